@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import engine, providers
+from hypothesis.internal.constants_ast import Constants
 from sortedcontainers import SortedSet
 
 from howdah.java import NoJava, find_java_home
@@ -48,7 +49,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 hear_signals()
 
-_NO_CONSTANTS = providers.Constants(
+_NO_CONSTANTS = Constants(
     integers=SortedSet(), floats=SortedSet(), bytes=SortedSet(), strings=SortedSet()
 )
 

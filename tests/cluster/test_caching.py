@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -315,6 +316,10 @@ def blocks_read(cluster: MiniCluster) -> dict[str, int]:
     return found
 
 
+def have_read(cluster: MiniCluster, blocks: int) -> bool:
+    return sum(blocks_read(cluster).values()) >= blocks
+
+
 @pytest.mark.req("FS-040")
 def test_a_client_may_prefer_what_is_cached() -> None:
     """Without that it is chance which of two datanodes is asked that are equally far."""
@@ -336,15 +341,9 @@ def test_a_client_may_prefer_what_is_cached() -> None:
                 assert far.read_bytes(path) == DATA[:1000]
                 (cached,) = where[path]
                 before[cached] += 1
-                wanted = dict(before)
-                wait_until(
-                    lambda wanted=wanted: (
-                        sum(blocks_read(cluster).values()) >= sum(wanted.values())
-                    ),
-                    60,
-                    "a datanode has counted it",
-                )
-                assert blocks_read(cluster) == wanted
+                have_counted = partial(have_read, cluster, sum(before.values()))
+                wait_until(have_counted, 60, "a datanode has counted it")
+                assert blocks_read(cluster) == before
 
 
 def test_the_command_line_makes_lists_and_removes_directives(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 
 fsspec = pytest.importorskip("fsspec")
@@ -430,6 +431,7 @@ def test_a_tree_is_found_with_a_call_for_many_directories(
     for name in names:
         hfs.touch(name)
     calls: list[str] = []
+    assert isinstance(hfs.hdfs, HdfsFileSystem)
     namenode = hfs.hdfs.client.namenode
     call = namenode.call
 

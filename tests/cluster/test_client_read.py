@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import random
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -121,7 +121,7 @@ def test_the_locations_of_a_block_are_all_datanodes_with_a_copy(
 
 
 @pytest.fixture
-def from_address(monkeypatch: pytest.MonkeyPatch) -> object:
+def from_address(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Let the client's calls come from another address of this machine."""
 
     def choose(host: str) -> None:
@@ -134,7 +134,7 @@ def from_address(monkeypatch: pytest.MonkeyPatch) -> object:
 @pytest.mark.req("FS-089", "FS-090")
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_client_on_a_datanode_is_sent_there_first(
-    howdah_cluster: MiniCluster, path: str, from_address: object, number: int
+    howdah_cluster: MiniCluster, path: str, from_address: Callable[[str], None], number: int
 ) -> None:
     data = howdah_cluster.process(f"datanode{number}").addresses["data"]
     from_address(data.partition(":")[0])
@@ -145,7 +145,7 @@ def test_a_client_on_a_datanode_is_sent_there_first(
 
 @pytest.mark.req("FS-092", "FS-090")
 def test_the_first_listed_datanode_is_the_one_that_is_read_from(
-    howdah_cluster: MiniCluster, path: str, from_address: object
+    howdah_cluster: MiniCluster, path: str, from_address: Callable[[str], None]
 ) -> None:
     data = howdah_cluster.process("datanode2").addresses["data"]
     from_address(data.partition(":")[0])

@@ -14,12 +14,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 import howdah
 from howdah import errors
-from howdah.client.reading import block_reader
 from howdah.client.reading.input import DFSInputStream
 from howdah.fs.streams import FSDataInputStream
 from howdah.protocol.data_transfer.blocks import DatanodeAddress
@@ -166,11 +166,11 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
     connect = sockets.connect
 
-    def counting(address: tuple[str, int], **timeouts: float) -> sockets.Connection:
+    def counting(address: tuple[str, int], **timeouts: Any) -> sockets.Connection:
         counted[f"{address[0]}:{address[1]}"] += 1
         return connect(address, **timeouts)
 
-    monkeypatch.setattr(block_reader.sockets, "connect", counting)
+    monkeypatch.setattr(sockets, "connect", counting)
     return counted
 
 

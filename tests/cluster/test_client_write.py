@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import howdah
 from howdah import errors
-from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
+from howdah.fs.hdfs.filesystem import HdfsDataOutputStream, HdfsFileSystem
 from howdah.fs.streams import FSDataOutputStream
 from howdah.testing import MiniCluster
 from tests.support.replicas import found_below
@@ -25,7 +26,7 @@ _numbers = itertools.count()
 
 
 @pytest.fixture
-def fs(howdah_cluster: MiniCluster) -> Iterator[howdah.FileSystem]:
+def fs(howdah_cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
     with howdah_cluster.connect() as connected:
         yield connected
 
@@ -145,7 +146,7 @@ def test_a_builder_gives_the_same_stream(fs: howdah.FileSystem, path: str) -> No
 
 
 def test_a_program_that_forgets_to_close_loses_nothing(
-    howdah_cluster: MiniCluster, fs: howdah.FileSystem, path: str
+    howdah_cluster: MiniCluster, fs: HdfsFileSystem, path: str
 ) -> None:
     program = f"""
 import howdah
@@ -221,7 +222,8 @@ def test_integers_are_written_as_bytes(fs: howdah.FileSystem, path: str) -> None
 def test_bad_arguments_leave_the_file_as_it_was(fs: howdah.FileSystem, path: str) -> None:
     with fs.create(path) as out:
         out.write(b"before")
-        for arguments in [(None,), ("text",), (None, 0, 1)]:
+        ill_typed: list[tuple[Any, ...]] = [(None,), ("text",), (None, 0, 1)]
+        for arguments in ill_typed:
             with pytest.raises(TypeError):
                 out.write(*arguments)
         for bounds in [(-1, 1), (0, -1), (4, 0), (0, 4), (3, 1)]:
@@ -334,7 +336,8 @@ def test_every_write_after_close_is_an_i_o_error(fs: howdah.FileSystem, path: st
     out = fs.create(path)
     out.write(b"x")
     out.close()
-    for arguments in [(b"y",), (7,), (b"yz", 0, 1), (b"",)]:
+    writes: list[tuple[Any, ...]] = [(b"y",), (7,), (b"yz", 0, 1), (b"",)]
+    for arguments in writes:
         with pytest.raises(OSError, match=path):
             out.write(*arguments)
     assert content(fs, path) == b"x"

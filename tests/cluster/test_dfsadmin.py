@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -149,9 +150,12 @@ def test_a_dump_is_written_to_the_log_directory(run: Run, cluster: MiniCluster) 
 
 def test_a_bandwidth_arrives_at_the_datanodes(run: Run, cluster: MiniCluster) -> None:
     assert run("-setBalancerBandwidth", "7m")[1] == f"Balancer bandwidth is set to {7 << 20}\n"
+
+    def has_arrived(address: str) -> bool:
+        return str(7 << 20) in run("-getBalancerBandwidth", address)[1]
+
     for name in ("datanode0", "datanode1"):
-        address = cluster.process(name).addresses["ipc"]
-        wait_until(lambda address=address: str(7 << 20) in run("-getBalancerBandwidth", address)[1])
+        wait_until(partial(has_arrived, cluster.process(name).addresses["ipc"]))
 
 
 def test_a_datanode_that_is_not_there_is_named(run: Run) -> None:

@@ -7,6 +7,7 @@ import json
 import random
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,7 @@ def test_a_datanode_that_is_killed_in_the_middle_of_moves_loses_nothing(
         run("-plan", NODE, "-bandwidth", "4", "-out", f"/plans{round_}")
         already = len(names_on(cluster)[1])
         run("-execute", f"/plans{round_}/127.0.0.11.plan.json")
-        wait_until(lambda now=already: len(names_on(cluster)[1]) > now, TIMEOUT_S)
+        wait_until(partial(_are_more_on_the_second, cluster, already), TIMEOUT_S)
         cluster.kill("datanode0")
         first, second = names_on(cluster)
         assert len(set(first) | set(second)) == 2 * FILES, "every block has a whole file"
@@ -223,6 +224,10 @@ def test_a_datanode_that_is_killed_in_the_middle_of_moves_loses_nothing(
         wait_until(lambda: _can_be_read(fs), TIMEOUT_S, "the datanode has reported")
         assert result(run, cluster) == "NO_PLAN"
         check_all(fs, cluster)
+
+
+def _are_more_on_the_second(cluster: MiniCluster, already: int) -> bool:
+    return len(names_on(cluster)[1]) > already
 
 
 def _can_be_read(fs: HdfsFileSystem) -> bool:

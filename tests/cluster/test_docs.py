@@ -438,7 +438,9 @@ def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{xml.code}</configuration>")
     conf = Configuration.load(tmp_path)
     assert conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT)
-    assert conf.get(keys.DFS_DOMAIN_SOCKET_PATH).endswith("_PORT")
+    socket_path = conf.get(keys.DFS_DOMAIN_SOCKET_PATH)
+    assert socket_path is not None
+    assert socket_path.endswith("_PORT")
 
 
 def test_the_settings_of_the_guide_make_a_nameservice(tmp_path: Path) -> None:

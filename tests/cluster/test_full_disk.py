@@ -10,6 +10,7 @@ import os
 import random
 import resource
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -242,7 +243,7 @@ def test_reserved_room_is_not_written_to() -> None:
         assert fs.get_status().remaining == 0
         before = held(cluster, "datanode0")
         for number in range(5):
-            error = failure_of(lambda name=f"/{number}": write(fs, name, b"x"))
+            error = failure_of(partial(write, fs, f"/{number}", b"x"))
             assert "could only be written to 0 of the 1 minReplication nodes" in str(error)
             assert "1 datanode(s) running" in str(error)
         wait_until_as_before(cluster, "datanode0", before)

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,10 @@ def go_on(manifest: Manifest) -> None:
     assert manifest.failures == []
 
 
+def has_ended(servers: LocalCluster, name: str) -> bool:
+    return not servers.is_running(name)
+
+
 def run(layout: Layout, name: str, *arguments: str) -> None:
     conf_dir = str(layout.server_conf_dir(name))
     assert main([arguments[0], "--conf", conf_dir, *arguments[1:]]) == 0
@@ -115,9 +120,9 @@ def test_one_namenode_becomes_three_while_clients_work(tmp_path: Path) -> None:
                     # Writers wait for one that says that it comes back.
                     ipc = f"{node.host}:{node.ipc_port}"
                     run(layout, "namenode0", "dfsadmin", "-shutdownDatanode", ipc, "upgrade")
-                    wait_until(lambda name=node.name: not servers.is_running(name), TIMEOUT_S)
+                    wait_until(partial(has_ended, servers, node.name), TIMEOUT_S)
                     servers.start([node.name])
-                    wait_until(lambda name=node.name: servers.is_ready(name), TIMEOUT_S)
+                    wait_until(partial(servers.is_ready, node.name), TIMEOUT_S)
                     # A writer that was refused by this one asks only for others until its
                     # block has its place: it must have that before the other one goes.
                     go_on(manifest)

@@ -92,16 +92,16 @@ class Crowd:
             deadline_s = time.monotonic() + PATIENCE_S
             while ready.get_map() and time.monotonic() < deadline_s:
                 for key, _ in ready.select(1.0):
-                    connection = key.fileobj
-                    assert isinstance(connection, socket.socket)
+                    answered = key.fileobj
+                    assert isinstance(answered, socket.socket)
                     try:
-                        data = connection.recv(1 << 16)
+                        data = answered.recv(1 << 16)
                     except OSError:
                         data = b""
                     if data.startswith(b"HTTP/1.1 "):
                         self.heard[key.data] += 1
                     if not data:
-                        ready.unregister(connection)
+                        ready.unregister(answered)
             left = len(ready.get_map())
         for _, connection in self.open:
             connection.close()

@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -74,6 +75,10 @@ def kinds(fs: HdfsFileSystem, path: str) -> list[str]:
         location.storage_types[0] if location.storage_types else "NONE"
         for location in fs.block_locations(path)
     ]
+
+
+def is_found(fs: HdfsFileSystem, path: str) -> bool:
+    return kinds(fs, path) != ["NONE"]
 
 
 def files_in(cluster: MiniCluster, volume: int, kind: str) -> list[Path]:
@@ -198,7 +203,8 @@ def test_what_was_saved_outlives_the_machine_and_what_was_not_is_deleted_in_the_
             out.write(DATA)
         cluster.kill("datanode0")
         wipe_memory(cluster)
-    with started(tmp_path, **{scrub: 1, "dfs.namenode.safemode.threshold-pct": "0.5"}) as cluster:
+    conf: dict[str, str | int | bool] = {scrub: 1, "dfs.namenode.safemode.threshold-pct": "0.5"}
+    with started(tmp_path, **conf) as cluster:
         fs = connected(cluster)
         wait_until(lambda: kinds(fs, "/saved") == ["DISK"] * 2, 20)
         assert read(fs, "/saved") == DATA
@@ -222,12 +228,17 @@ POINTS = [
 ]
 
 
+def is_begun_or_done(cluster: MiniCluster, fault: Fault) -> bool:
+    """A save, that the fault is to interrupt."""
+    return bool(fault.victims() or files_in(cluster, 0, "lazypersist"))
+
+
 def killed_in_a_save(cluster: MiniCluster, fs: HdfsFileSystem, point: Point) -> Fault:
     """Of /f0, whose writer has heard that it is whole: else it would wait for the datanode."""
     for _ in range(10):
         put(fs, "/f0", DATA[:BLOCK])
         fault = cluster.faults.arm(point, Action.KILL)
-        wait_until(lambda f=fault: f.victims() or files_in(cluster, 0, "lazypersist"), 20)
+        wait_until(partial(is_begun_or_done, cluster, fault), 20)
         with contextlib.suppress(AssertionError):
             wait_until(fault.victims, 2)
             return fault
@@ -270,7 +281,7 @@ def test_a_datanode_killed_in_a_copy_loses_nothing_saved_and_serves_no_half(
         return
     for number in range(4 if evicts else 1):
         path = f"/f{number}"
-        wait_until(lambda path=path: kinds(fs, path) != ["NONE"], 20)
+        wait_until(partial(is_found, fs, path), 20)
         assert read(fs, path) == data
     if not wiped:
         wait_until(lambda: kinds(fs, "/f0") == (["DISK"] if is_saved else ["RAM_DISK"]), 20)

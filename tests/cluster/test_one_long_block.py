@@ -19,7 +19,7 @@ from howdah.options import CreateFlag
 from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.protocol.data_transfer.op_requests import Stage
 from howdah.protocol.data_transfer.packets import PacketHeader, decode_ack, encode_packet
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

@@ -14,6 +14,7 @@ import pytest
 
 from howdah import connect, errors
 from howdah.cli.main import main
+from howdah.client.reading.input import DFSInputStream
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.streams import FSDataInputStream
@@ -339,8 +340,9 @@ def test_reader_does_not_notice_that_a_datanode_is_gone(
 
 def node_that_serves(stream: FSDataInputStream) -> str:
     """The address of the datanode that a stream is reading from just now."""
-    reader = stream.raw._reader
-    return str(reader.node.transfer_address)
+    assert isinstance(stream.raw, DFSInputStream)
+    assert stream.raw._reader is not None
+    return str(stream.raw._reader.node.transfer_address)
 
 
 @pytest.mark.req("FS-003", "FS-014")

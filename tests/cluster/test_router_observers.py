@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from tests.support.routing.observed import ObservedRouter, before_an_observer
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(240)]
@@ -15,6 +16,7 @@ pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(240)]
 def test_clients_see_what_they_have_done_and_after_msync_what_others_have(tmp_path: Path) -> None:
     def work(scene: ObservedRouter) -> None:
         with scene.client() as one, scene.client() as other:
+            assert isinstance(other, HdfsFileSystem)
             for number in range(20):
                 one.mkdirs(f"/m/one/{number}")
                 assert one.get_file_status(f"/m/one/{number}").is_directory
@@ -30,19 +32,22 @@ def test_clients_see_what_they_have_done_and_after_msync_what_others_have(tmp_pa
 
 def test_who_does_not_say_what_it_has_seen_is_served_by_the_active(tmp_path: Path) -> None:
     def work(scene: ObservedRouter) -> None:
+        def asked_of_the_observer() -> int:
+            return scene.asked["observer"]["getFileInfo"]
+
         with scene.single() as fs:
             fs.mkdirs("/m/one")
             assert fs.exists("/m/one")
-        assert not scene.asked["observer"]["getFileInfo"]
+        assert not asked_of_the_observer()
         with scene.single(**{"dfs.client.rbf.observer.read.enable": "true"}) as fs:
             fs.mkdirs("/m/two")
             assert fs.exists("/m/two")
-        assert scene.asked["observer"]["getFileInfo"] == 1
+        assert asked_of_the_observer() == 1
         provider = "dfs.client.failover.proxy.provider.127.0.0.1"
         with scene.single(**{provider: "RouterObserverReadProxyProvider"}) as fs:
             assert fs.exists("/m/two")
         assert scene.asked["active"]["msync"] == 1
-        assert scene.asked["observer"]["getFileInfo"] == 2
+        assert asked_of_the_observer() == 2
 
     before_an_observer(tmp_path, work)
 

@@ -26,6 +26,7 @@ from howdah.testing.waiting import wait_until
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="howdah[tracing]")
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
 LENGTH = 300_000
 
@@ -91,6 +92,12 @@ class Span:
     failed: bool
 
 
+def value_of(attribute: AnyValue) -> object:
+    kind = attribute.WhichOneof("value")
+    assert kind is not None
+    return getattr(attribute, kind)
+
+
 class Collector:
     """Takes spans over HTTP, as OTLP has it."""
 
@@ -129,10 +136,7 @@ class Collector:
                             span.trace_id.hex(),
                             span.span_id.hex(),
                             span.parent_span_id.hex(),
-                            {
-                                a.key: getattr(a.value, a.value.WhichOneof("value"))
-                                for a in span.attributes
-                            },
+                            {a.key: value_of(a.value) for a in span.attributes},
                             span.status.message,
                             span.status.code == 2,
                         )

@@ -391,7 +391,9 @@ def test_long_directories_are_listed_whole_and_in_batches(web: Web) -> None:
     _, found = web.ask("GET", "/l", "LISTSTATUS")
     assert [each["pathSuffix"] for each in found["FileStatuses"]["FileStatus"]] == names
     target = f"/webhdfs/v1/l?op=LISTSTATUS&user.name={web.fs.user}"
-    status, headers, body = web.send("GET", web.address, target, **{"Accept-Encoding": "gzip"})
+    status, headers, body = web.send(
+        "GET", web.address, target, None, **{"Accept-Encoding": "gzip"}
+    )
     assert (status, headers["Transfer-Encoding"]) == (200, "chunked")
     assert (headers["Content-Encoding"], headers["Vary"]) == ("gzip", "Accept-Encoding")
     assert json.loads(gzip.decompress(body)) == found
@@ -472,18 +474,21 @@ def test_the_pages_bytes_go_through_the_server_that_shows_it(web: Web) -> None:
     assert (status, found.get("Location")) == (201, web.fs.uri + "/relayed")
     assert web.fs.read_bytes("/relayed") == DATA
     path = f"/webhdfs/v1/relayed?op=OPEN&{query}"
-    assert web.send("GET", web.address, path, **headers)[::2] == (200, DATA)
-    status, found, body = web.send("GET", web.address, f"{path}&offset=10&length=20", **headers)
+    assert web.send("GET", web.address, path, None, **headers)[::2] == (200, DATA)
+    part = f"{path}&offset=10&length=20"
+    status, found, body = web.send("GET", web.address, part, None, **headers)
     assert (status, found["Content-Length"], body) == (200, "20", DATA[10:30])
-    status, found, body = web.send("HEAD", web.address, path, **headers)
+    status, found, body = web.send("HEAD", web.address, path, None, **headers)
     assert (status, found["Content-Length"], body) == (200, str(len(DATA)), b"")
-    status, found, body = web.send("HEAD", web.address, f"{path}&offset={2 * len(DATA)}", **headers)
+    past = f"{path}&offset={2 * len(DATA)}"
+    status, found, body = web.send("HEAD", web.address, past, None, **headers)
     assert (status, body) == (403, b"")
     again = web.send("PUT", web.address, f"{target}&op=CREATE&{query}", DATA, **headers)
     assert again[0] == 403
     assert json.loads(again[2])["RemoteException"]["exception"] == "FileAlreadyExistsException"
     elsewhere = {**headers, "Origin": "http://attacker.example"}
     assert web.send("PUT", web.address, f"{target}&op=CREATE&{query}", b"", **elsewhere)[0] == 403
-    lost = web.send("GET", web.address, f"/webhdfs/v1/nowhere?op=OPEN&{query}", **headers)
+    nowhere = f"/webhdfs/v1/nowhere?op=OPEN&{query}"
+    lost = web.send("GET", web.address, nowhere, None, **headers)
     assert lost[0] == 404
     web.fs.delete("/relayed")

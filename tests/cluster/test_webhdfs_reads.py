@@ -36,9 +36,13 @@ class World:
         found = {each.name: each.addresses["http"] for each in cluster.processes}
         self.datanodes = {name: found[name] for name in ("datanode0", "datanode1")}
 
-    def write(self, path: str, data: bytes = DATA, replication: int = 1, **more: int) -> str:
+    def write(
+        self, path: str, data: bytes = DATA, replication: int = 1, block_size: int | None = None
+    ) -> str:
         """A new file; one of the datanodes that have its first block."""
-        with self.fs.create(path, replication=replication, overwrite=True, **more) as out:
+        with self.fs.create(
+            path, replication=replication, overwrite=True, block_size=block_size
+        ) as out:
             out.write(data)
         return self.holder(path)
 

@@ -91,7 +91,8 @@ def test_what_build_makes_runs_in_a_bare_environment(wheel: Path, tmp_path: Path
     """As a user gets it: built apart from this environment, with its dependencies from an index."""
     pytest.importorskip("build")
     source = wheel.parent / "source"
-    index = [sys.executable, "-m", "pip", "download", "--no-deps", "-d", tmp_path / "any", "h11"]
+    place = str(tmp_path / "any")
+    index = [sys.executable, "-m", "pip", "download", "--no-deps", "-d", place, "h11"]
     if subprocess.run(index, capture_output=True, check=False, timeout=300).returncode:
         pytest.skip("no index of packages can be reached")
     run("-m", "build", "--outdir", tmp_path / "made", ".", cwd=source)

@@ -59,8 +59,15 @@ DIR, FILE = types_pb2.FsPermissionProto(perm=0o755), types_pb2.FsPermissionProto
 
 def requests(path: str) -> Iterator[tuple[str, Message]]:
     """Calls about `path`, a directory, and `path`/f, a file."""
-    entry = types_pb2.AclEntryProto(type=0, scope=0, permissions=5, name="bob")
-    attribute = types_pb2.XAttrProto(namespace=0, name="colour", value=b"red")
+    entry = types_pb2.AclEntryProto(
+        type=types_pb2.AclEntryProto.USER,
+        scope=types_pb2.AclEntryProto.ACCESS,
+        permissions=types_pb2.AclEntryProto.READ_EXECUTE,
+        name="bob",
+    )
+    attribute = types_pb2.XAttrProto(
+        namespace=types_pb2.XAttrProto.USER, name="colour", value=b"red"
+    )
     yield "mkdirs", pb.MkdirsRequestProto(src=f"{path}/made", masked=DIR, createParent=True)
     yield (
         "create",

@@ -7,6 +7,7 @@ other one is Hadoop's, and each serves all four.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def test_datanodes_of_both_kinds_serve_two_namenodes(
     for name in nameservices:
         for datanode, whose in DATANODES.items():
             wait_until(
-                lambda datanode=datanode, name=name: has_replica(cluster, datanode, name),
+                partial(has_replica, cluster, datanode, name),
                 PATIENCE_S,
                 f"{datanode}, which is {whose}, has the file of {name}",
             )

@@ -426,8 +426,9 @@ def report_bad(cluster: MiniCluster, path: str) -> None:
     namenode = Remote((host, int(port)), getpass.getuser())
     request = pb.GetBlockLocationsRequestProto(src=path, offset=0, length=1)
 
-    def block() -> pb.LocatedBlockProto:
-        (located,) = namenode.call("getBlockLocations", request).locations.blocks
+    def block() -> types_pb2.LocatedBlockProto:
+        answer: pb.GetBlockLocationsResponseProto = namenode.call("getBlockLocations", request)
+        (located,) = answer.locations.blocks
         return located
 
     # The file is whole with the first of its two replicas that is reported.

@@ -12,6 +12,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -281,6 +282,9 @@ def silenced(
         (node,) = (n for n in fs.datanode_report() if (n.transfer_port == int(port)) is ours)
         return node.last_update_ms
 
+    def is_heard_after(before_ms: int) -> bool:
+        return heard(ours=who != "ours") > before_ms
+
     if who == "ours":
         mixed.cluster.pause("datanode0")
     else:
@@ -289,8 +293,7 @@ def silenced(
     try:
         # What the silent one said last may be on its way still, but not for two heartbeats.
         for _ in range(2):
-            before = heard(ours=who != "ours")
-            wait_until(lambda before=before: heard(ours=who != "ours") > before, 30)
+            wait_until(partial(is_heard_after, heard(ours=who != "ours")), 30)
         wait_until(lambda: heard(ours=who != "ours") > heard(ours=who == "ours"), 30)
         yield
     finally:
@@ -315,11 +318,11 @@ def test_a_block_is_recovered_whoever_is_the_primary(mixed: Mixed) -> None:
                 out.hflush()
                 with silenced(mixed, fs, other, java):
                     fs.recover_lease(path)
-                wait_until(lambda path=path: fs.is_file_closed(path), 60, f"{path} is closed")
+                wait_until(partial(fs.is_file_closed, path), 60, f"{path} is closed")
             assert read_from_one(fs, path) == data
             with silenced(mixed, fs, other, java):
                 assert not fs.truncate(path, 70_001)
-            wait_until(lambda path=path: fs.is_file_closed(path), 60, f"{path} is truncated")
+            wait_until(partial(fs.is_file_closed, path), 60, f"{path} is truncated")
             assert read_from_one(fs, path) == data[:70_001]
         wait_until(lambda: have_equal_replicas(cluster), what="both have the same replicas")
         # Each was primary once, for the writer that went and for the cut.

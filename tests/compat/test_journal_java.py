@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -178,9 +179,12 @@ def test_our_writer_and_reader_on_journal_nodes_of_hadoop(nodes: Nodes) -> None:
         first.make_durable()
     write(second, 11, 14)
     assert txids(log.edits(1, unfinished=False)) == list(range(1, 15))
+
+    def has_caught_up(current: Path) -> bool:
+        return (11, 14) in finished(current)
+
     for number in range(3):
-        current = nodes.directory(number)
-        wait_until(lambda current=current: (11, 14) in finished(current), 60, "it caught up")
+        wait_until(partial(has_caught_up, nodes.directory(number)), 60, "it caught up")
     second.purge_before(11)
     first.close()
     second.close()

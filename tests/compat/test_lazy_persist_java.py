@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,10 @@ def on_disk(cluster: MiniCluster) -> set[str]:
     return {path.name for kind in ("lazypersist", "finalized") for path in saved(cluster, kind)}
 
 
+def are_on_disk(cluster: MiniCluster, count: int) -> bool:
+    return len(on_disk(cluster)) == count
+
+
 class Java:
     """Hadoop's client in Spark's JVM."""
 
@@ -126,14 +131,16 @@ def test_javas_client_writes_to_memory_and_reads_at_each_stage(
         for path in both:
             assert (java.read(path), read(fs, path)) == (DATA, DATA), "in memory"
         checksum = java.fs.getFileChecksum(java.hadoop.fs.Path("/java"))
-        assert bytes(checksum.getBytes()) == fs.get_file_checksum("/ours").bytes
+        ours = fs.get_file_checksum("/ours")
+        assert ours is not None
+        assert bytes(checksum.getBytes()) == ours.bytes
         wait_until(lambda: len(saved(cluster)) == 4, _PATIENCE_S)
         for path in both:
             assert (java.read(path), read(fs, path)) == (DATA, DATA), "saved"
         # Its first two blocks are read no more, and so they leave first.
         for number in range(3):
             java.put(f"/more{number}", DATA[:BLOCK])
-            wait_until(lambda n=number: len(on_disk(cluster)) == 5 + n, _PATIENCE_S)
+            wait_until(partial(are_on_disk, cluster, 5 + number), _PATIENCE_S)
         wait_until(lambda: "DISK" in kinds(fs, "/java") + kinds(fs, "/ours"), _PATIENCE_S)
         for path in both:
             assert (java.read(path), read(fs, path)) == (DATA, DATA), "evicted"

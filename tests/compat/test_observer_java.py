@@ -11,7 +11,7 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.namenode.service.ha.states import HAState
-from howdah.protocol.rpc.service import Answer
+from howdah.protocol.rpc.service import WireAnswer
 from howdah.protocol.rpc.session import Call
 from tests.support.namenode_pair import Pair, become, run
 from tests.support.routing.observed import ObservedRouter, before_an_observer
@@ -37,13 +37,13 @@ def test_java_reads_what_it_wrote_from_an_observer(
         active, observer = await pair.serve("nn0"), await pair.serve("nn1")
         await become(active, HAState.ACTIVE)
         await become(observer, HAState.OBSERVER)
-        dispatch = observer.registry.dispatch
+        dispatch = observer.registry.dispatch_to_wire
 
-        def noting(call: Call, *caller: Any) -> Answer:
+        def noting(call: Call, *caller: Any) -> WireAnswer:
             asked.append(call.method)
             return dispatch(call, *caller)
 
-        monkeypatch.setattr(observer.registry, "dispatch", noting)
+        monkeypatch.setattr(observer.registry, "dispatch_to_wire", noting)
         return await asyncio.to_thread(hadoop_run, READER, site, str(DIRECTORIES))
 
     assert f"seen {DIRECTORIES}" in run(pair, scenario)

@@ -11,6 +11,7 @@ import decimal
 import io
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -219,7 +220,7 @@ def test_bucketed_and_sorted_table_is_joined(spark: Any, request: pytest.Fixture
             .sortBy("key")
             .saveAsTable(table)
         )
-        request.addfinalizer(lambda table=table: spark.sql(f"drop table {table}"))
+        request.addfinalizer(partial(spark.sql, f"drop table {table}"))
     assert spark.table("left_side").join(spark.table("right_side"), "key").count() == 100
 
 
@@ -432,11 +433,11 @@ def test_python_workers_of_spark_read_and_write_with_our_client(
 
         import howdah
 
-        numbers = list(numbers)
+        every = list(numbers)
         with howdah.connect(uri) as mine:
             with mine.open(f"{path}/in") as stream:
                 said = stream.read().decode()
-            for row in numbers:
+            for row in every:
                 with mine.create(f"{path}/out/{row.id}") as out:
                     out.write(b"%d" % row.id * 100_000)
         yield said, os.getpid()

@@ -32,7 +32,8 @@ def top(howdah_cluster: MiniCluster) -> str:
 
 @pytest.fixture
 def fs(top: str) -> howdah.fsspec.HowdahFileSystem:
-    return fsspec.url_to_fs(top)[0]
+    found: howdah.fsspec.HowdahFileSystem = fsspec.url_to_fs(top)[0]
+    return found
 
 
 @pytest.fixture

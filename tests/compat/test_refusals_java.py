@@ -16,6 +16,7 @@ from typing import Any, Final
 import pytest
 from google.protobuf.json_format import MessageToDict
 
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.testing import MiniCluster
 from tests.support.answers.asking import CLIENT, Asking
@@ -232,7 +233,7 @@ def changes(path: str) -> Iterator[Call]:
     yield create(path)
     yield call("rename", src="/e", dst=path)
     yield rename2("/e", path)
-    link = {"target": "/t", "link": path, "dirPerm": MODE, "createParent": False}
+    link: dict[str, Any] = {"target": "/t", "link": path, "dirPerm": MODE, "createParent": False}
     yield call("createSymlink", **link)
     yield call("rename", src=path, dst="/g")
     yield rename2(path, "/g")
@@ -327,10 +328,9 @@ def test_synced_block_is_abandoned_alike(both: Both) -> None:
                 call("fsync", src="/a", client="c", lastBlockLength=7),
             ):
                 _outcome(asking, user, method, fields)
-            request_type, answer_type = CLIENT.messages("getBlockLocations")
-            request = request_type(src="/a", offset=0, length=10)
+            request = pb.GetBlockLocationsRequestProto(src="/a", offset=0, length=10)
             _, body = asking.exchange(CLIENT.name, "getBlockLocations", request, at=asking.namenode)
-            answer = answer_type()
+            answer = pb.GetBlockLocationsResponseProto()
             answer.ParseFromString(body)
             for holder in ("another", "c", "c"):
                 fields = {"b": answer.locations.lastBlock.b, "src": "/a", "holder": holder}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -63,6 +64,10 @@ def is_served(fs: HdfsFileSystem) -> bool:
     return not fs.set_safe_mode("get") and len(fs.datanode_report("live")) == 2
 
 
+def has_no_mark(fs: HdfsFileSystem, path: str) -> bool:
+    return not fs.list_xattrs(path)
+
+
 def all_whole(fs: HdfsFileSystem) -> bool:
     return all(is_whole(fs, path, number) for number, path in enumerate(PATHS))
 
@@ -106,7 +111,7 @@ def test_marks_and_moves_under_either_namenode_with_either_satisfier(
             for path in PATHS:
                 wait_for(fs, path, "DISK", TIMEOUT_S)
             for path in ("/d", "/d/a"):
-                wait_until(lambda path=path: not fs.list_xattrs(path), TIMEOUT_S)
+                wait_until(partial(has_no_mark, fs, path), TIMEOUT_S)
             assert all(said["satisfied"] for said in running.said)
         wait_until(lambda: all_whole(fs), TIMEOUT_S)
 

@@ -14,6 +14,7 @@ import pytest
 import howdah
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.server.process.checkpoint_import import import_checkpoint
 from howdah.namenode.server.process.loading import load
 from howdah.namenode.server.process.secondary import SecondaryServer
@@ -135,6 +136,7 @@ def hadoops_namenode(
     def serves() -> bool:
         try:
             with howdah.connect(values["fs.defaultFS"], conf=Configuration(values)) as fs:
+                assert isinstance(fs, HdfsFileSystem)
                 return fs.set_safe_mode("get") is False
         except OSError:
             return False

@@ -733,7 +733,7 @@ def test_any_history_leaves_what_hadoops_leaves(table: str, namespaces: Namespac
     ours, theirs = namespaces.views(table)
     dice = random.Random(47)
     calls: list[Call | Unlike] = []
-    different = []
+    different: list[str] = []
     while len(calls) < 60 and not different:
         kind = dice.choice(("create", "mkdirs", "delete", "rename", "listing", "status"))
         call: Call = (kind, dice.choice(NAMES[table]))

@@ -244,7 +244,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     with its process ends without a word."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     monkeypatch.setattr(disk, "_fdatasync", lambda descriptor: None)
-    monkeypatch.setitem(SegmentWriter.__init__.__kwdefaults__, "preallocation_bytes", 4096)
+    defaults = SegmentWriter.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "preallocation_bytes", 4096)
     hook = threading.excepthook
 
     def quiet(what: threading.ExceptHookArgs) -> None:

@@ -18,6 +18,7 @@ from howdah.namenode.journal import directory_restore
 from howdah.namenode.journal.directories import DirectorySet, directory_set
 from howdah.namenode.journal.directory_restore import Restorations
 from howdah.namenode.journal.edit_log import EditLog
+from howdah.namenode.journal.segment_files import copy_missing
 from howdah.namenode.server.process.format import format_namenode
 from howdah.namenode.server.process.loading import load
 from howdah.runtime import disk
@@ -423,13 +424,13 @@ def test_what_was_written_while_a_directory_was_restored_is_copied_once_it_takes
     watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
     assert journal.restorations.wait(WAIT_S)
     write(journal, 7)
-    real, broken = directory_restore.copy_missing, threading.Event()
+    broken = threading.Event()
 
     def fail_once(source: Path, directory: Path) -> None:
         if not broken.is_set():
             broken.set()
             raise OSError(errno.ENOSPC, "no space")
-        real(source, directory)
+        copy_missing(source, directory)
 
     monkeypatch.setattr(directory_restore, "copy_missing", fail_once)
     journal.roll()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -257,13 +258,7 @@ def test_kills_at_any_time_while_directives_come_and_go(
         told = [(d.directive_id, d.path, d.replication) for d in fs.list_cache_directives()]
         some = sum(locked_bytes(cluster, name) for name in NAMES)
         if dice.random() < 0.7:  # As soon as anything is under way, else at once.
-            by = _Patience(200)
-            wait_until(
-                lambda some=some, by=by: (
-                    by.is_over() or sum(locked_bytes(cluster, name) for name in NAMES) != some
-                ),
-                60,
-            )
+            wait_until(partial(_has_changed, cluster, some, _Patience(200)), 60)
         victims = dice.sample(["namenode", *NAMES], dice.randint(1, 3))
         cluster.kill(*victims)
         for name in dice.sample(victims, len(victims)):
@@ -289,3 +284,7 @@ class _Patience:
     def is_over(self) -> bool:
         self._left -= 1
         return self._left < 0
+
+
+def _has_changed(cluster: MiniCluster, some: int, patience: _Patience) -> bool:
+    return patience.is_over() or sum(locked_bytes(cluster, name) for name in NAMES) != some

@@ -90,7 +90,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No power is cut here, so nothing has to reach the disk."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     monkeypatch.setattr(disk, "_fdatasync", lambda descriptor: None)
-    monkeypatch.setitem(SegmentWriter.__init__.__kwdefaults__, "preallocation_bytes", 4096)
+    defaults = SegmentWriter.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "preallocation_bytes", 4096)
 
 
 def configuration(where: Path) -> Configuration:

@@ -29,6 +29,7 @@ from howdah.testing.simulator.fault_rates import (
     Plan,
 )
 from howdah.testing.simulator.history import Violation
+from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.seeds import PLANS, Dice, finish, run, run_many, seeds_of
 from tests.support.torture import times
 
@@ -146,6 +147,7 @@ def test_nothing_is_a_promise_before_it_is_in_the_log_for_good() -> None:
     for _ in range(300):
         simulation.step()
         namenode = simulation.namenode
+        assert isinstance(namenode, Namenode)
         edits = [decode_record(record).edit for record in namenode.inner.log]
         opened = [isinstance(edit, AddOp | AppendOp) for edit in edits]
         assert len(namenode.history.openings) <= sum(opened[: namenode.durable])

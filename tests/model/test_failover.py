@@ -494,7 +494,7 @@ class FailoverMachine(RuleBasedStateMachine):
         node.delete(told.blockId)
 
     def copy_replica(
-        self, node: PairDatanode, told: types_pb2.BlockProto, targets: dn.DatanodeInfosProto
+        self, node: PairDatanode, told: types_pb2.BlockProto, targets: types_pb2.DatanodeInfosProto
     ) -> None:
         found = node.find(told.blockId)
         if found is None or found[1].generation_stamp != told.genStamp or not found[1].finalized:

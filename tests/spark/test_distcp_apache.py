@@ -77,11 +77,11 @@ def pair(
     root = "/apache/" + re.sub(r"\W", "_", request.node.name)
     conf = Configuration({**dict(howdah_cluster.conf.items()), "fs.trash.interval": "60"})
     with howdah_cluster.connect() as ours, connect(apache.uri, conf=conf) as theirs:
-        both = (ours, theirs) if request.param == DIRECTIONS[0] else (theirs, ours)
-        for fs in both:
+        here, there = (ours, theirs) if request.param == DIRECTIONS[0] else (theirs, ours)
+        for fs in (here, there):
             fs.mkdirs("/user")
             fs.mkdirs(root)
-        yield Pair(spark, *both, root, conf)
+        yield Pair(spark, here, there, root, conf)
 
 
 def make(fs: FileSystem, path: str) -> None:

@@ -14,7 +14,7 @@ from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, compact, distcp, namespace, verify
 from howdah.testing import MiniCluster
-from howdah.testing.trees import make_tree, read_tree
+from howdah.testing.trees import Tree, make_tree, read_tree
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -123,7 +123,7 @@ LEVELS = 900
 @pytest.mark.torture
 def test_very_deep_tree_goes_through_all_jobs(spark: Any) -> None:
     deep = "/".join(["d"] * LEVELS)
-    content = {f"{deep}/f{number}.txt": b"%d\n" % number for number in range(3)}
+    content: Tree = {f"{deep}/f{number}.txt": b"%d\n" % number for number in range(3)}
     with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
         make_tree(fs, "/src", content)
         options = Options(update=True, delete=True)

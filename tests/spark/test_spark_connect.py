@@ -110,10 +110,13 @@ def test_namespace_is_listed_and_reported_by_spark_connect(connected: Any) -> No
     try:
         assert rows.where("type = 'file'").count() == 3
         largest = reports.directories(rows).where(f"path like '{connected.root}/data/%'").first()
+        assert largest is not None
         assert (largest["path"], largest["files"]) == (connected.path("data/d"), 2)
         twins = reports.duplicates(rows, Place.of(None, connected.cluster.conf, None))
         assert [row["files"] for row in twins.collect()] == [2]
-        assert reports.growth(rows.where("name != 'c'"), rows).first()["files"] == 1
+        grown = reports.growth(rows.where("name != 'c'"), rows).first()
+        assert grown is not None
+        assert grown["files"] == 1
     finally:
         rows.unpersist()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -145,7 +146,7 @@ def test_who_wants_to_is_told_of_another_file_by_close_and_a_small_file_is_one_r
         with pytest.raises(FileExistsError):
             fs.copy_file("/d/first", "/d/small")  # a copy has no condition
     # Where the store makes sure of nothing it is asked before.
-    unsure = {**keys, "create_conditional_enabled": "false"}
+    unsure: dict[str, Any] = {**keys, "create_conditional_enabled": "false"}
     with store.connect(bucket, **unsure) as fs, pytest.raises(FileExistsError):
         fs.create("/d/small")
 
@@ -168,7 +169,7 @@ def test_a_store_that_removes_one_object_at_a_time_is_asked_so(
 def test_reads_at_random_ask_for_little_from_the_first_on(
     store: StoreServer, bucket: str, proxy: Proxy
 ) -> None:
-    keys = {"input_fadvise": "random", "readahead_range": "1000"}
+    keys: dict[str, Any] = {"input_fadvise": "random", "readahead_range": "1000"}
     with store.behind(proxy.port).connect(bucket, **keys) as fs:
         fs.write_bytes("/file", DATA)
         proxy.plan()

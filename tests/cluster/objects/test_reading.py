@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_what_a_reader_finds_when_its_object_was_replaced(
     found: str,
 ) -> None:
     bucket = store.new_bucket(versioned=versioned)
-    keys = {"change_detection_source": source, "change_detection_mode": mode}
+    keys: dict[str, Any] = {"change_detection_source": source, "change_detection_mode": mode}
     with store.behind(proxy.port).connect(bucket, **keys) as fs:
         put(fs, "/file", DATA)
         with fs.open("/file") as stream:
@@ -93,7 +94,7 @@ def test_what_a_reader_finds_when_its_object_was_replaced(
 def test_who_reads_by_versions_needs_a_bucket_that_has_them(
     store: StoreServer, bucket: str, mode: str
 ) -> None:
-    keys = {"change_detection_source": "versionid", "change_detection_mode": mode}
+    keys: dict[str, Any] = {"change_detection_source": "versionid", "change_detection_mode": mode}
     with store.connect(bucket, **keys) as fs:
         put(fs, "/file", DATA)
         with pytest.raises(errors.UnsupportedOperation, match=f"^/file has no version.*{bucket}"):
@@ -165,7 +166,7 @@ def test_a_file_is_opened_and_read_in_one_request(
 @pytest.mark.req("FS-189")
 @pytest.mark.parametrize("more", [{"requester_pays_enabled": "true"}, {}], ids=["not", "quick"])
 def test_what_comes_with_the_opening_is_of_the_object_that_was_opened(
-    store: StoreServer, bucket: str, more: dict[str, str]
+    store: StoreServer, bucket: str, more: dict[str, Any]
 ) -> None:
     with store.connect(bucket, **more) as fs:
         for length in (100, len(DATA)):
@@ -217,7 +218,7 @@ def test_what_is_not_there_is_said_in_a_line(store: StoreServer, bucket: str) ->
 @pytest.mark.req("FS-188", "FS-189")
 @pytest.mark.parametrize("more", [{}, {"requester_pays_enabled": "true"}], ids=["quick", "not"])
 def test_bytes_from_elsewhere_in_a_file_are_not_taken_for_those_that_were_asked_for(
-    store: StoreServer, proxy: Proxy, bucket: str, more: dict[str, str]
+    store: StoreServer, proxy: Proxy, bucket: str, more: dict[str, Any]
 ) -> None:
     """A cache in between may know nothing of ranges."""
     with store.behind(proxy.port).connect(bucket, retry_limit="0", **more) as fs:

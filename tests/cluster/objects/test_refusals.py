@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.support.objects.store import SECRET_KEY, StoreServer
 from tests.support.objects.trouble import Answer, Proxy
 
 Capture = pytest.CaptureFixture[str]
-NO_RETRIES = {"retry_limit": "0", "retry_throttle_limit": "0"}
+NO_RETRIES: dict[str, Any] = {"retry_limit": "0", "retry_throttle_limit": "0"}
 
 
 REFUSALS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ FILES = {"small": SMALL, "d/large": LARGE, "d/é %41+ #?": b"named"}
 @pytest.fixture
 def through(store: StoreServer, bucket: str, proxy: Proxy) -> Iterator[S3FileSystem]:
     """A filesystem with a tree at /src."""
-    keys = {"multipart_size": "5M", "multipart_threshold": "5M"}
+    keys: dict[str, Any] = {"multipart_size": "5M", "multipart_threshold": "5M"}
     with store.behind(proxy.port).connect(bucket, **keys) as made:
         for name, data in FILES.items():
             made.write_bytes(f"/src/{name}", data)
@@ -129,7 +130,11 @@ def test_a_copy_that_fails_leaves_what_was_there(
     store: StoreServer, bucket: str, through: S3FileSystem, proxy: Proxy, name: str, retries: str
 ) -> None:
     through.write_bytes("/there", b"old")
-    keys = {"multipart_size": "5M", "multipart_threshold": "5M", "retry_limit": retries}
+    keys: dict[str, Any] = {
+        "multipart_size": "5M",
+        "multipart_threshold": "5M",
+        "retry_limit": retries,
+    }
     with store.behind(proxy.port).connect(bucket, **keys) as fs:
         proxy.plan(first=("PUT", "refused"))
         if retries == "0":

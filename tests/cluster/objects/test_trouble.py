@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -272,7 +273,7 @@ def test_trouble_at_any_request_of_a_reader_loses_nothing(
 def test_a_store_that_says_nothing_is_asked_again_and_given_up_by_its_time_out(
     store: StoreServer, bucket: str, proxy: Proxy, trouble: str
 ) -> None:
-    keys = {"connection_timeout": "1s", "retry_limit": "0"}
+    keys: dict[str, Any] = {"connection_timeout": "1s", "retry_limit": "0"}
     with store.connect(bucket) as fs:
         write(fs, "/file")
     proxy.plan(always=trouble)

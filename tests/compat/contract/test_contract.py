@@ -216,7 +216,7 @@ def outcomes(
 ) -> dict[str, list[Outcome]]:
     """What came of the suites whose tests were asked for."""
     wanted = [
-        item.callspec.params["suite"]
+        str(item.callspec.params["suite"])
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.path == request.path
     ]

@@ -25,8 +25,8 @@ from howdah.proto import (
     rpc_pb2,
 )
 from howdah.protocol.data_transfer.op_requests import Request, encode_request
-from howdah.protocol.data_transfer.varint import read_delimited
 from howdah.protocol.rpc import wire
+from howdah.protocol.varint import read_delimited
 from howdah.runtime.sockets import Connection, PeerClosed, connect
 from tests.support.answers.facts import Facts, facts_of
 

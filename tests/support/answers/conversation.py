@@ -16,6 +16,7 @@ from howdah.proto import rpc_pb2, types_pb2
 from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.protocol.data_transfer.packets import HEARTBEAT, encode_packet
 from howdah.protocol.rpc import wire
+from howdah.protocol.varint import delimited
 from tests.support.answers.asking import CLIENT, HA, MAPPINGS, NAMENODE, Asking, read_frame
 from tests.support.answers.at_datanodes import DATA, WRITER, AtDatanodes, created
 from tests.support.answers.facts import Facts
@@ -379,4 +380,4 @@ def _negotiate(client_id: bytes) -> bytes:
         retryCount=-1,
     )
     message = rpc_pb2.RpcSaslProto(state=rpc_pb2.RpcSaslProto.NEGOTIATE)
-    return wire.frame(wire.delimited(header), wire.delimited(message))
+    return wire.frame(delimited(header), delimited(message))

@@ -13,7 +13,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.namenode.server.process.server import Namenode
 from howdah.namenode.service.ha.states import HAState
-from howdah.protocol.rpc.service import Answer
+from howdah.protocol.rpc.service import WireAnswer
 from howdah.protocol.rpc.session import Call
 from howdah.router.server import Router
 from howdah.router.state.table.mount_table import Destination, MountEntry
@@ -37,14 +37,14 @@ class ObservedRouter:
 
     def watch(self, name: str, namenode: Namenode) -> None:
         counts = self.asked[name] = Counter()
-        dispatch = namenode.registry.dispatch
+        dispatch = namenode.registry.dispatch_to_wire
 
-        def noting(call: Call, *caller: Any) -> Answer:
+        def noting(call: Call, *caller: Any) -> WireAnswer:
             counts[call.method] += 1
             return dispatch(call, *caller)
 
         watched: Any = namenode.registry
-        watched.dispatch = noting
+        watched.dispatch_to_wire = noting
 
     @property
     def client_values(self) -> dict[str, str]:

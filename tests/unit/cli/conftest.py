@@ -7,7 +7,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from types import FrameType
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pytest
 
@@ -21,6 +22,9 @@ from howdah.fs.paths import PathLike
 from howdah.fs.status import FileChecksum, FileStatus, FsStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, Writable
 from howdah.options import CreateFlag
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 URI = "hdfs://memory:8020"
 OWNER, GROUP = "me", "staff"
@@ -173,7 +177,7 @@ class MemoryFiles(FileSystem):
     def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         target = self.resolve(path)
         self.get_file_status(target)
-        return FSDataInputStream(_Input(self, target))
+        return FSDataInputStream(cast(io.RawIOBase, _Input(self, target)))
 
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
         target = self.resolve(path)
@@ -265,7 +269,7 @@ class _Input(io.BytesIO):
         super().__init__(fs.contents[path])
         self._error = fs.broken_reads.get(path)
 
-    def readinto(self, buffer: object) -> int:
+    def readinto(self, buffer: Buffer) -> int:
         if self._error is not None and self.tell() > 0:
             raise self._error
         return super().readinto(buffer)
@@ -305,7 +309,10 @@ class Dfs:
 @pytest.fixture(autouse=True)
 def _signals_are_heard() -> Iterator[None]:
     """Give this process the usual answers, whatever the shell that started it has ignored."""
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    usual: dict[signal.Signals, Callable[[int, FrameType | None], Any] | signal.Handlers] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
     before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
     for number, handler in before.items():

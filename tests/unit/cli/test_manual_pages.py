@@ -27,7 +27,8 @@ def script() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def written(script: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return script.write(tmp_path_factory.mktemp("man"))
+    pages: list[Path] = script.write(tmp_path_factory.mktemp("man"))
+    return pages
 
 
 def test_every_command_has_a_page(written: list[Path]) -> None:

@@ -14,12 +14,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from howdah import errors
 from howdah.client.dfs import DFSClient
+from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
@@ -50,7 +51,7 @@ from howdah.protocol.data_transfer.responses import (
     ReadChecksumInfo,
 )
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.rpc.connection import PreparedCall
 from howdah.runtime.sockets import Connection
 
@@ -537,7 +538,7 @@ class FakeCluster:
             "block_write_retries": 2,
         }
         client = DFSClient(
-            self.namenode,
+            cast(NamenodeProxy, self.namenode),
             ClientSettings(**{**quick, **settings}),
         )
         self._clients.append(client)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ from howdah.client.namenodes.calls import SingleNamenode
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.retry import RetryPolicy
+from howdah.rpc.client import RpcClient
 
 
 class Calls:
@@ -42,7 +43,7 @@ class Calls:
 def proxy(*answers: Any) -> tuple[NamenodeProxy, Calls]:
     calls = Calls(*answers)
     policy = RetryPolicy(connect_retries=2, connect_delay_s=0, retriable_delay_s=0)
-    return NamenodeProxy(SingleNamenode(calls, policy)), calls
+    return NamenodeProxy(SingleNamenode(cast(RpcClient, calls), policy)), calls
 
 
 YES = pb.DeleteResponseProto(result=True)

@@ -48,12 +48,15 @@ def test_a_block_is_not_synced_where_the_other_one_is() -> None:
             if block is ONE:
                 raise SetupFailed(node, "it has no such replica")
 
+    def synced(block: LocatedBlock) -> None:
+        pytest.fail(f"{block} was not synced")
+
     namenode: Any = SimpleNamespace(
         get_block_locations=lambda *_: SimpleNamespace(blocks=(OTHER,)),
     )
     setup: Any = Setup()
     with pytest.raises(errors.PipelineFailed, match="could not be brought to the disk"):
-        BlockSync("/f", namenode, setup).sync([ONE], pytest.fail)
+        BlockSync("/f", namenode, setup).sync([ONE], synced)
     assert asked == [(node(1), ONE.block)]
 
 

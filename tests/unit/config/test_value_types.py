@@ -210,7 +210,7 @@ def test_numbers_are_made_of_ascii_digits_alone(text: str) -> None:
     for parse in (
         value_types.parse_decimal,
         value_types.parse_real,
-        value_types.integer("k", "0", "").parse,
+        value_types.integer("k", 0, "").parse,
         value_types.parse_float,
         value_types.parse_size,
         lambda text: value_types.parse_duration(text, "s"),

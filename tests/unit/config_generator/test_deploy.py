@@ -37,12 +37,14 @@ def manifests() -> list[Any]:
 def findings(conf: Configuration, machines: tuple[str, ...]) -> list[str]:
     conf.check_values()
     assert [name for name, _ in conf.items() if not is_known(name)] == []
+    shared_edits = conf.raw("dfs.namenode.shared.edits.dir")
+    assert shared_edits is not None
     seen = Facts(
         conf=conf,
         roles=frozenset({"namenode", "datanode", "journalnode"}),
         nameservices={"howdah": ("nn1", "nn2", "nn3")},
         hosts=tuple(Host(name, ("10.0.0.1",), n == 0, False) for n, name in enumerate(machines)),
-        shared_edits={"howdah": tuple(conf.raw("dfs.namenode.shared.edits.dir").split(","))},
+        shared_edits={"howdah": tuple(shared_edits.split(","))},
         journal_nodes={"howdah": 3},
         clock_is_kept=True,
     )

@@ -66,14 +66,13 @@ def test_every_plan_is_read_back_with_known_keys_and_nothing_wrong(
     names = conf.get(keys.DFS_NAMESERVICES)
     assert bool(names) == wish.has_takeovers
     ids = namenode_ids(conf, names[0]) if names else ("",)
+    shared_edits = conf.get(keys.DFS_NAMENODE_SHARED_EDITS_DIR)
     seen = Facts(
         conf=conf,
         roles=frozenset({"namenode", "datanode"}),
         nameservices={names[0] if names else "": ids},
         hosts=tuple(Host(each, (f"10.0.0.{n}",), n == 0, False) for n, each in enumerate(machines)),
-        shared_edits={names[0]: tuple(conf.get(keys.DFS_NAMENODE_SHARED_EDITS_DIR))}
-        if names
-        else {},
+        shared_edits={names[0]: tuple(shared_edits)} if names else {},
         journal_nodes={names[0]: 3} if names else {},
         clock_is_kept=True,
     )
@@ -194,12 +193,12 @@ def test_with_tls_every_server_has_a_secure_address_in_reach() -> None:
     conf = read(plan.Wish(HOSTS, https=True))
     for number, host in enumerate(HOSTS[:3], 1):
         assert conf.raw(f"dfs.namenode.https-address.howdah.nn{number}") == f"{host}:9871"
-    for key in (
-        keys.DFS_DATANODE_HTTPS_ADDRESS,
-        keys.DFS_JOURNALNODE_HTTPS_ADDRESS,
-        keys.HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS,
+    for address in (
+        conf.get(keys.DFS_DATANODE_HTTPS_ADDRESS),
+        conf.get(keys.DFS_JOURNALNODE_HTTPS_ADDRESS),
+        conf.get(keys.HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS),
     ):
-        assert (conf.get(key) or ("", 0))[0] == "0.0.0.0", key.name
+        assert (address or ("", 0))[0] == "0.0.0.0", address
     single = read(plan.Wish(("alpha",), https=True))
     assert single.get(keys.DFS_NAMENODE_HTTPS_ADDRESS) == ("alpha", 9871)
     assert SSL_SERVER not in plan.files(plan.Wish(HOSTS), {})

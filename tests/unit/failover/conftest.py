@@ -223,8 +223,10 @@ class Cluster:
     def close(self) -> None:
         for zkfc in self.zkfcs.values():
             zkfc.stop()
-        for server in (*self.namenodes, *self.journal_nodes):
-            server.stop()
+        for namenode in self.namenodes:
+            namenode.stop()
+        for journal_node in self.journal_nodes:
+            journal_node.stop()
 
 
 MakeCluster = Callable[..., Cluster]

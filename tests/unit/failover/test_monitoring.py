@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -172,12 +173,16 @@ def info(cluster: Cluster, number: int) -> dict[str, Any]:
 def test_every_page_is_answered_and_names_the_active(make_cluster: MakeCluster) -> None:
     cluster = with_pages(make_cluster)
     active = cluster.wait_for_active()
+
+    def knows_the_active(number: int) -> bool:
+        return bool(info(cluster, number)["ElectedNamenodeId"] == f"nn{active}")
+
+    def is_ready(number: int) -> bool:
+        return get(web_of(cluster, number), "/ready")[0] == 200
+
     for number in range(2):
-        wait_until(
-            lambda number=number: info(cluster, number)["ElectedNamenodeId"] == f"nn{active}",
-            timeout_s=60,
-        )
-        wait_until(lambda number=number: get(web_of(cluster, number), "/ready")[0] == 200)
+        wait_until(partial(knows_the_active, number), timeout_s=60)
+        wait_until(partial(is_ready, number))
         web = web_of(cluster, number)
         for path in ("/", "/jmx", "/prom", "/metrics", "/health", "/conf", "/logLevel", "/stacks"):
             assert get(web, path)[0] == 200, path

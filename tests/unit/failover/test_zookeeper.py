@@ -7,6 +7,7 @@ import queue
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -16,6 +17,7 @@ from howdah import errors
 from howdah.cli.zkfc import main
 from howdah.config import Configuration
 from howdah.config.value_types import Address
+from howdah.failover.controller_loop import RunningController
 from howdah.failover.namenodes import Controller
 from howdah.failover.server import CannotStart, FailoverServer, setup
 from howdah.failover.settings import targets
@@ -400,6 +402,10 @@ def _logs(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("howdah.cli.zkfc.begin", lambda options: None)
 
 
+def says_elected(running: RunningController, namenode: str) -> bool:
+    return active_of(running.sight()) == namenode
+
+
 @pytest.mark.req("FS-260")
 def test_the_web_port_tells_of_the_session_and_of_the_elected(
     zookeeper: Address, make_cluster: MakeCluster
@@ -410,9 +416,7 @@ def test_the_web_port_tells_of_the_session_and_of_the_elected(
         active = together.start()
         for number in range(2):
             running = cluster.zkfcs[number].server.running
-            wait_until(
-                lambda running=running: active_of(running.sight()) == f"nn{active}", timeout_s=60
-            )
+            wait_until(partial(says_elected, running, f"nn{active}"), timeout_s=60)
             standing = running.sight().standing
             assert standing.is_reached
             assert standing.said.startswith("session 0x")

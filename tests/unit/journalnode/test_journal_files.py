@@ -11,6 +11,7 @@ import pytest
 from howdah import errors
 from howdah.formats.version import JournalVersion
 from howdah.journalnode.journal import Journal
+from howdah.journalnode.journal_storage import Sink
 from howdah.journalnode.pages import beans
 from howdah.journalnode.state.formats import (
     decode_committed,
@@ -424,8 +425,12 @@ def test_every_sync_is_timed_and_told_by_percentiles_of_the_last_interval(root: 
     journal.close()
 
 
+def fetched(url: str, sink: Sink) -> None:
+    sink(segment_bytes(1, 2))
+
+
 def test_what_a_recovery_replaced_is_not_read_from_memory(root: Path) -> None:
-    journal = journal_at(root, lambda url, sink: sink(segment_bytes(1, 2)))
+    journal = journal_at(root, fetched)
     writer = Writer(journal, 1)
     writer.promise()
     writer.start(1)
@@ -439,7 +444,7 @@ def test_what_a_recovery_replaced_is_not_read_from_memory(root: Path) -> None:
 
 
 def test_a_fetched_segment_that_ends_elsewhere_is_not_accepted(root: Path) -> None:
-    journal = journal_at(root, lambda url, sink: sink(segment_bytes(1, 2)))
+    journal = journal_at(root, fetched)
     later = Writer(journal, 2)
     later.promise()
     with pytest.raises(errors.CorruptEditLog, match="should end with 3"):

@@ -40,9 +40,13 @@ class Broken:
         return length_bytes
 
 
+def fetched(url: str, sink: Sink) -> None:
+    sink(segment_bytes(1, 5))
+
+
 @pytest.fixture
 def journal(tmp_path: Path) -> Iterator[Journal]:
-    found = journal_at(tmp_path / "ns1", lambda url, sink: sink(segment_bytes(1, 5)))
+    found = journal_at(tmp_path / "ns1", fetched)
     found.format(VERSION, force=False)
     yield found
     found.close()

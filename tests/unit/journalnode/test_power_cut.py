@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from howdah.journalnode.journal import Journal
+from howdah.journalnode.journal_storage import Sink
 from howdah.journalnode.state.journal_state import SegmentState
 from howdah.storage.segments import Segment, SegmentWriter, read_segment
 from tests.support.journal_writer import VERSION, Writer, journal_at, segment_bytes
@@ -86,10 +87,14 @@ def finished(first_txid: int, last_txid: int) -> Fact:
     return check
 
 
+def fetched(url: str, sink: Sink) -> None:
+    sink(segment_bytes(7, 10, history=2))
+
+
 def test_what_was_acknowledged_outlives_a_cut_at_any_moment(tmp_path: Path) -> None:
     base = tmp_path / "disk"
     root = base / "ns1"
-    journal = journal_at(root, lambda url, sink: sink(segment_bytes(7, 10, history=2)))
+    journal = journal_at(root, fetched)
     root.parent.mkdir()
     journal.format(VERSION, force=False)
     facts: list[Fact] = []
@@ -110,7 +115,7 @@ def test_what_was_acknowledged_outlives_a_cut_at_any_moment(tmp_path: Path) -> N
         first.write(1, 4, 5, committed=5)  # it lags: a majority has them without this node
         # The node is started once more, and the writer goes on where it was.
         journal.close()
-        journal = journal_at(root, lambda url, sink: sink(segment_bytes(7, 10, history=2)))
+        journal = journal_at(root, fetched)
         first.target = journal
         first.write(1, 6, 6)
         know(holds(1, 6))

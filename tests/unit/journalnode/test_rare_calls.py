@@ -46,6 +46,11 @@ def upgraded(journal: Journal) -> None:
     journal.upgrade(1234, NEW_LAYOUT)
 
 
+def upgraded_and_rolled_back(journal: Journal) -> None:
+    upgraded(journal)
+    journal.roll_back()
+
+
 CHANGES_NOTHING: dict[str, Callable[[Journal], object]] = {
     "finalize with nothing to finalize": lambda journal: journal.finalize(),
     "roll back with nothing to go back to": lambda journal: journal.roll_back(),
@@ -120,7 +125,7 @@ def test_what_was_put_away_stays_as_it_was(journal: Journal) -> None:
 @pytest.mark.req("FS-072", "LM-016")
 @pytest.mark.parametrize(
     "calls",
-    [upgraded, lambda journal: (upgraded(journal), journal.roll_back())],
+    [upgraded, upgraded_and_rolled_back],
     ids=["upgrade", "upgrade and rollback"],
 )
 def test_a_lease_outlives_an_upgrade(tmp_path: Path, calls: Callable[[Journal], object]) -> None:

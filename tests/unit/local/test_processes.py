@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.local import processes
+from howdah.runtime.process_identity import start_time
 from howdah.testing.waiting import wait_until
 
 
@@ -24,13 +25,13 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_running_process_has_a_start_time() -> None:
-    assert processes.start_time(os.getpid()) is not None
+    assert start_time(os.getpid()) is not None
 
 
 def test_process_that_is_gone_has_no_start_time(sleeper: subprocess.Popen[bytes]) -> None:
     sleeper.kill()
     sleeper.wait()
-    assert processes.start_time(sleeper.pid) is None
+    assert start_time(sleeper.pid) is None
 
 
 def test_process_that_nobody_waited_for_is_not_running(sleeper: subprocess.Popen[bytes]) -> None:

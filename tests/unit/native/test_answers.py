@@ -45,7 +45,7 @@ def frame(
     )
 
 
-(_, REST, METHOD, *_), *_ = wire.split_calls_here(frame(1, "/a"), MOST)[0]
+_, REST, METHOD = wire.split_calls_here(frame(1, "/a"), MOST)[0][0][:3]
 TAILS = {REST: wire.answer_tail(CLIENT_ID, -1)}
 TICK_NS = 7
 

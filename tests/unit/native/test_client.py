@@ -208,7 +208,7 @@ def test_what_is_not_usual_is_left_to_the_message(what: str) -> None:
             )
         )
         if what == "encrypted":
-            answer.locations.fileEncryptionInfo.suite = 2
+            answer.locations.fileEncryptionInfo.suite = types_pb2.AES_CTR_NOPADDING
         if what == "coded":
             answer.locations.ecPolicy.id = 1
     data = answer.SerializePartialToString() + (b"\x50\x01" if what == "unknown" else b"")
@@ -253,6 +253,7 @@ def test_any_bytes_are_no_answer(data: bytes) -> None:
 
 
 def test_located_takes_nothing_else() -> None:
+    wrong: tuple[Any, ...]
     for wrong in (("text", {}, KINDS), (b"", [], KINDS), (b"", {}, KINDS[:-1]), (b"", {})):
         with pytest.raises(TypeError):
             native("located")(*wrong)
@@ -269,7 +270,7 @@ def test_nothing_that_is_located_is_kept() -> None:
                     locs=[info(0, 5)],
                     corrupt=False,
                     blockToken=NO_TOKEN.to_proto(),
-                    storageTypes=[1],
+                    storageTypes=[types_pb2.DISK],
                     storageIDs=["s"],
                 )
             ],

@@ -108,7 +108,7 @@ def test_tests_of_compiled_modules_pass(tree: Path) -> None:
 
 
 def test_a_source_that_is_changed_runs_from_then_on(tree: Path) -> None:
-    source = tree / "src" / "howdah" / "rpc" / "wire.py"
+    source = tree / "src" / "howdah" / "protocol" / "rpc" / "wire.py"
     text = source.read_text()
     try:
         source.write_text(text + "\n# changed\n")

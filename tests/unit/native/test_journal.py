@@ -11,6 +11,7 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -120,10 +121,14 @@ def test_the_bell_rings_once_for_who_wants_it_until_it_is_heard(
     writer = native.DirectWriter(bell)
     writer.open([(file[1], -1, 0, 0)], 0)
     running = Running(writer)
+
+    def is_at(txid: int) -> bool:
+        return bool(writer.figures()[0] == txid)
+
     for txid in (1, 2):
         assert not writer.want(txid)
         writer.put([b"x"], txid, False)
-        wait_until(lambda txid=txid: writer.figures()[0] == txid)
+        wait_until(partial(is_at, txid))
     wait_until(lambda: bool(select.select([bell], [], [], 0)[0]))
     assert os.eventfd_read(bell) == 1
     assert writer.durable() == 2

@@ -311,11 +311,12 @@ def test_no_reference_stays(native: ModuleType) -> None:
     runs = 300
     cluster = Cluster()
     bodies = [where(), where(1 << 50), where(0, 0), where(path="/d/none"), where()[:-1]]
+    views: list[dict[str, Any]] = [{}, {"far": {}}, {"cached": {BLOCK_ID: 1}}, {"dice": 77}]
     asked = [
         cluster.asked(body, user, **changes)
         for body in bodies
         for user in ("alice", "bob")
-        for changes in ({}, {"far": {}}, {"cached": {BLOCK_ID: 1}}, {"dice": 77})
+        for changes in views
     ]
     watched = [
         *(cluster.ways, cluster.files.traits[0], cluster.nodes, *cluster.nodes, *bodies),

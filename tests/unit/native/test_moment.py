@@ -19,7 +19,8 @@ def _await_bytes() -> Callable[[int, int], bool]:
     native = kernel()
     if native is None:
         pytest.skip("the kernel is not built here")
-    return native.await_bytes
+    found: Callable[[int, int], bool] = native.await_bytes
+    return found
 
 
 @contextmanager

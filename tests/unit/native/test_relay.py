@@ -150,11 +150,13 @@ class Place:
                 self.synced.append(self.relay.tail[0])
                 self.relay.synced(False)
         packets, forwarded, acks, unsent, due = self.relay.rest()
+        written, last_sum = self.relay.tail
         chunk = self._spec.bytes_per_checksum
         return End(
             reason,
             code,
-            *self.relay.tail,
+            written,
+            last_sum,
             self.relay.acked_bytes,
             os.pread(self._files[0], 1 << 24, self._start),
             os.pread(self._files[1], 1 << 24, META_HEADER + self._start // chunk * 4),

@@ -16,7 +16,7 @@ from howdah.namenode.state.inodes.block_table import BlockState, BlockTable
 from howdah.namenode.state.inodes.row_table import IdSet
 from howdah.native.loader import kernel
 from howdah.protocol.data_transfer import block_lists
-from howdah.protocol.data_transfer.block_lists import ListedReplica
+from howdah.protocol.data_transfer.block_lists import ListedReplica, ReplicaList
 
 STORAGES = 5
 """Of which the last two are on one node."""
@@ -105,7 +105,7 @@ def test_replicas_are_taken_as_one_by_one(
 ) -> None:
     mine, twin = table(blocks, before), table(blocks, before)
     left, twins_left = IdSet(expected).remaining(), IdSet(expected).remaining()
-    report = block_lists.decode(*block_lists.encode(listed))
+    report: ReplicaList[ListedReplica] = block_lists.decode(*block_lists.encode(listed))
     position, count, ids, counts, orphaned = native.take_reported(
         report.buffer,
         0,

@@ -15,7 +15,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.messages import texts_of
 
-KINDS: dict[str, tuple[type[Message], Callable[[Any], object]]] = {
+KINDS: dict[str, tuple[type[Message], Callable[[Any], tuple[object, ...]]]] = {
     "create": (pb.CreateRequestProto, requests.create_of),
     "addBlock": (pb.AddBlockRequestProto, requests.add_block_of),
     "complete": (pb.CompleteRequestProto, requests.complete_of),
@@ -92,7 +92,7 @@ def readers() -> dict[str, Callable[[bytes], Any]]:
     return found
 
 
-def by_protobuf(method: str, data: bytes) -> object:
+def by_protobuf(method: str, data: bytes) -> tuple[object, ...] | None:
     """The fields as a handler gets them that is given a message; None where it is given none."""
     kind, fields_of = KINDS[method]
     try:

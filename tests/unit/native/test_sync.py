@@ -386,6 +386,7 @@ def test_a_handler_that_only_looks_does_not_end_the_wait(native: Any, ends: Ends
 
 def test_arguments_that_cannot_be_are_refused(native: Any, ends: Ends) -> None:
     acks, calls = ends.acks, ends.calls
+    wrong: tuple[Any, ...]
     for wrong in (
         (acks, b"", 1, LONG, [], calls, b"", LONG),
         (acks, bytes(5000), 1, LONG, [], calls, b"", LONG),
@@ -406,6 +407,6 @@ def test_arguments_that_cannot_be_are_refused(native: Any, ends: Ends) -> None:
     ):
         with pytest.raises(TypeError):
             native.hear_acks(*wrong)
-    for bad in ((acks, b"x", ()), (acks, "x", []), (acks, b"x"), (None, b"x", [])):
+    for wrong in ((acks, b"x", ()), (acks, "x", []), (acks, b"x"), (None, b"x", [])):
         with pytest.raises(TypeError):
-            native.send_now(*bad)
+            native.send_now(*wrong)

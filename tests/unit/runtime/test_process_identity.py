@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,7 +25,8 @@ from howdah.runtime.process_identity import (
     this_process,
 )
 
-TraceFunction = Callable[[FrameType, str, object], object]
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 WAITS = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 

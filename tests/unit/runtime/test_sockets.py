@@ -18,7 +18,7 @@ from howdah import errors
 from howdah.client.reading import short_read
 from howdah.native.socket_io import Outcome
 from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet
-from howdah.protocol.data_transfer.varint import encode_varint, read_delimited
+from howdah.protocol.varint import encode_varint, read_delimited
 from howdah.runtime.sockets import READ_AHEAD_BYTES, Connection, PeerClosed, PeerSilent, connect
 
 

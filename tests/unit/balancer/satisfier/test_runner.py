@@ -49,9 +49,9 @@ class Namenode:
     client: Any = None
 
     def __post_init__(self) -> None:
-        self.client = SimpleNamespace(namenode=SimpleNamespace(get_listing=self.list))
+        self.client = SimpleNamespace(namenode=SimpleNamespace(get_listing=self.listing))
 
-    def list(self, path: str, after: bytes) -> types_pb2.DirectoryListingProto:
+    def listing(self, path: str, after: bytes) -> types_pb2.DirectoryListingProto:
         file = types_pb2.HdfsFileStatusProto(
             fileType=types_pb2.HdfsFileStatusProto.IS_FILE, path=b"", fileId=7
         )

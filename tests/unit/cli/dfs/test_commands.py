@@ -574,7 +574,9 @@ def test_an_append_may_begin_a_new_block(
     assert dfs("-appendToFile", "-n", str(tmp_path / "one"), "/fresh").code == 0
 
 
-def test_a_quota_says_what_hadoops_does(dfs: Dfs, fs: MemoryFiles, tmp_path: Path) -> None:
+def test_a_quota_says_what_hadoops_does(
+    dfs: Dfs, fs: MemoryFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Programs read the message from the front: no path stands before it."""
     said = "The DiskSpace quota of /q is exceeded: quota = 1 B = 1 B but diskspace consumed = 3 B"
     refused = errors.SpaceQuotaExceeded(said).naming("/q/f._COPYING_")
@@ -585,7 +587,7 @@ def test_a_quota_says_what_hadoops_does(dfs: Dfs, fs: MemoryFiles, tmp_path: Pat
     def create(path: str, **how: Any) -> Any:
         raise refused
 
-    fs.create = create  # type: ignore[method-assign]
+    monkeypatch.setattr(fs, "create", create)
     assert dfs("-put", str(tmp_path / "f"), "/q/").err == f"put: {said}\n"
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def _as_amy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Pair:
-    settings = {"hadoop.user.group.static.mapping.overrides": KNOWN}
+    settings: dict[str, Any] = {"hadoop.user.group.static.mapping.overrides": KNOWN}
     made = Pair(tmp_path, **settings)
     made.format()
     return made

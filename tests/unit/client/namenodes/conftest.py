@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from google.protobuf.message import Message
@@ -13,9 +13,9 @@ from howdah import errors
 from howdah.client.namenodes import active_cache
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import ha_pb2
 from howdah.protocol.client_methods import COORDINATED_METHODS
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.service import Registry
 from howdah.protocol.rpc.session import Call
 from howdah.rpc.threaded_server import ThreadedRpcServer
 
@@ -35,7 +35,7 @@ class _Server(ThreadedRpcServer):
     """Says in each answer which transaction it shows."""
 
     def __init__(self, listener: socket.socket, namenode: FakeNamenode) -> None:
-        super().__init__(listener, namenode)
+        super().__init__(listener, cast(Registry, namenode))
         self._namenode = namenode
 
     def _answer(self, call: Call, address: str) -> bytes:
@@ -91,9 +91,7 @@ class FakeNamenode:
         if answer is not None:
             return answer
         if call.method == "getHAServiceState":
-            return pb.HAServiceStateResponseProto(
-                state=ha_pb2.HAServiceStateProto.Value(self.role.upper())
-            )
+            return pb.HAServiceStateResponseProto(state=self.role.upper())
         if self.role == "standby" or (
             self.role == "observer" and call.method not in COORDINATED_METHODS
         ):

@@ -190,6 +190,12 @@ def drain(reader: ShortCircuitReader) -> bytes:
     return bytes(out)
 
 
+def view_of(reader: ShortCircuitReader, count: int) -> memoryview:
+    view = reader.view(count)
+    assert view is not None
+    return view
+
+
 @pytest.fixture
 def node() -> Iterator[LocalNode]:
     with tempfile.TemporaryDirectory(prefix="howdah-") as root:
@@ -257,7 +263,7 @@ def test_any_view_is_what_the_file_has(
     block = blocks[512]
     length = min(length, len(DATA) - offset)
     with closing(client.reader(block, offset, length)) as reader:
-        view = reader.view(length)
+        view = view_of(reader, length)
     assert view == DATA[offset : offset + length]
 
 
@@ -361,7 +367,7 @@ def test_damage_behind_a_socket_of_another_datanode_is_not_told_of_this_one(
             assert reader.source is ReadSource.SHORT_CIRCUIT, "the socket is the other one's"
             assert drain(reader) == DATA
         with closing(client.reader(block, 199_990, 20)) as reader:
-            assert reader.view(20) == DATA[199_990:200_010]
+            assert view_of(reader, 20) == DATA[199_990:200_010]
 
 
 @pytest.mark.parametrize("neighbours", ["socket._PORT"], indirect=True)
@@ -383,7 +389,7 @@ def test_a_view_of_what_is_locked_in_memory_is_not_checked_again(
     registry.cached(POOL, block_id)
     damage(node, block, 200_000)
     with closing(client.reader(block, 200_000, 1)) as reader:
-        assert reader.view(1) == bytes((DATA[200_000] ^ 1,))
+        assert view_of(reader, 1) == bytes((DATA[200_000] ^ 1,))
     assert not registry.is_anchored(POOL, block_id)
     registry.uncached(POOL, block_id)
     with closing(client.reader(block, 200_000, 1)) as reader:
@@ -428,7 +434,7 @@ def test_the_next_view_is_not_the_files_once_the_datanode_takes_the_replica_back
 ) -> None:
     node.store.short_circuit.cached(POOL, block.block.block_id)
     with closing(client.reader(block)) as reader:
-        assert reader.view(100) == DATA[:100]
+        assert view_of(reader, 100) == DATA[:100]
         if takes_back == "append":
             node.append(block.block, b"x")
         else:
@@ -444,7 +450,7 @@ def test_a_dead_datanode_is_asked_again_before_damage_is_told(
     killed: Callable[[LocalReplica], None],
 ) -> None:
     with closing(client.reader(block)) as reader:
-        assert reader.view(100) == DATA[:100]
+        assert view_of(reader, 100) == DATA[:100]
         damage(node, block, 200)
         replica = reader._replica
         assert replica is not None
@@ -521,7 +527,7 @@ def test_a_deleted_replica_that_nobody_reads_is_let_go(
 
 def test_a_view_outlives_the_replica(node: LocalNode, client: Client, block: LocatedBlock) -> None:
     with closing(client.reader(block)) as reader:
-        view = reader.view(1000)
+        view = view_of(reader, 1000)
     node.store.invalidate(block.block)
     client.close()
     assert view == DATA[:1000]
@@ -531,7 +537,7 @@ def test_a_view_outlives_a_cut_of_the_replica(
     node: LocalNode, client: Client, block: LocatedBlock
 ) -> None:
     with closing(client.reader(block)) as reader:
-        view = reader.view(len(DATA))
+        view = view_of(reader, len(DATA))
     assert replica_recovery.init_recovery(node.store, block.block, 1002) is not None
     replica_recovery.settle(node.store, block.block, 1002, 700)
     assert node.block_file(ExtendedBlock(POOL, 1, 1002)).stat().st_size == 700
@@ -557,7 +563,9 @@ def test_a_restarted_datanode_is_noticed(
 ) -> None:
     with closing(client.reader(block)) as reader:
         node.close()
-        wait_until(lambda: not reader._replica.is_current, what="the segment ends")
+        replica = reader._replica
+        assert replica is not None
+        wait_until(lambda: not replica.is_current, what="the segment ends")
         node.start()
         with pytest.raises(errors.Unreachable):
             drain(reader)

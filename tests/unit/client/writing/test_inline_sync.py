@@ -64,7 +64,7 @@ def out(cluster: FakeCluster, patient: None) -> Iterator[HdfsDataOutputStream]:
     assert steps(made) == 0
     yield made
     if not made.closed:
-        made._inner.abort()
+        made._dfs.abort()
 
 
 class Running:
@@ -407,7 +407,7 @@ def test_an_abort_within_a_step_ends_it(cluster: FakeCluster, out: HdfsDataOutpu
     out.write(b"b")
     syncer = Running(out.hflush)
     wait_until(lambda: len(node.packets) == 2, PATIENCE_S)
-    out._inner.abort()
+    out._dfs.abort()
     error = syncer.end()
     assert isinstance(error, errors.HowdahError)
     assert "/f: it was aborted" in str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,8 +104,8 @@ def test_a_system_without_a_thread_to_spare_is_said(
 @pytest.mark.req("FS-030")
 def test_a_namenode_tells_its_directories_of_images(tmp_path: Path) -> None:
     images, root = tmp_path / "images", tmp_path / "nn0"
-    name_directories = f"{keys.DFS_NAMENODE_NAME_DIR.name}.ns.nn0"
-    pair = Pair(tmp_path, **{name_directories: f"{root},{images}"})
+    settings: dict[str, Any] = {f"{keys.DFS_NAMENODE_NAME_DIR.name}.ns.nn0": f"{root},{images}"}
+    pair = Pair(tmp_path, **settings)
     pair.format()
 
     async def scenario(pair: Pair) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
+from operator import contains
 
 import pytest
 from hypothesis import given, settings
@@ -193,7 +195,7 @@ def test_edits_and_syncs_are_counted_from_log_to_log() -> None:
         )
         append(log, 3)
         last = log.last_txid
-        told.wait(lambda told=told, last=last: last in told.durable)
+        told.wait(partial(contains, told.durable, last))
         log.close()
     # Three edits and the end of the segment in each; the beginning is written with the opening.
     assert figures.transactions == 8

@@ -15,6 +15,7 @@ from howdah.namenode.journal.directory_journal import DirectorySource
 from howdah.namenode.journal.shared_directory import SharedDirectory, SharedDirectoryJournal
 from howdah.namenode.journal.stray_segments import set_strays_aside
 from howdah.namenode.state.edit_log.journal import Batch
+from howdah.namenode.state.edit_log.segment_selection import SegmentCopy
 
 VERSION = NamenodeVersion(7, "CID-shared", "BP-1-127.0.0.1-1", 0)
 
@@ -93,7 +94,7 @@ def test_a_reader_does_not_begin_at_the_beginning_each_time(
     skipped: list[int] = []
     opened = DirectorySource.open
 
-    def spy(source: DirectorySource, copy: object, skip_bytes: int = 0) -> object:
+    def spy(source: DirectorySource, copy: SegmentCopy, skip_bytes: int = 0) -> object:
         skipped.append(skip_bytes)
         return opened(source, copy, skip_bytes)
 

@@ -21,7 +21,8 @@ from howdah.runtime.users.names import (
 def test_a_user_who_is_acted_for_is_his_name_wherever_it_goes() -> None:
     user = ProxyUser("joe", "hive")
     assert user == "joe"
-    assert {user: 1}["joe"] == 1
+    by_name: dict[str, int] = {user: 1}
+    assert by_name["joe"] == 1
     assert json.dumps([user]) == '["joe"]'
     for other in (user, pickle.loads(pickle.dumps(user)), copy.deepcopy(user)):
         assert (other, real_user_of(other)) == ("joe", "hive")

@@ -7,7 +7,7 @@ import gzip
 import itertools
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any
 
@@ -30,7 +30,10 @@ from howdah.spark.compaction.concat_avro import (
 from howdah.spark.compaction.concat_lines import HeadersDiffer, NotJoinable, check_headers
 
 _numbers = itertools.count()
-PACKED = {".gz": (gzip.compress, gzip.decompress), ".bz2": (bz2.compress, bz2.decompress)}
+PACKED: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
+    ".gz": (gzip.compress, gzip.decompress),
+    ".bz2": (bz2.compress, bz2.decompress),
+}
 
 
 @pytest.fixture

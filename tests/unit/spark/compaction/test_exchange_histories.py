@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
@@ -251,7 +252,7 @@ def test_each_line_is_there_once_whatever_happens_at_whichever_step(
     for at in range(1, MOST_STEPS):
         here = world()
         fs, outside = here.connect(), here.connect()
-        hook = Hook(at, is_after, lambda here=here, outside=outside: others(here, outside))
+        hook = Hook(at, is_after, partial(others, here, outside))
         with hooked(fs, hook), suppress(Killed, errors.HowdahError):
             compact(fs)
         was_killed = hook.is_dead

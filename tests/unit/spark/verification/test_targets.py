@@ -19,11 +19,14 @@ def test_paths_below_others_are_listed_once() -> None:
 
 
 def test_each_of_many_paths_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared = []
+    compared: list[str] = []
     original = job._is_below
-    monkeypatch.setattr(
-        job, "_is_below", lambda path, other: compared.append(path) or original(path, other)
-    )
+
+    def noting(path: str, other: str) -> bool:
+        compared.append(path)
+        return original(path, other)
+
+    monkeypatch.setattr(job, "_is_below", noting)
     given = statuses(*(f"/data/{number}" for number in range(2000)))
     assert len(job._outermost(given)) == 2000
     assert len(compared) < 2000

@@ -42,6 +42,7 @@ def test_no_replica_is_given_up_unless_more_speak_against_it_than_for_it(
     judgement = judge([SOUND] * len(values), values)
     for value, verdict in zip(values, judgement.verdicts, strict=True):
         if verdict is Verdict.DIFFERENT:
+            assert judgement.crc is not None
             assert values.count(value) < values.count(judgement.crc)
     assert judgement.crc is None or Verdict.SOUND in judgement.verdicts
 

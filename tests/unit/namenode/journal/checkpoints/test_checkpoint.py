@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import json
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -31,7 +35,7 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def checkpoints(directory: Path) -> Checkpoints:
-    def never(*_: Callable[[], None]) -> int:
+    def never(*_: Callable[[], None]) -> NoReturn:
         raise AssertionError("nothing is forked here")
 
     return Checkpoints(
@@ -300,16 +304,16 @@ def test_child_gives_up_when_its_namenode_was_gone_before_it_could_look(
     """It would take whoever has adopted it for its namenode, and write beside another one."""
     namenode = os.getpid()
     reading, writing = os.pipe()
-    monkeypatch.setattr(checkpoint.os, "closerange", lambda first, behind: None)
-    monkeypatch.setattr(checkpoint.os, "getppid", lambda: 1)
-    monkeypatch.setattr(checkpoint.signal, "signal", lambda number, act: None)
-    monkeypatch.setattr(checkpoint.signal, "set_wakeup_fd", lambda number: -1)
-    monkeypatch.setattr(checkpoint.gc, "disable", lambda: None)
+    monkeypatch.setattr(os, "closerange", lambda first, behind: None)
+    monkeypatch.setattr(os, "getppid", lambda: 1)
+    monkeypatch.setattr(signal, "signal", lambda number, act: None)
+    monkeypatch.setattr(signal, "set_wakeup_fd", lambda number: -1)
+    monkeypatch.setattr(gc, "disable", lambda: None)
 
     def end(status: int) -> None:
         raise _Ended
 
-    monkeypatch.setattr(checkpoint.os, "_exit", end)
+    monkeypatch.setattr(os, "_exit", end)
     try:
         with pytest.raises(_Ended):
             checkpoints._be_the_child(writing, 20, namenode, [directory])
@@ -343,8 +347,8 @@ def closed_by_child(
         tried += max(behind - first, 0)
         closed.update(n for n in opened if first <= n < behind)
 
-    monkeypatch.setattr(checkpoint.os, "sysconf", lambda name: limit)
-    monkeypatch.setattr(checkpoint.os, "closerange", closerange)
+    monkeypatch.setattr(os, "sysconf", lambda name: limit)
+    monkeypatch.setattr(os, "closerange", closerange)
     checkpoint._close_all_but(kept)
     return closed, tried
 
@@ -373,7 +377,7 @@ def test_child_that_cannot_see_what_is_open_tries_every_number(
     def fails(path: str) -> list[str]:
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr(checkpoint.os, "listdir", fails)
+    monkeypatch.setattr(os, "listdir", fails)
     reading, writing, above = pipe_and_above
     closed, _ = closed_by_child(monkeypatch, writing, pipe_and_above, 1 << 30)
     assert closed == {reading, above}
@@ -416,6 +420,6 @@ def test_a_role_ends_also_where_there_is_no_thread_to_remove_its_image(
     def fails(thread: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(checkpoint.threading.Thread, "start", fails)
+    monkeypatch.setattr(threading.Thread, "start", fails)
     stopped_with(checkpoints, durable=False, until=lambda: not checkpoints.busy)
     assert "transaction 20 stays until the next start: can't start" in caplog.text

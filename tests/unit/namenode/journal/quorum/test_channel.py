@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from google.protobuf.message import Message
@@ -29,6 +29,7 @@ from howdah.namenode.state.quorum.messages import (
     Stamp,
 )
 from howdah.proto import qjournal_pb2 as pb
+from howdah.rpc.client import RpcClient
 from tests.support.journals.quorum import VERSION
 
 STAMP = Stamp(5, 7, 40, 1500)
@@ -63,7 +64,7 @@ def wire() -> Wire:
 def channel(wire: Wire) -> Channel:
     settings = QuorumSettings.of(Configuration({}))
     made = Channel(("jn1.example", 8485), JournalId("ns", VERSION, "ns"), settings)
-    made._rpc = wire
+    made._rpc = cast(RpcClient, wire)
     return made
 
 

@@ -198,7 +198,8 @@ def test_whoever_waits_hears_of_a_defect_beside_a_majority(
 def test_without_threads_nobody_takes_over_and_the_nodes_are_given_up(
     nodes: dict[str, Scripted], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original, started = threading.Thread.start, []
+    original = threading.Thread.start
+    started: list[threading.Thread] = []
 
     def start(thread: threading.Thread) -> None:
         if started:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,14 +33,12 @@ def pair(tmp_path: Path, quorum: Quorum) -> Pair:
 def paired(tmp_path: Path, quorum: Quorum, **settings: str) -> Pair:
     hosts = ";".join(f"{host}:{port}" for host, port in quorum.uri.nodes)
     uri = f"qjournal://{hosts}/{quorum.uri.journal_id}"
-    pair = Pair(
-        tmp_path / "pair",
-        **{
-            keys.DFS_NAMENODE_SHARED_EDITS_DIR.name: uri,
-            keys.HOWDAH_HA_LEASE_MS.name: "300",
-            **settings,
-        },
-    )
+    whole: dict[str, Any] = {
+        keys.DFS_NAMENODE_SHARED_EDITS_DIR.name: uri,
+        keys.HOWDAH_HA_LEASE_MS.name: "300",
+        **settings,
+    }
+    pair = Pair(tmp_path / "pair", **whole)
     pair.format(force=True)
     return pair
 
@@ -113,7 +112,9 @@ def test_an_active_that_is_replaced_behind_its_back_acknowledges_nothing_more(pa
 
         await until(has_ended)
         assert lost.lost is not None
-        assert lost.lease_until_ms() <= boottime_ms()
+        lease_until_ms = lost.lease_until_ms()
+        assert lease_until_ms is not None
+        assert lease_until_ms <= boottime_ms()
         await mkdir(standby, "/b")
         assert not stale.done()
         stale.cancel()

@@ -9,6 +9,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.server.audit.factory import audit_log, format_from
+from howdah.namenode.server.audit.files import RotatedFile
 from howdah.namenode.service.audit.line_format import LineFormat
 
 
@@ -40,6 +41,7 @@ def test_file_is_as_large_and_as_many_as_keys_say(tmp_path: Path) -> None:
     log = audit_log(conf, "P", lambda: 0, lambda path: None)
     assert log is not None
     output = log._output
+    assert isinstance(output, RotatedFile)
     assert (output._max_bytes, output._backups) == (1 << 20, 3)
     output.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,7 +158,8 @@ def test_a_writer_keeps_its_lease_for_a_full_term_after_the_takeover(pair: Pair)
 
 
 def test_the_new_active_empties_the_trash(tmp_path: Path) -> None:
-    pair = Pair(tmp_path, **{"fs.trash.interval": "1440"})
+    settings: dict[str, Any] = {"fs.trash.interval": "1440"}
+    pair = Pair(tmp_path, **settings)
     pair.format()
 
     async def scenario(pair: Pair) -> None:

@@ -22,7 +22,7 @@ from howdah.namenode.service.protocols import client
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.client import RpcClient
+from howdah.rpc.client import AnswerType, RpcClient
 from howdah.runtime import unexpected_errors
 
 WAIT_S = 30
@@ -74,7 +74,7 @@ class Serving:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(main())
 
-    async def call(self, method: str, request: Message, response: type[T]) -> T:
+    async def call(self, method: str, request: Message, response: AnswerType[T]) -> T:
         def ask() -> T:
             rpc = RpcClient(
                 ("127.0.0.1", self.namenode._pages.port),

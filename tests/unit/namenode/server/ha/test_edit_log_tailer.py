@@ -51,7 +51,8 @@ class Log:
 class World:
     def __init__(self, roll_period_s: float = -1) -> None:
         self.log = Log()
-        self.core = InMemoryNamenode().core
+        namenode = InMemoryNamenode()
+        self.core, self.clock = namenode.core, namenode.clock
         self.core.become_standby()
         self.begin = self.core.last_txid
         self.log.end = self.begin
@@ -238,16 +239,16 @@ def test_a_roll_is_asked_for_once_as_long_as_it_brings_nothing() -> None:
         world.tailing.start()
         await world.until(world.log.end)
         while len(world.rolls) < 1:
-            world.core.clock.advance(1)
+            world.clock.advance(1)
             await asyncio.sleep(0.001)
         read_ms = world.tailing.last_read_ms
         while world.tailing.last_read_ms < read_ms + 10:
-            world.core.clock.advance(1)
+            world.clock.advance(1)
             await asyncio.sleep(0.001)
         assert len(world.rolls) == 1
         world.log.end += 1
         while len(world.rolls) < 2:
-            world.core.clock.advance(1)
+            world.clock.advance(1)
             await asyncio.sleep(0.001)
         await world.tailing.stop()
 
@@ -271,7 +272,7 @@ def test_an_active_that_hangs_on_a_roll_holds_up_no_takeover_and_no_end() -> Non
         world.log.end += 1
         world.tailing.start()
         while not asked.is_set():
-            world.core.clock.advance(1)
+            world.clock.advance(1)
             await asyncio.sleep(0.001)
         await world.tailing.stop()
         await world.tailing.catch_up()

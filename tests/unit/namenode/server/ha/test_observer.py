@@ -6,14 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from howdah.client.namenodes import active_cache
+from howdah.client.namenodes.call_loop import FailoverCalls
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.server.process.server import Namenode
 from howdah.namenode.service.ha.states import HAState
+from howdah.protocol.rpc.caller_context import Origin
+from howdah.protocol.rpc.service import WireAnswer
+from howdah.protocol.rpc.session import Call
 from tests.support.namenode_pair import ROOT, Pair, become, run
 
 ACTIVE, OBSERVER, STANDBY = HAState.ACTIVE, HAState.OBSERVER, HAState.STANDBY
@@ -54,19 +58,20 @@ class Observed:
 
     def answered(self, namenode: Namenode) -> list[str]:
         """The methods that this namenode is asked from now on."""
-        dispatch, found = namenode.registry.dispatch, []
+        dispatch = namenode.registry.dispatch_to_wire
+        found: list[str] = []
 
-        def noting(call: object, *caller: object) -> object:
+        def noting(call: Call, address: str, port: int, origin: Origin | None) -> WireAnswer:
             found.append(call.method)
-            return dispatch(call, *caller)
+            return dispatch(call, address, port, origin)
 
-        namenode.registry.dispatch = noting
+        namenode.registry.dispatch_to_wire = noting  # type: ignore[method-assign]
         return found
 
 
 @pytest.fixture
 def observe(tmp_path: Path) -> Callable[..., object]:
-    def in_world(scenario: Callable[[Observed], Awaitable[T]], **settings: str) -> T:
+    def in_world(scenario: Callable[[Observed], Awaitable[T]], **settings: Any) -> T:
         pair = Pair(tmp_path, **settings)
         pair.format()
 
@@ -171,7 +176,9 @@ def test_a_client_that_knows_of_no_observers_is_sent_to_the_active(observe: Obse
             with closing(world.client(provider="ConfiguredFailoverProxyProvider")) as fs:
                 fs.mkdirs("/a")
                 assert fs.is_directory("/a")
-            active_cache.remember(fs.client.namenode._calls._connections.target, "nn1")
+            calls = fs.client.namenode._calls
+            assert isinstance(calls, FailoverCalls)
+            active_cache.remember(calls._connections.target, "nn1")
             with closing(world.client(provider="ConfiguredFailoverProxyProvider")) as fs:
                 assert fs.is_directory("/a")
 

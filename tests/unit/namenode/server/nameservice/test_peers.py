@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,10 @@ def test_a_standby_makes_an_image_and_the_active_gets_it(pair: Pair) -> None:
 
 @pytest.mark.req("FS-058")
 def test_an_image_is_due_at_a_standby_as_it_is_at_an_active(tmp_path: Path) -> None:
-    due = {"dfs.namenode.checkpoint.txns": "2", "dfs.namenode.checkpoint.check.period": "0"}
+    due: dict[str, Any] = {
+        "dfs.namenode.checkpoint.txns": "2",
+        "dfs.namenode.checkpoint.check.period": "0",
+    }
     pair = Pair(tmp_path, **due)
     pair.format()
 
@@ -123,9 +127,11 @@ def test_an_image_that_nobody_takes_is_said(pair: Pair, caplog: pytest.LogCaptur
 
 @pytest.mark.req("FS-055")
 def test_a_standby_that_reads_finished_segments_asks_the_active_for_a_roll(tmp_path: Path) -> None:
-    pair = Pair(
-        tmp_path, **{"dfs.ha.tail-edits.in-progress": "false", "dfs.ha.log-roll.period": "0"}
-    )
+    settings: dict[str, Any] = {
+        "dfs.ha.tail-edits.in-progress": "false",
+        "dfs.ha.log-roll.period": "0",
+    }
+    pair = Pair(tmp_path, **settings)
     pair.format()
 
     async def scenario(pair: Pair) -> None:

@@ -12,6 +12,7 @@ from howdah.config import Configuration
 from howdah.namenode.server.process.admin_tasks import BackgroundFiles, read_hosts
 from howdah.namenode.server.process.racks import rack_map
 from howdah.namenode.service.calls.administration import NodeFiles
+from howdah.runtime.users.async_groups import Loop
 
 
 def test_both_files_are_read(tmp_path: Path) -> None:
@@ -121,11 +122,12 @@ def test_a_refresh_goes_by_the_configuration_of_now(tmp_path: Path) -> None:
 
     async def read() -> NodeFiles:
         loop = asyncio.get_running_loop()
+        outside = Loop(loop.call_soon_threadsafe, loop.call_later)
         files = BackgroundFiles(
             Configuration.load(conf_dir),
             list,
             lambda: 0,
-            read_racks=lambda fresh: rack_map(fresh, loop),
+            read_racks=lambda fresh: rack_map(fresh, outside),
         )
         configure(2)
         found: asyncio.Future[NodeFiles | errors.HowdahError] = loop.create_future()

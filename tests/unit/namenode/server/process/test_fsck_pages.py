@@ -12,6 +12,7 @@ import pytest
 from howdah import errors
 from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.service.fsck.options import Options
+from howdah.namenode.service.fsck.report import Fsck
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Channel
@@ -50,7 +51,7 @@ class World:
         self.audited: list[tuple[str, str, str, bool]] = []
         self.rules: list[tuple[str, str]] = []
         self.pages = FsckPages(
-            self.runs,
+            cast(Fsck, self.runs),
             self.loop.append,
             lambda act: act() if self.durable else self.held.append(act),
             lambda user, go_on: go_on(self.refused),

@@ -43,19 +43,12 @@ def version(conf: Configuration, root: Path) -> NamenodeVersion:
 
 
 def log_on(root: Path, *logged: ed.Edit) -> None:
-    first = 1 + max(s.last_txid or 0 for s in [*list_segments(root / "current"), NO_SEGMENT])
+    first = 1 + max((s.last_txid or 0 for s in list_segments(root / "current")), default=0)
     writer = SegmentWriter(root / "current", first, preallocation_bytes=4096)
     whole = (ed.StartLogSegmentOp(), *logged, ed.EndLogSegmentOp())
     for txid, edit in enumerate(whole, first):
         writer.append(encode_record(txid, edit))
     writer.finalize(first + len(whole) - 1)
-
-
-class _NoSegment:
-    last_txid = 0
-
-
-NO_SEGMENT = _NoSegment()
 
 
 def age(root: Path, layout: int) -> None:

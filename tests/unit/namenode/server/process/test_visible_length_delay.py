@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextvars import Context
 from pathlib import Path
-from typing import Any
+from typing import TypeVarTuple
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.support.namenode_pair import acknowledged, call
 MKDIRS = pb.MkdirsRequestProto(
     src="/a", masked=types_pb2.FsPermissionProto(perm=0o755), createParent=True
 )
+Ts = TypeVarTuple("Ts")
 
 
 class WatchedLoop(asyncio.SelectorEventLoop):
@@ -31,10 +33,14 @@ class WatchedLoop(asyncio.SelectorEventLoop):
         self.delays_s: list[float] = []
 
     def call_later(
-        self, delay: float, callback: Callable[..., object], *args: Any, **context: Any
+        self,
+        delay: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.TimerHandle:
         self.delays_s.append(delay)
-        return super().call_later(delay, callback, *args, **context)
+        return super().call_later(delay, callback, *args, context=context)
 
 
 @pytest.mark.parametrize(("wanted", "delay_s"), [("17", 0.017), ("0", None), ("1h", 0.1)])
@@ -51,6 +57,7 @@ def test_a_change_that_nobody_waits_for_is_logged_so_much_later(
     )
     format_namenode(conf)
     directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
+    edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
 
     async def main() -> list[float]:
         namenode = Namenode(conf, loaded)
@@ -73,7 +80,7 @@ def test_a_change_that_nobody_waits_for_is_logged_so_much_later(
         return asked
 
     loop = WatchedLoop()
-    loaded = load(directories, conf.get(keys.DFS_NAMENODE_EDITS_DIR))
+    loaded = load(directories, edits_directories)
     try:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             asked = runner.run(main())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from google.protobuf.message import Message
@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.namenode.server.webhdfs.calls import RestCalls
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Answer, Deferred
+from howdah.protocol.rpc.service import Answer, Deferred, Registry
 from howdah.protocol.rpc.session import Call
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import ProxyUser
@@ -38,7 +38,8 @@ class World:
         self.left = threading.Event()
         self.outcome: Any = None
         # It stands for registry, admission and barrier at once.
-        self.calls = RestCalls("p", self, self, self, self.post, self.turns.append, self)
+        registry = cast(Registry, self)
+        self.calls = RestCalls("p", registry, self, self, self.post, self.turns.append, self)
         self.callers: list[str] = []
         self.rules: list[Callable[[errors.HowdahError | None], None]] = []
 
@@ -73,6 +74,9 @@ class World:
 
     def must_wait(self, *, early: bool = False) -> bool:
         return self.holds
+
+    def left_early(self) -> None:
+        raise AssertionError("no answer leaves early here")
 
     def when_clear(
         self, send: Callable[[], None], give_up: Callable[[], None] | None = None

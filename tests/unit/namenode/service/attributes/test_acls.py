@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -32,8 +32,8 @@ def spec(text: str) -> list[types_pb2.AclEntryProto]:
         found.append(
             Entry(
                 scope=scope,
-                type=Entry.AclEntryTypeProto.Value(kind.upper()),
-                permissions=bits,
+                type=kind.upper(),
+                permissions=cast(Entry.FsActionProto, bits),
                 name=name or None,
             )
         )

@@ -21,7 +21,7 @@ SPACES = types_pb2.XAttrProto.XAttrNamespaceProto
 
 def attribute(name: str, value: bytes | None = None) -> types_pb2.XAttrProto:
     space, _, rest = name.partition(".")
-    return types_pb2.XAttrProto(namespace=SPACES.Value(space.upper()), name=rest, value=value)
+    return types_pb2.XAttrProto(namespace=space.upper(), name=rest, value=value)
 
 
 def set_xattr(

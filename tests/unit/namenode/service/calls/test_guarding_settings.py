@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,11 +86,12 @@ def test_there_are_no_more_objects_than_there_may_be(
     client.write("/d/f", 10)  # with the root and the block four
     change(client, max_objects=5)
     client.create("/d/g")
-    for refused in (
+    makers: list[Callable[[], object]] = [
         lambda: client.mkdirs("/e"),
         lambda: client.create("/d/h"),
         lambda: client.add_block("/d/g"),
-    ):
+    ]
+    for refused in makers:
         with pytest.raises(errors.RemoteError, match="configured number of objects 5"):
             refused()
     client.delete("/d/f")

@@ -13,6 +13,7 @@ from howdah import errors
 from howdah.namenode.service.calls.permissions import Access, Permissions
 from howdah.namenode.state.inodes.inodes import Directory, permission_string
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 
 GROUPS = {"alice": ("staff",), "bob": ("staff",), "eve": ("guests",), "admin": ("supergroup",)}
 
@@ -270,12 +271,13 @@ def test_safe_mode_is_the_superusers(client: Any, alice: Any) -> None:
 
 def test_access_is_checked_on_request(alice: Any, client_of: Any) -> None:
     alice.create("/user/alice/f", mode=0o640)
-    request = pb.CheckAccessRequestProto(path="/user/alice/f", mode=4)
+    read = types_pb2.AclEntryProto.READ
+    request = pb.CheckAccessRequestProto(path="/user/alice/f", mode=read)
     client_of("bob").call("checkAccess", request)
     with pytest.raises(errors.AccessDenied, match="user=eve, access=READ"):
         client_of("eve").call("checkAccess", request)
     with pytest.raises(errors.PathNotFound, match=r"^Path not found: /user/alice/none$"):
-        alice.call("checkAccess", pb.CheckAccessRequestProto(path="/user/alice/none", mode=4))
+        alice.call("checkAccess", pb.CheckAccessRequestProto(path="/user/alice/none", mode=read))
 
 
 def test_file_above_a_path_denies_access_to_anybody(alice: Any, client: Any) -> None:

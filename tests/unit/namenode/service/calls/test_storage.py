@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from howdah import errors
-from howdah.namenode.service.calls.storage import StorageCalls
+from howdah.namenode.service.calls.storage import NameStorage, StorageCalls
 from howdah.protocol.rpc.service import Caller
 
 
@@ -35,7 +35,7 @@ def directories() -> Directories:
 
 @pytest.fixture
 def calls(client: Any, directories: Directories) -> StorageCalls:
-    return StorageCalls(client.namenode.core, directories)
+    return StorageCalls(client.namenode.core, cast(NameStorage, directories))
 
 
 def caller(user: str = "root") -> Caller:

@@ -89,6 +89,7 @@ def value_of(field: FieldDescriptor, depth: int) -> st.SearchStrategy[Any]:
     if kind == FieldDescriptor.TYPE_MESSAGE:
         return message_of(field.message_type, depth + 1)
     if kind == FieldDescriptor.TYPE_ENUM:
+        assert field.enum_type is not None
         return st.sampled_from([value.number for value in field.enum_type.values])
     if kind == FieldDescriptor.TYPE_BOOL:
         return st.booleans()

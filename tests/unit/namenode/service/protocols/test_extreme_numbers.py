@@ -90,7 +90,7 @@ class World:
     def fill(self, descriptor: Descriptor, depth: int = 0) -> Message:
         """A request that makes sense here, with all fields that it may have."""
         known = self._known(descriptor.name)
-        message: Any = GetMessageClass(descriptor)()
+        message = GetMessageClass(descriptor)()
         if known is not None:
             message.MergeFromString(known.SerializeToString())
             return message
@@ -98,6 +98,7 @@ class World:
             if not field.is_required and (depth > MAX_DEPTH or field.name in LEFT_OUT):
                 continue
             if field.type == FieldDescriptor.TYPE_MESSAGE:
+                assert field.message_type is not None
                 part = self.fill(field.message_type, depth + 1)
                 if field.is_repeated:
                     getattr(message, field.name).add().CopyFrom(part)
@@ -131,6 +132,7 @@ class World:
     def _value(self, field: FieldDescriptor) -> Any:
         match field.type:
             case FieldDescriptor.TYPE_ENUM:
+                assert field.enum_type is not None
                 return field.enum_type.values[0].number
             case FieldDescriptor.TYPE_BOOL:
                 return False

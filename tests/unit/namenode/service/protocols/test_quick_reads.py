@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
 from google.protobuf.message import Message
@@ -29,6 +29,8 @@ BLOCK: Final = 1 << 20
 # How long examples take to make says how busy the machine is.
 BUSY: Final = [HealthCheck.too_slow]
 KERNELS: Final = pytest.mark.parametrize("native", [True, False], ids=["kernel", "twin"])
+
+T = TypeVar("T")
 
 
 def namenode() -> InMemoryNamenode:
@@ -355,6 +357,12 @@ def where(path: str, offset: int = 0, length: int = 1 << 40) -> pb.GetBlockLocat
     return pb.GetBlockLocationsRequestProto(src=path, offset=offset & mask, length=length & mask)
 
 
+def put_in_order(places: MutableSequence[T], order: list[int]) -> None:
+    kept = [places[n] for n in order]
+    del places[:]
+    places.extend(kept)
+
+
 def sorted_places(answer: bytes | None) -> pb.GetBlockLocationsResponseProto | None:
     """With the places of each block in one order, since equals are shuffled."""
     if answer is None:
@@ -362,10 +370,10 @@ def sorted_places(answer: bytes | None) -> pb.GetBlockLocationsResponseProto | N
     shown = pb.GetBlockLocationsResponseProto.FromString(answer)
     for block in [*shown.locations.blocks, shown.locations.lastBlock]:
         order = sorted(range(len(block.locs)), key=lambda n: block.locs[n].id.datanodeUuid)
-        for places in (block.locs, block.isCached, block.storageTypes, block.storageIDs):
-            kept = [places[n] for n in order]
-            del places[:]
-            places.extend(kept)
+        put_in_order(block.locs, order)
+        put_in_order(block.isCached, order)
+        put_in_order(block.storageTypes, order)
+        put_in_order(block.storageIDs, order)
     return shown
 
 

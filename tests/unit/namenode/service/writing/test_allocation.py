@@ -516,9 +516,9 @@ def test_only_who_says_so_is_told_of_a_length_before_it_is_durable(
     client.add_block("/a")
     registry = Registry([client.namenode.client.service()])
     for visible_only in (None, False, True):
-        request = pb.FsyncRequestProto(
-            src="/a", client=client.name, lastBlockLength=7, visibleOnly=visible_only
-        )
+        request = pb.FsyncRequestProto(src="/a", client=client.name, lastBlockLength=7)
+        if visible_only is not None:
+            request.visibleOnly = visible_only
         call = Call(0, b"", 0, PROTOCOL, 1, "fsync", request.SerializeToString(), "root")
         answer = registry.dispatch_to_wire(call, "10.0.0.1", 0, None)
         assert isinstance(answer, Early) is bool(visible_only)

@@ -491,7 +491,7 @@ def test_a_block_without_a_byte_is_dropped(client: Any, nodes: Nodes) -> None:
     primary, order = order_of(nodes)
     primary.commit(order, 0, [], delete_block=True)
     file = found(client.namenode)
-    assert (file.writer, file.blocks) == (None, [])
+    assert (file.writer, list(file.blocks)) == (None, [])
     client.namenode.tick()
     assert all(node.heartbeat()[0].blkCmd.blocks[0].blockId == block.block_id for node in nodes)
     primary.commit(order, 0, [], delete_block=True)

@@ -34,6 +34,7 @@ def test_blocks_go_to_the_end_and_the_sources_go(client: Any, nodes: Nodes) -> N
         assert [block.block_id for block in target.blocks] == ids
         assert target.length_bytes == 1024 + 10 + 5 + 1024
         assert all(block.file_id == target.inode_id for block in target.blocks)
+        assert target.parent is not None
         assert target.mtime_ms == target.parent.mtime_ms == client.namenode.clock.wall_ms()
         assert len(namenode.core.namespace.inodes) == 3
     assert client.names("/d") == ["a"]

@@ -291,7 +291,8 @@ def test_recovery_of_a_committed_block_is_a_log_that_hadoop_takes(
     """Hadoop's namenode takes a new stamp of a last block only (FSEditLogLoader.updateBlocks)."""
     block_id, _ = left_over(client, nodes)
     core = client.namenode.core
-    commit, restamped = core.commit, []
+    commit = core.commit
+    restamped: list[int] = []
 
     def checked(edit: Any) -> Any:
         if isinstance(edit, edits.UpdateBlocksOp | edits.CloseOp):
@@ -408,7 +409,7 @@ def test_the_log_closes_it_too(client: Any, nodes: Nodes) -> None:
     client.add_block("/a")
     after_the_limit(client.namenode)
     file = found(client.namenode.restarted(), "/a")
-    assert (file.writer, file.blocks) == (None, [])
+    assert (file.writer, list(file.blocks)) == (None, [])
 
 
 def very_deep(client: Any) -> str:

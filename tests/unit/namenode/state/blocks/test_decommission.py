@@ -256,7 +256,7 @@ def test_readers_are_sent_to_leaving_datanodes_last() -> None:
     cluster.order(leave=[first], rest=[second])
     shown = cluster.locations("/f")
     assert [node.id.datanodeUuid for node in shown] == [third.uuid, second.uuid, first.uuid]
-    assert [node.adminState for node in shown] == [
+    assert [S(node.adminState) for node in shown] == [
         S.NORMAL,
         S.ENTERING_MAINTENANCE,
         S.DECOMMISSION_INPROGRESS,

@@ -24,7 +24,7 @@ def settings() -> Settings:
 class Cluster:
     def __init__(self, client: Any, *kinds: types_pb2.StorageTypeProto) -> None:
         self.client = client
-        self.nodes = [
+        self.nodes: list[InMemoryDatanode] = [
             client.namenode.join(f"dn{number}", kind=kind) for number, kind in enumerate(kinds)
         ]
         self.namenode = client.namenode
@@ -41,7 +41,7 @@ class Cluster:
         """After a round: of each copy that is ordered the types of its targets, and the
         datanodes obey."""
         self.namenode.tick(1000)
-        found = []
+        found: list[list[int]] = []
         for node in self.nodes:
             for command in node.heartbeat():
                 order = command.blkCmd

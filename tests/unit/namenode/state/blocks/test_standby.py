@@ -480,9 +480,11 @@ def test_only_an_active_tells_datanodes_that_an_upgrade_is_final(
 # --- a truncation that is repeated ---
 
 
-def truncated(namenode: InMemoryNamenode, **how: int) -> bool:
+def truncated(namenode: InMemoryNamenode, *, retry_count: int = 0) -> bool:
     request = pb.TruncateRequestProto(src="/f", newLength=0, clientName="w")
-    answer = namenode.call("truncate", request, client_id=bytes(range(16)), call_id=7, **how)
+    answer = namenode.call(
+        "truncate", request, client_id=bytes(range(16)), call_id=7, retry_count=retry_count
+    )
     assert isinstance(answer, pb.TruncateResponseProto)
     return answer.result
 
@@ -539,7 +541,9 @@ def test_the_oldest_truncations_are_forgotten(
         nameservice.write(path)
         request = pb.TruncateRequestProto(src=path, newLength=0, clientName="w")
         nameservice.active.call("truncate", request)
-        ids.append(nameservice.active.core.namespace.find(path).inode_id)
+        inode = nameservice.active.core.namespace.find(path)
+        assert inode is not None
+        ids.append(inode.inode_id)
     fresh = nameservice.fail_over()
     assert list(fresh.core.namespace.truncations) == ids[1:]
 
@@ -553,7 +557,8 @@ def test_a_repeated_truncation_is_refused_to_the_client_and_for_the_length_of_th
     assert truncated(nameservice.active)
     fresh = nameservice.fail_over()
     append(nameservice, fresh)
-    request = pb.TruncateRequestProto(**{"src": "/f", "newLength": 0, "clientName": "w"} | change)
+    fields: dict[str, Any] = {"src": "/f", "newLength": 0, "clientName": "w"} | change
+    request = pb.TruncateRequestProto(**fields)
     fresh.call("truncate", request, client_id=bytes(range(16)), call_id=8, retry_count=1)
     file: Any = fresh.core.namespace.find("/f")
     assert file.length_bytes == request.newLength

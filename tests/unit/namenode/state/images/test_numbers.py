@@ -108,7 +108,7 @@ def test_file_of_an_image_with_a_number_too_wide_is_damage(
     ],
     ids=str,
 )
-def test_counter_of_an_image_that_is_too_wide_is_damage(counters: dict[str, int]) -> None:
+def test_counter_of_an_image_that_is_too_wide_is_damage(counters: dict[str, Any]) -> None:
     with pytest.raises(errors.CorruptImage, match="image fsimage is damaged"):
         loaded(image(**counters))
 
@@ -177,7 +177,13 @@ def saved(namespace: Namespace) -> bytes:
 
 
 def add(**changed: Any) -> ed.AddOp:
-    told = {"inode_id": 16386, "replication": 3, "block_size_bytes": 1024, "blocks": ()} | changed
+    told: dict[str, Any] = {
+        "inode_id": 16386,
+        "replication": 3,
+        "block_size_bytes": 1024,
+        "blocks": (),
+        **changed,
+    }
     policy = told.pop("storage_policy_id", 0)
     return ed.AddOp(
         told["inode_id"],

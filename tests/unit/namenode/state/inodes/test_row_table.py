@@ -55,12 +55,12 @@ def test_many_rows_are_added_as_they_would_be_one_by_one(first: list[int], more:
     expected = {*first, *added, *runs}
     assert sorted(table) == sorted(expected)
     assert len(table) == len(expected) == sum(page.live for page in table.pages.values())
-    ids = array("q", sorted(expected))
-    assert table.copy_rows(ids) == array(
+    every = array("q", sorted(expected))
+    assert table.copy_rows(every) == array(
         "q", [part for i in sorted(expected) for part in (3 * i, 1)]
     )
-    names = [table.page_for(number).names[number & MASK] for number in ids]
-    assert names == [f"n{number}" for number in ids]
+    names = [table.page_for(number).names[number & MASK] for number in every]
+    assert names == [f"n{number}" for number in every]
 
 
 @pytest.mark.parametrize("twice", [63, 64, 70, 127])

@@ -48,7 +48,7 @@ class Kept(RuleBasedStateMachine):
         assert len(self.real) == len(self.model)
 
 
-class TestKept(Kept.TestCase):
+class TestKept(Kept.TestCase):  # type: ignore[valid-type, misc]
     @pytest.fixture(autouse=True)
     def small_pieces(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sorted_names, "PIECE", 2)
