@@ -7,6 +7,7 @@ writes the parts, and a test compares the pages with what would be written.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 from collections.abc import Callable
@@ -29,6 +30,7 @@ PAGES: Final = HERE / "how-it-works"
 PART: Final = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
+@functools.cache
 def architecture() -> Any:
     """tests/unit/test_architecture.py, which reads the imports of the house."""
     path = HERE.parent / "tests" / "unit" / "test_architecture.py"

@@ -69,11 +69,14 @@ APART = {
 }
 
 
-def modules() -> Iterator[str]:
+@cache
+def modules() -> tuple[str, ...]:
     """All modules by their files; a package's own ends in `__init__`."""
-    for path in sorted(ROOT.rglob("*.py")):
-        if not path.name.endswith("_pb2.py"):
-            yield ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+    return tuple(
+        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+        for path in sorted(ROOT.rglob("*.py"))
+        if not path.name.endswith("_pb2.py")
+    )
 
 
 @cache
@@ -215,6 +218,7 @@ def is_ours(name: str) -> bool:
 # -- 2. circles ----------------------------------------------------------------------
 
 
+@cache
 def room(module: str, house: str) -> str:
     """The room of a package in which a module lies; "" for a module that lies in none."""
     if not module.startswith(f"{house}."):
