@@ -11,6 +11,7 @@ from howdah.namenode.service.calls.metasave import metasave
 from howdah.namenode.service.calls.settings import Settings
 from howdah.namenode.service.fsck.block_ids import describe_blocks
 from howdah.namenode.service.fsck.options import Options
+from howdah.namenode.state.inodes.inodes import Directory
 from howdah.namenode.state.snapshots.snapshots import Snapshottable
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -101,10 +102,10 @@ def test_an_image_that_lists_a_deleted_directory_as_snapshottable_is_loaded(
     mkdirs(namenode, "/a", "/b")
     namespace = namenode.core.namespace
     gone = namespace.find("/b")
-    assert gone is not None
+    assert isinstance(gone, Directory)
     delete(namenode, "/b")
     namenode.tick()
-    namespace.snapshots.roots[gone.inode_id] = Snapshottable(gone)  # type: ignore[arg-type]
+    namespace.snapshots.roots[gone.inode_id] = Snapshottable(gone)
     with caplog.at_level(logging.WARNING):
         loaded = reloaded(namespace)
     assert not loaded.snapshots.roots
