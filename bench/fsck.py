@@ -33,7 +33,7 @@ def cluster(files: int) -> InMemoryNamenode:
     namenode = InMemoryNamenode(namespace=tree(files))
     nodes = [namenode.join(f"dn{n}", rack=f"/rack{n % 3}") for n in range(NODES)]
     storages = [storage for node in nodes for storage in node.known.storages.values()]
-    blocks = namenode.core.namespace.blocks
+    blocks = namenode.namesystem.namespace.blocks
     dice = random.Random(0)
     for block_id in list(blocks):
         block = blocks[block_id]
@@ -57,7 +57,7 @@ def run(namenode: InMemoryNamenode, asked: Asked) -> Run:
     last = ""
     begun = before = time.perf_counter()
     before_cpu = time.thread_time()
-    for text in Fsck(namenode.core).run("root", "10.9.9.9", asked):
+    for text in Fsck(namenode.namesystem).run("root", "10.9.9.9", asked):
         text.encode()
         last = text or last
         now, now_cpu = time.perf_counter(), time.thread_time()

@@ -284,7 +284,7 @@ def test_the_image(
     namenode: InMemoryNamenode, hadoop_tools: Callable[..., None], tmp_path: Path
 ) -> None:
     name = formatted(tmp_path)
-    namespace = namenode.core.namespace
+    namespace = namenode.namesystem.namespace
 
     def write(sink: Sink) -> None:
         write_image(namespace, 1, 0, sink)

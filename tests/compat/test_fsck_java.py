@@ -298,7 +298,7 @@ def hadoop(hadoop_tools: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def ours() -> Scene:
     settings = Settings("", min_block_size_bytes=512, block_size_bytes=BLOCK_BYTES)
     namenode = InMemoryNamenode(settings)
-    namenode.core.racks = RackMap({f"dn{n}.r{n % 2}": f"/r{n % 2}" for n in range(NODES)})
+    namenode.namesystem.racks = RackMap({f"dn{n}.r{n % 2}": f"/r{n % 2}" for n in range(NODES)})
     scene = Scene(namenode)
     scene.play(None)
     namenode.tick()
@@ -335,7 +335,7 @@ def answers(hadoop: Hadoop, ours: Scene, text: str) -> tuple[list[str], list[str
     query = ours.query(text)
     theirs = hadoop.ask({"ugi": hadoop.user, **hadoop.scene.query(text)})
     user = user_of({"ugi": SUPERUSER, **query})
-    said = "".join(Fsck(ours.namenode.core).run(user, "127.0.0.1", parse_options(query)))
+    said = "".join(Fsck(ours.namenode.namesystem).run(user, "127.0.0.1", parse_options(query)))
     return comparable(theirs.replace(hadoop.user, SUPERUSER)), comparable(said)
 
 
@@ -459,7 +459,7 @@ def test_datanodes_that_leave_are_shown_as_by_hadoop(
         )
         for order in orders
     ]
-    Administration(ours.namenode.core).apply_hosts(Hosts.ordered(ordered))
+    Administration(ours.namenode.namesystem).apply_hosts(Hosts.ordered(ordered))
     shown = "path=/&files=1&blocks=1&replicadetails=1"
     for text in (
         "path=/",

@@ -43,7 +43,7 @@ class ComparedHistories(BoundedSnapshotHistories):
         directory = self.scratch / str(self.count)
         name = directory / "name"
         version = format_namenode(Configuration({"dfs.namenode.name.dir": name.as_uri()}))
-        namespace = self.namenode.core.namespace
+        namespace = self.namenode.namesystem.namespace
 
         def write(sink: Sink) -> None:
             write_image(namespace, version.namespace_id, 0, sink)
@@ -76,12 +76,12 @@ def hadoops(listing: str) -> Told:
 
 def ours(namenode: InMemoryNamenode, paths: Told) -> Told:
     """The same of the same paths, and of those that only we have."""
-    live = dict(walk(namenode.core.namespace))
+    live = dict(walk(namenode.namesystem.namespace))
     return {path: list(words(namenode, path)) for path in live.keys() | paths.keys()}
 
 
 def words(namenode: InMemoryNamenode, path: str) -> Iterator[str]:
-    inode = namenode.core.resolve(path).inode
+    inode = namenode.namesystem.resolve(path).inode
     status = namenode.call("getFileLinkInfo", pb.GetFileLinkInfoRequestProto(src=path))
     assert isinstance(status, pb.GetFileLinkInfoResponseProto)
     yield str(status.fs.length)

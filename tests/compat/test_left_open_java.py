@@ -75,7 +75,7 @@ def test_hadoop_shows_what_the_snapshot_shows(
     if from_image:
 
         def write(sink: Sink) -> None:
-            write_image(namenode.core.namespace, version.namespace_id, 0, sink)
+            write_image(namenode.namesystem.namespace, version.namespace_id, 0, sink)
 
         save_image([name / "current"], 0, write)
     else:

@@ -1,6 +1,6 @@
 """The write path as a whole, under whatever the strategy and the dice can dream up.
 
-Client pipeline, namenode core and datanode rules together (`howdah.testing.simulator`):
+Client pipeline, namesystem and datanode rules together (`howdah.testing.simulator`):
 packets, acks, deaths, frozen machines, broken and silent networks, lost power, failing
 disks, leases that run out, writers that take over from each other, a namenode that is
 killed, or two that take over from each other; in any order. A run that fails says its

@@ -99,10 +99,10 @@ class FailoverMachine(RuleBasedStateMachine):
 
     @property
     def blocks(self) -> Any:
-        return self.active.core.namespace.blocks
+        return self.active.namesystem.namespace.blocks
 
     def files_of(self, *, is_open: bool) -> list[File]:
-        namespace = self.active.core.namespace
+        namespace = self.active.namesystem.namespace
         return [
             inode
             for inode in namespace.inodes.values()
@@ -178,7 +178,7 @@ class FailoverMachine(RuleBasedStateMachine):
                 blockSize=BLOCK_BYTES,
             ),
         )
-        found = self.active.core.namespace.find(path)
+        found = self.active.namesystem.namespace.find(path)
         assert found is None or isinstance(found, File)
         return found
 
@@ -583,7 +583,7 @@ class FailoverMachine(RuleBasedStateMachine):
             for number, state in self.ordered[member].items()
             for ip in [self.nodes[number].ip]
         ]
-        Administration(self.pair.members[member].core).apply_hosts(Hosts.ordered(orders))
+        Administration(self.pair.members[member].namesystem).apply_hosts(Hosts.ordered(orders))
 
     # Namenodes.
 
@@ -630,11 +630,11 @@ class FailoverMachine(RuleBasedStateMachine):
 
     def tick(self, member: int) -> None:
         namenode = self.pair.members[member]
-        if namenode.core.writable:
+        if namenode.namesystem.writable:
             namenode.tick()
         else:
-            namenode.core.tick()
-            deque(namenode.core.membership_round() or (), maxlen=0)
+            namenode.namesystem.tick()
+            deque(namenode.namesystem.membership_round() or (), maxlen=0)
         self.pair.note()
 
     # What must always hold.
@@ -648,15 +648,15 @@ class FailoverMachine(RuleBasedStateMachine):
     @invariant()
     def storages_and_blocks_agree(self) -> None:
         for namenode in self.pair.members:
-            core = namenode.core
-            blocks = core.namespace.blocks.values()
-            storages = [s for node in core.datanodes for s in node.storages.values()]
+            namesystem = namenode.namesystem
+            blocks = namesystem.namespace.blocks.values()
+            storages = [s for node in namesystem.datanodes for s in node.storages.values()]
             said = {(s.storage_id, block_id) for s in storages for block_id in s.block_ids}
             assert said == {(s.storage_id, b.block_id) for b in blocks for s in b.replicas}
             bad = {(s.storage_id, block_id) for s in storages for block_id in s.corrupt}
             assert bad == {(s.storage_id, b.block_id) for b in blocks for s in b.corrupt}
             assert not said & bad
-            assert core.blocks.safe_count == sum(
+            assert namesystem.blocks.safe_count == sum(
                 block.state is BlockState.COMPLETE
                 and block.replica_count >= self.settings.min_replication
                 for block in blocks
@@ -665,10 +665,10 @@ class FailoverMachine(RuleBasedStateMachine):
     @invariant()
     def a_standby_has_no_orders(self) -> None:
         for namenode in self.pair.members:
-            if not namenode.core.writable:
+            if not namenode.namesystem.writable:
                 assert not any(
                     node.invalidated or node.pending_deletions or node.to_transfer
-                    for node in namenode.core.datanodes
+                    for node in namenode.namesystem.datanodes
                 )
 
     def teardown(self) -> None:
@@ -706,7 +706,7 @@ class FailoverMachine(RuleBasedStateMachine):
     def check_agreement(self) -> None:
         """All is read and told: full reports are not needed to know it, and change nothing."""
         standby = 1 - self.pair.active
-        active, passive = (self.pair.members[m].core for m in (self.pair.active, standby))
+        active, passive = (self.pair.members[m].namesystem for m in (self.pair.active, standby))
         assert len(passive.blocks.postponed) == len(active.blocks.postponed) == 0
         assert block_facts(passive) == block_facts(active)
 
@@ -728,15 +728,15 @@ class FailoverMachine(RuleBasedStateMachine):
         self.tail(len(self.pair.log))
 
     def unsettled(self) -> list[str]:
-        core = self.active.core
+        namesystem = self.active.namesystem
         found = [f"{file.path} is open" for file in self.files_of(is_open=True)]
         for block in self.blocks.values():
-            wanted = min(core.namespace.measuring.wanted_replication(block), NODES)
+            wanted = min(namesystem.namespace.measuring.wanted_replication(block), NODES)
             if not len(self.good_copies(block)) == len(block.replicas) == wanted:
                 found.append(f"{block} of {wanted}: {block.replicas}, {self.good_copies(block)}")
             if block.corrupt:
                 found.append(f"{block} is corrupt at {block.corrupt}")
-        misplaced = core.reconstruction.counts().misplaced
+        misplaced = namesystem.reconstruction.counts().misplaced
         if misplaced:
             found.append(f"{misplaced} blocks are to be spread")
         known = set(self.blocks)
@@ -755,7 +755,7 @@ def named(block: Block, length: int | None = None) -> types_pb2.ExtendedBlockPro
     )
 
 
-def block_facts(core: Any) -> dict[int, tuple[Any, ...]]:
+def block_facts(namesystem: Any) -> dict[int, tuple[Any, ...]]:
     return {
         block_id: (
             block.state.name,
@@ -764,7 +764,7 @@ def block_facts(core: Any) -> dict[int, tuple[Any, ...]]:
             sorted(storage.storage_id for storage in block.replicas),
             sorted(storage.storage_id for storage in block.corrupt),
         )
-        for block_id, block in core.namespace.blocks.items()
+        for block_id, block in namesystem.namespace.blocks.items()
     }
 
 
@@ -796,7 +796,7 @@ def test_a_member_that_started_from_an_image_recovers_no_block_that_is_complete(
     )
     pair.writer.call("create", create)
     pair.writer.call("addBlock", pb.AddBlockRequestProto(src="/f", clientName=CLIENT))
-    (block,) = pair.writer.core.namespace.blocks.values()
+    (block,) = pair.writer.namesystem.namespace.blocks.values()
     for node in nodes:
         storage_id = next(iter(node.replicas))
         node.put(storage_id, block.block_id, Replica(block.generation_stamp, BLOCK_BYTES))
@@ -816,7 +816,7 @@ def test_a_member_that_started_from_an_image_recovers_no_block_that_is_complete(
     for node in nodes:
         node.heartbeat(1)
         assert not node.recoveries
-    (block,) = pair.writer.core.namespace.blocks.values()
+    (block,) = pair.writer.namesystem.namespace.blocks.values()
     assert len(block.replicas) == 3
 
 
@@ -841,12 +841,12 @@ def test_an_active_that_was_replaced_deletes_nothing_of_its_successor(number: in
     assert not any(node.orders for node in nodes)
     assert pair.stale_active == 0
     pair.stale_active = None
-    pair.members[0].core.become_standby()
+    pair.members[0].namesystem.become_standby()
     pair.tail(0, len(pair.log))
     for node in nodes:
         node.tell_news(1, 9)
-    *_, settled = block_facts(pair.members[1].core).values()
-    *_, known = block_facts(pair.members[0].core).values()
+    *_, settled = block_facts(pair.members[1].namesystem).values()
+    *_, known = block_facts(pair.members[0].namesystem).values()
     assert known[:4] == settled[:4]
     assert len(settled[3]) == 2
 
@@ -870,7 +870,7 @@ def write_block(
             ),
         )
         call("addBlock", pb.AddBlockRequestProto(src=path, clientName=CLIENT))
-    file = pair.writer.core.namespace.find(path)
+    file = pair.writer.namesystem.namespace.find(path)
     assert isinstance(file, File)
     block = file.blocks[-1]
     if append is not None:

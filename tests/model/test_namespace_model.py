@@ -118,7 +118,7 @@ def test_start_after_a_crash_in_the_first_record_of_a_segment() -> None:
     histories = NamespaceHistories()
     for path in ("/a", "/b"):
         histories.mkdirs(path, 0o755, None)
-    noted = histories.namenode.core.namespace
+    noted = histories.namenode.namesystem.namespace
     assert isinstance(noted, NotedNamespace)
     survival = Survival(histories.namenode.log, noted.states)
     for _ in range(16):
@@ -157,7 +157,7 @@ def test_block_that_a_copy_was_to_be_made_of_goes_with_the_last_snapshot() -> No
     histories.delete("/a/d", True)
     histories.delete_snapshot("/a", "s2")
     histories.the_namenode_is_consistent()
-    assert not histories.namenode.core.namespace.blocks
+    assert not histories.namenode.namesystem.namespace.blocks
     histories.teardown()
 
 
@@ -182,7 +182,7 @@ def test_what_moved_out_of_a_moved_directory_is_given_back_in_any_order(
     histories.create_snapshot("/a", "s1")
     histories.rename2("/a/d/e", "/a/e", False, False)
     histories.rename2("/a/d", "/d", False, False)
-    (kept,) = histories.namenode.core.namespace.snapshots.by_snapshot.values()
+    (kept,) = histories.namenode.namesystem.namespace.snapshots.by_snapshot.values()
     if is_reversed:
         for inode_id, inode in reversed(list(kept.items())):
             del kept[inode_id]

@@ -90,7 +90,7 @@ class RepairMachine(FailoverMachine):
         self.snapshots.remove(name)
         request = pb.DeleteSnapshotRequestProto(snapshotRoot="/", snapshotName=name)
         self.ask("deleteSnapshot", request)
-        while self.active.core.reap():
+        while self.active.namesystem.reap():
             continue
 
     @precondition(lambda self: len(self.snapshots) < MOST_SNAPSHOTS)
@@ -105,15 +105,15 @@ class RepairMachine(FailoverMachine):
 
     def unsettled(self) -> list[str]:
         found = super().unsettled()
-        core = self.active.core
+        namesystem = self.active.namesystem
         found += [
             f"{block} is not complete"
             for block in self.blocks.values()
             if block.state is not BlockState.COMPLETE
         ]
-        if core.blocks.redundancy.left_open:
-            found.append(f"{core.blocks.redundancy.left_open} are to be recovered")
-        counts = core.reconstruction.counts()
+        if namesystem.blocks.redundancy.left_open:
+            found.append(f"{namesystem.blocks.redundancy.left_open} are to be recovered")
+        counts = namesystem.reconstruction.counts()
         if counts.missing or counts.too_few:
             found.append(f"figures: {counts}")
         return found
@@ -122,9 +122,9 @@ class RepairMachine(FailoverMachine):
         super().teardown()
         if not hasattr(self, "nodes"):
             return
-        core = self.active.core
+        namesystem = self.active.namesystem
         for query in ({"path": "/"}, {"path": "/", "includeSnapshots": "1"}):
-            text = "".join(Fsck(core).run("root", "10.9.9.9", parse_options(query)))
+            text = "".join(Fsck(namesystem).run("root", "10.9.9.9", parse_options(query)))
             assert "Status: HEALTHY" in text, text
             assert " Missing blocks:\t\t0\n" in text, text
             assert " Under-replicated blocks:\t0" in text, text

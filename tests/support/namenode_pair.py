@@ -104,7 +104,7 @@ class Pair:
         edits_directories = place.conf.get(keys.DFS_NAMENODE_EDITS_DIR)
         loaded = load(name_directories, edits_directories, shared_log=shared_log_of(place))
         namenode = Namenode(place.conf, loaded, peers=Peers(place.others))
-        namenode.core.safe_mode.leave(force=True)
+        namenode.namesystem.safe_mode.leave(force=True)
         namenode.roles.become(HAState.STANDBY)
         self.running[name] = namenode, loaded
         return namenode
@@ -161,7 +161,7 @@ async def become(namenode: Namenode, state: HAState) -> None:
 
 async def caught_up(namenode: Namenode, txid: int) -> None:
     """Until it has applied this transaction."""
-    while namenode.core.last_txid < txid:
+    while namenode.namesystem.last_txid < txid:
         await asyncio.sleep(0.005)
 
 
@@ -172,7 +172,7 @@ def call(
     call_id: int = 1,
     protocol: str = client.PROTOCOL,
 ) -> Message:
-    body, user = request.SerializeToString(), namenode.core.permissions.superuser
+    body, user = request.SerializeToString(), namenode.namesystem.permissions.superuser
     answer = namenode.registry.dispatch(
         Call(call_id, CLIENT, 0, protocol, 1, method, body, user), "127.0.0.1"
     )
@@ -204,6 +204,6 @@ async def done(namenode: Namenode, method: str, request: Message, call_id: int =
 def image(namenode: Namenode) -> bytes:
     """All that its namespace is."""
     sink = io.BytesIO()
-    core = namenode.core
-    write_image(core.namespace, 1, core.last_txid, sink)
+    namesystem = namenode.namesystem
+    write_image(namesystem.namespace, 1, namesystem.last_txid, sink)
     return sink.getvalue()

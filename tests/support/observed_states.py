@@ -143,7 +143,7 @@ class Recorder:
             return 0 if found is None else found.attempts
 
         def observed(recovery: BlockRecovery, block_id: int) -> None:
-            block = recovery._core.namespace.blocks.get(block_id)
+            block = recovery._namesystem.namespace.blocks.get(block_id)
             earlier = attempts(recovery, block_id)
             go_on(recovery, block_id)
             if block is not None and attempts(recovery, block_id) > earlier:

@@ -51,7 +51,7 @@ class Pair:
         self.stale_active: int | None = None
         self.after: dict[int, Fingerprint] = {}
         """What the active had after a transaction, of those at which a call ended."""
-        first.core.become_standby()
+        first.namesystem.become_standby()
         self._activate(0)
         self.tail(1, len(self.log))
 
@@ -67,10 +67,10 @@ class Pair:
         started = InMemoryNamenode(
             self.settings, racks=self.racks, namespace=namespace, clock=self.clock
         )
-        while started.core.reap():
+        while started.namesystem.reap():
             continue
-        started.core.last_txid = txid
-        started.core.become_standby()
+        started.namesystem.last_txid = txid
+        started.namesystem.become_standby()
         return started
 
     @property
@@ -90,33 +90,35 @@ class Pair:
 
     def note(self) -> None:
         """A call of the active has ended."""
-        self.after[len(self.log)] = fingerprint(self.writer.core.namespace)
+        self.after[len(self.log)] = fingerprint(self.writer.namesystem.namespace)
 
     def lag(self, member: int) -> int:
         """How many records the member has yet to read."""
-        return len(self.log) - self.members[member].core.last_txid
+        return len(self.log) - self.members[member].namesystem.last_txid
 
     def tail(self, member: int, count: int) -> None:
         """A standby reads so many records. Raises AssertionError if its namespace differs from
         the one that the active had then."""
-        core = self.members[member].core
-        assert not core.writable, "only a standby tails"
-        for record in self.log[core.last_txid : core.last_txid + count]:
-            core.follow(decode_record(record))
-            expected = self.after.get(core.last_txid)
+        namesystem = self.members[member].namesystem
+        assert not namesystem.writable, "only a standby tails"
+        for record in self.log[namesystem.last_txid : namesystem.last_txid + count]:
+            namesystem.follow(decode_record(record))
+            expected = self.after.get(namesystem.last_txid)
             if expected is not None:
-                while core.reap():
+                while namesystem.reap():
                     continue
-                assert fingerprint(core.namespace) == expected, f"transaction {core.last_txid}"
+                assert fingerprint(namesystem.namespace) == expected, (
+                    f"transaction {namesystem.last_txid}"
+                )
         if not self.lag(member):
-            core.caught_up()
+            namesystem.caught_up()
 
     # Roles.
 
     def hand_over(self) -> None:
         """A graceful failover."""
         assert self.stale_active is None, "there is one active"
-        self.writer.core.become_standby()
+        self.writer.namesystem.become_standby()
         self._activate(1 - self.active)
 
     def take_over(self) -> None:
@@ -146,16 +148,18 @@ class Pair:
         chosen = self.members[member]
         chosen.log = self.log
         self.active = member
-        chosen.core.become_active()
-        chosen.core.commit(edits.StartLogSegmentOp())
+        chosen.namesystem.become_active()
+        chosen.namesystem.commit(edits.StartLogSegmentOp())
         chosen.tick()
-        chosen.core.safe_mode.leave(force=True)
+        chosen.namesystem.safe_mode.leave(force=True)
         self.note()
 
     def may_answer(self, member: int) -> bool:
         """Whether answers of the member leave: they wait until all that it decided is in the
         log, and what a stale active decides never is."""
-        return member != self.stale_active or self.members[member].core.last_txid <= len(self.log)
+        return member != self.stale_active or self.members[member].namesystem.last_txid <= len(
+            self.log
+        )
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,7 @@ where readers or figures are told something else.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import Block, BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
@@ -31,8 +31,8 @@ class Repairs:
         self._recovered: dict[tuple[str, int], int] = {}
 
     @property
-    def core(self) -> Core:
-        return self.namenode.core
+    def namesystem(self) -> Namesystem:
+        return self.namenode.namesystem
 
     def alive(self) -> list[InMemoryDatanode]:
         return [node for node in self.namenode.nodes if node.uuid not in self.dead]
@@ -142,11 +142,11 @@ class Repairs:
         return {node.uuid for node in self.alive() if is_good(find(node, block.block_id), block)}
 
     def faults(self) -> list[str]:
-        core, found = self.core, list[str]()
+        namesystem, found = self.namesystem, list[str]()
         serving = [node for node in self.alive() if node.known.in_service]
-        queues = core.blocks.redundancy.queues
-        core.reconstruction.counts()
-        for block in core.namespace.blocks.values():
+        queues = namesystem.blocks.redundancy.queues
+        namesystem.reconstruction.counts()
+        for block in namesystem.namespace.blocks.values():
             good = self.good(block)
             if block.state is not BlockState.COMPLETE:
                 found.append(f"{block} is not complete")
@@ -154,7 +154,7 @@ class Repairs:
                 if block.block_id not in queues[0]:
                     found.append(f"nobody has {block}, and it is not among the missing ones")
                 continue
-            wanted = core.namespace.measuring.wanted_replication(block)
+            wanted = namesystem.namespace.measuring.wanted_replication(block)
             live = {node.uuid for node in serving} & good
             known = {storage.node.identity.uuid for storage in block.replicas}
             if not (len(live) == min(wanted, len(serving)) and known == good):
@@ -163,9 +163,9 @@ class Repairs:
                 found.append(f"{block} is corrupt at {block.corrupt}")
             if len(serving) >= wanted and any(block.block_id in queue for queue in queues):
                 found.append(f"{block} lacks nothing and is in a queue")
-        if len(core.blocks.postponed):
-            found.append(f"{len(core.blocks.postponed)} reports wait for edits")
-        found += [f"{core.namespace.inodes[i]} is open" for i in core.leases.held()]
+        if len(namesystem.blocks.postponed):
+            found.append(f"{len(namesystem.blocks.postponed)} reports wait for edits")
+        found += [f"{namesystem.namespace.inodes[i]} is open" for i in namesystem.leases.held()]
         return found
 
     def lengths_read(self, path: str) -> list[tuple[int, int]]:

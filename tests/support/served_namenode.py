@@ -116,10 +116,10 @@ class ServedNamenode:
     def __init__(self, datanodes: int = 3) -> None:
         self.namenode = InMemoryNamenode()
         self.nodes = [self.namenode.join(f"dn{number}") for number in range(datanodes)]
-        core = self.namenode.core
+        namesystem = self.namenode.namesystem
         self.turn: list[Callable[[], None]] = []
-        self.barrier = DurableBarrier(core, self.turn.append)
-        self.log = self.barrier.log = DurableLog(core.last_txid)
+        self.barrier = DurableBarrier(namesystem, self.turn.append)
+        self.log = self.barrier.log = DurableLog(namesystem.last_txid)
         context = HAContext(lambda: 0)
         context.enter(HAState.ACTIVE)
         registry = Registry(

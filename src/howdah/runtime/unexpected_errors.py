@@ -6,7 +6,7 @@ exception is a defect of the program. Where it happens decides how far it reache
 1. **In `apply`**: the namespace may lie between two transactions. The process ends at once.
    One CRITICAL line names the edit, its transaction id and what comes next. The edit gets no
    record, nothing that was computed since leaves the process, and no image is written. A
-   start replays the log up to the last durable transaction (`Core.commit`).
+   start replays the log up to the last durable transaction (`Namesystem.commit`).
 2. **In a call**: its caller gets an error, and the log has the trace. Everybody else is
    served on. The same holds for a slice of a long call.
 3. **In a duty** (something that a server does by itself: a tick, or a slice of long work):

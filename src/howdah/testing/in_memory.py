@@ -1,6 +1,6 @@
 """A namenode and its datanodes as plain objects: no sockets, files, threads or clocks.
 
-The namenode is the real core under both of its protocols, called with requests
+The namenode is the real namesystem under both of its protocols, called with requests
 that are encoded and decoded as on the wire. Time stands still until it is told to
 move, and every edit is kept as the record that a journal would have got. A
 datanode here holds facts about replicas, no bytes; it reports when it is told to.
@@ -23,9 +23,9 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.codec import decode_record
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Permissions
 from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.client import ClientProtocol
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
@@ -110,7 +110,7 @@ class InMemoryDatanode:
     @property
     def known(self) -> Datanode:
         """The datanode as the namenode knows it."""
-        node = self.namenode.core.datanodes.get(self.uuid)
+        node = self.namenode.namesystem.datanodes.get(self.uuid)
         assert node is not None, f"{self.uuid} is not registered"
         return node
 
@@ -388,7 +388,7 @@ class InMemoryNamenode:
         self.settings = replace(settings or Settings(""), block_pool_id=POOL_ID)
         self.groups = dict(groups or {})
         self.nodes: list[InMemoryDatanode] = []
-        self.core = Core(
+        self.namesystem = Namesystem(
             namespace or Namespace(),
             self.settings,
             Permissions(
@@ -402,17 +402,17 @@ class InMemoryNamenode:
             RackMap(self.racks),
         )
         self.log = []
-        if not self.core.namespace.root.owner:
-            self.core.commit(edits.SetOwnerOp("/", SUPERUSER, "supergroup"))
-        recovery = BlockRecovery(self.core)
-        self.leases = LeaseRecovery(self.core, recovery)
-        self.client = ClientProtocol(self.core, self.leases, recovery)
+        if not self.namesystem.namespace.root.owner:
+            self.namesystem.commit(edits.SetOwnerOp("/", SUPERUSER, "supergroup"))
+        recovery = BlockRecovery(self.namesystem)
+        self.leases = LeaseRecovery(self.namesystem, recovery)
+        self.client = ClientProtocol(self.namesystem, self.leases, recovery)
         self.datanode = DatanodeProtocol(
-            self.core,
+            self.namesystem,
             CLUSTER,
             recovery,
             self.client.look_at_waiting,
-            ha_state=lambda: "ACTIVE" if self.core.writable else "STANDBY",
+            ha_state=lambda: "ACTIVE" if self.namesystem.writable else "STANDBY",
         )
         self._registry = Registry([self.client.service(), self.datanode.service()])
         nodes = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
@@ -464,13 +464,13 @@ class InMemoryNamenode:
     def tick(self, ms: int = 0) -> list[str]:
         """Time passes, and what happens by itself happens. Returns what would be logged."""
         self.clock.advance(ms)
-        self.core.tick()
-        deque(self.core.membership_round() or (), maxlen=0)
-        deque(self.core.redundancy_round(), maxlen=0)
-        deque(self.core.caching_round() or (), maxlen=0)
+        self.namesystem.tick()
+        deque(self.namesystem.membership_round() or (), maxlen=0)
+        deque(self.namesystem.redundancy_round(), maxlen=0)
+        deque(self.namesystem.caching_round() or (), maxlen=0)
         self.client.look_at_waiting()
         said = [line for lines in self.leases.round() for line in lines]
-        while self.core.reap():
+        while self.namesystem.reap():
             continue
         return said
 
@@ -481,7 +481,7 @@ class InMemoryNamenode:
 
     @log.setter
     def log(self, records: list[bytes]) -> None:
-        self._log = self.core.journal = records
+        self._log = self.namesystem.journal = records
 
     def join(
         self,
@@ -503,7 +503,7 @@ class InMemoryNamenode:
         )
         table = {**self.racks, address: rack}
         self.racks = table
-        self.core.racks = RackMap(table)
+        self.namesystem.racks = RackMap(table)
         self.nodes.append(node)
         node.register()
         node.heartbeat()
@@ -517,7 +517,7 @@ class InMemoryNamenode:
     def restarted(self, *, from_image: bool = False) -> InMemoryNamenode:
         """A second namenode that starts from this one's log, or from an image of it; its
         datanodes are not there yet."""
-        namespace = reloaded(self.core.namespace) if from_image else replayed(self.edits())
+        namespace = reloaded(self.namesystem.namespace) if from_image else replayed(self.edits())
         fresh = InMemoryNamenode(
             self.settings,
             racks=self.racks,
@@ -526,7 +526,7 @@ class InMemoryNamenode:
             clock=self.clock,
         )
         fresh.log = list(self.log)
-        fresh.core.retry_cache.rebuild(
+        fresh.namesystem.retry_cache.rebuild(
             (
                 (edit.rpc_client_id, edit.rpc_call_id, _made_by(edit))
                 for edit in self.edits()

@@ -191,8 +191,8 @@ class CacheHistories(TreeHistories):
     @rule()
     def restart(self) -> None:
         """From its log; an image would have kept the same."""
-        imaged = reloaded(self.namenode.core.namespace)
-        assert imaged.caching == self.namenode.core.namespace.caching
+        imaged = reloaded(self.namenode.namesystem.namespace)
+        assert imaged.caching == self.namenode.namesystem.namespace.caching
         log, edits = list(self.namenode.log), self.namenode.edits()
         noted = NotedNamespace()
         for edit in edits:
@@ -201,7 +201,7 @@ class CacheHistories(TreeHistories):
             noted.reap(1000)
         self._begin(noted)
         self.namenode.log = log
-        self.namenode.core.last_txid = len(log)
+        self.namenode.namesystem.last_txid = len(log)
 
     # What must hold.
 

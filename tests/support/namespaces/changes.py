@@ -61,12 +61,14 @@ class ChangeHistories(FileHistories):
         request = pb.RecoverLeaseRequestProto(src=path, clientName=writer)
         file = self.file(path)
         keep: int | None = None
-        core = self.namenode.core
+        namesystem = self.namenode.namesystem
         if file is not None:
             count = len(file.blocks)
             if not count or file.blocks[-1].state is BlockState.COMPLETE:
                 keep = count
-            elif core.blocks.is_unwritten(last := file.blocks[-1]) and not core.unheard(last):
+            elif namesystem.blocks.is_unwritten(last := file.blocks[-1]) and not namesystem.unheard(
+                last
+            ):
                 keep = count - 1
         self.both(
             lambda: self.call("recoverLease", request).result,
@@ -79,7 +81,7 @@ class ChangeHistories(FileHistories):
         was synced if that is more."""
         now_ms = self.now()
         for order in self.node.orders():
-            namespace = self.namenode.core.namespace
+            namespace = self.namenode.namesystem.namespace
             block = namespace.blocks[order.truncateBlock.blockId or order.block.b.blockId]
             told = max(length, block.length_bytes)
             if order.HasField("truncateBlock"):

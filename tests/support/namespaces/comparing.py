@@ -21,7 +21,7 @@ SCOPES: Final = {AclScope.ACCESS: model_acls.ACCESS, AclScope.DEFAULT: model_acl
 
 def compare(namenode: InMemoryNamenode, model: ModelNamespace) -> None:
     """Raises AssertionError where they differ."""
-    namespace = namenode.core.namespace
+    namespace = namenode.namesystem.namespace
     _compare_snapshots(namespace, model)
     for path, entry in model.entries.items():
         inode = namespace.find(path)

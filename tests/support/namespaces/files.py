@@ -81,7 +81,7 @@ class FileHistories(Histories):
 
         # A block behind which a snapshot has another one does not grow.
         file = self.file(path)
-        pins = self.namenode.core.namespace.snapshots.pins
+        pins = self.namenode.namesystem.namespace.snapshots.pins
         pinned = file is not None and bool(file.block_ids) and pins(file, file.block_ids[-1])
         real = self.do("append", request)
         self.both(
@@ -157,7 +157,7 @@ class FileHistories(Histories):
         if file is None or file.writer != writer or not file.blocks:
             return
         block = file.blocks[-1]
-        kept = self.namenode.core.namespace.snapshots.has_to_keep(file, block.block_id)
+        kept = self.namenode.namesystem.namespace.snapshots.has_to_keep(file, block.block_id)
         if block.state is not BlockState.UNDER_CONSTRUCTION or kept:
             return
         request = pb.AbandonBlockRequestProto(b=self.last(path, 0), src=path, holder=writer)

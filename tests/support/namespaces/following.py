@@ -20,8 +20,8 @@ from google.protobuf.message import Message
 
 from howdah.formats.edits import edits
 from howdah.formats.edits.codec import decode_record, encode_record
-from howdah.namenode.service.calls.core import REAP_AT_ONCE, Core
 from howdah.namenode.service.calls.retry_cache import REBUILT
+from howdah.namenode.service.namesystem import REAP_AT_ONCE, Namesystem
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.inodes.inodes import Block
@@ -54,12 +54,12 @@ class Follower:
         )
         self.txid = len(namenode.log)
         self._in_edit = self._in_report = False
-        self._apply = namenode.core.namespace.apply
+        self._apply = namenode.namesystem.namespace.apply
         self._call = namenode.call
         for node in namenode.nodes:
             self.standby.join(node.uuid, ip=node.ip, volumes=len(node.replicas))
         # Both are plain objects: what goes in is seen by standing in between.
-        setattr(namenode.core.namespace, "apply", self._applied)  # noqa: B010
+        setattr(namenode.namesystem.namespace, "apply", self._applied)  # noqa: B010
         setattr(namenode, "call", self._called)  # noqa: B010
         for name in ("allocated", "new_pipeline", "reported"):
             self._mirror(name)
@@ -70,7 +70,7 @@ class Follower:
         self._compare()
 
     def _compare(self) -> None:
-        active, standby = self.active.core, self.standby.core
+        active, standby = self.active.namesystem, self.standby.namesystem
         assert fingerprint(standby.namespace) == fingerprint(active.namespace)
         there, here = facts(active), facts(standby)
         for what, expected in there.items():
@@ -87,15 +87,15 @@ class Follower:
             self._in_edit = False
         self.txid += 1
         logged = decode_record(encode_record(self.txid, edit)).edit
-        self.standby.core.namespace.apply(logged)
+        self.standby.namesystem.namespace.apply(logged)
         if isinstance(logged, edits.RetryableEdit) and logged.has_call:
             caller = Caller("", logged.rpc_client_id, logged.rpc_call_id, 0, "")
-            assert self.standby.core.retry_cache.find(caller) is REBUILT
+            assert self.standby.namesystem.retry_cache.find(caller) is REBUILT
         self._compare()
 
     def _free_as_much(self) -> None:
         """The active one has freed so much after its last edit."""
-        self.standby.core.namespace.reap(REAP_AT_ONCE)
+        self.standby.namesystem.namespace.reap(REAP_AT_ONCE)
 
     def _called(self, method: str, request: Message, **how: Any) -> Message | Deferred:
         if method not in REPORTS:
@@ -109,7 +109,7 @@ class Follower:
             self._in_report = False
 
     def _mirror(self, name: str) -> None:
-        there, here = self.active.core.blocks, self.standby.core.blocks
+        there, here = self.active.namesystem.blocks, self.standby.namesystem.blocks
         run = getattr(there, name)
 
         def mirrored(*told: Any) -> None:
@@ -121,11 +121,11 @@ class Follower:
 
     def _its_own(self, part: Any) -> Any:
         """The same as the standby knows it."""
-        core = self.standby.core
+        namesystem = self.standby.namesystem
         if isinstance(part, Block):
-            return core.namespace.blocks[part.block_id]
+            return namesystem.namespace.blocks[part.block_id]
         if isinstance(part, Storage):
-            node = core.datanodes.get(part.node.identity.uuid)
+            node = namesystem.datanodes.get(part.node.identity.uuid)
             assert node is not None
             return node.storages[part.storage_id]
         if type(part) is tuple:
@@ -133,17 +133,17 @@ class Follower:
         return part
 
 
-def facts(core: Core) -> dict[str, Any]:
+def facts(namesystem: Namesystem) -> dict[str, Any]:
     """All that a block map remembers, with what datanodes are to delete, as plain values.
 
     Blocks that are being recovered are left out of what needs work: only an active namenode
     recovers blocks, and no edit says so.
     """
-    found = core.blocks
+    found = namesystem.blocks
     needs = found.redundancy
-    blocks = core.namespace.blocks
+    blocks = namesystem.namespace.blocks
     return {
-        "blocks": {block_id: _block(core, blocks[block_id]) for block_id in sorted(blocks)},
+        "blocks": {block_id: _block(namesystem, blocks[block_id]) for block_id in sorted(blocks)},
         "safe": found.safe_count,
         "changed": needs.changed - needs.left_open,
         "queues": [set(queue) - needs.left_open for queue in needs.queues],
@@ -155,7 +155,7 @@ def facts(core: Core) -> dict[str, Any]:
             block_id: {node.identity.uuid for node in nodes}
             for block_id, nodes in found._awaited.items()
         },
-        "nodes": {node.identity.uuid: _node(node) for node in core.datanodes},
+        "nodes": {node.identity.uuid: _node(node) for node in namesystem.datanodes},
     }
 
 
@@ -167,13 +167,13 @@ def _by_storage(reports: dict[int, dict[Storage, Any]]) -> dict[int, dict[str, A
     }
 
 
-def _block(core: Core, block: Block) -> tuple[Any, ...]:
+def _block(namesystem: Namesystem, block: Block) -> tuple[Any, ...]:
     return (
         block.state.name,
         block.length_bytes,
         block.generation_stamp,
         block.truncating,
-        core.namespace.measuring.wanted_replication(block),
+        namesystem.namespace.measuring.wanted_replication(block),
         sorted(storage.storage_id for storage in block.replicas),
         sorted(storage.storage_id for storage in block.expected),
         sorted(

@@ -159,7 +159,7 @@ class Histories(RuleBasedStateMachine):
 
     def file(self, path: str) -> File | None:
         """As the namenode has it."""
-        inode = self.namenode.core.namespace.find(path)
+        inode = self.namenode.namesystem.namespace.find(path)
         return inode if isinstance(inode, File) else None
 
     # Both sides.
@@ -201,7 +201,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def the_namenode_is_consistent(self) -> None:
-        check_consistent(self.namenode.core.namespace)
+        check_consistent(self.namenode.namesystem.namespace)
 
     @invariant()
     def tree_is_the_models(self) -> None:

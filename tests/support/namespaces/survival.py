@@ -161,7 +161,7 @@ def reap(namespace: Namespace) -> None:
 
 def check_survival(namenode: InMemoryNamenode, *, thorough: bool = False) -> None:
     """Raises AssertionError if a crash would have cost something, or brought something."""
-    noted = namenode.core.namespace
+    noted = namenode.namesystem.namespace
     assert isinstance(noted, NotedNamespace)
     survival = Survival(namenode.log, noted.states)
     survival.check_prefixes()

@@ -106,7 +106,7 @@ class Client:
         for length in lengths:
             previous = self.store(self.add_block(path, previous), length)
         assert self.complete(path, previous) is True
-        file = self.namenode.core.namespace.find(path)
+        file = self.namenode.namesystem.namespace.find(path)
         assert isinstance(file, File)
         return file
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.redundancy import Need
 
 REPEAT_MS: Final = 600_000
@@ -48,8 +48,8 @@ class _Condition:
 class ClusterLog:
     """Looks at the figures of one namenode."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
         self._missing = _Condition(0)
         self._corrupt = _Condition(0)
         self._low = _Condition(PATIENCE_MS)
@@ -57,11 +57,11 @@ class ClusterLog:
 
     def work(self) -> list[str]:
         """What is worth a line now."""
-        core = self._core
-        if core.safe_mode.on:
+        namesystem = self._namesystem
+        if namesystem.safe_mode.on:
             return []
-        counts = core.reconstruction.counts()
-        needs = core.blocks.redundancy
+        counts = namesystem.reconstruction.counts()
+        needs = namesystem.blocks.redundancy
         missing = needs.queues[Need.MISSING]
         return [
             *self._report_changes(
@@ -100,7 +100,7 @@ class ClusterLog:
     def _report_changes(
         self, trouble: _Condition, count: int, block_ids: Iterable[int], text: str, over: str
     ) -> list[str]:
-        now_ms = self._core.clock.monotonic_ms()
+        now_ms = self._namesystem.clock.monotonic_ms()
         if not trouble.is_due(count, now_ms):
             return []
         trouble.note_logged(count, now_ms)
@@ -109,10 +109,10 @@ class ClusterLog:
         return [text.format(f"{count} block(s)") + self._example(block_ids)]
 
     def _example(self, block_ids: Iterable[int]) -> str:
-        block = self._core.namespace.blocks.get(next(iter(block_ids), 0))
+        block = self._namesystem.namespace.blocks.get(next(iter(block_ids), 0))
         if block is None:
             return ""
         nodes = ", ".join(storage.node.name for storage in (*block.replicas, *block.corrupt))
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         path = namespace.display_path(namespace.file_of(block))
         return f"; for example {block.name} of {path}" + (nodes and f" at {nodes}")

@@ -1,4 +1,4 @@
-"""What the namenode's web server says of it: figures of the core as plain values (pure)."""
+"""What the namenode's web server says of it: figures of the namesystem as plain values (pure)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from howdah import __version__
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.fsck.corrupt_files import some_corrupt
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.protocol.data_transfer.blocks import STORAGE_TYPES
 from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, SlowPeerStatus
@@ -15,7 +15,7 @@ from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the core does not know."""
+    """What the namesystem does not know."""
 
     cluster_id: str
     block_pool_id: str
@@ -33,78 +33,78 @@ class Surroundings:
     defects: Mapping[str, int] = field(default_factory=dict)
 
 
-def nodes_shown(core: Core, nodes: Iterable[Datanode]) -> list[NodeStatus]:
+def nodes_shown(namesystem: Namesystem, nodes: Iterable[Datanode]) -> list[NodeStatus]:
     """Some datanodes as of now."""
-    now_ms = core.clock.monotonic_ms()
-    return [_node(core, node, now_ms) for node in nodes]
+    now_ms = namesystem.clock.monotonic_ms()
+    return [_node(namesystem, node, now_ms) for node in nodes]
 
 
 def namenode_status(
-    core: Core, around: Surroundings, nodes: Sequence[NodeStatus] | None = None
+    namesystem: Namesystem, around: Surroundings, nodes: Sequence[NodeStatus] | None = None
 ) -> NamenodeStatus:
     """As of now, with these datanodes, or with all."""
-    counts = core.reconstruction.counts()
-    now_ms = core.clock.monotonic_ms()
+    counts = namesystem.reconstruction.counts()
+    now_ms = namesystem.clock.monotonic_ms()
     return NamenodeStatus(
         version=__version__,
         cluster_id=around.cluster_id,
         block_pool_id=around.block_pool_id,
-        safe_mode=core.safe_mode.on,
-        safe_mode_status=core.safe_mode.status() if core.safe_mode.on else "",
-        last_txid=core.last_txid,
+        safe_mode=namesystem.safe_mode.on,
+        safe_mode_status=namesystem.safe_mode.status() if namesystem.safe_mode.on else "",
+        last_txid=namesystem.last_txid,
         durable_txid=around.durable_txid,
-        inodes=len(core.namespace.inodes),
-        blocks=len(core.namespace.blocks),
+        inodes=len(namesystem.namespace.inodes),
+        blocks=len(namesystem.namespace.blocks),
         under_replicated_blocks=counts.low_redundancy,
         corrupt_blocks=counts.corrupt,
         missing_blocks=counts.missing,
-        open_files=core.leases.open_files,
+        open_files=namesystem.leases.open_files,
         edits_directories=around.edits_directories,
-        datanodes=nodes_shown(core, core.datanodes) if nodes is None else nodes,
+        datanodes=nodes_shown(namesystem, namesystem.datanodes) if nodes is None else nodes,
         host_and_port=around.host_and_port,
         started_ms=around.started_ms,
         image_txid=around.image_txid,
         image_ms=around.image_ms,
-        future_bytes=core.safe_mode.future_bytes,
+        future_bytes=namesystem.safe_mode.future_bytes,
         missing_single_blocks=counts.missing_single,
         last_replica_blocks=counts.last_replica,
         very_low_blocks=counts.very_low,
         misplaced_blocks=counts.misplaced,
         excess_blocks=counts.excess,
         postponed_blocks=counts.postponed,
-        timed_out_blocks=core.reconstruction.timed_out,
-        scheduled_blocks=sum(number for _, _, number in core.reconstruction.under_way()),
-        marks_waiting=core.namespace.marks.waiting,
-        pending_blocks=core.reconstruction.pending_count,
-        pending_deletion_blocks=core.pending_deletions,
+        timed_out_blocks=namesystem.reconstruction.timed_out,
+        scheduled_blocks=sum(number for _, _, number in namesystem.reconstruction.under_way()),
+        marks_waiting=namesystem.namespace.marks.waiting,
+        pending_blocks=namesystem.reconstruction.pending_count,
+        pending_deletion_blocks=namesystem.pending_deletions,
         upgrade_finalized=around.upgrade_finalized,
-        rolling_upgrade_start_ms=core.namespace.rolling_upgrade.start_ms,
+        rolling_upgrade_start_ms=namesystem.namespace.rolling_upgrade.start_ms,
         rollback_image=around.rollback_image,
-        snapshots=core.namespace.snapshots.count,
-        snapshottable_directories=len(core.namespace.snapshots.roots),
+        snapshots=namesystem.namespace.snapshots.count,
+        snapshottable_directories=len(namesystem.namespace.snapshots.roots),
         warnings=around.warnings,
         ha_state=around.ha_state,
         last_transition_ms=around.last_transition_ms,
         defects=around.defects,
-        slow_peers=tuple(_slow_peers(core, now_ms)),
+        slow_peers=tuple(_slow_peers(namesystem, now_ms)),
         slow_disks=tuple(
             (
                 f"{disk.node.identity.ip}:{disk.node.identity.ipc_port}:{disk.path}",
                 disk.latencies_ms,
             )
-            for disk in core.slow_peers.disks(now_ms)
+            for disk in namesystem.slow_peers.disks(now_ms)
         ),
-        safe_mode_blocks=core.safe_mode.safe_blocks,
-        safe_mode_needed_blocks=core.safe_mode.needed_blocks,
-        corrupt_files=some_corrupt(core),
-        expired_datanodes=core.datanodes.expired,
+        safe_mode_blocks=namesystem.safe_mode.safe_blocks,
+        safe_mode_needed_blocks=namesystem.safe_mode.needed_blocks,
+        corrupt_files=some_corrupt(namesystem),
+        expired_datanodes=namesystem.datanodes.expired,
     )
 
 
-def _slow_peers(core: Core, now_ms: int) -> Iterator[SlowPeerStatus]:
-    for node, latencies in core.slow_peers.latencies(now_ms):
+def _slow_peers(namesystem: Namesystem, now_ms: int) -> Iterator[SlowPeerStatus]:
+    for node, latencies in namesystem.slow_peers.latencies(now_ms):
         for uuid, latency in latencies.items():
-            reporter = core.datanodes.get(uuid)
+            reporter = namesystem.datanodes.get(uuid)
             yield SlowPeerStatus(
                 node.name,
                 uuid if reporter is None else reporter.name,
@@ -115,7 +115,7 @@ def _slow_peers(core: Core, now_ms: int) -> Iterator[SlowPeerStatus]:
             )
 
 
-def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
+def _node(namesystem: Namesystem, node: Datanode, now_ms: int) -> NodeStatus:
     identity = node.identity
     totals = node.totals()
     return NodeStatus(
@@ -131,7 +131,7 @@ def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
         info_address=f"{identity.ip}:{identity.info_port}",
         info_secure_address=f"{identity.ip}:{identity.info_secure_port}",
         version=identity.software_version,
-        stale=core.datanodes.is_stale(node, now_ms),
+        stale=namesystem.datanodes.is_stale(node, now_ms),
         stale_storages=totals.unreported,
         connections=node.xceivers,
         non_dfs_used_bytes=totals.non_dfs_used_bytes,

@@ -4,7 +4,7 @@
     one scheduler. `choices` says who goes next, what breaks when, and what clients do; so
     the same choices make the same run, and its `world.trace` tells what happened.
 
-**Real** are the write pipeline and its queues, the packetizer, the namenode's core under
+**Real** are the write pipeline and its queues, the packetizer, the namenode's namesystem under
 both of its protocols with its log and its replay, requests and answers of both protocols,
 the rules of replicas, of where bytes of a packet go, and of what a recovery agrees on.
 

@@ -138,7 +138,7 @@ class Checks:
     # --- bytes ---
 
     def _file(self, path: str) -> File | None:
-        found = self._namenode.inner.core.namespace.find(path)
+        found = self._namenode.inner.namesystem.namespace.find(path)
         return found if isinstance(found, File) else None
 
     def _check_file(self, path: str, blocks: _Blocks) -> None:

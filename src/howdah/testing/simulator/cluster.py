@@ -48,7 +48,7 @@ class Simulation:
             self.step()
 
     def _until_joined(self) -> None:
-        registry = self.namenode.inner.core.datanodes
+        registry = self.namenode.inner.namesystem.datanodes
         for _ in range(2000):
             storages = [s for node in registry.live() for s in node.storages.values()]
             if len(storages) == len(self._stage.nodes) and all(s.reported for s in storages):
@@ -122,15 +122,15 @@ class Simulation:
         self._check_readable()
 
     def _file(self) -> File | None:
-        found = self.namenode.inner.core.namespace.find(PATH)
+        found = self.namenode.inner.namesystem.namespace.find(PATH)
         return found if isinstance(found, File) else None
 
     def _hindrance(self) -> str:
         """What is not as it should be in the end; nothing if it is."""
-        core, file = self.namenode.inner.core, self._file()
+        namesystem, file = self.namenode.inner.namesystem, self._file()
         if any(client.process.alive for client in (*self._stage.writers, *self._stage.readers)):
             return "a client is at work"
-        if len(core.datanodes.live()) < len(self._stage.nodes):
+        if len(namesystem.datanodes.live()) < len(self._stage.nodes):
             return "a datanode is not there"
         if not self.namenode.is_durable:
             return "the namenode writes its log"

@@ -1,4 +1,4 @@
-"""The simulated namenode: the real core in a process that can die.
+"""The simulated namenode: the real namesystem in a process that can die.
 
 It is `howdah.testing.in_memory`, called through the network. As in the real server no
 answer leaves before every edit is on the disk that the call made or may have seen, so a
@@ -26,7 +26,7 @@ TICK_S = 2.0
 
 
 class Namenode:
-    """`core` is the present start's; `durable` are the records that are on the disk."""
+    """`namesystem` is the present start's; `durable` are the records that are on the disk."""
 
     def __init__(
         self, world: World, network: Network, settings: Settings, clock: ManualClock
@@ -64,7 +64,7 @@ class Namenode:
 
     def start(self) -> None:
         self.inner = self.inner.restarted()
-        self.inner.core.last_txid = len(self.inner.log)
+        self.inner.namesystem.last_txid = len(self.inner.log)
         self.durable = len(self.inner.log)
         self._noted = self._followed = 0
         self.history.start_over()

@@ -1,6 +1,6 @@
 """The simulated nameservice: namenodes with one log, of which one is active.
 
-Each member is the real core in a process that can die or freeze. The shared log is a list of
+Each member is the real namesystem in a process that can die or freeze. The shared log is a list of
 records with an epoch, as a quorum of journal nodes keeps it: who takes over gets the next
 epoch and reads to the end, and whoever writes under an older one is refused and ends. What an
 active had sent and nobody acknowledged may be in the log that the next one finds, or not.
@@ -22,8 +22,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.codec import decode_record
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.images.image import write_image
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.protocol.rpc.service import Deferred
@@ -148,13 +148,13 @@ class Nameservice:
         for member in self.members:
             if member is self.writer:
                 continue
-            core, active = member.inner.core, self.inner.core
-            if core.last_txid != active.last_txid:
-                return f"{member.name} has read {core.last_txid} of {active.last_txid} edits"
-            if _image(core) != _image(active):
-                raise Violation(f"{member.name} has another namespace at {core.last_txid}")
+            namesystem, active = member.inner.namesystem, self.inner.namesystem
+            if namesystem.last_txid != active.last_txid:
+                return f"{member.name} has read {namesystem.last_txid} of {active.last_txid} edits"
+            if _image(namesystem) != _image(active):
+                raise Violation(f"{member.name} has another namespace at {namesystem.last_txid}")
             for block_id, block in active.namespace.blocks.items():
-                here = sorted(s.storage_id for s in core.namespace.blocks[block_id].replicas)
+                here = sorted(s.storage_id for s in namesystem.namespace.blocks[block_id].replicas)
                 there = sorted(storage.storage_id for storage in block.replicas)
                 if here != there:
                     return f"{member.name} knows {block} at {here}, the active at {there}"
@@ -184,8 +184,8 @@ class Member:
             namespace=replayed(decode_record(record).edit for record in log[:txid]),
             clock=self.service.clock,
         )
-        self.inner.core.last_txid = txid
-        self.inner.core.become_standby()
+        self.inner.namesystem.last_txid = txid
+        self.inner.namesystem.become_standby()
         self.is_active, self.epoch = False, -1
         self.process = Process(self.name, self.name)
         process = self.process
@@ -201,26 +201,26 @@ class Member:
     # --- roles ---
 
     def become_active(self) -> None:
-        service, core = self.service, self.inner.core
+        service, namesystem = self.service, self.inner.namesystem
         self._follow(len(service.log))
         self.inner.log = list(service.log)
         self.durable = len(service.log)
         self.is_active, self.epoch = True, service.epoch
-        core.become_active()
-        core.commit(edits.StartLogSegmentOp())
+        namesystem.become_active()
+        namesystem.commit(edits.StartLogSegmentOp())
 
     def become_standby(self) -> None:
         self.inner.client.refuse_waiting(errors.StandbyError(f"{self.name} becomes a standby"))
-        self.inner.core.become_standby()
+        self.inner.namesystem.become_standby()
         self.is_active, self.epoch = False, -1
         self.inner.log = []
 
     def _follow(self, txid: int) -> None:
-        core = self.inner.core
-        for record in self.service.log[core.last_txid : txid]:
-            core.follow(decode_record(record))
-        if core.last_txid == len(self.service.log):
-            core.caught_up()
+        namesystem = self.inner.namesystem
+        for record in self.service.log[namesystem.last_txid : txid]:
+            namesystem.follow(decode_record(record))
+        if namesystem.last_txid == len(self.service.log):
+            namesystem.caught_up()
 
     # --- what goes on by itself ---
 
@@ -248,14 +248,14 @@ class Member:
                 for line in self.inner.tick():
                     self.world.note(self.name, line)
             else:
-                self.inner.core.tick()
-                deque(self.inner.core.redundancy_round(), maxlen=0)
+                self.inner.namesystem.tick()
+                deque(self.inner.namesystem.redundancy_round(), maxlen=0)
 
     def _tail(self) -> Steps[None]:
         while True:
             yield from self.world.sleep(TAIL_S)
             if not self.is_active:
-                lag = len(self.service.log) - self.inner.core.last_txid
+                lag = len(self.service.log) - self.inner.namesystem.last_txid
                 self._follow(len(self.service.log) - self.world.choices.below(lag + 1))
 
     # --- calls ---
@@ -305,10 +305,10 @@ class Member:
                 yield Wait(lambda: not self.is_active or self.epoch == self.service.epoch)
 
 
-def _image(core: Core) -> bytes:
+def _image(namesystem: Namesystem) -> bytes:
     """All that an image keeps of the namespace."""
-    while core.reap():
+    while namesystem.reap():
         continue
     image = io.BytesIO()
-    write_image(core.namespace, CLUSTER.namespace_id, core.last_txid, image)
+    write_image(namesystem.namespace, CLUSTER.namespace_id, namesystem.last_txid, image)
     return image.getvalue()

@@ -25,14 +25,16 @@ def beat(node: InMemoryDatanode) -> dn.HeartbeatRequestProto:
 
 
 def note(node: InMemoryDatanode, at_ms: int | None = None, address: str = "") -> None:
-    core = node.namenode.core
-    now_ms = core.clock.monotonic_ms() if at_ms is None else at_ms
-    core.datanode_manager.lifelines.note(Lifeline(node.uuid, address or node.known.name, now_ms))
+    namesystem = node.namenode.namesystem
+    now_ms = namesystem.clock.monotonic_ms() if at_ms is None else at_ms
+    namesystem.datanode_manager.lifelines.note(
+        Lifeline(node.uuid, address or node.known.name, now_ms)
+    )
 
 
 @pytest.fixture
 def expiry_ms(namenode: InMemoryNamenode) -> int:
-    return namenode.core.datanodes.expiry_ms
+    return namenode.namesystem.datanodes.expiry_ms
 
 
 # The loop.
@@ -70,7 +72,7 @@ def test_a_lifeline_that_says_nothing_new_changes_nothing(
     if how == "another address":
         note(node, address="10.7.7.7:9866")
     elif how == "nobody":
-        namenode.core.datanode_manager.lifelines.note(
+        namenode.namesystem.datanode_manager.lifelines.note(
             Lifeline("nobody", node.known.name, before_ms + 1000)
         )
     else:

@@ -84,7 +84,7 @@ def test_a_volume_that_is_gone_is_named_once(namenode: InMemoryNamenode, said: A
 
 @pytest.fixture
 def cluster_log(namenode: InMemoryNamenode) -> ClusterLog:
-    return ClusterLog(namenode.core)
+    return ClusterLog(namenode.namesystem)
 
 
 def pass_time(namenode: InMemoryNamenode, ms: int) -> None:
@@ -161,7 +161,7 @@ def test_bad_replicas_are_told_with_their_nodes(
     client: Any, nodes: Nodes, cluster_log: ClusterLog
 ) -> None:
     block = client.write("/a", 10, replication=3).blocks[0]
-    client.namenode.core.blocks.found_corrupt(
+    client.namenode.namesystem.blocks.found_corrupt(
         nodes[1].known, block.block_id, block.generation_stamp
     )
     ((line),) = cluster_log.work()
@@ -176,5 +176,5 @@ def test_nothing_is_told_in_safe_mode(client: Any, nodes: Nodes, cluster_log: Cl
     block = client.write("/a", 10).blocks[0]
     for node in nodes:
         node.drop(block.block_id)
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     assert cluster_log.work() == []

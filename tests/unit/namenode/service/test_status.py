@@ -20,7 +20,7 @@ def test_room_is_told_by_the_type_of_volumes_that_work() -> None:
             storage.non_dfs_used_bytes = 4 * 10**number
             storage.pool_used_bytes = 5 * 10**number
             node.storages[storage.storage_id] = storage
-    (shown,) = nodes_shown(InMemoryNamenode().core, [node])
+    (shown,) = nodes_shown(InMemoryNamenode().namesystem, [node])
     names = ("capacity", "used", "remaining", "non_dfs_used", "pool_used")
     assert shown.by_storage_type == {
         "SSD": {f"{name}_bytes": at for at, name in enumerate(names, 1)},

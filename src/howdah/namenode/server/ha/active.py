@@ -31,11 +31,11 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.service.attributes.satisfaction import unmarking
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.trash import TrashEmptier
 from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
 from howdah.namenode.service.ha.states import HAState
 from howdah.namenode.service.incremental_tasks import Round
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.service.writing.lost_lazy_files import LazyPersistScrubber
 from howdah.namenode.state.edit_log.auto_roll import AutoRoll
@@ -91,14 +91,14 @@ class Active:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         log_writer: LogWriter,
         parts: ActiveParts,
         *,
         soon: Callable[[Callable[[], None]], object],
     ) -> None:
         """`soon` calls back when others had their turn."""
-        self._core = core
+        self._namesystem = namesystem
         self._log = log_writer
         self._parts = parts
         self._next_redundancy_ms = 0
@@ -113,22 +113,22 @@ class Active:
                 PeriodicTask("edit log roller", self._roll),
                 PeriodicTask("trash emptier", self._empty_trash),
                 PeriodicTask("lazy persist scrubber", self._scrub),
-                PeriodicTask("marks of a satisfier", lambda: unmarking(core)),
+                PeriodicTask("marks of a satisfier", lambda: unmarking(namesystem)),
             ],
             soon,
-            core.clock.monotonic_ms,
+            namesystem.clock.monotonic_ms,
         )
         self._next_rejoin_ms = 0
 
     def start(self) -> None:
         """Raises OSError if the log cannot be begun: then nothing was started."""
-        core = self._core
+        namesystem = self._namesystem
         self._log.open()
-        core.become_active()
+        namesystem.become_active()
         self._parts.checkpoints.start()
-        if not core.namespace.root.owner:
-            permissions = core.permissions
-            core.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
+        if not namesystem.namespace.root.owner:
+            permissions = namesystem.permissions
+            namesystem.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
 
     def tick(self) -> None:
         self.duties.tick()
@@ -138,7 +138,7 @@ class Active:
         self.duties.stop()
         self._parts.answers.refuse_waiting(refusal)
         self._parts.checkpoints.stop()
-        self._core.writable = False
+        self._namesystem.writable = False
         self._log.hand_over()
 
     def stop(self, refusal: errors.HowdahError) -> None:
@@ -150,14 +150,14 @@ class Active:
     # The duties.
 
     def _redundancy(self) -> Round | None:
-        now_ms = self._core.clock.monotonic_ms()
+        now_ms = self._namesystem.clock.monotonic_ms()
         if now_ms < self._next_redundancy_ms:
             return None
         self._next_redundancy_ms = now_ms + self._parts.redundancy_interval_ms
-        return (() for _ in self._core.redundancy_round())
+        return (() for _ in self._namesystem.redundancy_round())
 
     def _plan_caching(self) -> Round | None:
-        slices = self._core.caching_round()
+        slices = self._namesystem.caching_round()
         return None if slices is None else (() for _ in slices)
 
     def _warn(self) -> None:
@@ -165,15 +165,15 @@ class Active:
             log.warning("%s", line)
 
     def _roll(self) -> None:
-        core = self._core
-        now_ms = core.clock.monotonic_ms()
+        namesystem = self._namesystem
+        now_ms = namesystem.clock.monotonic_ms()
         if self._log.wants_segment and now_ms >= self._next_rejoin_ms:
             self._next_rejoin_ms = now_ms + REJOIN_MS
             log.info(
                 "a segment begins with transaction %d, for a journal node that is back",
                 self._log.roll(),
             )
-        if not core.safe_mode.on and self._parts.auto_roll.is_due(
+        if not namesystem.safe_mode.on and self._parts.auto_roll.is_due(
             self._log.edits_in_segment, now_ms
         ):
             log.info("a new segment begins with transaction %d", self._log.roll())

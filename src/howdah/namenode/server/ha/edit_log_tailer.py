@@ -29,8 +29,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits.edits import LoggedEdit
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.ha.tailer_metrics import TailerMetrics
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.edit_log.shared_log import SharedLog
 from howdah.namenode.state.inodes.block_events import NamespaceBroken
 from howdah.runtime import background_threads, unexpected_errors
@@ -57,7 +57,7 @@ class EditLogTailer:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         shared: SharedLog,
         settings: TailSettings,
         *,
@@ -66,7 +66,7 @@ class EditLogTailer:
     ) -> None:
         """`ask_for_roll` is called on a thread, and raises OSError when nobody rolls;
         `applied` is told when edits were applied."""
-        self._core = core
+        self._namesystem = namesystem
         self._shared = shared
         self._settings = settings
         self._ask_for_roll = ask_for_roll
@@ -83,7 +83,7 @@ class EditLogTailer:
         self.figures = TailerMetrics()
         self._began_ns = 0
         self.last_read_ms = 0
-        """When the log was last read to its end, by the core's monotonic clock."""
+        """When the log was last read to its end, by the namesystem's monotonic clock."""
 
     @property
     def is_running(self) -> bool:
@@ -97,7 +97,7 @@ class EditLogTailer:
     def start(self) -> None:
         """Follow from now on."""
         if not self.is_running:
-            self._rolled_ms = self._core.clock.monotonic_ms()
+            self._rolled_ms = self._namesystem.clock.monotonic_ms()
             self._stopping = asyncio.Event()
             run = self._run(self._stopping, self._reading)
             self._reading = asyncio.get_running_loop().create_task(run)
@@ -159,7 +159,7 @@ class EditLogTailer:
 
     async def _read_on(self, *, unfinished: bool, stopping: asyncio.Event) -> None:
         """From the last edit that was applied to the end that is known now (1, 2)."""
-        core, figures, first_txid = self._core, self.figures, self._core.last_txid
+        namesystem, figures, first_txid = self._namesystem, self.figures, self._namesystem.last_txid
         found = self._shared.edits(first_txid + 1, unfinished=unfinished)
         while not stopping.is_set():
             began_ns = time.perf_counter_ns()
@@ -171,29 +171,29 @@ class EditLogTailer:
                 if stopping.is_set():
                     return
                 for logged in batch[start : start + SLICE_EDITS]:
-                    core.follow(logged)
-                    if core.at_segment_end:
+                    namesystem.follow(logged)
+                    if namesystem.at_segment_end:
                         self.segment_ended()
-                figures.loaded_ms = core.clock.monotonic_ms()
+                figures.loaded_ms = namesystem.clock.monotonic_ms()
                 self._applied()
                 await asyncio.sleep(0)
             if len(batch) < BATCH_EDITS:
-                self.last_read_ms = core.clock.monotonic_ms()
-                figures.loads += core.last_txid > first_txid
-                figures.edits += core.last_txid - first_txid
-                core.caught_up()
+                self.last_read_ms = namesystem.clock.monotonic_ms()
+                figures.loads += namesystem.last_txid > first_txid
+                figures.edits += namesystem.last_txid - first_txid
+                namesystem.caught_up()
                 return
 
     def _roll_if_long(self) -> None:
         """Nothing is asked for if the last roll brought nothing (3). Nobody waits for the
         answer: who is asked may hang, and this namenode be the one to take over."""
-        core, period_s = self._core, self._settings.roll_period_s
-        now_ms = core.clock.monotonic_ms()
+        namesystem, period_s = self._namesystem, self._settings.roll_period_s
+        now_ms = namesystem.clock.monotonic_ms()
         if period_s < 0 or self._rolling or now_ms - self._rolled_ms <= period_s * 1000:
             return
-        if self._rolled_txid and self._rolled_txid >= core.last_txid:
+        if self._rolled_txid and self._rolled_txid >= namesystem.last_txid:
             return
-        self._rolled_ms, self._rolled_txid = now_ms, core.last_txid
+        self._rolled_ms, self._rolled_txid = now_ms, namesystem.last_txid
         self._rolling = True
         asking = background_threads.beside(self._ask_for_roll, "asking for a roll")
         asking.add_done_callback(self._rolled)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from howdah.namenode.journal.directories import DirectorySet
 from howdah.namenode.journal.edit_log import EditLog, LogFigures
 from howdah.namenode.journal.native_writer import DirectLog, direct_log
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.ha.durability_barrier import DurableBarrier
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.edit_log.journal import Journal
 from howdah.namenode.state.edit_log.journal_set import JournalSet, Member
 from howdah.namenode.state.edit_log.shared_log import SharedJournal
@@ -42,7 +42,7 @@ class LogWriter:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         barrier: DurableBarrier,
         make_journal: Callable[[Callable[[], None]], DirectorySet],
         post: Callable[[Callable[[], None]], object],
@@ -56,7 +56,7 @@ class LogWriter:
         descriptor can be read, until what it returns is called; without it the log is written
         by a thread of Python. `on_segment` is called, on any thread, with the first transaction
         of each segment when that is durable."""
-        self._core = core
+        self._namesystem = namesystem
         self._barrier = barrier
         self._make_journal = make_journal
         self._post = post
@@ -87,11 +87,11 @@ class LogWriter:
     @property
     def durable_txid(self) -> int:
         """Up to where the log is durable; a standby has applied nothing else."""
-        return self._core.last_txid if self._log is None else self._log.poll_durable()
+        return self._namesystem.last_txid if self._log is None else self._log.poll_durable()
 
     @property
     def edits_in_segment(self) -> int:
-        return self._core.last_txid - self._segment_txid
+        return self._namesystem.last_txid - self._segment_txid
 
     def prepare(self, shared: SharedJournal) -> None:
         """Begin the segment on any thread, for an `open` that follows before any other edit.
@@ -108,15 +108,15 @@ class LogWriter:
             self._prepared = None
 
     def open(self) -> None:
-        """Begin a segment behind what the core has. Raises OSError if that fails."""
+        """Begin a segment behind what the namesystem has. Raises OSError if that fails."""
         assert self._log is None, "one log is written at a time"
         begun, self._prepared = self._prepared or self._begin(None), None
-        assert begun.log.last_txid == self._core.last_txid + 1, "no edit came in between"
+        assert begun.log.last_txid == self._namesystem.last_txid + 1, "no edit came in between"
         self._log = self._barrier.log = begun.log
         self._listen(begun)
         self.journal = begun.directories
         self.shared = self._barrier.lease = begun.shared
-        self._core.last_txid = self._segment_txid = begun.log.last_txid
+        self._namesystem.last_txid = self._segment_txid = begun.log.last_txid
 
     def _begin(self, shared: SharedJournal | None) -> _Begun:
         directories = self._make_journal(self._restored)
@@ -134,7 +134,7 @@ class LogWriter:
         direct = None if self._watch is None else direct_log()
         written = EditLog(
             journal,
-            self._core.last_txid,
+            self._namesystem.last_txid,
             on_durable=durable,
             on_failure=failed,
             figures=self.figures,
@@ -175,7 +175,7 @@ class LogWriter:
         self._unwatch()
         self._unwatch = lambda: None
         written = self._written()
-        self._core.last_txid = written.last_txid
+        self._namesystem.last_txid = written.last_txid
         # All of it, whatever a look on the loop has written over meanwhile.
         self._barrier.durable(written.last_txid, is_alone=True)
         self._log = self._barrier.log = None
@@ -187,7 +187,7 @@ class LogWriter:
         self._barrier.hand_over()
         written = self._written()
         first_txid = written.roll()
-        self._core.last_txid = written.last_txid
+        self._namesystem.last_txid = written.last_txid
         self._segment_txid = first_txid
         return first_txid
 
@@ -197,7 +197,7 @@ class LogWriter:
 
     def _let_join_in(self) -> None:
         """A directory is whole again: it takes part from the next segment on."""
-        if self._log is not None and self._core.writable:
+        if self._log is not None and self._namesystem.writable:
             log.info("a new segment begins with transaction %d", self.roll())
 
     def _restored(self) -> None:

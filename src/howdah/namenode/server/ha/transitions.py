@@ -33,9 +33,9 @@ from howdah import errors
 from howdah.namenode.journal.stray_segments import set_strays_aside
 from howdah.namenode.server.ha.edit_log_tailer import EditLogTailer
 from howdah.namenode.server.ha.log_writer import LogWriter
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.ha.roles import Roles
 from howdah.namenode.service.ha.states import HAState
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.edit_log.shared_log import SharedJournal, SharedLog
 from howdah.namenode.state.inodes.block_events import NamespaceBroken
 from howdah.runtime import background_threads
@@ -54,7 +54,7 @@ class Transitions:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         roles: Roles,
         shared: SharedLog,
         tailing: EditLogTailer,
@@ -65,7 +65,7 @@ class Transitions:
     ) -> None:
         """`edits_directories` are the `current` directories of this machine; `seen_txid` says
         (on a thread) what the log had reached by their account; `fail` ends the process."""
-        self._core = core
+        self._namesystem = namesystem
         self._roles = roles
         self._shared = shared
         self._tailing = tailing
@@ -97,7 +97,7 @@ class Transitions:
             log.info(
                 "%s from transaction %d on, after %.0f ms",
                 state.value,
-                self._core.last_txid,
+                self._namesystem.last_txid,
                 (time.monotonic() - began_s) * 1000,
             )
         except Exception as error:
@@ -122,7 +122,7 @@ class Transitions:
             raise
         log.info(
             "active from transaction %d on, after %.0f ms",
-            self._core.last_txid,
+            self._namesystem.last_txid,
             (time.monotonic() - began_s) * 1000,
         )
 
@@ -134,7 +134,7 @@ class Transitions:
                 lambda: self._check_end(journal), "the end of the shared log"
             )
             source = self._shared.source()
-            end_txid = self._core.last_txid
+            end_txid = self._namesystem.last_txid
             await background_threads.pooled(
                 lambda: set_strays_aside(self._directories, source, end_txid), "copies of the log"
             )
@@ -157,13 +157,13 @@ class Transitions:
     def _check_end(self, journal: SharedJournal) -> None:
         """Raises CorruptEditLog for a shared log that has lost its end."""
         seen = max(self._seen_txid(), journal.seen_txid())
-        if self._core.last_txid < seen:
+        if self._namesystem.last_txid < seen:
             raise errors.CorruptEditLog(
-                f"the shared log {self._shared.name} ends at transaction {self._core.last_txid}, "
-                f"but it had reached {seen} by {SEEN_TXID_NAME} of its directories. Bring what "
-                "is missing back, or let a namenode take over that has it. To go on without it, "
-                f"write {self._core.last_txid} to {SEEN_TXID_NAME} in each directory that has a "
-                "higher number"
+                f"the shared log {self._shared.name} ends at transaction "
+                f"{self._namesystem.last_txid}, but it had reached {seen} by {SEEN_TXID_NAME} "
+                "of its directories. Bring what is missing back, or let a namenode take over that "
+                f"has it. To go on without it, write {self._namesystem.last_txid} to "
+                f"{SEEN_TXID_NAME} in each directory that has a higher number"
             )
 
     async def _wait_for_lease(self, journal: SharedJournal) -> None:

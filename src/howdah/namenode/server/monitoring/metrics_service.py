@@ -12,7 +12,6 @@ from typing import Final
 
 from howdah.config import Configuration, keys
 from howdah.namenode.server.ha.log_writer import LogWriter
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.ha.states import HAContext, HAState
 from howdah.namenode.service.monitoring.activity_bean import (
     Counted,
@@ -25,6 +24,7 @@ from howdah.namenode.service.monitoring.activity_bean import (
 )
 from howdah.namenode.service.monitoring.families import of_status, of_top
 from howdah.namenode.service.monitoring.startup import Phase, StartupProgress, bean
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.rpc.server import RpcServer
 from howdah.runtime.metrics.histogram import Rates
 from howdah.runtime.metrics.top_users import TopUsers, TopWindow
@@ -52,7 +52,7 @@ class MetricsService:
     def __init__(
         self,
         conf: Configuration,
-        core: Core,
+        namesystem: Namesystem,
         context: HAContext,
         log_writer: LogWriter,
         trouble: Callable[[], str],
@@ -64,14 +64,14 @@ class MetricsService:
         self.startup = startup
         startup.counts(
             Phase.SAFE_MODE,
-            lambda: core.safe_mode.safe_blocks,
-            lambda: core.safe_mode.needed_blocks,
+            lambda: namesystem.safe_mode.safe_blocks,
+            lambda: namesystem.safe_mode.needed_blocks,
         )
         self._log_writer = log_writer
         self._log = log_writer.figures
         self._counted = counted
         self._rates = Rates()
-        self._core = core
+        self._namesystem = namesystem
         self._context = context
         self._trouble = trouble
         self._rpc: RpcServer | None = None
@@ -112,7 +112,7 @@ class MetricsService:
             # Asked for every few seconds, and not about datanodes.
             return lambda: self.pages.answer(request, ())
         windows = self.windows()
-        wall_ms = self._core.clock.wall_ms()
+        wall_ms = self._namesystem.clock.wall_ms()
         counted, log = self._counted(), self._log_facts()
 
         def make() -> Response:
@@ -137,15 +137,15 @@ class MetricsService:
         return make
 
     def _log_facts(self) -> LogFacts:
-        writer, core = self._log_writer, self._core
+        writer, namesystem = self._log_writer, self._namesystem
         counted = self._counted()
         age_ms = 0
         if not self._context.is_active and counted.tail is not None and counted.tail.loaded_ms:
-            age_ms = core.clock.monotonic_ms() - counted.tail.loaded_ms
+            age_ms = namesystem.clock.monotonic_ms() - counted.tail.loaded_ms
         return LogFacts(
-            pending=core.last_txid - writer.durable_txid,
+            pending=namesystem.last_txid - writer.durable_txid,
             in_segment=writer.edits_in_segment + 1 if writer.is_open else 0,
-            writers=len(core.leases),
+            writers=len(namesystem.leases),
             tail_age_ms=age_ms,
         )
 
@@ -189,7 +189,7 @@ class MetricsService:
         if self.top is None:
             return []
         self._snapshot(self.top)
-        return self.top.top(self._core.clock.monotonic_ms())
+        return self.top.top(self._namesystem.clock.monotonic_ms())
 
     def _snapshot(self, top: TopUsers) -> None:
         found: dict[str, dict[str, int]] = {}
@@ -203,7 +203,7 @@ class MetricsService:
                     into = found.setdefault(operation, {})
                     for user, count in users.items():
                         into[user] = into.get(user, 0) + count
-        top.add(self._core.clock.monotonic_ms(), found)
+        top.add(self._namesystem.clock.monotonic_ms(), found)
 
     def _ports(self) -> Mapping[int, Port]:
         rpc = self._rpc
@@ -219,7 +219,7 @@ class MetricsService:
 
     def _ready(self) -> Report:
         state = self._context.state
-        safe_mode = self._core.safe_mode
+        safe_mode = self._namesystem.safe_mode
         trouble = self._trouble()
         return Report(
             "namenode",

@@ -14,10 +14,10 @@ from howdah.namenode.server.ha.edit_log_tailer import EditLogTailer, TailSetting
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.server.ha.transitions import Transitions
 from howdah.namenode.server.nameservice.peers import Peers
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.ha.roles import Role, Roles
 from howdah.namenode.service.ha.standby import OwnImages, Standby
 from howdah.namenode.service.ha.states import HAState
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.ha_service import Done, HASettings
 from howdah.namenode.state.edit_log.shared_log import SharedLog
 from howdah.proto import ha_pb2
@@ -36,7 +36,7 @@ class HighAvailability:
     def __init__(
         self,
         conf: Configuration,
-        core: Core,
+        namesystem: Namesystem,
         shared: SharedLog,
         log_writer: LogWriter,
         edits_directories: Sequence[Path],
@@ -50,16 +50,16 @@ class HighAvailability:
         self.shared = shared
         self._peers = peers
         self._conf = conf
-        self._core = core
+        self._namesystem = namesystem
         self._log = log_writer
         self._directories = edits_directories
         self._fail = fail
         self._sending = False
         self._changing: set[asyncio.Task[None]] = set()
         self._transitions: Transitions | None = None
-        core.safe_mode.callers_wait = True
+        namesystem.safe_mode.callers_wait = True
         self.tailing = EditLogTailer(
-            core, shared, tail_settings(conf), ask_for_roll=peers.roll_active, applied=applied
+            namesystem, shared, tail_settings(conf), ask_for_roll=peers.roll_active, applied=applied
         )
 
     def standbys(self, images: OwnImages) -> list[Role]:
@@ -70,7 +70,7 @@ class HighAvailability:
         return [
             Standby(
                 state,
-                self._core,
+                self._namesystem,
                 self.tailing,
                 images,
                 makes_images=makes and state is HAState.STANDBY,
@@ -118,7 +118,7 @@ class HighAvailability:
     def changes(self, roles: Roles) -> None:
         """From now on `change` changes these roles."""
         self._transitions = Transitions(
-            self._core,
+            self._namesystem,
             roles,
             self.shared,
             self.tailing,

@@ -20,8 +20,8 @@ from howdah.config import Configuration, keys
 from howdah.namenode.journal.edit_events import Watching
 from howdah.namenode.server.process.settings import settings_from
 from howdah.namenode.service.calls.administration import Done, NodeFiles
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.refresh import RECONFIGURABLE, Reconfiguration, Values
 from howdah.namenode.state.blocks.host_lists import Hosts, parse_combined, parse_hosts
 from howdah.namenode.state.blocks.topology import RackMap
@@ -158,17 +158,17 @@ def run_in_background(
     background_threads.pooled(work, "work in the background").add_done_callback(finished)
 
 
-def reconfiguration(core: Core, conf: Configuration) -> Reconfiguration:
+def reconfiguration(namesystem: Namesystem, conf: Configuration) -> Reconfiguration:
     """For `dfsadmin -reconfig namenode`: the files are read on a thread."""
 
     def values(of: Configuration) -> dict[str, str]:
         return {name: of.raw(name) or "" for name in RECONFIGURABLE}
 
     def settings_with(these: Values) -> Settings:
-        return settings_from(conf.with_values(these), core.settings.block_pool_id)
+        return settings_from(conf.with_values(these), namesystem.settings.block_pool_id)
 
     return Reconfiguration(
-        core,
+        namesystem,
         values(conf),
         lambda done: run_in_background(lambda: values(conf.reloaded()), done),
         settings_with,

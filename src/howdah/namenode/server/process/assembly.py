@@ -20,7 +20,6 @@ from howdah.namenode.server.process.loading import Loaded
 from howdah.namenode.server.process.racks import rack_map
 from howdah.namenode.server.process.settings import permissions_from, settings_from
 from howdah.namenode.service.block_log import ClusterLog
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.calls.settings import Clock
 from howdah.namenode.service.calls.trash import TrashEmptier
@@ -29,6 +28,7 @@ from howdah.namenode.service.ha.durability_barrier import DurableBarrier
 from howdah.namenode.service.ha.observer_reads import ObserverReads
 from howdah.namenode.service.ha.stall_detection import LeaseWatch
 from howdah.namenode.service.ha.states import HAContext
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.client import ClientProtocol
 from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.service.protocols.ha_service import HAService
@@ -72,9 +72,9 @@ def make_users(
     return Users(outside, known_groups, ProxyUserRules(conf, known_groups, outside))
 
 
-def make_core(conf: Configuration, loaded: Loaded, users: Users, clock: Clock) -> Core:
+def make_namesystem(conf: Configuration, loaded: Loaded, users: Users, clock: Clock) -> Namesystem:
     """The state of a namenode that has loaded, and has no role yet."""
-    core = Core(
+    namesystem = Namesystem(
         loaded.namespace,
         replace(settings_from(conf, loaded.version.block_pool_id), host=namenode_address(conf)[0]),
         permissions_from(conf, users.groups, users.groups.forget),
@@ -82,11 +82,11 @@ def make_core(conf: Configuration, loaded: Loaded, users: Users, clock: Clock) -
         random.Random(),  # seeded by the system; of the system each throw is a call
         rack_map(conf, users.outside),
     )
-    core.retry_cache.rebuild(loaded.answered_calls, clock.monotonic_ms())
-    core.hosts = read_hosts(conf, at_start=True)
-    core.last_txid = loaded.last_txid
-    core.writable = False
-    return core
+    namesystem.retry_cache.rebuild(loaded.answered_calls, clock.monotonic_ms())
+    namesystem.hosts = read_hosts(conf, at_start=True)
+    namesystem.last_txid = loaded.last_txid
+    namesystem.writable = False
+    return namesystem
 
 
 def _lease_ms(conf: Configuration) -> int:
@@ -106,11 +106,11 @@ def lease_watch(conf: Configuration) -> LeaseWatch:
 
 
 def durable_barrier(
-    conf: Configuration, core: Core, loop: asyncio.AbstractEventLoop
+    conf: Configuration, namesystem: Namesystem, loop: asyncio.AbstractEventLoop
 ) -> DurableBarrier:
-    """Between the core, its log and the answers."""
+    """Between the namesystem, its log and the answers."""
     return DurableBarrier(
-        core,
+        namesystem,
         loop.call_soon,
         later=loop.call_later,
         boottime_ms=boottime_ms,
@@ -131,7 +131,7 @@ class Protocols:
 
 def make_registry(
     conf: Configuration,
-    core: Core,
+    namesystem: Namesystem,
     users: Users,
     protocols: Protocols,
     context: HAContext,
@@ -144,8 +144,8 @@ def make_registry(
             protocols.datanode.service(),
             protocols.namenode.service(),
             protocols.ha.service(),
-            reconfiguration(core, conf).service(),
-            *refresh_services(core, users.groups.once_known, users.impersonation.read_again),
+            reconfiguration(namesystem, conf).service(),
+            *refresh_services(namesystem, users.groups.once_known, users.impersonation.read_again),
         ],
         CategoryGate(
             context,
@@ -179,7 +179,7 @@ def make_rpc_server(
 
 def active_parts(
     conf: Configuration,
-    core: Core,
+    namesystem: Namesystem,
     leases: LeaseRecovery,
     client: ClientProtocol,
     checkpoints: Checkpoints,
@@ -189,22 +189,22 @@ def active_parts(
         leases,
         client,
         checkpoints,
-        ClusterLog(core),
+        ClusterLog(namesystem),
         AutoRoll(
             conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_MULTIPLIER_THRESHOLD)
             * conf.get(keys.DFS_NAMENODE_CHECKPOINT_TXNS),
             round(1000 * conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_CHECK_INTERVAL_MS)),
-            core.clock.monotonic_ms(),
+            namesystem.clock.monotonic_ms(),
         ),
         TrashEmptier(
-            core,
-            TreeCalls(core),
+            namesystem,
+            TreeCalls(namesystem),
             interval_ms=round(conf.get(keys.FS_TRASH_INTERVAL) * 1000),
             checkpoint_interval_ms=round(conf.get(keys.FS_TRASH_CHECKPOINT_INTERVAL) * 1000),
         ),
         LazyPersistScrubber(
-            core,
-            TreeCalls(core),
+            namesystem,
+            TreeCalls(namesystem),
             interval_ms=1000 * conf.get(keys.DFS_NAMENODE_LAZYPERSIST_FILE_SCRUB_INTERVAL_SEC),
         ),
         round(1000 * conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS)),

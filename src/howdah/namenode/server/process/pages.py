@@ -19,9 +19,9 @@ from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.server.web_ui.page_data import Figures
 from howdah.namenode.server.web_ui.pages import SitePages
 from howdah.namenode.server.webhdfs.pages import WebHdfs
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.ha.states import SERVED, HAContext
 from howdah.namenode.service.monitoring import startup, topology_page
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.status import Surroundings, namenode_status, nodes_shown
 from howdah.protocol.client_methods import Category
 from howdah.runtime import unexpected_errors
@@ -48,7 +48,7 @@ class Pages:
     def __init__(
         self,
         conf: Configuration,
-        core: Core,
+        namesystem: Namesystem,
         version: NamenodeVersion,
         context: HAContext,
         log_writer: LogWriter,
@@ -67,7 +67,7 @@ class Pages:
         shared log, "" where it is confirmed. Without `webhdfs` that is switched off. `run`
         does something on the loop."""
         self._conf = conf
-        self._core = core
+        self._namesystem = namesystem
         self._version = version
         self._context = context
         self._log = log_writer
@@ -79,12 +79,12 @@ class Pages:
         self._lease_trouble = lease_trouble
         self._watch = watch
         self._webhdfs = webhdfs
-        self._started_ms = core.clock.wall_ms()
+        self._started_ms = namesystem.clock.wall_ms()
         self.port = 0
         """Where clients call, once the namenode listens."""
         self._site = SitePages(
             Common("namenode", self._host_and_port, namenode.LINKS, lambda: configured(conf), loop),
-            Figures(core, run, lambda nodes: nodes_shown(core, nodes), self.status),
+            Figures(namesystem, run, lambda nodes: nodes_shown(namesystem, nodes), self.status),
             ClusterReader(conf),
             has_webhdfs=webhdfs is not None,
             own_header=conf.get(keys.DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER),
@@ -110,7 +110,7 @@ class Pages:
         if health.asks_who_is_active(request):
             return health.respond_active(self._context.is_active)
         if topology_page.asks_for_topology(request):
-            return topology_page.respond(request, self._core.datanodes.live())
+            return topology_page.respond(request, self._namesystem.datanodes.live())
         found = self._site.answer(request)
         if found is not None:
             return found
@@ -130,7 +130,7 @@ class Pages:
         journal = self._log.journal
         age_s = self._checkpoints.image_age_s
         return namenode_status(
-            self._core,
+            self._namesystem,
             Surroundings(
                 cluster_id=self._version.cluster_id,
                 block_pool_id=self._version.block_pool_id,
@@ -138,7 +138,9 @@ class Pages:
                 started_ms=self._started_ms,
                 durable_txid=self._log.durable_txid,
                 image_txid=self._checkpoints.image_txid,
-                image_ms=0 if age_s is None else self._core.clock.wall_ms() - round(age_s * 1000),
+                image_ms=0
+                if age_s is None
+                else self._namesystem.clock.wall_ms() - round(age_s * 1000),
                 upgrade_finalized=self._is_upgrade_finalized(),
                 edits_directories=(
                     *(

@@ -2,7 +2,7 @@
 
 Hadoop: NameNodeResourceChecker, NameNodeResourcePolicy. A namenode without room for its log
 says that it is not well, so that a failover controller gives its role to another, and is in
-safe mode while it is the active one (`Core.note_room`). Rules:
+safe mode while it is the active one (`Namesystem.note_room`). Rules:
 
 1. A volume has room while more than `dfs.namenode.resource.du.reserved` bytes are free. One
    that cannot be asked has none.

@@ -1,4 +1,4 @@
-"""`howdah namenode`: the process around the core (shell). Hadoop: NameNode, NameNodeRpcServer.
+"""`howdah namenode`: the process around `Namesystem` (shell). Hadoop: NameNode, NameNodeRpcServer.
 
 Start: load, become active, listen, tick. Every answer waits until what it may have seen is
 durable: a read must not show what a crash could take back. Stop (SIGTERM, SIGINT): end the
@@ -56,7 +56,7 @@ from howdah.namenode.server.process.assembly import (
     active_parts,
     durable_barrier,
     lease_watch,
-    make_core,
+    make_namesystem,
     make_registry,
     make_rpc_server,
     make_users,
@@ -149,14 +149,14 @@ class Namenode:
         self._on_loop = on_loop(background_threads.poster(loop))
         clock = SystemClock()
         self.context = HAContext(clock.wall_ms)
-        users = make_users(conf, loop, lambda user: self.core.forget_identity(user))
-        self.core = core = make_core(conf, loaded, users, clock)
-        core.when_broken = self._fail
+        users = make_users(conf, loop, lambda user: self.namesystem.forget_identity(user))
+        self.namesystem = namesystem = make_namesystem(conf, loaded, users, clock)
+        namesystem.when_broken = self._fail
 
         # The log, images and directories.
         self._stalled = StalledLog()
         self._lease = lease_watch(conf)
-        barrier = durable_barrier(conf, core, loop)
+        barrier = durable_barrier(conf, namesystem, loop)
         post, watch = background_threads.poster(loop), background_threads.watcher(loop)
         self._witnesses = Witnesses(
             StorageDirectory(current.parent)
@@ -164,7 +164,7 @@ class Namenode:
             if current not in loaded.edits_directories
         )
         self.log_writer = LogWriter(
-            core,
+            namesystem,
             barrier,
             self._journal,
             post,
@@ -173,12 +173,12 @@ class Namenode:
             on_segment=self._witnesses.note,
         )
         self._observer_reads = ObserverReads(
-            self.context, lambda: core.last_txid, core.clock.monotonic_ms
+            self.context, lambda: namesystem.last_txid, namesystem.clock.monotonic_ms
         )
-        core.on_role.append(self._observer_reads.role_changed)
+        namesystem.on_role.append(self._observer_reads.role_changed)
         peers = peers or Peers({})
         self.ha = self._high_availability(loaded, peers)
-        self.resources = Resources.of(conf, core.clock.monotonic_ms)
+        self.resources = Resources.of(conf, namesystem.clock.monotonic_ms)
         directories = Directories(
             loaded.name_directories, loaded.edits_directories, self._failed_directories
         )
@@ -188,12 +188,12 @@ class Namenode:
             directories,
             checkpoints_from(conf),
             image_txid=loaded.image_txid,
-            last_txid=lambda: core.last_txid,
+            last_txid=lambda: namesystem.last_txid,
             roll=self._end_segment,
             when_durable=barrier.when_durable,
             made=self._image_made,
             purge_shared=self._purge_shared,
-            at_segment_end=lambda: self.log_writer.is_open or core.at_segment_end,
+            at_segment_end=lambda: self.log_writer.is_open or namesystem.at_segment_end,
         )
         used = dict.fromkeys([*loaded.name_directories, *loaded.edits_directories])
         self._storage = storage = NameDirectories(
@@ -208,10 +208,10 @@ class Namenode:
             self.ha.tailing.segment_ended = self.checkpoints.make_rollback_image
 
         # What is served.
-        recovery = BlockRecovery(core)
-        leases = LeaseRecovery(core, recovery)
+        recovery = BlockRecovery(namesystem)
+        leases = LeaseRecovery(namesystem, recovery)
         self.client = ClientProtocol(
-            core,
+            namesystem,
             leases,
             recovery,
             storage=storage,
@@ -227,7 +227,7 @@ class Namenode:
         )
         cluster = ClusterIdentity.of(loaded.version)
         self.datanode = DatanodeProtocol(
-            core,
+            namesystem,
             cluster,
             recovery,
             self.client.look_at_waiting,
@@ -238,13 +238,15 @@ class Namenode:
             ),
             ha_state=lambda: self.context.state.name,
         )
-        self._audit = audit_log(conf, self.client.PROTOCOL, core.clock.wall_ms, self._audited_inode)
+        self._audit = audit_log(
+            conf, self.client.PROTOCOL, namesystem.clock.wall_ms, self._audited_inode
+        )
         protocols = Protocols(
             self.client,
             self.datanode,
-            NamenodeProtocol(core, cluster, storage, random.Random()),
+            NamenodeProtocol(namesystem, cluster, storage, random.Random()),
             HAService(
-                core,
+                namesystem,
                 lambda: self.context.state.name,
                 self._health_problem,
                 self.ha,
@@ -252,12 +254,12 @@ class Namenode:
                 partial(serving_process, self.log_writer, this_process()),
             ),
         )
-        self.registry = make_registry(conf, core, users, protocols, self.context, self._audit)
+        self.registry = make_registry(conf, namesystem, users, protocols, self.context, self._audit)
         alignment = None if self.ha is None else self._observer_reads
         self._rpc = make_rpc_server(conf, self.registry, barrier, users, alignment)
         self._watch = MetricsService(
             conf,
-            core,
+            namesystem,
             self.context,
             self.log_writer,
             self._health_problem,
@@ -277,14 +279,14 @@ class Namenode:
         )
         self._pages = Pages(
             conf,
-            core,
+            namesystem,
             loaded.version,
             self.context,
             self.log_writer,
             self.checkpoints,
             images,
             FsckPages(
-                Fsck(core, lambda: self.context.check(Category.READ)),
+                Fsck(namesystem, lambda: self.context.check(Category.READ)),
                 loop.call_soon,
                 barrier.when_durable,
                 users.groups.once_known,
@@ -297,7 +299,7 @@ class Namenode:
             self._watch,
             webhdfs_of(
                 conf,
-                core,
+                namesystem,
                 self.registry,
                 users.groups,
                 barrier,
@@ -319,11 +321,11 @@ class Namenode:
                 PeriodicTask("decommission and maintenance", self._membership),
             ],
             loop.call_soon,
-            core.clock.monotonic_ms,
+            namesystem.clock.monotonic_ms,
         )
-        parts = active_parts(conf, core, leases, self.client, self.checkpoints)
-        self.active = Active(core, self.log_writer, parts, soon=loop.call_soon)
-        standbys: list[Role] = [Standby(s, core) for s in (HAState.STANDBY, HAState.OBSERVER)]
+        parts = active_parts(conf, namesystem, leases, self.client, self.checkpoints)
+        self.active = Active(namesystem, self.log_writer, parts, soon=loop.call_soon)
+        standbys: list[Role] = [Standby(s, namesystem) for s in (HAState.STANDBY, HAState.OBSERVER)]
         if self.ha is not None:
             standbys = self.ha.standbys(self.checkpoints)
         self.roles = Roles(self.context, [self.active, *standbys])
@@ -374,16 +376,18 @@ class Namenode:
         self._observer_reads.tick()
         self.resources.tick()
         self._watch_log()
-        self.core.note_room(self.resources.trouble)
-        if not self.core.safe_mode.on:
+        self.namesystem.note_room(self.resources.trouble)
+        if not self.namesystem.safe_mode.on:
             self.starting.progress.end(Phase.SAFE_MODE)
         self._watch_lease()
 
     def _watch_log(self) -> None:
-        core, writer = self.core, self.log_writer
+        namesystem, writer = self.namesystem, self.log_writer
         if not writer.is_open:
             self._stalled.reset()
-        elif self._stalled.check(core.last_txid, writer.durable_txid, core.clock.monotonic_ms()):
+        elif self._stalled.check(
+            namesystem.last_txid, writer.durable_txid, namesystem.clock.monotonic_ms()
+        ):
             log.warning("the edit log stalls: %s", self._stalled.trouble)
 
     def _watch_lease(self) -> None:
@@ -412,14 +416,14 @@ class Namenode:
 
     def _counted(self) -> Counted:
         """For monitoring."""
-        core = self.core
+        namesystem = self.namesystem
         return Counted(
-            deleted=core.namespace.reaped,
+            deleted=namesystem.namespace.reaped,
             listed=self.client.entries_listed,
-            timed_out_copies=core.reconstruction.timed_out,
-            retries=core.retry_cache.hits,
-            retry_answers=core.retry_cache.updates,
-            retry_answers_gone=core.retry_cache.cleared,
+            timed_out_copies=namesystem.reconstruction.timed_out,
+            retries=namesystem.retry_cache.hits,
+            retry_answers=namesystem.retry_cache.updates,
+            retry_answers_gone=namesystem.retry_cache.cleared,
             resource_looks=self.resources.check_times,
             tail=None if self.ha is None else self.ha.tailing.figures,
         )
@@ -427,7 +431,7 @@ class Namenode:
     def _audited_inode(self, path: str) -> Shown | None:
         """What the audit log shows of the inode at a path."""
         try:
-            inode = self.core.resolve(path).inode
+            inode = self.namesystem.resolve(path).inode
         except errors.HowdahError:
             return None  # gone by its number, or no path at all
         return None if inode is None else Shown(inode.owner, inode.group, inode.mode)
@@ -456,7 +460,7 @@ class Namenode:
         self.duties.stop()
         if self._failure is None:
             self.roles.become(HAState.STOPPING)
-            log.info("stopped at transaction %d", self.core.last_txid)
+            log.info("stopped at transaction %d", self.namesystem.last_txid)
         else:
             self.active.duties.stop()
             self.checkpoints.stop()
@@ -470,7 +474,7 @@ class Namenode:
             return None
         return HighAvailability(
             self._conf,
-            self.core,
+            self.namesystem,
             loaded.shared,
             self.log_writer,
             loaded.edits_directories,
@@ -491,7 +495,7 @@ class Namenode:
         """For an image: the transaction behind what is in the namespace. A standby does not
         write the log, and has applied nothing that is not durable."""
         writer = self.log_writer
-        return writer.roll() if writer.is_open else self.core.last_txid + 1
+        return writer.roll() if writer.is_open else self.namesystem.last_txid + 1
 
     def _journal(self, on_restored: Callable[[], None]) -> DirectorySet:
         conf = self._conf
@@ -510,26 +514,26 @@ class Namenode:
     # Duties of every role.
 
     def _check_datanodes(self) -> None:
-        core = self.core
-        was_safe = core.safe_mode.on
-        core.tick()
+        namesystem = self.namesystem
+        was_safe = namesystem.safe_mode.on
+        namesystem.tick()
         self._pages.note_progress()
-        if was_safe and not core.safe_mode.on:
-            log.info("left safe mode with %d blocks reported", core.blocks.safe_count)
+        if was_safe and not namesystem.safe_mode.on:
+            log.info("left safe mode with %d blocks reported", namesystem.blocks.safe_count)
 
     def _reap(self) -> Round | None:
         """What was deleted is freed in slices."""
-        if not self.core.namespace.must_reap:
+        if not self.namesystem.namespace.must_reap:
             return None
 
         def slices() -> Round:
-            while self.core.reap():
+            while self.namesystem.reap():
                 yield ()
 
         return slices()
 
     def _membership(self) -> Round | None:
-        slices = self.core.membership_round()
+        slices = self.namesystem.membership_round()
         return None if slices is None else (() for _ in slices)
 
     async def _listen(self, ready_file: Path | None) -> None:
@@ -549,8 +553,8 @@ class Namenode:
             bind = self._conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST) or lifeline[0]
             self._lifeline = LifelineServer(
                 (bind, lifeline[1]),
-                self.core.datanode_manager.lifelines,
-                self.core.clock.monotonic_ms,
+                self.namesystem.datanode_manager.lifelines,
+                self.namesystem.clock.monotonic_ms,
                 backlog,
             )
             log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)

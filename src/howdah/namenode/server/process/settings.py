@@ -1,4 +1,4 @@
-"""From Hadoop's keys to the core's settings and permissions (shell: asks the system's users)."""
+"""From Hadoop's keys to settings and permissions of the namesystem (shell: asks for users)."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.snapshots.rules import attached_roots
 from howdah.namenode.service.fsck.block_ids import describe_blocks
 from howdah.namenode.service.fsck.corrupt_files import some_corrupt
 from howdah.namenode.service.fsck.options import Options
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.web.pages.namenode import LEAVING, REPAIR, Times
 from howdah.web.pages.progress import Paces
@@ -45,10 +45,10 @@ class Figures:
     """Of one namenode. `note_progress` is called on the loop, all else from other threads."""
 
     def __init__(
-        self, core: Core, run: Run, show_nodes: ShowNodes, show_status: ShowStatus
+        self, namesystem: Namesystem, run: Run, show_nodes: ShowNodes, show_status: ShowStatus
     ) -> None:
         """`run` does something on the loop, where `show_nodes` and `show_status` are called."""
-        self._core = core
+        self._namesystem = namesystem
         self._run = run
         self._show_nodes = show_nodes
         self._show_status = show_status
@@ -59,13 +59,13 @@ class Figures:
 
     def note_progress(self) -> None:
         """Now and then: how much is left to be repaired, and on each node that is leaving."""
-        core = self._core
-        now_s = core.clock.monotonic_ms() / 1000
+        namesystem = self._namesystem
+        now_s = namesystem.clock.monotonic_ms() / 1000
         if now_s < self._noted_s + _NOTED_S:
             return
         self._noted_s = now_s
-        left = {REPAIR: core.reconstruction.counts().low_redundancy}
-        for node in core.datanodes:
+        left = {REPAIR: namesystem.reconstruction.counts().low_redundancy}
+        for node in namesystem.datanodes:
             if node.admin_state.name in LEAVING:
                 left[node.name] = node.leaving.low_redundancy
         self._paces.note(now_s, left)
@@ -81,7 +81,7 @@ class Figures:
 
     def status(self) -> NamenodeStatus:
         """As of now. Raises Gone."""
-        all_nodes: list[Datanode] = self._run(lambda: list(self._core.datanodes))
+        all_nodes: list[Datanode] = self._run(lambda: list(self._namesystem.datanodes))
         shown: list[NodeStatus] = []
         for first in range(0, len(all_nodes), SLICE_NODES):
             part = all_nodes[first : first + SLICE_NODES]
@@ -91,7 +91,9 @@ class Figures:
 
     def _collect(self) -> Collected:
         status = self.status()
-        times: Times = self._run(lambda: Times(self._core.clock.wall_ms(), self._paces.estimates()))
+        times: Times = self._run(
+            lambda: Times(self._namesystem.clock.wall_ms(), self._paces.estimates())
+        )
         return Collected(status, times)
 
     def blocks(self, name: str) -> tuple[list[str], str]:
@@ -102,8 +104,8 @@ class Figures:
 
     def _blocks(self, name: str) -> tuple[list[str], str]:
         options = Options(maintenance=True)
-        said = "".join(describe_blocks(self._core, (name,), options)) if name else ""
-        return some_corrupt(self._core), said.strip()
+        said = "".join(describe_blocks(self._namesystem, (name,), options)) if name else ""
+        return some_corrupt(self._namesystem), said.strip()
 
     def snapshots(self) -> tuple[list[SnapshotsOf], int]:
         """Some of the directories with snapshots, and how many there are. Raises Gone."""
@@ -111,7 +113,7 @@ class Figures:
         return found
 
     def _snapshots(self) -> tuple[list[SnapshotsOf], int]:
-        roots = attached_roots(self._core)
+        roots = attached_roots(self._namesystem)
         shown = [
             SnapshotsOf(
                 root.directory.path,
@@ -124,7 +126,7 @@ class Figures:
                 group=root.directory.group,
                 mode=root.directory.mode,
                 mtime_ms=root.directory.mtime_ms,
-                most=self._core.settings.max_snapshots_per_directory,
+                most=self._namesystem.settings.max_snapshots_per_directory,
             )
             for root in roots[:_ROOTS]
         ]

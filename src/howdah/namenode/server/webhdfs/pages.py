@@ -14,7 +14,7 @@ from howdah.config import Configuration, keys, namenode_address
 from howdah.config.nameservices import is_highly_available
 from howdah.namenode.server.webhdfs.calls import Post, RestCalls
 from howdah.namenode.server.webhdfs.relay import PARAMETER, Relay
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.client import PROTOCOL
 from howdah.namenode.service.target_selection import choose
 from howdah.protocol.rpc.server_hooks import Admission, Barrier, Impersonation
@@ -42,7 +42,7 @@ class WebHdfs:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         calls: RestCalls,
         run: Run,
         namenode: Callable[[], str],
@@ -56,7 +56,7 @@ class WebHdfs:
         """`run` does something on the loop; `namenode` is what datanodes are told to ask;
         `default_user` is whoever does not say his name; `makes_links`: whether a request may
         make a symbolic link; `relay` takes the bytes of files through this server."""
-        self._core = core
+        self._namesystem = namesystem
         self._calls = calls
         self._run = run
         self._namenode = namenode
@@ -139,12 +139,12 @@ class WebHdfs:
             return self._calls.call(user, address, step, has_left)
         if isinstance(step, Piece):
             return text.send(step.text)
-        return self._run(lambda: choose(self._core, step, address))
+        return self._run(lambda: choose(self._namesystem, step, address))
 
 
 def webhdfs_of(
     conf: Configuration,
-    core: Core,
+    namesystem: Namesystem,
     registry: Registry,
     admission: Admission,
     barrier: Barrier,
@@ -160,7 +160,7 @@ def webhdfs_of(
     if not conf.get(keys.DFS_WEBHDFS_ENABLED):
         return None
     return WebHdfs(
-        core,
+        namesystem,
         RestCalls(PROTOCOL, registry, admission, barrier, post, soon, impersonation),
         run,
         told_to_datanodes(conf, port),

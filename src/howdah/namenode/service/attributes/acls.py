@@ -12,8 +12,8 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.edits import AclEntry, AclScope
 from howdah.namenode.service.attributes.owner_mode_times import NOTHING_THERE
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.resolved_path import Resolved
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import acls
 from howdah.namenode.state.inodes.inodes import Directory, INode
 from howdah.namenode.state.tree import reserved
@@ -23,12 +23,12 @@ from howdah.protocol.rpc.service import Caller
 class AclCalls:
     """Operations on ACLs."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def check_enabled(self) -> None:
         """Raises InvalidAcl where the configuration has no ACLs."""
-        if not self._core.settings.acls_enabled:
+        if not self._namesystem.settings.acls_enabled:
             raise errors.InvalidAcl(
                 "The ACL operation has been rejected.  Support for ACLs has been disabled by "
                 "setting dfs.namenode.acls.enabled to false."
@@ -48,31 +48,31 @@ class AclCalls:
 
     def remove(self, caller: Caller, path: str) -> None:
         found, _ = self._own(caller, path, "remove ACL")
-        self._core.commit(edits.SetAclOp(found.path, ()))
+        self._namesystem.commit(edits.SetAclOp(found.path, ()))
 
     def replace(self, caller: Caller, path: str, spec: Sequence[AclEntry]) -> None:
         """An empty `spec` takes the ACL away."""
         found, inode = self._own(caller, path, "set ACL")
         if not spec:
-            self._core.commit(edits.SetAclOp(found.path, ()))
+            self._namesystem.commit(edits.SetAclOp(found.path, ()))
             return
         self._set(found, inode, acls.replaced(acls.entries_of(inode.mode, inode.acl), spec))
 
     def status(self, caller: Caller, path: str) -> INode:
         """The inode, for whoever may walk there."""
         self.check_enabled()
-        _, found = self._core.resolve_checked(caller, path)
+        _, found = self._namesystem.resolve_checked(caller, path)
         if found.inode is None and reserved.is_dot_snapshot_of_root(found.components):
             return reserved.dot_snapshot_directory()
-        return self._core.require(found, "cannot find {}")
+        return self._namesystem.require(found, "cannot find {}")
 
     def _own(self, caller: Caller, path: str, what: str) -> tuple[Resolved, INode]:
-        core = self._core
+        namesystem = self._namesystem
         self.check_enabled()
-        core.safe_mode.check(f"Cannot {what} on {path}")
-        who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found, NOTHING_THERE)
-        core.permissions.check_owner(who, inode)
+        namesystem.safe_mode.check(f"Cannot {what} on {path}")
+        who, found = namesystem.resolve_to_change(caller, path)
+        inode = namesystem.require(found, NOTHING_THERE)
+        namesystem.permissions.check_owner(who, inode)
         return found, inode
 
     def _set(self, found: Resolved, inode: INode, entries: tuple[AclEntry, ...]) -> None:
@@ -80,4 +80,4 @@ class AclCalls:
             raise errors.InvalidAcl(
                 f"Invalid ACL: only directories may have a default ACL. Path: {found.path}"
             )
-        self._core.commit(edits.SetAclOp(found.path, entries))
+        self._namesystem.commit(edits.SetAclOp(found.path, entries))

@@ -9,8 +9,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths, storage_policies
 from howdah.namenode.state.inodes.inodes import MODE_MASK, File
 from howdah.namenode.state.inodes.limits import MAX_REPLICATION
@@ -25,58 +25,60 @@ NOTHING_THERE: Final = "Directory/File does not exist {}"
 class AttributeCalls:
     """Operations that change what is known about a path."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def set_permission(self, caller: Caller, path: str, mode: int) -> None:
-        core = self._core
+        namesystem = self._namesystem
         _check_not_reserved(path)
-        core.safe_mode.check(f"Cannot set permission for {path}")
-        who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found, NOTHING_THERE)
-        core.permissions.check_owner(who, inode)
-        core.commit(edits.SetPermissionsOp(found.path, mode & MODE_MASK))
+        namesystem.safe_mode.check(f"Cannot set permission for {path}")
+        who, found = namesystem.resolve_to_change(caller, path)
+        inode = namesystem.require(found, NOTHING_THERE)
+        namesystem.permissions.check_owner(who, inode)
+        namesystem.commit(edits.SetPermissionsOp(found.path, mode & MODE_MASK))
 
     def set_owner(self, caller: Caller, path: str, owner: str | None, group: str | None) -> None:
         """The superuser gives files away; an owner may choose among the own groups."""
-        core = self._core
+        namesystem = self._namesystem
         _check_not_reserved(path)
-        core.safe_mode.check(f"Cannot set owner for {path}")
-        who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found, NOTHING_THERE)
-        core.permissions.check_owner(who, inode)
-        if core.permissions.enabled and not who.is_superuser:
+        namesystem.safe_mode.check(f"Cannot set owner for {path}")
+        who, found = namesystem.resolve_to_change(caller, path)
+        inode = namesystem.require(found, NOTHING_THERE)
+        namesystem.permissions.check_owner(who, inode)
+        if namesystem.permissions.enabled and not who.is_superuser:
             if owner is not None and owner != who.user:
                 raise errors.AccessDenied(
                     f"User {who.user} is not a super user (non-super user cannot change owner)."
                 )
             if group is not None and group not in who.groups:
                 raise errors.AccessDenied(f"User {who.user} does not belong to {group}")
-        core.commit(edits.SetOwnerOp(found.path, owner, group))
+        namesystem.commit(edits.SetOwnerOp(found.path, owner, group))
 
     def set_times(self, caller: Caller, path: str, mtime_ms: int, atime_ms: int) -> None:
         """Set either time; a negative one is left as it is. Two of them change nothing."""
-        core = self._core
-        core.safe_mode.check(f"Cannot set times {path}")
-        who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found, "File/Directory {} does not exist.")
-        core.permissions.check(who, inode, Access.WRITE)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot set times {path}")
+        who, found = namesystem.resolve_to_change(caller, path)
+        inode = namesystem.require(found, "File/Directory {} does not exist.")
+        namesystem.permissions.check(who, inode, Access.WRITE)
         if mtime_ms >= 0 or atime_ms >= 0:
-            core.commit(edits.TimesOp(found.path, max(mtime_ms, -1), max(atime_ms, -1)))
+            namesystem.commit(edits.TimesOp(found.path, max(mtime_ms, -1), max(atime_ms, -1)))
 
     def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
         """Change a file's replication (FS-016). False if it is no file."""
-        core = self._core
-        core.safe_mode.check(f"Cannot set replication for {path}")
-        check_replication(core, path, replication)
-        who, found = core.resolve_to_change(caller, path)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot set replication for {path}")
+        check_replication(namesystem, path, replication)
+        who, found = namesystem.resolve_to_change(caller, path)
         if not isinstance(found.inode, File):
             return False
         file = found.inode
-        core.permissions.check(who, file, Access.WRITE)
+        namesystem.permissions.check(who, file, Access.WRITE)
         if file.replication != replication:
-            core.check_quota(file.parent, _more(core.namespace.measuring, file, replication))
-            core.commit(edits.SetReplicationOp(found.path, replication))
+            namesystem.check_quota(
+                file.parent, _more(namesystem.namespace.measuring, file, replication)
+            )
+            namesystem.commit(edits.SetReplicationOp(found.path, replication))
         return True
 
 
@@ -94,10 +96,12 @@ def _check_not_reserved(path: str) -> None:
         raise errors.InvalidPath(f"Invalid path name {path}")
 
 
-def check_replication(core: Core, path: str, replication: int, machine: str | None = None) -> None:
+def check_replication(
+    namesystem: Namesystem, path: str, replication: int, machine: str | None = None
+) -> None:
     """Raises RemoteError, with Hadoop's words, for a replication out of bounds. `machine` is
     where a file is created from."""
-    settings = core.settings
+    settings = namesystem.settings
     most = min(settings.max_replication, MAX_REPLICATION)
     if replication > most:
         bound = f"exceeds maximum of {most}"

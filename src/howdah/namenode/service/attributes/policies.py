@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import File
 from howdah.namenode.state.inodes.storage_policies import POLICIES, UNSPECIFIED, StoragePolicy
@@ -18,35 +18,37 @@ from howdah.protocol.rpc.service import Caller
 class PolicyCalls:
     """Operations on storage policies."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def set(self, caller: Caller, path: str, name: str) -> None:
-        self._core.safe_mode.check(f"Cannot set storage policy for {path}")
-        check_policies_enabled(self._core, "set")
+        self._namesystem.safe_mode.check(f"Cannot set storage policy for {path}")
+        check_policies_enabled(self._namesystem, "set")
         self._check_superuser(caller)
         self._give(caller, path, policy_named(name))
 
     def unset(self, caller: Caller, path: str) -> None:
         """The directories above decide again."""
-        self._core.safe_mode.check(f"Cannot unset storage policy for {path}")
-        check_policies_enabled(self._core, "unset")
+        self._namesystem.safe_mode.check(f"Cannot unset storage policy for {path}")
+        check_policies_enabled(self._namesystem, "unset")
         self._check_superuser(caller)
         self._give(caller, path, None)
 
     def _check_superuser(self, caller: Caller) -> None:
         """Raises AccessDenied where policies are the superuser's to set."""
-        core = self._core
-        if core.settings.policies_are_superusers:
-            core.permissions.check_superuser(core.identity(caller), "set storage policies")
+        namesystem = self._namesystem
+        if namesystem.settings.policies_are_superusers:
+            namesystem.permissions.check_superuser(
+                namesystem.identity(caller), "set storage policies"
+            )
 
     def _give(self, caller: Caller, path: str, policy: StoragePolicy | None) -> None:
-        core = self._core
-        who, found = core.resolve_to_change(caller, path)
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_to_change(caller, path)
         inode = found.inode
         if inode is None:
             raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
-        core.permissions.check(who, inode, Access.WRITE)
+        namesystem.permissions.check(who, inode, Access.WRITE)
         if isinstance(inode, File):
             if policy is not None and policy.fixed:
                 raise errors.IllegalArgument(f"Policy {policy} cannot be set after file creation.")
@@ -56,21 +58,21 @@ class PolicyCalls:
                     f"Existing policy {current.name} cannot be changed after file creation."
                 )
         policy_id = UNSPECIFIED if policy is None else policy.policy_id
-        core.commit(edits.SetStoragePolicyOp(found.path, policy_id))
+        namesystem.commit(edits.SetStoragePolicyOp(found.path, policy_id))
 
     def get(self, caller: Caller, path: str) -> StoragePolicy:
         """The policy that counts for a path."""
-        core = self._core
-        who, found = core.resolve_checked(caller, path, follows=False)
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_checked(caller, path, follows=False)
         if found.inode is None:
             raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
-        core.permissions.check(who, found.inode, Access.READ)
+        namesystem.permissions.check(who, found.inode, Access.READ)
         return storage_policies.of(found.inode)
 
 
-def check_policies_enabled(core: Core, what: str) -> None:
+def check_policies_enabled(namesystem: Namesystem, what: str) -> None:
     """Raises RemoteError where there are no storage policies."""
-    if not core.settings.storage_policies_enabled:
+    if not namesystem.settings.storage_policies_enabled:
         raise errors.RemoteError(
             f"Failed to {what} storage policy since dfs.storage.policy.enabled is set to false."
         )

@@ -7,9 +7,9 @@ from typing import Final
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.edits import KEEP_QUOTA, StorageKind
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Identity
 from howdah.namenode.service.calls.resolved_path import Resolved
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inode_features import UNLIMITED
 from howdah.namenode.state.inodes.inodes import Directory
 from howdah.protocol.rpc.service import Caller
@@ -21,8 +21,8 @@ RESET: Final = -1
 class QuotaCalls:
     """The operation on quotas; `quotas` and `tally` see to their being kept."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def set(
         self,
@@ -37,18 +37,18 @@ class QuotaCalls:
         `RESET` takes a bound away, `KEEP_QUOTA` leaves one. A bound may be below what is
         used: then nothing more is let in.
         """
-        core = self._core
-        if not core.settings.owners_set_quotas:
-            core.permissions.check_superuser(core.identity(caller), "set quotas")
-        core.safe_mode.check(f"Cannot set quota on {path}")
+        namesystem = self._namesystem
+        if not namesystem.settings.owners_set_quotas:
+            namesystem.permissions.check_superuser(namesystem.identity(caller), "set quotas")
+        namesystem.safe_mode.check(f"Cannot set quota on {path}")
         for count in (names, space_bytes):
             if count < RESET:
                 raise errors.IllegalArgument(
                     f"Illegal value for nsQuota or ssQuota : {names} and {space_bytes}",
                     java_class="java.lang.IllegalArgumentException",
                 )
-        who, found = core.resolve_to_change(caller, path)
-        if core.settings.owners_set_quotas:
+        who, found = namesystem.resolve_to_change(caller, path)
+        if namesystem.settings.owners_set_quotas:
             self._check_owner_above(who, found)
         directory = found.inode
         if directory is None:
@@ -62,7 +62,7 @@ class QuotaCalls:
                     "names have none, nor has memory"
                 )
             if space_bytes != KEEP_QUOTA:
-                core.commit(edits.SetQuotaByStorageTypeOp(found.path, kind, space_bytes))
+                namesystem.commit(edits.SetQuotaByStorageTypeOp(found.path, kind, space_bytes))
             return
         have = directory.quota
         had = (UNLIMITED, UNLIMITED) if have is None else (have.namespace, have.space_bytes)
@@ -71,11 +71,11 @@ class QuotaCalls:
             had[1] if space_bytes == KEEP_QUOTA else space_bytes,
         )
         if wanted != had:
-            core.commit(edits.SetQuotaOp(found.path, *wanted))
+            namesystem.commit(edits.SetQuotaOp(found.path, *wanted))
 
     def _check_owner_above(self, who: Identity, found: Resolved) -> None:
         """Raises AccessDenied unless the caller owns the directory above, or is a superuser."""
-        permissions = self._core.permissions
+        permissions = self._namesystem.permissions
         if permissions.is_exempt(who):
             return
         if found.parent is None or found.parent.owner != who.user:

@@ -18,8 +18,8 @@ from howdah.formats.edits import edits
 from howdah.formats.edits.edits import XAttr
 from howdah.namenode.service.attributes.policies import check_policies_enabled
 from howdah.namenode.service.attributes.xattrs import check_one_more
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import xattrs
 from howdah.namenode.state.inodes.inodes import File, INode
 from howdah.protocol.rpc.service import Caller
@@ -34,37 +34,37 @@ _SLICE_MARKS: Final = 200
 class SatisfactionCalls:
     """Marks are set, and handed out."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def satisfy(self, caller: Caller, path: str) -> None:
         """Mark a path. Raises UnsupportedAction where no satisfier may run, RemoteError when too
         many marks wait."""
-        core = self._core
-        check_policies_enabled(core, "satisfy")
-        if not core.settings.satisfier_is_external:
+        namesystem = self._namesystem
+        check_policies_enabled(namesystem, "satisfy")
+        if not namesystem.settings.satisfier_is_external:
             raise errors.UnsupportedAction(
                 "Cannot request to satisfy storage policy when storage policy satisfier feature "
                 "has been disabled by admin. Seek for an admin help to enable it or use Mover tool."
             )
-        limit = core.settings.max_marks_waiting
-        if core.namespace.marks.waiting >= limit:
+        limit = namesystem.settings.max_marks_waiting
+        if namesystem.namespace.marks.waiting >= limit:
             raise errors.RemoteError(
                 f"Outstanding satisfier queue limit: {limit} exceeded, try later!"
             )
-        core.safe_mode.check(f"Cannot satisfy storage policy for {path}")
-        who, found = core.resolve_to_change(caller, path)
+        namesystem.safe_mode.check(f"Cannot satisfy storage policy for {path}")
+        who, found = namesystem.resolve_to_change(caller, path)
         if found.inode is not None:
-            core.permissions.check(who, found.inode, Access.WRITE)
-        inode = core.require(found, "cannot find {}")
+            namesystem.permissions.check(who, found.inode, Access.WRITE)
+        inode = namesystem.require(found, "cannot find {}")
         if isinstance(inode, File) and not inode.block_ids:
             log.info("%s has no blocks: its storage policy is satisfied as it is", found.path)
             return
         if xattrs.is_marked(inode.xattrs):
             self._marked_twice(inode)
             return
-        check_one_more(core, inode)
-        core.commit(
+        check_one_more(namesystem, inode)
+        namesystem.commit(
             edits.SetXAttrOp(
                 found.path, (_MARK,), rpc_client_id=caller.client_id, rpc_call_id=caller.call_id
             )
@@ -82,34 +82,34 @@ class SatisfactionCalls:
 
     def next_path(self, caller: Caller) -> int | None:
         """The inode id of a mark that this satisfier was not told yet."""
-        core = self._core
-        if not core.writable:
+        namesystem = self._namesystem
+        if not namesystem.writable:
             raise errors.StandbyError("Not supported by Standby Namenode.")
-        if not core.settings.satisfier_is_external:
+        if not namesystem.settings.satisfier_is_external:
             raise errors.RemoteError(
                 "SPS service mode is NONE, so external SPS service is not allowed to fetch the "
                 "path Ids"
             )
-        inodes = core.namespace.inodes
+        inodes = namesystem.namespace.inodes
 
         def is_there(inode_id: int) -> bool:
             inode = inodes.get(inode_id)
-            return inode is not None and core.namespace.is_attached(inode)
+            return inode is not None and namesystem.namespace.is_attached(inode)
 
-        return core.namespace.marks.next(caller.client_id, is_there)
+        return namesystem.namespace.marks.next(caller.client_id, is_there)
 
 
-def change_mode(core: Core, *, is_external: bool) -> None:
+def change_mode(namesystem: Namesystem, *, is_external: bool) -> None:
     """A running namenode is told whether a satisfier may run. When none may any more, the marks
     that wait are taken off (`unmarking`); when one may, it is told of all marks. Raises
     UnsupportedAction in a namenode that is not active."""
-    if not core.writable:
+    if not namesystem.writable:
         raise errors.UnsupportedAction(
             "Enabling or disabling storage policy satisfier service on standby NameNode is not "
             "allowed"
         )
-    core.settings = replace(core.settings, satisfier_is_external=is_external)
-    marks = core.namespace.marks
+    namesystem.settings = replace(namesystem.settings, satisfier_is_external=is_external)
+    marks = namesystem.namespace.marks
     if is_external:
         marks.start_over()
     else:
@@ -120,20 +120,20 @@ def change_mode(core: Core, *, is_external: bool) -> None:
         )
 
 
-def unmarking(core: Core) -> Generator[Iterable[str], None, None] | None:
+def unmarking(namesystem: Namesystem) -> Generator[Iterable[str], None, None] | None:
     """A round that takes off the marks that `change_mode` retired, in slices; None if there are
     none, or as long as nothing may be changed."""
-    retired = core.namespace.marks.retired
-    return _unmark(core, retired) if retired and not core.safe_mode.on else None
+    retired = namesystem.namespace.marks.retired
+    return _unmark(namesystem, retired) if retired and not namesystem.safe_mode.on else None
 
 
-def _unmark(core: Core, retired: deque[int]) -> Generator[Iterable[str], None, None]:
+def _unmark(namesystem: Namesystem, retired: deque[int]) -> Generator[Iterable[str], None, None]:
     while retired:
         for _ in range(min(len(retired), _SLICE_MARKS)):
             inode_id = retired.popleft()
-            inode = core.namespace.inodes.get(inode_id)
-            if inode is None or inode_id not in core.namespace.marks:
+            inode = namesystem.namespace.inodes.get(inode_id)
+            if inode is None or inode_id not in namesystem.namespace.marks:
                 continue
-            if core.namespace.is_attached(inode):
-                core.commit(edits.RemoveXAttrOp(inode.path, (_MARK,)))
+            if namesystem.namespace.is_attached(inode):
+                namesystem.commit(edits.RemoveXAttrOp(inode.path, (_MARK,)))
         yield ()

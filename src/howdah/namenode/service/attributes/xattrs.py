@@ -22,9 +22,9 @@ from typing import Final
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access, Identity
 from howdah.namenode.service.calls.resolved_path import Resolved
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths, xattrs
 from howdah.namenode.state.inodes.inodes import STICKY_BIT, Directory, File, INode
 from howdah.namenode.state.inodes.xattrs import ENCRYPTION_ZONE, UNREADABLE_BY_SUPERUSER
@@ -36,29 +36,29 @@ NOT_FOUND: Final = "At least one of the attributes provided was not found."
 class XAttrCalls:
     """Operations on extended attributes."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def set(self, caller: Caller, path: str, xattr: XAttr, *, create: bool, replace: bool) -> None:
         """Give the inode an attribute: a new one with `create`, another value of one that
         it has with `replace`."""
-        core = self._core
+        namesystem = self._namesystem
         self._check_enabled()
         if not xattr.name:
             raise errors.IllegalArgument("XAttr name cannot be empty.")
         self._check_size(xattr)
-        core.safe_mode.check(f"Cannot set XAttr on {path}")
-        who = core.identity(caller)
+        namesystem.safe_mode.check(f"Cannot set XAttr on {path}")
+        who = namesystem.identity(caller)
         _check_namespace(who, xattr, is_raw=paths.is_raw(path))
         xattrs.check_supported(path, (xattr,))
         found, inode = self._writable(caller, path, xattr)
         exists = any(xattrs.name_of(have) == xattrs.name_of(xattr) for have in inode.xattrs)
         _check_flags(xattr, exists=exists, create=create, replace=replace)
         if not exists and _is_counted(xattr):
-            check_one_more(core, inode)
+            check_one_more(namesystem, inode)
         if xattrs.name_of(xattr) == UNREADABLE_BY_SUPERUSER and not isinstance(inode, File):
             raise errors.RemoteError(f"Can only set '{xattrs.full_name(xattr)}' on a file.")
-        core.commit(
+        namesystem.commit(
             edits.SetXAttrOp(
                 found.path,
                 (xattr,),
@@ -68,10 +68,10 @@ class XAttrCalls:
         )
 
     def remove(self, caller: Caller, path: str, xattr: XAttr) -> None:
-        core = self._core
+        namesystem = self._namesystem
         self._check_enabled()
-        core.safe_mode.check(f"Cannot remove XAttr entry on {path}")
-        _check_namespace(core.identity(caller), xattr, is_raw=paths.is_raw(path))
+        namesystem.safe_mode.check(f"Cannot remove XAttr entry on {path}")
+        _check_namespace(namesystem.identity(caller), xattr, is_raw=paths.is_raw(path))
         found, inode = self._writable(caller, path, xattr)
         if xattrs.name_of(xattr) == ENCRYPTION_ZONE:
             raise errors.IllegalArgument("The encryption zone xattr should never be deleted.")
@@ -79,7 +79,7 @@ class XAttrCalls:
             raise errors.AccessDenied(f"The xattr '{xattrs.full_name(xattr)}' can not be deleted.")
         if not any(xattrs.name_of(have) == xattrs.name_of(xattr) for have in inode.xattrs):
             raise errors.RemoteError("No matching attributes found for remove operation")
-        core.commit(
+        namesystem.commit(
             edits.RemoveXAttrOp(
                 found.path,
                 (XAttr(xattr.namespace, xattr.name),),
@@ -91,7 +91,7 @@ class XAttrCalls:
     def get(self, caller: Caller, path: str, wanted: Sequence[XAttr]) -> list[XAttr]:
         """Those that are asked for, or all that the caller may see."""
         self._check_enabled()
-        who = self._core.identity(caller)
+        who = self._namesystem.identity(caller)
         is_raw = paths.is_raw(path)
         for xattr in wanted:
             _check_namespace(who, xattr, is_raw=is_raw)
@@ -106,25 +106,25 @@ class XAttrCalls:
 
     def list(self, caller: Caller, path: str) -> list[XAttr]:
         """All that the caller may see."""
-        core = self._core
+        namesystem = self._namesystem
         self._check_enabled()
-        who, found = core.resolve_checked(caller, path)
+        who, found = namesystem.resolve_checked(caller, path)
         inode = found.inode
         if inode is None:
             raise errors.PathNotFound(f"cannot find {found.path}")  # Hadoop's words, here alone
-        core.permissions.check(who, inode, Access.READ)
+        namesystem.permissions.check(who, inode, Access.READ)
         is_raw = paths.is_raw(path)
         return [xattr for xattr in inode.xattrs if _may_see(who, xattr, is_raw=is_raw)]
 
     def _check_enabled(self) -> None:
-        if not self._core.settings.xattrs_enabled:
+        if not self._namesystem.settings.xattrs_enabled:
             raise errors.RemoteError(
                 "The XAttr operation has been rejected.  Support for XAttrs has been disabled "
                 "by setting dfs.namenode.xattrs.enabled to false."
             )
 
     def _check_size(self, xattr: XAttr) -> None:
-        limit = self._core.settings.max_xattr_bytes
+        limit = self._namesystem.settings.max_xattr_bytes
         size = len(xattr.name.encode()) + len(xattr.value or b"")
         if size > limit:
             raise errors.IllegalArgument(
@@ -133,20 +133,20 @@ class XAttrCalls:
             )
 
     def _writable(self, caller: Caller, path: str, xattr: XAttr) -> tuple[Resolved, INode]:
-        core = self._core
-        who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found, "cannot find {}")
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_to_change(caller, path)
+        inode = namesystem.require(found, "cannot find {}")
         if xattr.namespace is XAttrNamespace.USER:
             if isinstance(inode, Directory) and inode.mode & STICKY_BIT:
-                core.permissions.check_owner(who, inode)
+                namesystem.permissions.check_owner(who, inode)
             else:
-                core.permissions.check(who, inode, Access.WRITE)
+                namesystem.permissions.check(who, inode, Access.WRITE)
         return found, inode
 
 
-def check_one_more(core: Core, inode: INode) -> None:
+def check_one_more(namesystem: Namesystem, inode: INode) -> None:
     """Raises RemoteError for an inode that has as many attributes as one may have."""
-    limit = core.settings.max_xattrs_per_inode
+    limit = namesystem.settings.max_xattrs_per_inode
     if sum(map(_is_counted, inode.xattrs)) >= limit:
         raise errors.RemoteError(
             f"Cannot add additional XAttr to inode, would exceed limit of {limit}"

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.metasave import metasave
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.host_lists import Hosts
 from howdah.namenode.state.blocks.redundancy import Need
@@ -72,13 +72,13 @@ class AdministrationFiles(Protocol):
 class Administration:
     """The operations; `files` is None where there are no files."""
 
-    def __init__(self, core: Core, files: AdministrationFiles | None = None) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, files: AdministrationFiles | None = None) -> None:
+        self._namesystem = namesystem
         self.files = files
 
     def check_superuser(self, caller: Caller, what: str) -> None:
-        core = self._core
-        core.permissions.check_superuser(core.identity(caller), what)
+        namesystem = self._namesystem
+        namesystem.permissions.check_superuser(namesystem.identity(caller), what)
 
     def _files(self, what: str) -> AdministrationFiles:
         if self.files is None:
@@ -96,28 +96,28 @@ class Administration:
 
     def apply_hosts(self, hosts: Hosts) -> None:
         """From now on these are the lists."""
-        core = self._core
-        core.hosts = hosts
-        wall_ms = core.clock.wall_ms()
-        for node in core.datanodes:
+        namesystem = self._namesystem
+        namesystem.hosts = hosts
+        wall_ms = namesystem.clock.wall_ms()
+        for node in namesystem.datanodes:
             if hosts.allows(node.identity):
-                core.membership.obey(node, hosts, wall_ms)
+                namesystem.membership.obey(node, hosts, wall_ms)
                 continue
-            core.membership.forget(node)
+            namesystem.membership.forget(node)
             if node.alive:
-                core.datanodes.lose(node)
-                core.blocks.node_gone(node)
-                core.caching.node_gone(node)
-        core.update_safe_mode()
+                namesystem.datanodes.lose(node)
+                namesystem.blocks.node_gone(node)
+                namesystem.caching.node_gone(node)
+        namesystem.update_safe_mode()
 
     def apply_racks(self, racks: RackMap) -> None:
         """From now on datanodes are where this says, those that are here already as well. A
         node whose place has to be asked for moves when the answer comes.
 
         Hadoop's namenode reads its table once, and wants a restart for another one."""
-        core = self._core
-        core.racks = racks
-        for node in core.datanodes.live():
+        namesystem = self._namesystem
+        namesystem.racks = racks
+        for node in namesystem.datanodes.live():
             identity = node.identity
             warn_of_unknown(racks, node)
             location = racks.known_location(identity.ip, identity.hostname)
@@ -130,7 +130,7 @@ class Administration:
         before = node.location
         if not isinstance(location, str):
             log.warning("datanode %s stays on rack %s: %s", node.name, before, location)
-        elif self._core.datanodes.relocate(node, location):
+        elif self._namesystem.datanodes.relocate(node, location):
             log.info(
                 "datanode %s is on rack %s, no more on %s; blocks are looked at again, and those "
                 "that are badly placed now are spread",
@@ -142,7 +142,7 @@ class Administration:
     def set_balancer_bandwidth(self, caller: Caller, bytes_per_second: int) -> None:
         """Each live datanode is told so with its next heartbeat."""
         self.check_superuser(caller, "set the balancer's bandwidth")
-        for node in self._core.datanodes.live():
+        for node in self._namesystem.datanodes.live():
             node.new_bandwidth = bytes_per_second
 
     # What happens.
@@ -159,7 +159,7 @@ class Administration:
 
     def last_txid(self, caller: Caller) -> int:
         self.check_superuser(caller, "watch the namespace")
-        return self._core.last_txid
+        return self._namesystem.last_txid
 
     # Blocks.
 
@@ -170,8 +170,8 @@ class Administration:
         them, and the cookie for the next one. In slices: there may be many blocks in
         question."""
         self.check_superuser(caller, "list corrupt files")
-        core = self._core
-        if core.safe_mode.on and not core.safe_mode.manual:
+        namesystem = self._namesystem
+        if namesystem.safe_mode.on and not namesystem.safe_mode.manual:
             raise errors.RemoteError(
                 "Cannot run listCorruptFileBlocks because replication queues have not been "
                 "initialized."
@@ -182,19 +182,21 @@ class Administration:
             raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call")
         after = int(said)
         lost: list[int] = []
-        yield from core.reconstruction.sort()
-        for number, block_id in enumerate(core.blocks.redundancy.queues[Need.MISSING], 1):
-            block = core.namespace.blocks.get(block_id)
+        yield from namesystem.reconstruction.sort()
+        for number, block_id in enumerate(namesystem.blocks.redundancy.queues[Need.MISSING], 1):
+            block = namesystem.namespace.blocks.get(block_id)
             if block_id > after and block is not None and not block.replica_count:
                 lost.append(block_id)
             if number % SLICE_BLOCKS == 0:
                 yield
         found: list[str] = []
         for block_id in sorted(lost):
-            block = core.namespace.blocks.get(block_id)
-            if block is None or not core.namespace.is_attached(core.namespace.file_of(block)):
+            block = namesystem.namespace.blocks.get(block_id)
+            if block is None or not namesystem.namespace.is_attached(
+                namesystem.namespace.file_of(block)
+            ):
                 continue
-            file_path = core.namespace.file_of(block).path
+            file_path = namesystem.namespace.file_of(block).path
             if file_path == top or paths.is_under(file_path, top):
                 if len(found) == MAX_CORRUPT_FILES:
                     break
@@ -207,4 +209,6 @@ class Administration:
         self.check_superuser(caller, "save the metadata as text")
         if not name or name in (".", "..") or "/" in name or "\0" in name:
             raise errors.IllegalArgument(f"{name!r} is not the name of a file in the log directory")
-        self._files("save the metadata as text").write_log_file(name, metasave(self._core), done)
+        self._files("save the metadata as text").write_log_file(
+            name, metasave(self._namesystem), done
+        )

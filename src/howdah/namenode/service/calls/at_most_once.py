@@ -11,8 +11,8 @@ from typing import TypeVar, cast
 
 from google.protobuf.message import Message
 
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.retry_cache import REBUILT, RetryCache
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.protocol.rpc.service import Caller, Encoded
 
 M = TypeVar("M", bound=Message | Encoded)
@@ -21,8 +21,8 @@ M = TypeVar("M", bound=Message | Encoded)
 class AtMostOnce:
     """Runs a call, or repeats its answer."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def __call__(
         self,
@@ -37,7 +37,7 @@ class AtMostOnce:
         is to encode it once more), and of those that `run` gives as bytes."""
         if not RetryCache.applies(caller):
             return run()
-        cache = self._core.retry_cache
+        cache = self._namesystem.retry_cache
         known = cache.find(caller)
         if known is REBUILT:
             return rebuild()
@@ -48,5 +48,7 @@ class AtMostOnce:
         is_rebuilt = is_long or isinstance(answer, Encoded)
         if not is_rebuilt or not cache.knows(caller):
             kept = None if is_rebuilt else cast(Message, answer)
-            cache.remember(caller.client_id, caller.call_id, kept, self._core.clock.monotonic_ms())
+            cache.remember(
+                caller.client_id, caller.call_id, kept, self._namesystem.clock.monotonic_ms()
+            )
         return answer

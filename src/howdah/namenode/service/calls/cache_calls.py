@@ -21,8 +21,8 @@ from howdah.formats.edits.cache_edits import (
     RemoveCacheDirectiveOp,
     RemoveCachePoolOp,
 )
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access, Identity
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.caching.planner import CacheFigures
 from howdah.namenode.state.caching.pools import (
     DEFAULT_MODE,
@@ -91,16 +91,16 @@ class CacheCalls:
     """The operations. Each raises InvalidRequest for what makes no sense, AccessDenied,
     SafeMode. Those that go by statistics want them made anew before (`Caching.refreshed`)."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._pools = core.namespace.caching
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._pools = namesystem.namespace.caching
 
     # Pools.
 
     def add_pool(self, caller: Caller, info: PoolInfo) -> None:
-        core = self._core
+        namesystem = self._namesystem
         who = self._superuser(caller, "add a cache pool")
-        core.safe_mode.check(f"Cannot add cache pool{info.name}")
+        namesystem.safe_mode.check(f"Cannot add cache pool{info.name}")
         _check_pool(info)
         if self._pools.pool(info.name) is not None:
             raise errors.InvalidRequest(f"Cache pool {info.name} already exists.")
@@ -109,7 +109,7 @@ class CacheCalls:
             if not who.groups:
                 raise errors.RemoteError(f"There is no primary group for UGI {who.user}")
             group = who.groups[0]
-        core.commit(
+        namesystem.commit(
             AddCachePoolOp(
                 info.name,
                 who.user if info.owner is None else info.owner,
@@ -124,13 +124,13 @@ class CacheCalls:
         )
 
     def modify_pool(self, caller: Caller, info: PoolInfo) -> None:
-        core = self._core
+        namesystem = self._namesystem
         self._superuser(caller, "modify a cache pool")
-        core.safe_mode.check(f"Cannot modify cache pool{info.name}")
+        namesystem.safe_mode.check(f"Cannot modify cache pool{info.name}")
         _check_pool(info)
         if self._pools.pool(info.name) is None:
             raise errors.InvalidRequest(f"Cache pool {info.name} does not exist.")
-        core.commit(
+        namesystem.commit(
             ModifyCachePoolOp(
                 info.name,
                 info.owner,
@@ -145,26 +145,26 @@ class CacheCalls:
         )
 
     def remove_pool(self, caller: Caller, name: str) -> None:
-        core = self._core
+        namesystem = self._namesystem
         self._superuser(caller, "remove a cache pool")
-        core.safe_mode.check(f"Cannot remove cache pool{name}")
+        namesystem.safe_mode.check(f"Cannot remove cache pool{name}")
         _check_pool_name(name)
         if self._pools.pool(name) is None:
             raise errors.InvalidRequest(f"Cannot remove non-existent cache pool {name}")
-        core.commit(
+        namesystem.commit(
             RemoveCachePoolOp(name, rpc_client_id=caller.client_id, rpc_call_id=caller.call_id)
         )
 
     def list_pools(self, caller: Caller, after: str) -> tuple[list[ListedPool], bool]:
         """Pools by name, and whether there are more."""
-        core = self._core
-        who = core.identity(caller)
+        namesystem = self._namesystem
+        who = namesystem.identity(caller)
         found = self._pools.pools_after(after)
-        limit = core.settings.cache_pools_limit
+        limit = namesystem.settings.cache_pools_limit
         shown = [
             ListedPool(
                 pool,
-                core.caching.planner.of_pool(pool)
+                namesystem.caching.planner.of_pool(pool)
                 if self._allows(who, pool, Access.READ)
                 else None,
             )
@@ -176,11 +176,11 @@ class CacheCalls:
 
     def add_directive(self, caller: Caller, info: DirectiveInfo, *, force: bool) -> int:
         """The id of the new directive."""
-        core = self._core
-        core.safe_mode.check("Cannot add cache directive")
+        namesystem = self._namesystem
+        namesystem.safe_mode.check("Cannot add cache directive")
         if info.directive_id is not None:
             raise errors.RemoteError("addDirective: you cannot specify an ID for this operation.")
-        who = core.identity(caller)
+        who = namesystem.identity(caller)
         pool = self._pool(info.pool)
         self._check(who, pool, Access.WRITE)
         path = _path(info.path)
@@ -191,7 +191,7 @@ class CacheCalls:
         directive_id = self._pools.next_directive_id
         if directive_id >= _LAST_ID:
             raise errors.RemoteError("No more available IDs.")
-        core.commit(
+        namesystem.commit(
             AddCacheDirectiveOp(
                 directive_id,
                 path,
@@ -218,11 +218,11 @@ class CacheCalls:
         return ids[-1]
 
     def modify_directive(self, caller: Caller, info: DirectiveInfo, *, force: bool) -> None:
-        core = self._core
-        core.safe_mode.check("Cannot add cache directive")
+        namesystem = self._namesystem
+        namesystem.safe_mode.check("Cannot add cache directive")
         if info.directive_id is None:
             raise errors.InvalidRequest("Must supply an ID.")
-        who = core.identity(caller)
+        who = namesystem.identity(caller)
         known = self._directive(info.directive_id)
         source = self._pool(known.pool)
         self._check(who, source, Access.WRITE)
@@ -239,7 +239,7 @@ class CacheCalls:
                 )
         unchanged = Expiration(known.expiry_ms, is_relative=False)
         expiry_ms = self._expiry_ms(info.expiration or unchanged, target)
-        core.commit(
+        namesystem.commit(
             ModifyCacheDirectiveOp(
                 info.directive_id,
                 path,
@@ -252,12 +252,12 @@ class CacheCalls:
         )
 
     def remove_directive(self, caller: Caller, directive_id: int) -> None:
-        core = self._core
-        core.safe_mode.check("Cannot remove cache directives")
-        who = core.identity(caller)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check("Cannot remove cache directives")
+        who = namesystem.identity(caller)
         known = self._directive(directive_id)
         self._check(who, self._pool(known.pool), Access.WRITE)
-        core.commit(
+        namesystem.commit(
             RemoveCacheDirectiveOp(
                 directive_id, rpc_client_id=caller.client_id, rpc_call_id=caller.call_id
             )
@@ -267,7 +267,7 @@ class CacheCalls:
         self, caller: Caller, after: int, only: DirectiveInfo
     ) -> tuple[list[ListedDirective], bool]:
         """Directives by id, of pools that the caller may read, and whether there are more."""
-        core = self._core
+        namesystem = self._namesystem
         path = None if only.path is None else _path(only.path)
         if only.replication is not None:
             raise errors.InvalidRequest("Filtering by replication is unsupported.")
@@ -275,8 +275,8 @@ class CacheCalls:
             if self._pools.directive(only.directive_id) is None:
                 raise errors.InvalidRequest(f"Did not find requested id {only.directive_id}")
             after = only.directive_id - 1
-        who, now_ms = core.identity(caller), core.clock.wall_ms()
-        limit = core.settings.cache_directives_limit
+        who, now_ms = namesystem.identity(caller), namesystem.clock.wall_ms()
+        limit = namesystem.settings.cache_directives_limit
 
         def fitting() -> Iterator[CacheDirective]:
             for found in self._pools.directives_after(after):
@@ -290,7 +290,7 @@ class CacheCalls:
         page = list(islice(fitting(), limit + 1))
         shown = [
             ListedDirective(
-                found, core.caching.planner.of_directive(found), found.expiry_ms < now_ms
+                found, namesystem.caching.planner.of_directive(found), found.expiry_ms < now_ms
             )
             for found in page[:limit]
         ]
@@ -299,8 +299,8 @@ class CacheCalls:
     # Checks.
 
     def _superuser(self, caller: Caller, what: str) -> Identity:
-        who = self._core.identity(caller)
-        self._core.permissions.check_superuser(who, what)
+        who = self._namesystem.identity(caller)
+        self._namesystem.permissions.check_superuser(who, what)
         return who
 
     def _pool(self, name: str | None) -> CachePool:
@@ -322,7 +322,7 @@ class CacheCalls:
         return directive
 
     def _allows(self, who: Identity, pool: CachePool, access: Access) -> bool:
-        if who.is_superuser or not self._core.permissions.enabled:
+        if who.is_superuser or not self._namesystem.permissions.enabled:
             return True
         granted = pool.mode
         if who.user == pool.owner:
@@ -341,9 +341,9 @@ class CacheCalls:
     def _check_limit(self, pool: CachePool, path: str, replication: int) -> None:
         if pool.limit_bytes == UNLIMITED:
             return
-        core = self._core
-        size = core.caching.view.needed_bytes(path)
-        left = pool.limit_bytes - core.caching.planner.of_pool(pool).bytes_needed
+        namesystem = self._namesystem
+        size = namesystem.caching.view.needed_bytes(path)
+        left = pool.limit_bytes - namesystem.caching.planner.of_pool(pool).bytes_needed
         if size * replication > left:
             raise errors.InvalidRequest(
                 f"Caching path {path} of size {size} bytes at replication {replication} would "
@@ -352,7 +352,7 @@ class CacheCalls:
 
     def _expiry_ms(self, expiration: Expiration | None, pool: CachePool) -> int:
         """By the wall clock."""
-        now_ms = self._core.clock.wall_ms()
+        now_ms = self._namesystem.clock.wall_ms()
         if expiration is None:
             return now_ms + pool.max_relative_expiry_ms
         if expiration.millis < 0:

@@ -1,7 +1,7 @@
 """What stands before every edit: who asks, for which path, and what forbids it (pure).
 
 Part of Hadoop's `FSDirectory`: its path resolution, and the checks that families of calls share.
-Nothing is changed here. `core` makes the edits.
+Nothing is changed here. `namesystem` makes the edits.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_changes import check_names, require_parent
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import Directory
 from howdah.protocol.rpc.service import Caller
@@ -22,12 +22,12 @@ LINK_MODE: Final = 0o777
 class LinkCalls:
     """Operations that make links."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def create(self, caller: Caller, link: str, target: str, *, create_parent: bool) -> None:
         """A link at `link` to `target`, which need not be there, and may be a URI."""
-        core = self._core
+        namesystem = self._namesystem
         if not target:
             raise errors.RemoteError("Invalid symlink target")
         if target == paths.RESERVED or target.startswith(paths.RESERVED + "/"):
@@ -35,25 +35,25 @@ class LinkCalls:
         paths.check_creatable(link, "Invalid link name: ")
         paths.check_length("createSymlink", link)
         paths.check_length("createSymlink", target)
-        core.safe_mode.check(f"Cannot create symlink {link}")
-        who, found = core.resolve_to_change(caller, link, creates=True, follows=False)
+        namesystem.safe_mode.check(f"Cannot create symlink {link}")
+        who, found = namesystem.resolve_to_change(caller, link, creates=True, follows=False)
         if found.inode is not None:
             raise errors.PathExists(f"failed to create link {found.path}: the path exists")
         if not create_parent:
             require_parent(found)
-        core.check_parent_write(who, found)
-        core.check_object_limit()
-        check_names(core, found)
-        core.check_new_names(found)
-        now_ms = core.clock.wall_ms()
+        namesystem.check_parent_write(who, found)
+        namesystem.check_object_limit()
+        check_names(namesystem, found)
+        namesystem.check_new_names(found)
+        now_ms = namesystem.clock.wall_ms()
         # With the mode of what is above: Hadoop's namenode takes no notice of the client's, either.
-        core.create_missing_parents(who, found, len(found.components) - 1, None, now_ms)
-        parent = core.namespace.find(paths.parent_of(found.path))
+        namesystem.create_missing_parents(who, found, len(found.components) - 1, None, now_ms)
+        parent = namesystem.namespace.find(paths.parent_of(found.path))
         assert isinstance(parent, Directory), "its parents exist now"
-        core.check_room(parent)
-        core.commit(
+        namesystem.check_room(parent)
+        namesystem.commit(
             edits.SymlinkOp(
-                core.new_inode_id(),
+                namesystem.new_inode_id(),
                 found.path,
                 target,
                 now_ms,

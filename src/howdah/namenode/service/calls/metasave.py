@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.redundancy import TO_COPY, Need
@@ -34,34 +34,38 @@ _PLACE_STATES: Final = {
 _EMPTY_CACHE: Final = "0(0 B) 0(0 B) 100.00% 0(0 B)"
 
 
-def metasave(core: Core) -> str:
+def metasave(namesystem: Namesystem) -> str:
     """The whole text."""
-    return "".join(f"{line}\n" for line in _lines(core))
+    return "".join(f"{line}\n" for line in _lines(namesystem))
 
 
-def _lines(core: Core) -> Iterator[str]:
-    inodes, blocks = len(core.namespace.inodes), len(core.namespace.blocks)
+def _lines(namesystem: Namesystem) -> Iterator[str]:
+    inodes, blocks = len(namesystem.namespace.inodes), len(namesystem.namespace.blocks)
     yield (
         f"{inodes} files and directories, {blocks} blocks = {inodes + blocks} total "
         "filesystem objects"
     )
-    yield f"Live Datanodes: {len(core.datanodes.live())}"
-    yield f"Dead Datanodes: {len(core.datanodes.dead())}"
-    waiting, missing, corrupt = _in_question(core)
+    yield f"Live Datanodes: {len(namesystem.datanodes.live())}"
+    yield f"Dead Datanodes: {len(namesystem.datanodes.dead())}"
+    waiting, missing, corrupt = _in_question(namesystem)
     yield f"Metasave: Blocks waiting for reconstruction: {len(waiting)}"
-    yield from (_block_line(core, block) for block in waiting)
+    yield from (_block_line(namesystem, block) for block in waiting)
     yield f"Metasave: Blocks currently missing: {len(missing)}"
-    yield from (_block_line(core, block) for block in missing)
+    yield from (_block_line(namesystem, block) for block in missing)
     yield "Mis-replicated blocks that have been postponed:"
-    pending = core.reconstruction.under_way()
+    pending = namesystem.reconstruction.under_way()
     yield f"Metasave: Blocks being reconstructed: {len(pending)}"
-    late_ms = core.settings.pending_copy_ms + core.clock.monotonic_ms() - core.clock.wall_ms()
+    late_ms = (
+        namesystem.settings.pending_copy_ms
+        + namesystem.clock.monotonic_ms()
+        - namesystem.clock.wall_ms()
+    )
     for block_id, deadline_ms, copies in pending:
-        block = core.namespace.blocks.get(block_id)
+        block = namesystem.namespace.blocks.get(block_id)
         name = block.name if block is not None else f"blk_{block_id}"
         begun = java_date(deadline_ms - late_ms)
         yield f"{name} StartTime: {begun} NumReconstructInProgress: {copies}"
-    invalidated = [(node, _waiting_deletion(node)) for node in core.datanodes]
+    invalidated = [(node, _waiting_deletion(node)) for node in namesystem.datanodes]
     invalidated = [(node, replicas) for node, replicas in invalidated if replicas]
     count = sum(len(replicas) for _, replicas in invalidated)
     yield f"Metasave: Blocks {count} waiting deletion from {len(invalidated)} datanodes."
@@ -72,21 +76,21 @@ def _lines(core: Core) -> Iterator[str]:
     yield "Corrupt Blocks:"
     for block in corrupt:
         yield from _corrupt_lines(block)
-    nodes = list(core.datanodes)
+    nodes = list(namesystem.datanodes)
     yield f"Metasave: Number of datanodes: {len(nodes)}"
     for node in nodes:
-        yield _node_line(core, node)
+        yield _node_line(namesystem, node)
 
 
-def _in_question(core: Core) -> tuple[list[Block], list[Block], list[Block]]:
+def _in_question(namesystem: Namesystem) -> tuple[list[Block], list[Block], list[Block]]:
     """Complete blocks that should be copied, with no replica, and with bad ones."""
-    core.reconstruction.counts()
-    needs = core.blocks.redundancy
+    namesystem.reconstruction.counts()
+    needs = namesystem.blocks.redundancy
     missing = set(needs.queues[Need.MISSING])
     low = {block_id for need in TO_COPY for block_id in needs.queues[need]}
 
     def known_blocks(block_ids: set[int]) -> list[Block]:
-        blocks = map(core.namespace.blocks.get, sorted(block_ids))
+        blocks = map(namesystem.namespace.blocks.get, sorted(block_ids))
         return [block for block in blocks if block is not None]
 
     return known_blocks(low), known_blocks(missing), known_blocks(needs.corrupt)
@@ -101,8 +105,8 @@ def _waiting_deletion(node: Datanode) -> list[tuple[int, int]]:
     return [*orders, *node.orphaned]
 
 
-def _block_line(core: Core, block: Block) -> str:
-    file, counts = core.namespace.file_of(block), core.blocks.redundancy.counts(block)
+def _block_line(namesystem: Namesystem, block: Block) -> str:
+    file, counts = namesystem.namespace.file_of(block), namesystem.blocks.redundancy.counts(block)
     places = [
         f" {storage.node.name}{_PLACE_STATES[storage.node.admin_state]} : "
         for storage in block.replicas
@@ -110,7 +114,7 @@ def _block_line(core: Core, block: Block) -> str:
     places += [f" {storage.node.name}(corrupt) : " for storage in block.corrupt]
     excess = max(counts.live - file.replication, 0)
     return (
-        f"{core.namespace.display_path(file)}: "
+        f"{namesystem.namespace.display_path(file)}: "
         f"{block.name}{'' if block.replica_count else ' MISSING'} (replicas: "
         f"live: {counts.live} decommissioning and decommissioned: {counts.decommission} "
         f"corrupt: {len(block.corrupt)} in excess: {excess} "
@@ -131,17 +135,17 @@ def _corrupt_lines(block: Block) -> Iterator[str]:
         )
 
 
-def _node_line(core: Core, node: Datanode) -> str:
+def _node_line(namesystem: Namesystem, node: Datanode) -> str:
     capacity, used, left = node.capacity_bytes, node.used_bytes, node.remaining_bytes
     share = 100 * used / capacity if capacity else 100.0
     rack = "" if node.location == DEFAULT_RACK else f" {node.location}"
     domain = f" {node.upgrade_domain}" if node.upgrade_domain else ""
-    silent_ms = core.clock.monotonic_ms() - node.last_heartbeat_ms
+    silent_ms = namesystem.clock.monotonic_ms() - node.last_heartbeat_ms
     line = (
         f"{node.name}{rack}{domain} {_NODE_STATES[node.admin_state]} "
         f"{capacity}({byte_text(capacity)}) {used}({byte_text(used)}) "
         f"{percent_text(share)} {left}({byte_text(left)}) {_EMPTY_CACHE} "
-        f"{java_date(core.clock.wall_ms() - silent_ms)}"
+        f"{java_date(namesystem.clock.wall_ms() - silent_ms)}"
     )
     if node.to_transfer:
         line += f" {len(node.to_transfer)} blocks to be replicated;"

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.service.calls.checks import Checks
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access, Identity
 from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.calls.snapshots.rules import check_no_snapshots, check_not_nested
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import MODE_MASK, Directory, INode, Symlink
 from howdah.namenode.state.tree import quotas
@@ -32,9 +32,9 @@ from howdah.protocol.rpc.service import Caller
 # Files and empty directories are not protected, as in Hadoop.
 
 
-def check_not_protected(core: Checks, found: Resolved) -> None:
+def check_not_protected(namesystem: Checks, found: Resolved) -> None:
     """Raises AccessDenied where `found`, which is to be deleted or moved, is protected."""
-    protected = core.settings.protected_directories
+    protected = namesystem.settings.protected_directories
     if not protected.paths or not _has_entries(found.inode):
         return
     path = found.path
@@ -42,11 +42,11 @@ def check_not_protected(core: Checks, found: Resolved) -> None:
         raise errors.AccessDenied(f"Cannot delete/rename non-empty protected directory {path}")
     # Nobody deletes or moves the root.
     for below in protected.below(path) if found.components else ():
-        if _has_entries(core.namespace.find(below)):
+        if _has_entries(namesystem.namespace.find(below)):
             raise errors.AccessDenied(
                 f"Cannot delete/rename non-empty protected subdirectory {below}"
             )
-    if core.settings.protects_subdirectories:
+    if namesystem.settings.protects_subdirectories:
         above = protected.above(path)
         if above is not None:
             raise errors.AccessDenied(
@@ -61,8 +61,8 @@ def _has_entries(inode: object) -> bool:
 class TreeCalls:
     """Operations that change which paths there are."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def mkdirs(
         self,
@@ -77,33 +77,33 @@ class TreeCalls:
 
         `unmasked` is the mode before the client's umask, if it says so.
         """
-        core = self._core
+        namesystem = self._namesystem
         paths.check_length("mkdirs", path)
-        core.safe_mode.check(f"Cannot create directory {path}")
-        who, found = core.resolve_to_change(caller, path, creates=True)
+        namesystem.safe_mode.check(f"Cannot create directory {path}")
+        who, found = namesystem.resolve_to_change(caller, path, creates=True)
         if isinstance(found.inode, Directory):
             return True
         if found.inode is not None:
             raise errors.PathExists(f"Path is not a directory: {found.path}")
         # The nearest ancestor's permission first: who may not write there is not told what
         # is missing.
-        core.check_parent_write(who, found)
+        namesystem.check_parent_write(who, found)
         if not create_parent:
             require_parent(found)
         for above in found.trail[:-1]:
             if above is not None and not isinstance(above, Directory):
                 raise errors.PathExists(f"Parent path is not a directory: {above.path}")
-        core.check_object_limit()
-        check_names(core, found)
-        core.check_new_names(found)
-        now_ms = core.clock.wall_ms()
+        namesystem.check_object_limit()
+        check_names(namesystem, found)
+        namesystem.check_new_names(found)
+        now_ms = namesystem.clock.wall_ms()
         mode &= MODE_MASK
-        parent = core.ensure_parent(who, found, mode, now_ms, unmasked)
-        core.check_room(parent)
-        mode, acl = core.initial_acl(parent, mode, unmasked, is_directory=True)
-        core.commit(
+        parent = namesystem.ensure_parent(who, found, mode, now_ms, unmasked)
+        namesystem.check_room(parent)
+        mode, acl = namesystem.initial_acl(parent, mode, unmasked, is_directory=True)
+        namesystem.commit(
             edits.MkdirOp(
-                core.new_inode_id(),
+                namesystem.new_inode_id(),
                 found.path,
                 now_ms,
                 edits.Permission(who.user, parent.group, mode),
@@ -117,11 +117,11 @@ class TreeCalls:
 
         False if it is not there, and for the root of an empty tree.
         """
-        core = self._core
+        namesystem = self._namesystem
         if path == paths.RESERVED:
             raise errors.InvalidPath(f"Invalid path name {path}")
-        core.safe_mode.check(f"Cannot delete {path}")
-        who, found = core.resolve_to_change(caller, path, follows=False)
+        namesystem.safe_mode.check(f"Cannot delete {path}")
+        who, found = namesystem.resolve_to_change(caller, path, follows=False)
         inode = found.inode
         if found.parent is not None:
             self._check_removable(who, found.parent, inode)
@@ -129,14 +129,14 @@ class TreeCalls:
             return False
         if isinstance(inode, Directory) and inode.children and not recursive:
             raise errors.DirectoryNotEmpty(f"`{found.path} is non empty': Directory is not empty")
-        check_not_protected(core, found)
-        if inode is core.namespace.root:
+        check_not_protected(namesystem, found)
+        if inode is namesystem.namespace.root:
             return False
-        check_no_snapshots(core, inode)
-        core.commit(
+        check_no_snapshots(namesystem, inode)
+        namesystem.commit(
             edits.DeleteOp(
                 found.path,
-                core.clock.wall_ms(),
+                namesystem.clock.wall_ms(),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )
@@ -145,31 +145,31 @@ class TreeCalls:
 
     def _check_removable(self, who: Identity, parent: INode, inode: INode | None) -> None:
         """Also where nothing is there: who may not write in `parent` does not learn that."""
-        self._core.permissions.check(who, parent, Access.WRITE)
+        self._namesystem.permissions.check(who, parent, Access.WRITE)
         if inode is None:
             return
-        self._core.permissions.check_sticky(who, parent, inode)
+        self._namesystem.permissions.check_sticky(who, parent, inode)
         if isinstance(inode, Directory):
-            self._core.permissions.check_subtree_delete(who, inode)
+            self._namesystem.permissions.check_subtree_delete(who, inode)
 
     def rename(self, caller: Caller, src: str, dst: str) -> bool:
         """The old rename: False where the tree forbids it; into `dst` if that is a directory."""
-        core = self._core
+        namesystem = self._namesystem
         paths.check_length("rename", dst)
-        core.safe_mode.check(f"Cannot rename {src}")
-        who, source = core.resolve_to_change(caller, src, follows=False)
-        _, target = core.resolve_to_change(caller, dst, creates=True, follows=False)
+        namesystem.safe_mode.check(f"Cannot rename {src}")
+        who, source = namesystem.resolve_to_change(caller, src, follows=False)
+        _, target = namesystem.resolve_to_change(caller, dst, creates=True, follows=False)
         inode = source.inode
-        if inode is core.namespace.root:
+        if inode is namesystem.namespace.root:
             return False
         if isinstance(target.inode, Directory):
-            core.permissions.check(who, target.inode, Access.EXECUTE)
-            target = core.resolve(paths.join([*target.components, source.components[-1]]))
-        check_not_protected(core, source)
+            namesystem.permissions.check(who, target.inode, Access.EXECUTE)
+            target = namesystem.resolve(paths.join([*target.components, source.components[-1]]))
+        check_not_protected(namesystem, source)
         self._check_may_move(who, source, target)
         if inode is None:
             return False
-        check_no_snapshots(core, inode)
+        check_no_snapshots(namesystem, inode)
         if target.path == source.path:
             return True
         if target.inode is not None or paths.is_under(target.path, source.path):
@@ -180,11 +180,11 @@ class TreeCalls:
         if not isinstance(parent, Directory):
             return False
         self._check_limits(source, target, parent)
-        core.commit(
+        namesystem.commit(
             edits.RenameOldOp(
                 source.path,
                 target.path,
-                core.clock.wall_ms(),
+                namesystem.clock.wall_ms(),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )
@@ -193,22 +193,22 @@ class TreeCalls:
 
     def rename2(self, caller: Caller, src: str, dst: str, *, overwrite: bool, trash: bool) -> None:
         """The new rename: `dst` is the final name; says by an exception what is wrong."""
-        core = self._core
+        namesystem = self._namesystem
         paths.check_length("rename", dst)
-        core.safe_mode.check(f"Cannot rename {src}")
-        who, source = core.resolve_to_change(caller, src, follows=False)
-        _, target = core.resolve_to_change(caller, dst, creates=True, follows=False)
+        namesystem.safe_mode.check(f"Cannot rename {src}")
+        who, source = namesystem.resolve_to_change(caller, src, follows=False)
+        _, target = namesystem.resolve_to_change(caller, dst, creates=True, follows=False)
         inode = source.inode
-        check_not_protected(core, source)
+        check_not_protected(namesystem, source)
         self._check_may_move(who, source, target, trash=trash)
         if inode is None:
             raise errors.PathNotFound(f"rename source {source.path} is not found.")
-        if inode is core.namespace.root:
+        if inode is namesystem.namespace.root:
             raise errors.RemoteError("rename source cannot be the root")
-        if target.inode is core.namespace.root:
+        if target.inode is namesystem.namespace.root:
             raise errors.RemoteError("rename destination cannot be the root")
         for moved in (inode, target.inode):
-            check_no_snapshots(core, moved)
+            check_no_snapshots(namesystem, moved)
         if target.path == source.path:
             raise errors.PathExists(
                 f"The source {source.path} and destination {target.path} are the same"
@@ -230,7 +230,7 @@ class TreeCalls:
         if not isinstance(parent, Directory):
             raise errors.ParentNotDirectory(f"rename destination parent {target.path} is a file.")
         if target.inode is not None:
-            core.permissions.check_sticky(who, parent, target.inode)
+            namesystem.permissions.check_sticky(who, parent, target.inode)
         self._check_limits(source, target, parent)
         options = [
             option
@@ -240,11 +240,11 @@ class TreeCalls:
             )
             if wanted
         ]
-        core.commit(
+        namesystem.commit(
             edits.RenameOp(
                 source.path,
                 target.path,
-                core.clock.wall_ms(),
+                namesystem.clock.wall_ms(),
                 tuple(options) or (edits.RenameFlag.NONE,),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
@@ -260,27 +260,27 @@ class TreeCalls:
         trash later, and asks nobody then.
         """
         for end in (source, target):
-            self._core.check_parent_write(who, end)
+            self._namesystem.check_parent_write(who, end)
         if source.parent is not None and source.inode is not None:
-            self._core.permissions.check_sticky(who, source.parent, source.inode)
+            self._namesystem.permissions.check_sticky(who, source.parent, source.inode)
         if trash and isinstance(source.inode, Directory):
-            self._core.permissions.check_subtree_delete(who, source.inode)
+            self._namesystem.permissions.check_subtree_delete(who, source.inode)
 
     def _check_limits(self, source: Resolved, target: Resolved, parent: Directory) -> None:
-        core = self._core
+        namesystem = self._namesystem
         paths.check_new_name(
             target.path,
             target.components[-1],
             parent.path,
-            core.settings.max_component_bytes,
+            namesystem.settings.max_component_bytes,
         )
         if parent is not source.parent:
-            core.check_room(parent)
+            namesystem.check_room(parent)
         moved = source.inode
         assert moved is not None, "it was looked for before"
-        check_not_nested(core, moved, parent)
-        if core.namespace.tally.directories:
-            measuring = core.namespace.measuring
+        check_not_nested(namesystem, moved, parent)
+        if namesystem.namespace.tally.directories:
+            measuring = namesystem.namespace.measuring
             change = measuring.of_subtree(moved, parent)
             if target.inode is not None:
                 change.add(measuring.left_of(target.inode))
@@ -299,7 +299,7 @@ def require_parent(found: Resolved) -> None:
         raise errors.ParentNotDirectory(f"Parent path is not a directory: {above}")
 
 
-def check_names(core: Core, found: Resolved) -> None:
+def check_names(namesystem: Namesystem, found: Resolved) -> None:
     """Every component that does not exist yet must be a legal name, before any is made."""
     if found.inode is not None:
         return
@@ -309,7 +309,7 @@ def check_names(core: Core, found: Resolved) -> None:
                 found.path,
                 name,
                 paths.join(found.components[:depth]),
-                core.settings.max_component_bytes,
+                namesystem.settings.max_component_bytes,
             )
 
 

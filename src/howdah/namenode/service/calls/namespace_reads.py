@@ -12,8 +12,8 @@ from typing import Final
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.edits import StorageKind
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access, Identity
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks import topology
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
@@ -93,15 +93,15 @@ class Summary:
 class Queries:
     """Operations that look."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def file_info(self, caller: Caller, path: str, *, follows: bool = True) -> INode | None:
         try:
-            _, found = self._core.resolve_checked(caller, path, follows=follows)
+            _, found = self._namesystem.resolve_checked(caller, path, follows=follows)
         except errors.PathThroughFile:
             # Here alone the superuser is told that nothing is there, as Hadoop has it.
-            if self._core.identity(caller).is_superuser:
+            if self._namesystem.identity(caller).is_superuser:
                 return None
             raise
         if isinstance(found.inode, DotSnapshot) or (
@@ -114,23 +114,23 @@ class Queries:
 
     def block_size(self, caller: Caller, path: str) -> int:
         """The block size of a file, in bytes."""
-        _, found = self._core.resolve_checked(caller, path, follows=False)
-        self._core.require(found)
-        return self._core.require_file(found).block_size_bytes
+        _, found = self._namesystem.resolve_checked(caller, path, follows=False)
+        self._namesystem.require(found)
+        return self._namesystem.require_file(found).block_size_bytes
 
     def check_named(self, caller: Caller, path: str) -> None:
         """Raises what any read of the path raises, where nothing is asked of it."""
-        self._core.resolve_checked(caller, path)
+        self._namesystem.resolve_checked(caller, path)
 
     def is_closed(self, caller: Caller, path: str) -> bool:
-        _, found = self._core.resolve_checked(caller, path)
-        return not self._core.require_file(found).under_construction
+        _, found = self._namesystem.resolve_checked(caller, path)
+        return not self._namesystem.require_file(found).under_construction
 
     def check_access(self, caller: Caller, path: str, access: Access) -> None:
-        who, found = self._core.resolve_checked(caller, path)
+        who, found = self._namesystem.resolve_checked(caller, path)
         if found.inode is None:
             raise errors.PathNotFound(f"Path not found: {found.path}")
-        self._core.permissions.check(who, found.inode, access)
+        self._namesystem.permissions.check(who, found.inode, access)
 
     def link_target(self, caller: Caller, path: str) -> str:
         """What the link says; of a path that goes through one, where that leads."""
@@ -149,12 +149,12 @@ class Queries:
 
         `start_after` may be the path of an inode by its id, whose name counts then.
         """
-        core = self._core
-        who, found = core.resolve_checked(caller, path)
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_checked(caller, path)
         inode = found.inode
         if inode is None and reserved.is_reserved(found.components):
             entries: list[INode | int] = []
-            entries += reserved.reserved_entries(core.permissions.supergroup, 0)
+            entries += reserved.reserved_entries(namesystem.permissions.supergroup, 0)
             return Listing(entries, [".inodes", "raw"], 0)
         if inode is None and reserved.is_dot_snapshot_of_root(found.components):
             return Listing([], [], 0)
@@ -170,17 +170,17 @@ class Queries:
             return None
         if not isinstance(inode, Directory):
             return Listing([inode], [""], 0)
-        core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+        namesystem.permissions.check(who, inode, Access.READ | Access.EXECUTE)
         if start_after.startswith(paths.RESERVED + "/"):
             start_after = self._name_of(start_after)
-        page, remaining = inode.names_after(start_after, core.settings.listing_limit)
+        page, remaining = inode.names_after(start_after, namesystem.settings.listing_limit)
         entries = inode.pick(page)
         policy = storage_policies.effective_id(inode)
         return Listing(entries, page, remaining, policy)
 
     def _name_of(self, reserved: str) -> str:
         try:
-            components = self._core.resolve(reserved).components
+            components = self._namesystem.resolve(reserved).components
         except errors.PathNotFound as error:
             raise errors.RemoteError(
                 f"Can't find startAfter {reserved}",
@@ -192,14 +192,14 @@ class Queries:
         self, caller: Caller, path: str, offset_bytes: int, length_bytes: int
     ) -> Locations:
         """Blocks that cover the range, each with its replicas nearest to the caller first."""
-        core = self._core
+        namesystem = self._namesystem
         if offset_bytes < 0 or length_bytes < 0:
             raise errors.IllegalArgument(
                 f"Negative offset or length is not supported. File: {path}"
             )
-        who, found = core.resolve_checked(caller, path)
-        file = core.require_file(found)
-        core.permissions.check_readable(who, file)
+        who, found = namesystem.resolve_checked(caller, path)
+        file = namesystem.require_file(found)
+        namesystem.permissions.check_readable(who, file)
         if isinstance(file, SnapshotFile):
             then = self._locations_then(file, offset_bytes, length_bytes, caller.machine)
             self._count_reads(then)
@@ -208,16 +208,16 @@ class Queries:
         found_blocks = self._locations(file, offset_bytes, length_bytes, caller.machine)
         if not all(located.places for located in found_blocks.blocks):
             # Not lost, as far as one can say: their datanodes are still to report.
-            if not core.writable:
+            if not namesystem.writable:
                 raise errors.ObserverRetryOnActive(f"Zero blocklocations for {path}")
-            core.safe_mode.check(f"Zero blocklocations for {path}")
+            namesystem.safe_mode.check(f"Zero blocklocations for {path}")
         self._count_reads(found_blocks)
         return found_blocks
 
     def _count_reads(self, found: Locations) -> None:
-        core = self._core
-        if core.settings.cache_adaptive and core.writable:
-            core.caching.read(located.block.block_id for located in found.blocks)
+        namesystem = self._namesystem
+        if namesystem.settings.cache_adaptive and namesystem.writable:
+            namesystem.caching.read(located.block.block_id for located in found.blocks)
 
     def all_locations(self, file: File, client_ip: str) -> Locations:
         """Of the whole file, for a listing: that does not count as reading it."""
@@ -271,22 +271,22 @@ class Queries:
     def _touch(self, path: str, file: File) -> None:
         """Access times are kept to a precision, not for every read, and not for paths
         that have become so long that the log may not be able to name them."""
-        core = self._core
-        precision = core.settings.atime_precision_ms
-        now_ms = core.clock.wall_ms()
-        if len(path) > paths.MAX_PATH_CHARACTERS or not core.writable:
+        namesystem = self._namesystem
+        precision = namesystem.settings.atime_precision_ms
+        now_ms = namesystem.clock.wall_ms()
+        if len(path) > paths.MAX_PATH_CHARACTERS or not namesystem.writable:
             return
-        if precision and not core.safe_mode.on and now_ms > file.atime_ms + precision:
-            core.commit(edits.TimesOp(path, -1, now_ms))
+        if precision and not namesystem.safe_mode.on and now_ms > file.atime_ms + precision:
+            namesystem.commit(edits.TimesOp(path, -1, now_ms))
 
     def _locate(self, block: Block, offset_bytes: int, client_ip: str) -> Located:
         places = block.replicas
-        if self._core.blocks.redundancy.out_of_service:
+        if self._namesystem.blocks.redundancy.out_of_service:
             places = _in_reach(places)
         if block.state is not BlockState.COMPLETE:
             # Where its pipeline is; also replicas under a newer stamp that no edit has named yet.
             held = {storage.node for storage in places}
-            others = self._core.blocks.holders(block)
+            others = self._namesystem.blocks.holders(block)
             places += [s for s in others if s.node not in held and s.node.alive]
         is_corrupt = not places and bool(block.corrupt) and not block.replicas
         if is_corrupt:
@@ -296,32 +296,34 @@ class Queries:
             offset_bytes,
             self.nearest_first(places, client_ip),
             is_corrupt,
-            self._core.caching.cached_on(block.block_id),
+            self._namesystem.caching.cached_on(block.block_id),
         )
 
     def nearest_first(self, places: list[Storage], client_ip: str) -> list[Storage]:
         """Sorted by distance from the client, stale nodes last, equals shuffled (FS-089). Behind
         them all come nodes that are about to leave the service, and those that have left."""
-        core = self._core
+        namesystem = self._namesystem
         if len(places) < 2:
             return places
-        now_ms = core.clock.monotonic_ms()
+        now_ms = namesystem.clock.monotonic_ms()
         slow: Collection[Datanode] = ()
-        if core.settings.avoid_slow_for_reading:
-            slow = core.slow_peers.slow(now_ms)
-        client = core.datanodes.by_ip(client_ip)
+        if namesystem.settings.avoid_slow_for_reading:
+            slow = namesystem.slow_peers.slow(now_ms)
+        client = namesystem.datanodes.by_ip(client_ip)
         name = client.identity.uuid if client is not None else client_ip
-        location = client.location if client is not None else core.racks.client_location(client_ip)
+        location = (
+            client.location if client is not None else namesystem.racks.client_location(client_ip)
+        )
 
         def rank(storage: Storage) -> tuple[int, bool, int]:
             node = storage.node
             far = topology.distance(location, name, node.location, node.identity.uuid)
-            is_last = node in slow or core.datanodes.is_stale(node, now_ms)
+            is_last = node in slow or namesystem.datanodes.is_stale(node, now_ms)
             return LEAVING_LAST[node.admin_state], is_last, far
 
         by_node = {storage.node: storage for storage in places}
         nodes = list(by_node)
-        core.dice.shuffle(nodes)
+        namesystem.dice.shuffle(nodes)
         return sorted((by_node[node] for node in nodes), key=rank)
 
     def content_summary(
@@ -329,11 +331,11 @@ class Queries:
     ) -> Generator[None, None, tuple[Summary, Summary]]:
         """Counts of a subtree, in slices that let others in between: of what is there, and
         of what only snapshots have of it."""
-        core = self._core
-        who, found = core.resolve_checked(caller, path, follows=False)
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_checked(caller, path, follows=False)
         live, kept = Summary(), Summary()
         dead: list[INode | int] = []
-        yield from self._sum_up(live, [core.require(found, words)], dead, who)
+        yield from self._sum_up(live, [namesystem.require(found, words)], dead, who)
         yield from self._sum_up(kept, dead, dead, None)
         return live, kept
 
@@ -346,7 +348,7 @@ class Queries:
     ) -> Generator[None, None, None]:
         """Count what is on the stack and below; what only snapshots have of it goes to
         `dead`. `who`, if told, has to be allowed to look into the directories."""
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         files, snapshots = namespace.inodes.files, namespace.snapshots
         measuring = namespace.measuring
         seen = 0
@@ -369,7 +371,7 @@ class Queries:
             inode = entry
             if isinstance(inode, Directory):
                 if who is not None:
-                    self._core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+                    self._namesystem.permissions.check(who, inode, Access.READ | Access.EXECUTE)
                 summary.directories += 1
                 stack.extend(self._countable(inode))
                 if snapshots.dead_in and not isinstance(inode, SnapshotDirectory | DotSnapshot):
@@ -396,20 +398,20 @@ class Queries:
         contents = directory.contents()
         if not storage_policies.effective_id(directory):
             return contents
-        files = self._core.namespace.inodes.files
+        files = self._namesystem.namespace.inodes.files
         return [files[entry] if isinstance(entry, int) else entry for entry in contents]
 
     def check_below(self, caller: Caller, path: str) -> Generator[None, None, None]:
         """Raises AccessDenied unless the caller may look into all directories of a subtree; in
         slices."""
-        core = self._core
-        who, found = core.resolve_checked(caller, path, follows=False)
-        stack = [core.require(found, "File/Directory does not exist: {}")]
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_checked(caller, path, follows=False)
+        stack = [namesystem.require(found, "File/Directory does not exist: {}")]
         seen = 0
-        while stack and not core.permissions.is_exempt(who):
+        while stack and not namesystem.permissions.is_exempt(who):
             inode = stack.pop()
             if isinstance(inode, Directory):
-                core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+                namesystem.permissions.check(who, inode, Access.READ | Access.EXECUTE)
                 entries = inode.contents()
                 stack += [entry for entry in entries if isinstance(entry, Directory)]
                 seen += 1 + len(entries)
@@ -419,7 +421,7 @@ class Queries:
 
     def quota(self, path: str) -> Quota | None:
         """The bounds of a path, if it is a directory that has any."""
-        inode = self._core.resolve(path).inode
+        inode = self._namesystem.resolve(path).inode
         return inode.quota if isinstance(inode, Directory) else None
 
     def open_files(
@@ -428,21 +430,21 @@ class Queries:
         """One page of the files that are being written under `path`, by inode id, and
         whether there are more; with `blocking` only those that keep a datanode from being
         decommissioned. Only for the superuser."""
-        core = self._core
-        core.permissions.check_superuser(core.identity(caller), "list open files")
+        namesystem = self._namesystem
+        namesystem.permissions.check_superuser(namesystem.identity(caller), "list open files")
         top = paths.join(paths.split(path or "/"))
         found: list[File] = []
-        for inode_id in core.leases.held():
-            inode = core.namespace.inodes.get(inode_id)
+        for inode_id in namesystem.leases.held():
+            inode = namesystem.namespace.inodes.get(inode_id)
             if inode_id <= after_id or not isinstance(inode, File):
                 continue
-            if not core.namespace.is_attached(inode):
+            if not namesystem.namespace.is_attached(inode):
                 continue
-            if blocking and not any(map(core.membership.is_blocking, inode.block_ids)):
+            if blocking and not any(map(namesystem.membership.is_blocking, inode.block_ids)):
                 continue
             if inode.path != top and not paths.is_under(inode.path, top):
                 continue
-            if len(found) == core.settings.open_files_limit:
+            if len(found) == namesystem.settings.open_files_limit:
                 return found, True
             found.append(inode)
         return found, False
@@ -453,8 +455,10 @@ class Queries:
         is_meant = _KINDS.get(kind)
         if is_meant is None:
             return []
-        core = self._core
-        return [n for n in core.datanodes if is_meant(n) and core.hosts.allows(n.identity)]
+        namesystem = self._namesystem
+        return [
+            n for n in namesystem.datanodes if is_meant(n) and namesystem.hosts.allows(n.identity)
+        ]
 
 
 _KINDS: Final[dict[str, Callable[[Datanode], bool]]] = {

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.storage import Images, NameStorage
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.protocol.rpc.service import Caller
 
 log = logging.getLogger(__name__)
@@ -43,9 +43,11 @@ Answer = Callable[[UpgradeInfo | errors.HowdahError], None]
 class RollingUpgradeCalls:
     """All are for the superuser alone."""
 
-    def __init__(self, core: Core, storage: NameStorage | None, images: Images | None) -> None:
-        """`storage` and `images` are None where there is no disk, as in a test of the core."""
-        self._core = core
+    def __init__(
+        self, namesystem: Namesystem, storage: NameStorage | None, images: Images | None
+    ) -> None:
+        """`storage` and `images` are None where there is no disk, as in a test in memory."""
+        self._namesystem = namesystem
         self._storage = storage
         self._images = images
 
@@ -64,12 +66,12 @@ class RollingUpgradeCalls:
         known = self._info()
         if known is not None:
             return known
-        core, storage, images = self._core, self._storage, self._images
+        namesystem, storage, images = self._namesystem, self._storage, self._images
         if storage is None or images is None:
             raise errors.UnsupportedOperation("this namenode keeps no images to go back to")
         if storage.is_shared():
-            core.safe_mode.check("Failed to start rolling upgrade")
-        elif not core.safe_mode.on:
+            namesystem.safe_mode.check("Failed to start rolling upgrade")
+        elif not namesystem.safe_mode.on:
             raise errors.CheckpointFailed(
                 "Safe mode should be turned ON in order to create namespace image."
             )
@@ -86,12 +88,12 @@ class RollingUpgradeCalls:
         return self._info()
 
     def _begin(self) -> None:
-        if not self._core.namespace.rolling_upgrade.is_under_way:
-            self._core.commit(edits.RollingUpgradeStartOp(self._core.clock.wall_ms()))
+        if not self._namesystem.namespace.rolling_upgrade.is_under_way:
+            self._namesystem.commit(edits.RollingUpgradeStartOp(self._namesystem.clock.wall_ms()))
             log.warning(
                 "a rolling upgrade begins with transaction %d: until it is finalized, everything "
                 "can go back to here",
-                self._core.last_txid,
+                self._namesystem.last_txid,
             )
 
     def _then_leave_safe_mode(self, answer: Answer) -> Callable[[errors.HowdahError | None], None]:
@@ -102,7 +104,7 @@ class RollingUpgradeCalls:
             elif info is None:
                 answer(errors.CheckpointFailed("the rolling upgrade was finalized meanwhile"))
             else:
-                self._core.safe_mode.leave(force=False)
+                self._namesystem.safe_mode.leave(force=False)
                 answer(info)
 
         return saved
@@ -110,29 +112,31 @@ class RollingUpgradeCalls:
     def finalize(self, caller: Caller) -> UpgradeInfo | None:
         """End the one that is under way; None if there is none. Raises SafeMode."""
         self._check(caller, "finalize")
-        core = self._core
-        if not core.namespace.rolling_upgrade.is_under_way:
+        namesystem = self._namesystem
+        if not namesystem.namespace.rolling_upgrade.is_under_way:
             return None
-        core.safe_mode.check("Failed to finalize rolling upgrade")
-        core.commit(edits.RollingUpgradeFinalizeOp(core.clock.wall_ms()))
+        namesystem.safe_mode.check("Failed to finalize rolling upgrade")
+        namesystem.commit(edits.RollingUpgradeFinalizeOp(namesystem.clock.wall_ms()))
         log.warning(
             "the rolling upgrade is finalized by transaction %d: there is no way back any more, "
             "and datanodes delete what they kept",
-            core.last_txid,
+            namesystem.last_txid,
         )
         if self._storage is not None and self._storage.is_shared():
             self._storage.roll_edits()
-        ended = core.namespace.rolling_upgrade.finalized
+        ended = namesystem.namespace.rolling_upgrade.finalized
         assert ended is not None, "it was under way"
         return UpgradeInfo(ended.start_ms, ended.finalize_ms, has_rollback_image=False)
 
     def _info(self) -> UpgradeInfo | None:
-        start_ms = self._core.namespace.rolling_upgrade.start_ms
+        start_ms = self._namesystem.namespace.rolling_upgrade.start_ms
         if start_ms is None:
             return None
         images = self._images
         return UpgradeInfo(start_ms, 0, images is not None and images.has_rollback_image)
 
     def _check(self, caller: Caller, what: str) -> None:
-        core = self._core
-        core.permissions.check_superuser(core.identity(caller), f"{what} a rolling upgrade")
+        namesystem = self._namesystem
+        namesystem.permissions.check_superuser(
+            namesystem.identity(caller), f"{what} a rolling upgrade"
+        )

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from howdah import errors
 from howdah.namenode.service.calls.administration import Done
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.service import Caller, Deferred
 
@@ -34,15 +34,15 @@ class NameStorage(Protocol):
 class StorageCalls:
     """Both are for the superuser alone."""
 
-    def __init__(self, core: Core, storage: NameStorage | None) -> None:
-        """`storage` is None where there is no log, as in a test of the core."""
-        self._core = core
+    def __init__(self, namesystem: Namesystem, storage: NameStorage | None) -> None:
+        """`storage` is None where there is no log, as in a test of the namesystem."""
+        self._namesystem = namesystem
         self._storage = storage
 
     def roll_edits(self, caller: Caller) -> int:
         """End the segment that is being written; the next one's first transaction."""
         storage = self._checked(caller, "roll the edit log")
-        self._core.safe_mode.check("Log not rolled")
+        self._namesystem.safe_mode.check("Log not rolled")
         return storage.roll_edits()
 
     def restore_failed(self, caller: Caller, argument: str) -> bool:
@@ -65,8 +65,8 @@ class StorageCalls:
         return self._there("ask about an upgrade").is_upgrade_finalized()
 
     def _checked(self, caller: Caller, what: str) -> NameStorage:
-        core = self._core
-        core.permissions.check_superuser(core.identity(caller), what)
+        namesystem = self._namesystem
+        namesystem.permissions.check_superuser(namesystem.identity(caller), what)
         return self._there(what)
 
     def _there(self, what: str) -> NameStorage:
@@ -105,8 +105,8 @@ class Images(Protocol):
 class ImageCalls:
     """The call; `images` is None where nothing is kept on disk."""
 
-    def __init__(self, core: Core, images: Images | None) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, images: Images | None) -> None:
+        self._namesystem = namesystem
         self._images = images
 
     def _required(self) -> Images:
@@ -118,9 +118,9 @@ class ImageCalls:
         self, request: pb.SaveNamespaceRequestProto, caller: Caller
     ) -> pb.SaveNamespaceResponseProto | Deferred:
         """In safe mode only. With a window or a gap: unless the newest image will do."""
-        core = self._core
-        core.permissions.check_superuser(core.identity(caller), "save the namespace")
-        if not core.safe_mode.on:
+        namesystem = self._namesystem
+        namesystem.permissions.check_superuser(namesystem.identity(caller), "save the namespace")
+        if not namesystem.safe_mode.on:
             raise errors.CheckpointFailed(
                 "Safe mode should be turned ON in order to create namespace image."
             )

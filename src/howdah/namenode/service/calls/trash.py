@@ -18,8 +18,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import Directory
 from howdah.protocol.rpc.service import Caller
@@ -38,16 +38,21 @@ class TrashEmptier:
     """Knows when it is time, and does it. An interval of 0 switches it off."""
 
     def __init__(
-        self, core: Core, tree: TreeCalls, *, interval_ms: int, checkpoint_interval_ms: int
+        self,
+        namesystem: Namesystem,
+        tree: TreeCalls,
+        *,
+        interval_ms: int,
+        checkpoint_interval_ms: int,
     ) -> None:
-        self._core = core
+        self._namesystem = namesystem
         self._tree = tree
         self._interval_ms = interval_ms
         self._every_ms = min(checkpoint_interval_ms or interval_ms, interval_ms)
         self._caller = Caller(
-            core.permissions.superuser, edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, ""
+            namesystem.permissions.superuser, edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, ""
         )
-        self._next_ms = self._after(core.clock.wall_ms())
+        self._next_ms = self._after(namesystem.clock.wall_ms())
 
     def _after(self, wall_ms: int) -> int:
         """The next full interval."""
@@ -55,19 +60,19 @@ class TrashEmptier:
 
     def is_due(self) -> bool:
         """True once for each interval, and not while nothing may be changed."""
-        wall_ms = self._core.clock.wall_ms()
-        if not self._every_ms or wall_ms < self._next_ms or self._core.safe_mode.on:
+        wall_ms = self._namesystem.clock.wall_ms()
+        if not self._every_ms or wall_ms < self._next_ms or self._namesystem.safe_mode.on:
             return False
         self._next_ms = self._after(wall_ms)
         return True
 
     def round(self) -> Generator[str, None, None]:
         """All trashes, one at a step; each step says what went wrong, or nothing."""
-        homes = self._core.namespace.find(HOMES)
+        homes = self._namesystem.namespace.find(HOMES)
         if not isinstance(homes, Directory):
             return
         for name in list(homes.sorted_names()):
-            if self._core.safe_mode.on:
+            if self._namesystem.safe_mode.on:
                 return
             trash = paths.join([*paths.split(HOMES), name, TRASH_NAME])
             try:
@@ -78,10 +83,10 @@ class TrashEmptier:
                 yield ""
 
     def _empty(self, trash: str) -> None:
-        found = self._core.namespace.find(trash)
+        found = self._namesystem.namespace.find(trash)
         if not isinstance(found, Directory):
             return
-        now_ms = self._core.clock.wall_ms()
+        now_ms = self._namesystem.clock.wall_ms()
         for name in list(found.sorted_names()):
             made_s = checkpoint_time_s(name)
             if made_s is not None and made_s * 1000 < now_ms - self._interval_ms:

@@ -10,41 +10,45 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.fsck.options import Options
 from howdah.namenode.service.fsck.replicas import Excess, count, out_of_service
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Storage
 from howdah.namenode.state.inodes.inodes import Block
 
 _FILE_NAME: Final = re.compile(r"blk_(-?[0-9]{1,19})(_[0-9]+\.meta)?")
 
 
-def describe_blocks(core: Core, names: tuple[str, ...], options: Options) -> Iterator[str]:
+def describe_blocks(
+    namesystem: Namesystem, names: tuple[str, ...], options: Options
+) -> Iterator[str]:
     """A paragraph for each block, given by the name of a file such as a datanode has."""
-    excess = Excess(core)
+    excess = Excess(namesystem)
     for name in names:
         if "blk_" not in name:
             yield f"Incorrect blockId format: {name}\n"
             continue
         matched = _FILE_NAME.fullmatch(name)
-        block = core.namespace.blocks.get(int(matched[1])) if matched else None
-        if block is None or core.namespace.inodes.get(block.file_id) is None:
+        block = namesystem.namespace.blocks.get(int(matched[1])) if matched else None
+        if block is None or namesystem.namespace.inodes.get(block.file_id) is None:
             yield f"\nBlock {name} does not exist\n"
         else:
-            yield "".join(_describe(core, name, block, options, excess))
+            yield "".join(_describe(namesystem, name, block, options, excess))
 
 
 def _describe(
-    core: Core, name: str, block: Block, options: Options, excess: Excess
+    namesystem: Namesystem, name: str, block: Block, options: Options, excess: Excess
 ) -> Iterator[str]:
-    counts = count(core, block)
+    counts = count(namesystem, block)
     superfluous = excess.of(block)
-    now_ms = core.clock.monotonic_ms()
-    stale = [s for s in block.replicas if core.datanodes.is_stale(s.node, now_ms) or not s.reported]
+    now_ms = namesystem.clock.monotonic_ms()
+    stale = [
+        s for s in block.replicas if namesystem.datanodes.is_stale(s.node, now_ms) or not s.reported
+    ]
     yield f"\nBlock Id: {name}\n"
-    file = core.namespace.file_of(block)
-    yield f"Block belongs to: {core.namespace.display_path(file)}\n"
-    yield f"No. of Expected Replica: {core.blocks.redundancy.expected_replication(block)}\n"
+    file = namesystem.namespace.file_of(block)
+    yield f"Block belongs to: {namesystem.namespace.display_path(file)}\n"
+    yield f"No. of Expected Replica: {namesystem.blocks.redundancy.expected_replication(block)}\n"
     yield f"No. of live Replica: {counts.live}\n"
     yield f"No. of excess Replica: {len(superfluous)}\n"
     yield f"No. of stale Replica: {len(stale)}\n"
@@ -57,11 +61,15 @@ def _describe(
     for storage in reversed([*block.replicas, *block.corrupt, *superfluous]):
         node = storage.node
         yield f"Block replica on datanode/rack: {node.identity.hostname}{node.location} "
-        yield f"is {_state(core, block, storage, superfluous, options)}\n"
+        yield f"is {_state(namesystem, block, storage, superfluous, options)}\n"
 
 
 def _state(
-    core: Core, block: Block, storage: Storage, superfluous: list[Storage], options: Options
+    namesystem: Namesystem,
+    block: Block,
+    storage: Storage,
+    superfluous: list[Storage],
+    options: Options,
 ) -> str:
     node = storage.node
     if storage in block.corrupt:
@@ -70,6 +78,6 @@ def _state(
         return f"CORRUPT\t ReasonCode: {reason}"
     if state := out_of_service(node, with_maintenance=options.maintenance):
         return state
-    if core.datanodes.is_stale(node, core.clock.monotonic_ms()):
+    if namesystem.datanodes.is_stale(node, namesystem.clock.monotonic_ms()):
         return "STALE"
     return "EXCESS" if storage in superfluous else "HEALTHY"

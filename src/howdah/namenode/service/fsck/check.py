@@ -19,7 +19,6 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits.edits import StorageKind
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.calls.permissions import Identity
 from howdah.namenode.service.fsck.options import Options
@@ -33,6 +32,7 @@ from howdah.namenode.service.fsck.replicas import (
     replicas_text,
 )
 from howdah.namenode.service.fsck.summary import Figures
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode
 from howdah.namenode.state.inodes.storage_policies import ON_THE_WIRE, POLICIES, StoragePolicy
@@ -152,25 +152,27 @@ class _FileReport:
 class FsckCheck:
     """One run's check. `figures` grow with each entry; `take_text` has what was written."""
 
-    def __init__(self, core: Core, caller: Caller, who: Identity, options: Options) -> None:
+    def __init__(
+        self, namesystem: Namesystem, caller: Caller, who: Identity, options: Options
+    ) -> None:
         self.figures: Final = Figures()
         self.storage_types: Final = StorageTypes()
         self.has_failed = False
         """Something that was asked for could not be done."""
-        self._core = core
+        self._namesystem = namesystem
         self._caller = caller
         self._who = who
         self._options = options
-        self._tree = TreeCalls(core)
+        self._tree = TreeCalls(namesystem)
         self._out: list[str] = []
         self.look_around()
 
     def look_around(self) -> None:
         """At the start, and when others had their turn: how the cluster is now."""
-        self.racks = Racks.of(self._core)
+        self.racks = Racks.of(self._namesystem)
         options = self._options
         wants_all = options.shows_replicas or options.storage_policies
-        self._excess = Excess(self._core) if wants_all else None
+        self._excess = Excess(self._namesystem) if wants_all else None
 
     def take_text(self) -> str:
         text = "".join(self._out)
@@ -190,7 +192,7 @@ class FsckCheck:
                 self._append(f"{path} <dir>\n")
             figures.directories += 1
         elif isinstance(inode, File):
-            self._core.permissions.check_readable(self._who, inode)
+            self._namesystem.permissions.check_readable(self._who, inode)
             yield from self._file(path, inode)
         else:
             if self._options.files:
@@ -233,7 +235,7 @@ class FsckCheck:
         """Only what is lost of it counts."""
         report = _FileReport()
         for block in blocks:
-            if block.length_bytes and not count(self._core, block).total:
+            if block.length_bytes and not count(self._namesystem, block).total:
                 self._lost(path, block, report)
         if report.is_damaged:
             self._conclude(path, report, is_open=True)
@@ -276,10 +278,10 @@ class FsckCheck:
 
     def _queue(self, block: Block) -> None:
         """Have the block looked at; it counts if there is any work to do on it."""
-        core = self._core
-        if core.writable and core.namespace.blocks.get(block.block_id) is not None:
-            core.blocks.note_change(block)
-            self.figures.queued += core.blocks.redundancy.sort(block) is not None
+        namesystem = self._namesystem
+        if namesystem.writable and namesystem.namespace.blocks.get(block.block_id) is not None:
+            namesystem.blocks.note_change(block)
+            self.figures.queued += namesystem.blocks.redundancy.sort(block) is not None
 
     # Blocks.
 
@@ -298,18 +300,18 @@ class FsckCheck:
             if position and position % SLICE_BLOCKS == 0:
                 yield
                 has_waited = True
-            if has_waited and self._core.namespace.blocks.get(block.block_id) is None:
+            if has_waited and self._namesystem.namespace.blocks.get(block.block_id) is None:
                 continue  # It was deleted meanwhile.
             if block == last:
                 continue
             self._block(path, block, replication, report)
             if policy is not None and self._excess is not None:
-                places = [*places_of(self._core, block), *self._excess.of(block)]
+                places = [*places_of(self._namesystem, block), *self._excess.of(block)]
                 self.storage_types.add([storage.storage_type for storage in places], policy)
 
     def _block(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
         figures = self.figures
-        counts = count(self._core, block)
+        counts = count(self._namesystem, block)
         total = counts.total
         figures.replicas += total
         figures.expected_replicas += replication
@@ -317,7 +319,7 @@ class FsckCheck:
         figures.decommissioning += counts.decommissioning
         figures.entering_maintenance += counts.entering_maintenance
         figures.in_maintenance += counts.in_maintenance
-        if total < self._core.settings.min_replication:
+        if total < self._namesystem.settings.min_replication:
             figures.under_minimum += 1
         else:
             figures.minimally_replicated += 1
@@ -347,7 +349,7 @@ class FsckCheck:
         figures.corrupt_bytes += block.length_bytes
         report.corrupt += 1
         report.corrupt_bytes += block.length_bytes
-        pool_id = self._core.settings.block_pool_id
+        pool_id = self._namesystem.settings.block_pool_id
         self._append(f"\n{path}: CORRUPT blockpool {pool_id} block blk_{block.block_id}\n")
 
     def _under_replicated(
@@ -365,14 +367,15 @@ class FsckCheck:
             else "."
         )
         self._append(
-            f" Under replicated {block_text(self._core, block)}. Target Replicas is {replication} "
-            f"but found {counts.live} live replica(s), {counts.decommissioned} decommissioned "
-            f"replica(s), {counts.decommissioning} decommissioning replica(s){in_maintenance}\n"
+            f" Under replicated {block_text(self._namesystem, block)}. "
+            f"Target Replicas is {replication} but found {counts.live} live replica(s), "
+            f"{counts.decommissioned} decommissioned replica(s), "
+            f"{counts.decommissioning} decommissioning replica(s){in_maintenance}\n"
         )
 
     def _placed(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
         """Are its replicas on enough racks, and in enough upgrade domains?"""
-        trouble = self.racks.misplacement_reason(places_of(self._core, block), replication)
+        trouble = self.racks.misplacement_reason(places_of(self._namesystem, block), replication)
         if not trouble:
             return
         self.figures.misplaced += 1
@@ -382,12 +385,14 @@ class FsckCheck:
                 self._append("\n")
             self._append(f"{path}: ")
         self._append(
-            f" Replica placement policy is violated for {block_text(self._core, block)}. "
+            f" Replica placement policy is violated for {block_text(self._namesystem, block)}. "
             f"{trouble}\n"
         )
 
     def _describe(self, block: Block, counts: Counts, report: _FileReport) -> None:
-        text = f"{len(report.blocks)}. {block_text(self._core, block)} len={block.length_bytes}"
+        text = (
+            f"{len(report.blocks)}. {block_text(self._namesystem, block)} len={block.length_bytes}"
+        )
         if counts.total == 0 and not block.corrupt:
             report.blocks.append(f"{text} MISSING!\n")
         else:
@@ -397,14 +402,15 @@ class FsckCheck:
     def _describe_open(self, block: Block, report: _FileReport) -> None:
         """The last block, which is being written."""
         report.blocks.append(
-            f"\nUnder Construction Block:\n{len(report.blocks)}. {block_text(self._core, block)} "
-            f"len={block.length_bytes} Expected_repl={len(block.expected)}{self._where(block)}"
+            f"\nUnder Construction Block:\n{len(report.blocks)}. "
+            f"{block_text(self._namesystem, block)} len={block.length_bytes} "
+            f"Expected_repl={len(block.expected)}{self._where(block)}"
         )
 
     def _where(self, block: Block) -> str:
         if self._excess is None:
             return ""
-        return f" {replicas_text(self._core, block, self._options, self._excess)}"
+        return f" {replicas_text(self._namesystem, block, self._options, self._excess)}"
 
 
 def _located(file: File, length_bytes: int) -> tuple[list[Block], Block | None]:

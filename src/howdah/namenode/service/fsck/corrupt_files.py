@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.redundancy import Need
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import File, INode
@@ -25,26 +25,26 @@ MAX_LOOKED_AT: Final = 400
 
 
 def list_corrupt(
-    core: Core, path: str, skip: int, snapshottable: Collection[str]
+    namesystem: Namesystem, path: str, skip: int, snapshottable: Collection[str]
 ) -> Generator[None, None, str]:
     """One page, as text. Raises RemoteError while the namenode does not know yet what is
     missing."""
-    if core.safe_mode.on and not core.safe_mode.manual:
+    if namesystem.safe_mode.on and not namesystem.safe_mode.manual:
         raise errors.RemoteError(
             "Cannot run listCorruptFileBlocks because replication queues have not been initialized."
         )
     top = paths.join(paths.split(path))
-    yield from core.reconstruction.sort()
+    yield from namesystem.reconstruction.sort()
     seen = 0
     lines: list[str] = []
-    for block_id in core.blocks.redundancy.queues[Need.MISSING]:
+    for block_id in namesystem.blocks.redundancy.queues[Need.MISSING]:
         if len(lines) >= MAX_LINES:
             break
         seen += 1
         if seen % SLICE_BLOCKS == 0:
             yield
         if seen > skip:
-            lines += _lines(core, block_id, top, snapshottable)
+            lines += _lines(namesystem, block_id, top, snapshottable)
     seen = max(seen, skip)
     count = str(len(lines)) if lines else "no more" if seen else "no"
     listed = "".join(f"{line}\n" for line in lines)
@@ -54,57 +54,59 @@ def list_corrupt(
     )
 
 
-def some_corrupt(core: Core) -> list[str]:
+def some_corrupt(namesystem: Namesystem) -> list[str]:
     """At most `MAX_SHOWN` lines for a page, found in one short look: a page of many goes on at
     `list_corrupt`. None while the namenode does not know yet what is missing."""
-    if core.safe_mode.on and not core.safe_mode.manual:
+    if namesystem.safe_mode.on and not namesystem.safe_mode.manual:
         return []
-    lost = list(islice(core.blocks.redundancy.queues[Need.MISSING], MAX_LOOKED_AT))
-    lines = (line for block_id in lost for line in _lines(core, block_id, "/", ()))
+    lost = list(islice(namesystem.blocks.redundancy.queues[Need.MISSING], MAX_LOOKED_AT))
+    lines = (line for block_id in lost for line in _lines(namesystem, block_id, "/", ()))
     return list(islice(lines, MAX_SHOWN))
 
 
-def _lines(core: Core, block_id: int, top: str, snapshottable: Collection[str]) -> list[str]:
-    block = core.namespace.blocks.get(block_id)
-    file = None if block is None else core.namespace.inodes.get(block.file_id)
+def _lines(
+    namesystem: Namesystem, block_id: int, top: str, snapshottable: Collection[str]
+) -> list[str]:
+    block = namesystem.namespace.blocks.get(block_id)
+    file = None if block is None else namesystem.namespace.inodes.get(block.file_id)
     if block is None or block.replica_count or not isinstance(file, File):
         return []
-    path = _last_path(core, file)
+    path = _last_path(namesystem, file)
     is_meant = path is not None and (path == top or paths.is_under(path, top))
-    found = _lines_of(core, block_id, file, path, snapshottable) if path and is_meant else []
-    if not found and not core.namespace.is_attached(file):
+    found = _lines_of(namesystem, block_id, file, path, snapshottable) if path and is_meant else []
+    if not found and not namesystem.namespace.is_attached(file):
         # Nobody else would say so: it was deleted, and a snapshot shows it.
-        then = core.namespace.path_in_snapshot(file)
+        then = namesystem.namespace.path_in_snapshot(file)
         if then is not None and (then == top or paths.is_under(then, top)):
             found.append(f"blk_{block_id}\t{then}")
     return found
 
 
 def _lines_of(
-    core: Core, block_id: int, file: File, path: str, snapshottable: Collection[str]
+    namesystem: Namesystem, block_id: int, file: File, path: str, snapshottable: Collection[str]
 ) -> list[str]:
     found = []
-    if core.namespace.is_attached(file):
+    if namesystem.namespace.is_attached(file):
         found.append(f"blk_{block_id}\t{file.replication}\t{path}")
     for directory in snapshottable:
         above = directory.rstrip("/") + "/"
-        snapshots = core.resolve(above + paths.DOT_SNAPSHOT).inode
+        snapshots = namesystem.resolve(above + paths.DOT_SNAPSHOT).inode
         if not path.startswith(above) or not isinstance(snapshots, DotSnapshot):
             continue
         for name in snapshots.sorted_names():
             then = f"{above}{paths.DOT_SNAPSHOT}/{name}/{path.removeprefix(above)}"
-            shown = core.resolve(then).inode
+            shown = namesystem.resolve(then).inode
             if shown is not None and shown.inode_id == file.inode_id:
                 found.append(f"blk_{block_id}\t{then}")
     return found
 
 
-def _last_path(core: Core, inode: INode) -> str | None:
+def _last_path(namesystem: Namesystem, inode: INode) -> str | None:
     """Where the inode is, or was when it was deleted and snapshots kept it."""
-    snapshots = core.namespace.snapshots
+    snapshots = namesystem.namespace.snapshots
     names: list[str] = []
     node: INode | None = inode
-    while node is not None and node is not core.namespace.root:
+    while node is not None and node is not namesystem.namespace.root:
         links = snapshots.dead_of.get(node.inode_id)
         names.append(links[-1].name if node.parent is None and links else node.name)
         node = snapshots.holder(node)

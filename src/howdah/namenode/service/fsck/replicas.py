@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.fsck.options import Options
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.blocks.policies import BY_DEFAULT, ENOUGH_RACKS, Policy, domain_of
@@ -45,15 +45,15 @@ class Counts:
         )
 
 
-def count(core: Core, block: Block) -> Counts:
+def count(namesystem: Namesystem, block: Block) -> Counts:
     """Its good replicas; of a block that is not complete, also those that datanodes are writing
     or have yet to report."""
     is_complete = block.state is BlockState.COMPLETE
-    if is_complete and not core.blocks.redundancy.out_of_service:
+    if is_complete and not namesystem.blocks.redundancy.out_of_service:
         return Counts(live=block.replica_count)
     counts = Counts()
     for node in (
-        [storage.node for storage in block.replicas] if is_complete else _open_at(core, block)
+        [storage.node for storage in block.replicas] if is_complete else _open_at(namesystem, block)
     ):
         match node.admin_state:
             case AdminState.NORMAL:
@@ -69,26 +69,26 @@ def count(core: Core, block: Block) -> Counts:
     return counts
 
 
-def _open_at(core: Core, block: Block) -> list[Datanode]:
+def _open_at(namesystem: Namesystem, block: Block) -> list[Datanode]:
     """The datanodes that have a replica of a block that is not complete, or may have one."""
     if block.is_settled:
         reported = [storage.node for storage in block.replicas]
-        return list(dict.fromkeys([*reported, *core.blocks.awaited_reports(block)]))
-    return [node for node in core.blocks.nodes_that_may_hold(block) if node.alive]
+        return list(dict.fromkeys([*reported, *namesystem.blocks.awaited_reports(block)]))
+    return [node for node in namesystem.blocks.nodes_that_may_hold(block) if node.alive]
 
 
-def places_of(core: Core, block: Block) -> list[Storage]:
+def places_of(namesystem: Namesystem, block: Block) -> list[Storage]:
     """Where a client would be sent: to good replicas, though not to those in maintenance; if
     there is no good replica, to corrupt ones."""
     found = block.replicas
     if not found and block.state is BlockState.COMPLETE:
         return list(block.corrupt)
-    if not core.blocks.redundancy.out_of_service and block.state is BlockState.COMPLETE:
+    if not namesystem.blocks.redundancy.out_of_service and block.state is BlockState.COMPLETE:
         return found
     places = [s for s in found if not (s.node.admin_state.is_maintenance and _rests(s.node))]
     if block.state is not BlockState.COMPLETE:
         held = {storage.node for storage in found}
-        others = core.blocks.holders(block)
+        others = namesystem.blocks.holders(block)
         places += [s for s in others if s.node not in held and s.node.alive]
     return places
 
@@ -115,8 +115,8 @@ _WORDS: Final = {
 class Excess:
     """The excess replicas that are still to be deleted, until others have their turn."""
 
-    def __init__(self, core: Core) -> None:
-        self._deleting = [node for node in core.datanodes if node.invalidated]
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._deleting = [node for node in namesystem.datanodes if node.invalidated]
 
     def of(self, block: Block) -> list[Storage]:
         found = []
@@ -145,10 +145,10 @@ class Racks:
     policy: Policy = BY_DEFAULT
 
     @classmethod
-    def of(cls, core: Core) -> Racks:
-        live = {node.location for node in core.datanodes if node.alive}
-        several = len({node.location for node in core.datanodes}) > 1
-        return cls(len(live), several, core.placement.policy)
+    def of(cls, namesystem: Namesystem) -> Racks:
+        live = {node.location for node in namesystem.datanodes if node.alive}
+        several = len({node.location for node in namesystem.datanodes}) > 1
+        return cls(len(live), several, namesystem.placement.policy)
 
     def lacking(self, places: Sequence[Storage], replication: int) -> int:
         """On how many more racks a block should be; 0 if it is well placed."""
@@ -176,12 +176,12 @@ class Racks:
         return " ".join(found)
 
 
-def block_text(core: Core, block: Block) -> str:
+def block_text(namesystem: Namesystem, block: Block) -> str:
     """`BP-…:blk_1073741825_1001`."""
-    return f"{core.settings.block_pool_id}:{block.name}"
+    return f"{namesystem.settings.block_pool_id}:{block.name}"
 
 
-def replicas_text(core: Core, block: Block, options: Options, excess: Excess) -> str:
+def replicas_text(namesystem: Namesystem, block: Block, options: Options, excess: Excess) -> str:
     """Where the replicas are, as the options say; empty if nobody asks."""
     if not options.shows_replicas:
         return ""
@@ -197,16 +197,16 @@ def replicas_text(core: Core, block: Block, options: Options, excess: Excess) ->
             text += f"(ud={node.upgrade_domain or UNDEFINED})"
         if options.replica_details:
             state = out_of_service(node, with_maintenance=options.maintenance)
-            text += f"({state or _state(core, block, storage)})"
+            text += f"({state or _state(namesystem, block, storage)})"
         shown.append(text)
     return f" [{', '.join(shown)}]"
 
 
-def _state(core: Core, block: Block, storage: Storage) -> str:
+def _state(namesystem: Namesystem, block: Block, storage: Storage) -> str:
     if storage in block.corrupt:
         return "CORRUPT"
     if block.is_settled and storage not in block.replicas:
         return "EXCESS"
-    if core.datanodes.is_stale(storage.node, core.clock.monotonic_ms()):
+    if namesystem.datanodes.is_stale(storage.node, namesystem.clock.monotonic_ms()):
         return "STALE_NODE"
     return "LIVE" if storage.reported else "STALE_BLOCK_CONTENT"

@@ -21,7 +21,6 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.calls.snapshots.changes import SnapshotCalls
 from howdah.namenode.service.fsck.block_ids import describe_blocks
@@ -30,6 +29,7 @@ from howdah.namenode.service.fsck.corrupt_files import list_corrupt
 from howdah.namenode.service.fsck.options import Options
 from howdah.namenode.service.fsck.summary import summary
 from howdah.namenode.service.fsck.traversal import Walk
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import File, INode
 from howdah.protocol.rpc.service import Caller
 from howdah.runtime.units import java_date
@@ -55,17 +55,19 @@ Text = Generator[str, None, None]
 class Fsck:
     """Runs of one namenode."""
 
-    def __init__(self, core: Core, check_read: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, namesystem: Namesystem, check_read: Callable[[], None] = lambda: None
+    ) -> None:
         """`check_read` raises while this namenode may not be read, as a standby."""
-        self._core = core
+        self._namesystem = namesystem
         self._check_read = check_read
-        self._queries = Queries(core)
-        self._snapshots = SnapshotCalls(core)
+        self._queries = Queries(namesystem)
+        self._snapshots = SnapshotCalls(namesystem)
 
     def run(self, user: str, address: str, options: Options) -> Generator[str, None, bool]:
         """The whole text of a run, which `user` asks for from `address`. Returns False if he
         may not have it."""
-        begun_ms = self._core.clock.monotonic_ms()
+        begun_ms = self._namesystem.clock.monotonic_ms()
         caller = Caller(
             str(user),
             edits.NO_CLIENT_ID,
@@ -92,30 +94,30 @@ class Fsck:
     def _started(self, caller: Caller, of: str) -> str:
         return (
             f"FSCK started by {caller.display_name} from /{caller.address}{of} at "
-            f"{java_date(self._core.clock.wall_ms())}\n"
+            f"{java_date(self._namesystem.clock.wall_ms())}\n"
         )
 
     def _ended(self, begun_ms: int) -> str:
-        clock = self._core.clock
+        clock = self._namesystem.clock
         took_ms = clock.monotonic_ms() - begun_ms
         return f"FSCK ended at {java_date(clock.wall_ms())} in {took_ms} milliseconds\n"
 
     def _check_superuser(self, caller: Caller, operation: str) -> None:
-        permissions = self._core.permissions
-        if permissions.enabled and not self._core.identity(caller).is_superuser:
+        permissions = self._namesystem.permissions
+        if permissions.enabled and not self._namesystem.identity(caller).is_superuser:
             raise errors.AccessDenied(
                 f"Access denied for user {caller.user}. Superuser privilege is required for "
                 f"operation {operation}"
             )
 
     def _single_blocks(self, caller: Caller, options: Options, names: tuple[str, ...]) -> Text:
-        core = self._core
+        namesystem = self._namesystem
         self._check_superuser(caller, "fsck")
         yield self._started(caller, "")
-        yield from describe_blocks(core, names, options)
+        yield from describe_blocks(namesystem, names, options)
 
     def _tree(self, caller: Caller, options: Options, begun_ms: int) -> Text:
-        core, path = self._core, options.path
+        namesystem, path = self._namesystem, options.path
         yield self._started(caller, f" for path {path}")
         self._check_read()
         if options.move:
@@ -127,17 +129,17 @@ class Fsck:
             return
         if options.list_corrupt:
             self._check_superuser(caller, "listCorruptFileBlocks")
-            pages = list_corrupt(core, path, options.skip, snapshottable)
+            pages = list_corrupt(namesystem, path, options.skip, snapshottable)
             yield (yield from _quiet(pages))
             return
-        check = FsckCheck(core, caller, core.identity(caller), options)
+        check = FsckCheck(namesystem, caller, namesystem.identity(caller), options)
         yield from self._walk(check, caller, options, inode, snapshottable)
         yield summary(
             check.figures,
-            datanodes=len(core.datanodes.live()),
+            datanodes=len(namesystem.datanodes.live()),
             racks=check.racks.count,
-            default_replication=core.settings.default_replication,
-            minimum=core.settings.min_replication,
+            default_replication=namesystem.settings.default_replication,
+            minimum=namesystem.settings.min_replication,
         )
         if options.storage_policies:
             yield check.storage_types.text()
@@ -159,7 +161,7 @@ class Fsck:
         inode: INode,
         snapshottable: list[str],
     ) -> Text:
-        walk = Walk(self._core, self._core.identity(caller), snapshottable)
+        walk = Walk(self._namesystem, self._namesystem.identity(caller), snapshottable)
         work = 0
         try:
             for path, found in walk.entries(options.path, inode):

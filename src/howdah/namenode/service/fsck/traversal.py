@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access, Identity
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import Directory, INode
 from howdah.namenode.state.inodes.paths import DOT_SNAPSHOT
 from howdah.namenode.state.tree.snapshot_views import DotSnapshot, SnapshotDirectory
@@ -56,9 +56,11 @@ class _Level:
 class Walk:
     """The entries under a path for somebody who may see them."""
 
-    def __init__(self, core: Core, who: Identity, snapshottable: Collection[str] = ()) -> None:
+    def __init__(
+        self, namesystem: Namesystem, who: Identity, snapshottable: Collection[str] = ()
+    ) -> None:
         """`snapshottable`: the paths of directories whose snapshots are to be walked."""
-        self._core = core
+        self._namesystem = namesystem
         self._who = who
         self._snapshottable = snapshottable
         self._slice = 0
@@ -91,20 +93,20 @@ class Walk:
         level = _Level(path, directory, self._slice)
         if path in self._snapshottable:
             below = f"{path.rstrip('/')}/{DOT_SNAPSHOT}"
-            snapshots = self._core.resolve(below).inode
+            snapshots = self._namesystem.resolve(below).inode
             if snapshots is not None:
                 yield from self.entries(below, snapshots)
         yield path, directory
         found = self._look_up(level)
         if found is not None:
-            self._core.permissions.check(self._who, found, Access.READ | Access.EXECUTE)
+            self._namesystem.permissions.check(self._who, found, Access.READ | Access.EXECUTE)
             levels.append(level)
 
     def _look_up(self, level: _Level) -> Directory | None:
         """The directory as it is now; None if there is none any more."""
         if level.seen_slice != self._slice:
             level.seen_slice = self._slice
-            found = self._core.resolve(level.path).inode
+            found = self._namesystem.resolve(level.path).inode
             level.directory = found if isinstance(found, Directory) else None
         return level.directory
 

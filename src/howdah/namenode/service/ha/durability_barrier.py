@@ -36,7 +36,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.runtime import unexpected_errors
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ class _Waiting:
 
 
 class DurableBarrier:
-    """Takes what the core commits to the log, and holds answers back until the log has caught up
-    with the core and the lease holds. Without a log, as in a standby, nothing is committed and
-    nothing waits."""
+    """Takes what the namesystem commits to the log, and holds answers back until the log has
+    caught up with the namesystem and the lease holds. Without a log, as in a standby, nothing is
+    committed and nothing waits."""
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         soon: Callable[[Callable[[], None]], object],
         *,
         later: Callable[[float, Callable[[], None]], object] = lambda s, act: None,
@@ -126,14 +126,14 @@ class DurableBarrier:
         patience_ms: int = 10_000,
         early_delay_s: float = 0.0,
     ) -> None:
-        """Its journal is the `core`'s from now on.
+        """Its journal is the `namesystem`'s from now on.
 
         `soon` calls back when the loop has served all that it found ready, `later` after so
         many seconds; `boottime_ms` is the clock of leases. For `patience_ms` an answer waits
         for it to be certain that nobody else is active. Early changes are handed over after
         `early_delay_s`, of at most `MOST_DELAY_S`, where nobody waits for them."""
-        self._core = core
-        core.journal = self
+        self._namesystem = namesystem
+        namesystem.journal = self
         self._soon = soon
         self._later = later
         self._boottime_ms = boottime_ms
@@ -164,22 +164,22 @@ class DurableBarrier:
 
     def must_wait(self, *, early: bool = False) -> bool:
         """Whether an answer that is ready may not leave yet."""
-        if self._core.broken is not None:
+        if self._namesystem.broken is not None:
             return True  # The process ends; `when_clear` keeps nothing.
         written = self.log
         if written is None:
             assert not self._batch, "nothing is committed without a log"
             return False
         most = MOST_AHEAD if early else 0
-        is_ahead = self._core.last_txid - written.durable_txid > most
+        is_ahead = self._namesystem.last_txid - written.durable_txid > most
         # What was committed in this turn cannot be durable.
         if is_ahead and (early or not self._batch):
-            is_ahead = self._core.last_txid - written.poll_durable() > most
+            is_ahead = self._namesystem.last_txid - written.poll_durable() > most
         return is_ahead or not self._is_alone()
 
     def left_early(self) -> None:
         """An early answer has left: nobody waits for what it shows."""
-        self._early_txid = self._core.last_txid
+        self._early_txid = self._namesystem.last_txid
 
     def _end_turn_soon(self) -> None:
         if self._batch and not self._will_end_turn:
@@ -190,7 +190,7 @@ class DurableBarrier:
         self._will_end_turn = False
         if not self._batch:
             return
-        nobody_waits = not self._is_wanted and self._early_txid == self._core.last_txid
+        nobody_waits = not self._is_wanted and self._early_txid == self._namesystem.last_txid
         if nobody_waits and self._early_delay_s and self.lease is None:
             if not self._will_hand_over_later:
                 self._will_hand_over_later = True
@@ -213,9 +213,9 @@ class DurableBarrier:
         self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
     ) -> bool:
         written = self.log
-        if written is None or self.lease is not None or self._core.broken is not None:
+        if written is None or self.lease is not None or self._namesystem.broken is not None:
             return False
-        self._left = written.answer(outlet, data, self._core.last_txid, back)
+        self._left = written.answer(outlet, data, self._namesystem.last_txid, back)
         if self._left > 0:
             self._is_wanted = True
             self._end_turn_soon()
@@ -255,7 +255,7 @@ class DurableBarrier:
         # Not before: what the log did not take comes again, or there would be a gap behind it.
         self._batch = []
         self._is_wanted = False
-        assert self.log.last_txid == self._core.last_txid, "every edit is in the log"
+        assert self.log.last_txid == self._namesystem.last_txid, "every edit is in the log"
         if is_durable:
             self.durable(self.log.last_txid)
 
@@ -263,11 +263,11 @@ class DurableBarrier:
         self, send: Callable[[], None], give_up: Callable[[], None] | None = None
     ) -> None:
         """Call `send` when the answer may leave, or `give_up` when that takes too long."""
-        if self._core.broken is not None:
+        if self._namesystem.broken is not None:
             return  # What was computed since is never sent.
         # Only leases ask when an answer was computed.
         now_ms = 0 if self.lease is None else self._boottime_ms()
-        txid = self._core.last_txid
+        txid = self._namesystem.last_txid
         self._is_wanted = True
         self._end_turn_soon()
         self._waiting.append(_Waiting(txid, now_ms, send, give_up))

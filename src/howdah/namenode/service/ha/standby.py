@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
 from howdah.namenode.service.ha.states import HAState
 from howdah.namenode.service.incremental_tasks import Round
+from howdah.namenode.service.namesystem import Namesystem
 
 
 class Follows(Protocol):
@@ -45,7 +45,7 @@ class Standby:
     def __init__(
         self,
         state: HAState,
-        core: Core,
+        namesystem: Namesystem,
         tailing: Follows | None = None,
         images: OwnImages | None = None,
         *,
@@ -58,7 +58,7 @@ class Standby:
         calls back when others had their turn."""
         assert state in (HAState.STANDBY, HAState.OBSERVER), state
         self.state = state
-        self._core = core
+        self._namesystem = namesystem
         self._tailing = tailing
         self._images = images
         self._makes_images = makes_images
@@ -67,11 +67,11 @@ class Standby:
         self.duties: Final = PeriodicTasks(
             [PeriodicTask("sorting of blocks", self._sort)],
             soon,
-            core.clock.monotonic_ms,
+            namesystem.clock.monotonic_ms,
         )
 
     def start(self) -> None:
-        self._core.become_standby()
+        self._namesystem.become_standby()
         if self._tailing is not None:
             self._tailing.start()
         if self._images is not None:
@@ -94,9 +94,9 @@ class Standby:
             self._images.stop()
 
     def _sort(self) -> Round | None:
-        """Nothing is ordered: a standby's round only sorts (`Core.redundancy_round`)."""
-        now_ms = self._core.clock.monotonic_ms()
+        """Nothing is ordered: a standby's round only sorts (`Namesystem.redundancy_round`)."""
+        now_ms = self._namesystem.clock.monotonic_ms()
         if now_ms < self._next_sort_ms:
             return None
         self._next_sort_ms = now_ms + self._interval_ms
-        return (() for _ in self._core.redundancy_round())
+        return (() for _ in self._namesystem.redundancy_round())

@@ -21,4 +21,4 @@ class TailerMetrics:
     """Turns that brought edits, and how many edits they brought."""
     edits: int = 0
     loaded_ms: int = 0
-    """When the last edits were applied, by the core's monotonic clock; 0 if none were."""
+    """When the last edits were applied, by the namesystem's monotonic clock; 0 if none were."""

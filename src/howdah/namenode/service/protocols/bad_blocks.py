@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.proto import types_pb2
 
 
-def note(core: Core, blocks: Iterable[types_pb2.LocatedBlockProto]) -> None:
+def note(namesystem: Namesystem, blocks: Iterable[types_pb2.LocatedBlockProto]) -> None:
     """Note each replica of `reportBadBlocks`; clients and datanodes send the same (FS-100)."""
     for located in blocks:
-        block = encoders.client_block(core.settings, located.b)
+        block = encoders.client_block(namesystem.settings, located.b)
         for node in located.locs:
-            core.blocks.found_corrupt(
-                core.datanodes.get(node.id.datanodeUuid), block.block_id, block.generation_stamp
+            namesystem.blocks.found_corrupt(
+                namesystem.datanodes.get(node.id.datanodeUuid),
+                block.block_id,
+                block.generation_stamp,
             )

@@ -1,7 +1,7 @@
 """ClientProtocol: the families of its calls, composed to one service (pure).
 
 Mirrors Hadoop's ClientNamenodeProtocolServerSideTranslatorPB before NameNodeRpcServer. Each
-family is a small class in a `client_*` module: protobuf in, operations on the core, protobuf
+family is a small class in a `client_*` module: protobuf in, operations on the namesystem, protobuf
 out. Its methods are named after the protocol's in snake_case. `howdah.protocol.rpc.service` finds
 them by name, and fails at construction where a method is missing or there twice.
 """
@@ -13,8 +13,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.service.calls.administration import Administration, AdministrationFiles
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.storage import Images, NameStorage
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import unsupported_calls
 from howdah.namenode.service.protocols.client_acls import AclMethods
 from howdah.namenode.service.protocols.client_administration import NamenodeMethods
@@ -46,7 +46,7 @@ class ClientProtocol:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         leases: LeaseRecovery,
         recovery: BlockRecovery,
         *,
@@ -56,27 +56,27 @@ class ClientProtocol:
         ha_state: Callable[[], str] = lambda: "ACTIVE",
     ) -> None:
         """`storage`, `images` and `files` are None where there are no files, as in a test
-        of the core. `ha_state` is a name of HAServiceStateProto."""
-        self.administration = Administration(core, files)
-        writing = Writing(core)
-        self._files = FileMethods(core, leases, recovery, writing)
-        self._queries = QueryMethods(core)
+        of the namesystem. `ha_state` is a name of HAServiceStateProto."""
+        self.administration = Administration(namesystem, files)
+        writing = Writing(namesystem)
+        self._files = FileMethods(namesystem, leases, recovery, writing)
+        self._queries = QueryMethods(namesystem)
         self.families: Final = (
             self._queries,
-            UsageMethods(core),
-            TreeMethods(core),
+            UsageMethods(namesystem),
+            TreeMethods(namesystem),
             self._files,
-            BlockMethods(core, writing),
-            AttributeMethods(core),
-            AclMethods(core),
-            XAttrMethods(core),
-            SnapshotMethods(core),
-            CacheMethods(core),
-            DatanodeMethods(core, self.administration),
-            NamenodeMethods(core, self.administration, storage, images, ha_state),
-            unsupported_calls.AbsentFeatureMethods(core),
+            BlockMethods(namesystem, writing),
+            AttributeMethods(namesystem),
+            AclMethods(namesystem),
+            XAttrMethods(namesystem),
+            SnapshotMethods(namesystem),
+            CacheMethods(namesystem),
+            DatanodeMethods(namesystem, self.administration),
+            NamenodeMethods(namesystem, self.administration, storage, images, ha_state),
+            unsupported_calls.AbsentFeatureMethods(namesystem),
         )
-        self._quick = FastReads(core)
+        self._quick = FastReads(namesystem)
 
     def service(self) -> Service:
         return Service(

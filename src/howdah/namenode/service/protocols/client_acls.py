@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from howdah.formats.edits.edits import AclEntry, AclKind, AclScope
 from howdah.namenode.service.attributes.acls import AclCalls
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import STICKY_BIT
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.service import Caller
@@ -15,8 +15,8 @@ from howdah.protocol.rpc.service import Caller
 class AclMethods:
     """Calls about ACLs. To repeat one is harmless."""
 
-    def __init__(self, core: Core) -> None:
-        self._acls = AclCalls(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._acls = AclCalls(namesystem)
 
     def modify_acl_entries(
         self, request: types_pb2.ModifyAclEntriesRequestProto, caller: Caller

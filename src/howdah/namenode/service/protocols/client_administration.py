@@ -9,9 +9,9 @@ import logging
 from collections.abc import Callable
 
 from howdah.namenode.service.calls.administration import Administration
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.rolling_upgrade import RollingUpgradeCalls, UpgradeInfo
 from howdah.namenode.service.calls.storage import ImageCalls, Images, NameStorage, StorageCalls
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.service import Caller, Deferred
@@ -24,35 +24,35 @@ class NamenodeMethods:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         administration: Administration,
         storage: NameStorage | None,
         images: Images | None,
         ha_state: Callable[[], str],
     ) -> None:
         self._ha_state = ha_state
-        self._core = core
+        self._namesystem = namesystem
         self._administration = administration
-        self._storage = StorageCalls(core, storage)
-        self._images = ImageCalls(core, images)
-        self._rolling_upgrade = RollingUpgradeCalls(core, storage, images)
+        self._storage = StorageCalls(namesystem, storage)
+        self._images = ImageCalls(namesystem, images)
+        self._rolling_upgrade = RollingUpgradeCalls(namesystem, storage, images)
 
     def set_safe_mode(
         self, request: pb.SetSafeModeRequestProto, caller: Caller
     ) -> pb.SetSafeModeResponseProto:
-        core = self._core
+        namesystem = self._namesystem
         if request.action != pb.SAFEMODE_GET:
             self._administration.check_superuser(caller, "change safe mode")
             if request.action == pb.SAFEMODE_ENTER:
-                core.safe_mode.enter()
+                namesystem.safe_mode.enter()
                 log.info("safe mode is on: %s says so", caller.user)
-            elif core.safe_mode.leave(force=request.action == pb.SAFEMODE_FORCE_EXIT):
+            elif namesystem.safe_mode.leave(force=request.action == pb.SAFEMODE_FORCE_EXIT):
                 log.info("safe mode is off: %s says so", caller.user)
                 if request.action == pb.SAFEMODE_FORCE_EXIT:
-                    core.blocks.give_up_future()
+                    namesystem.blocks.give_up_future()
             else:
-                log.warning("safe mode is not left: %s", core.safe_mode.status())
-        return pb.SetSafeModeResponseProto(result=core.safe_mode.on)
+                log.warning("safe mode is not left: %s", namesystem.safe_mode.status())
+        return pb.SetSafeModeResponseProto(result=namesystem.safe_mode.on)
 
     def roll_edits(
         self, request: pb.RollEditsRequestProto, caller: Caller
@@ -95,7 +95,7 @@ class NamenodeMethods:
         if info is None:
             return pb.RollingUpgradeResponseProto()
         status = types_pb2.RollingUpgradeStatusProto(
-            blockPoolId=self._core.settings.block_pool_id, finalized=bool(info.finalize_ms)
+            blockPoolId=self._namesystem.settings.block_pool_id, finalized=bool(info.finalize_ms)
         )
         return pb.RollingUpgradeResponseProto(
             rollingUpgradeInfo=pb.RollingUpgradeInfoProto(

@@ -9,7 +9,7 @@ from howdah.namenode.service.attributes.owner_mode_times import AttributeCalls
 from howdah.namenode.service.attributes.policies import PolicyCalls
 from howdah.namenode.service.attributes.satisfaction import SatisfactionCalls
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.inodes.storage_policies import POLICIES
 from howdah.proto import client_namenode_pb2 as pb
@@ -20,11 +20,11 @@ class AttributeMethods:
     """Calls that change an inode which exists. To repeat one is harmless, but
     for a mark: the satisfier may have taken it off meanwhile."""
 
-    def __init__(self, core: Core) -> None:
-        self._attributes = AttributeCalls(core)
-        self._policies = PolicyCalls(core)
-        self._satisfaction = SatisfactionCalls(core)
-        self._once = AtMostOnce(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._attributes = AttributeCalls(namesystem)
+        self._policies = PolicyCalls(namesystem)
+        self._satisfaction = SatisfactionCalls(namesystem)
+        self._once = AtMostOnce(namesystem)
 
     def set_permission(
         self, request: pb.SetPermissionRequestProto, caller: Caller

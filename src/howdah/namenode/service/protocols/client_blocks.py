@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from howdah import errors
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import bad_blocks, encoders
 from howdah.namenode.service.protocols.fast_path import requests
 from howdah.namenode.service.protocols.fast_path.write_responses import WrittenAnswers
@@ -26,12 +26,12 @@ from howdah.protocol.rpc.service import Caller, Encoded
 class BlockMethods:
     """Calls of output streams about one block."""
 
-    def __init__(self, core: Core, writing: Writing) -> None:
-        self._core = core
-        self._once = AtMostOnce(core)
-        self._answers = WrittenAnswers(core)
+    def __init__(self, namesystem: Namesystem, writing: Writing) -> None:
+        self._namesystem = namesystem
+        self._once = AtMostOnce(namesystem)
+        self._answers = WrittenAnswers(namesystem)
         self._writing = writing
-        self._pipelines = PipelineCalls(core, writing)
+        self._pipelines = PipelineCalls(namesystem, writing)
 
     def add_block(
         self, request: pb.AddBlockRequestProto | requests.AddBlock, caller: Caller
@@ -51,7 +51,9 @@ class BlockMethods:
             client_name=client_name,
             inode_id=inode_id,
             previous=(
-                None if previous is None else encoders.named_block(self._core.settings, previous)
+                None
+                if previous is None
+                else encoders.named_block(self._namesystem.settings, previous)
             ),
             excluded=excluded,
             favored=favored,
@@ -63,7 +65,7 @@ class BlockMethods:
             return Encoded(self._answers.placed(block, offset_bytes, block.expected))
         answer = pb.AddBlockResponseProto()
         encoders.located_block(
-            self._core.settings,
+            self._namesystem.settings,
             block,
             offset_bytes,
             list(block.expected),
@@ -78,7 +80,7 @@ class BlockMethods:
             request.src,
             client_name=request.holder,
             inode_id=request.fileId,
-            block=encoders.client_block(self._core.settings, request.b),
+            block=encoders.client_block(self._namesystem.settings, request.b),
         )
         return pb.AbandonBlockResponseProto()
 
@@ -87,11 +89,15 @@ class BlockMethods:
     ) -> pb.UpdateBlockForPipelineResponseProto:
         block, stamp = self._pipelines.new_stamp(
             client_name=request.clientName,
-            block=encoders.client_block(self._core.settings, request.block),
+            block=encoders.client_block(self._namesystem.settings, request.block),
         )
         return pb.UpdateBlockForPipelineResponseProto(
             block=encoders.located_block(
-                self._core.settings, block, encoders.UNKNOWN_OFFSET, [], generation_stamp=stamp
+                self._namesystem.settings,
+                block,
+                encoders.UNKNOWN_OFFSET,
+                [],
+                generation_stamp=stamp,
             )
         )
 
@@ -102,13 +108,13 @@ class BlockMethods:
             request.src,
             client_name=request.clientName,
             inode_id=request.fileId,
-            block=encoders.client_block(self._core.settings, request.blk),
+            block=encoders.client_block(self._namesystem.settings, request.blk),
             present=self._storages(request.existings, request.existingStorageUuids),
             excluded=frozenset(node.id.datanodeUuid for node in request.excludes),
             count=request.numAdditionalNodes,
         )
         located = encoders.located_block(
-            self._core.settings, block, encoders.UNKNOWN_OFFSET, places
+            self._namesystem.settings, block, encoders.UNKNOWN_OFFSET, places
         )
         located.b.CopyFrom(request.blk)
         return pb.GetAdditionalDatanodeResponseProto(block=located)
@@ -121,8 +127,8 @@ class BlockMethods:
             self._pipelines.update(
                 caller,
                 client_name=request.clientName,
-                old=encoders.client_block(self._core.settings, request.oldBlock),
-                new=encoders.client_block(self._core.settings, request.newBlock),
+                old=encoders.client_block(self._namesystem.settings, request.oldBlock),
+                new=encoders.client_block(self._namesystem.settings, request.newBlock),
                 targets=self._storages(list(nodes), request.storageIDs),
             )
             return pb.UpdatePipelineResponseProto()
@@ -132,7 +138,7 @@ class BlockMethods:
     def report_bad_blocks(
         self, request: pb.ReportBadBlocksRequestProto, caller: Caller
     ) -> pb.ReportBadBlocksResponseProto:
-        bad_blocks.note(self._core, request.blocks)
+        bad_blocks.note(self._namesystem, request.blocks)
         return pb.ReportBadBlocksResponseProto()
 
     def _storages(
@@ -148,7 +154,7 @@ class BlockMethods:
             )
         found = []
         for told, storage_id in zip(nodes, storage_ids, strict=True):
-            node = self._core.datanodes.get(told.id.datanodeUuid)
+            node = self._namesystem.datanodes.get(told.id.datanodeUuid)
             if node is None:
                 raise self._unknown(
                     errors.UnregisteredNode(
@@ -165,7 +171,7 @@ class BlockMethods:
         return tuple(found)
 
     def _unknown(self, refusal: errors.HowdahError) -> errors.HowdahError:
-        left_ms = self._core.return_left_ms
+        left_ms = self._namesystem.return_left_ms
         if not left_ms:
             return refusal
         return errors.RetriableError(

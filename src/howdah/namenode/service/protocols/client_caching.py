@@ -11,7 +11,7 @@ from howdah.namenode.service.calls.cache_calls import (
     Expiration,
     PoolInfo,
 )
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.caching.planner import CacheFigures
 from howdah.namenode.state.caching.pools import CacheDirective, CachePool
 from howdah.proto import client_namenode_pb2 as pb
@@ -21,10 +21,10 @@ from howdah.protocol.rpc.service import Caller, Slices
 class CacheMethods:
     """Calls that make, change, list and remove pools and directives."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._once = AtMostOnce(core)
-        self._calls = CacheCalls(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._once = AtMostOnce(namesystem)
+        self._calls = CacheCalls(namesystem)
 
     def add_cache_pool(
         self, request: pb.AddCachePoolRequestProto, caller: Caller
@@ -54,7 +54,7 @@ class CacheMethods:
         return self._once(caller, run, pb.RemoveCachePoolResponseProto)
 
     def list_cache_pools(self, request: pb.ListCachePoolsRequestProto, caller: Caller) -> Slices:
-        yield from self._core.caching.refreshed()
+        yield from self._namesystem.caching.refreshed()
         pools, has_more = self._calls.list_pools(caller, request.prevPoolName)
         answer = pb.ListCachePoolsResponseProto(hasMore=has_more)
         for listed in pools:
@@ -70,7 +70,7 @@ class CacheMethods:
     ) -> Slices:
         force = bool(request.cacheFlags & pb.FORCE)
         if not force:
-            yield from self._core.caching.refreshed()
+            yield from self._namesystem.caching.refreshed()
 
         def run() -> pb.AddCacheDirectiveResponseProto:
             directive_id = self._calls.add_directive(
@@ -89,7 +89,7 @@ class CacheMethods:
     ) -> Slices:
         force = bool(request.cacheFlags & pb.FORCE)
         if not force:
-            yield from self._core.caching.refreshed()
+            yield from self._namesystem.caching.refreshed()
 
         def run() -> pb.ModifyCacheDirectiveResponseProto:
             self._calls.modify_directive(caller, _directive_info(request.info), force=force)
@@ -109,7 +109,7 @@ class CacheMethods:
     def list_cache_directives(
         self, request: pb.ListCacheDirectivesRequestProto, caller: Caller
     ) -> Slices:
-        yield from self._core.caching.refreshed()
+        yield from self._namesystem.caching.refreshed()
         directives, has_more = self._calls.list_directives(
             caller, request.prevId, _directive_info(request.filter)
         )

@@ -7,8 +7,8 @@ BlockManager.
 from __future__ import annotations
 
 from howdah.namenode.service.calls.administration import Administration, NodeFiles
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_reads import Queries
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.proto import client_namenode_pb2 as pb
@@ -19,16 +19,16 @@ from howdah.protocol.rpc.service import Caller, Deferred, Slices
 class DatanodeMethods:
     """Calls about datanodes and blocks as a whole."""
 
-    def __init__(self, core: Core, administration: Administration) -> None:
-        self._core = core
-        self._queries = Queries(core)
+    def __init__(self, namesystem: Namesystem, administration: Administration) -> None:
+        self._namesystem = namesystem
+        self._queries = Queries(namesystem)
         self._administration = administration
 
     def get_fs_stats(
         self, request: pb.GetFsStatusRequestProto, caller: Caller
     ) -> pb.GetFsStatsResponseProto:
-        nodes = [node for node in self._core.datanodes.live() if node.in_service]
-        counts = self._core.reconstruction.counts()
+        nodes = [node for node in self._namesystem.datanodes.live() if node.in_service]
+        counts = self._namesystem.reconstruction.counts()
         return pb.GetFsStatsResponseProto(
             capacity=sum(n.capacity_bytes for n in nodes),
             used=sum(n.used_bytes for n in nodes),
@@ -37,21 +37,21 @@ class DatanodeMethods:
             corrupt_blocks=counts.corrupt,
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
-            blocks_in_future=self._core.safe_mode.future_bytes,
-            pending_deletion_blocks=self._core.pending_deletions,
+            blocks_in_future=self._namesystem.safe_mode.future_bytes,
+            pending_deletion_blocks=self._namesystem.pending_deletions,
         )
 
     def get_fs_replicated_block_stats(
         self, request: pb.GetFsReplicatedBlockStatsRequestProto, caller: Caller
     ) -> pb.GetFsReplicatedBlockStatsResponseProto:
-        counts = self._core.reconstruction.counts()
+        counts = self._namesystem.reconstruction.counts()
         return pb.GetFsReplicatedBlockStatsResponseProto(
             low_redundancy=counts.low_redundancy,
             corrupt_blocks=counts.corrupt,
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
-            blocks_in_future=self._core.safe_mode.future_bytes,
-            pending_deletion_blocks=self._core.pending_deletions,
+            blocks_in_future=self._namesystem.safe_mode.future_bytes,
+            pending_deletion_blocks=self._namesystem.pending_deletions,
             highest_prio_low_redundancy_blocks=counts.last_replica,
             badly_distributed_blocks=counts.misplaced,
         )
@@ -89,9 +89,9 @@ class DatanodeMethods:
             di=[self._described(node) for node in self._queries.datanodes(kind)]
         )
         if kind in ("all", "dead"):
-            known = [node.identity for node in self._core.datanodes]
-            for entry in self._core.hosts.missing(known):
-                excluded = self._core.hosts.excludes(entry)
+            known = [node.identity for node in self._namesystem.datanodes]
+            for entry in self._namesystem.hosts.missing(known):
+                excluded = self._namesystem.hosts.excludes(entry)
                 answer.di.append(encoders.unknown_datanode(entry, excluded=excluded))
         return answer
 
@@ -132,10 +132,10 @@ class DatanodeMethods:
     ) -> pb.GetSlowDatanodeReportResponseProto:
         """Those that other datanodes find slow: Hadoop's datanodes measure each other, where
         that is switched on."""
-        slow = self._core.slow_peers.slow(self._core.clock.monotonic_ms())
+        slow = self._namesystem.slow_peers.slow(self._namesystem.clock.monotonic_ms())
         return pb.GetSlowDatanodeReportResponseProto(
             datanodeInfoProto=[
-                self._described(node) for node in self._core.datanodes if node in slow
+                self._described(node) for node in self._namesystem.datanodes if node in slow
             ]
         )
 
@@ -156,5 +156,5 @@ class DatanodeMethods:
         return pb.SetBalancerBandwidthResponseProto()
 
     def _described(self, node: Datanode) -> types_pb2.DatanodeInfoProto:
-        clock = self._core.clock
+        clock = self._namesystem.clock
         return encoders.datanode_description(node, clock.monotonic_ms(), clock.wall_ms())

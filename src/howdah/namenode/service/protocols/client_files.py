@@ -11,8 +11,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_reads import Queries
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.fast_path import requests
 from howdah.namenode.service.protocols.fast_path.write_responses import WrittenAnswers
@@ -39,22 +39,22 @@ class FileMethods:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         leases: LeaseRecovery,
         recovery: BlockRecovery,
         writing: Writing,
     ) -> None:
-        self._core = core
-        self._once = AtMostOnce(core)
-        self._queries = Queries(core)
-        self._answers = WrittenAnswers(core)
+        self._namesystem = namesystem
+        self._once = AtMostOnce(namesystem)
+        self._queries = Queries(namesystem)
+        self._answers = WrittenAnswers(namesystem)
         self._leases = leases
         self._writing = writing
-        self._opening = Opening(core, leases)
-        self._truncation = Truncation(core, leases, recovery)
-        self._concat = Concat(core)
-        self.closes = PendingCompletes(Closing(core, writing))
-        self.appends = PendingAppends(core, self._append)
+        self._opening = Opening(namesystem, leases)
+        self._truncation = Truncation(namesystem, leases, recovery)
+        self._concat = Concat(namesystem)
+        self.closes = PendingCompletes(Closing(namesystem, writing))
+        self.appends = PendingAppends(namesystem, self._append)
 
     def create(
         self, request: pb.CreateRequestProto | requests.Create, caller: Caller
@@ -113,11 +113,11 @@ class FileMethods:
         whoever got that would write it together with its writer, who may go by the same name."""
         inode, made_id = (
             self._queries.file_info(caller, path),
-            self._core.retry_cache.made_by(caller),
+            self._namesystem.retry_cache.made_by(caller),
         )
         if made_id is None or (inode is not None and inode.inode_id == made_id):
             return inode
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         made = namespace.inodes.get(made_id)
         if made is not None and namespace.is_attached(made):
             return made
@@ -139,7 +139,7 @@ class FileMethods:
             if last is not None:
                 response.block.CopyFrom(
                     encoders.located_block(
-                        self._core.settings,
+                        self._namesystem.settings,
                         last,
                         file.length_bytes - last.length_bytes,
                         list(last.expected),
@@ -222,7 +222,7 @@ class FileMethods:
             src,
             client_name=client_name,
             inode_id=inode_id,
-            last=None if last is None else encoders.named_block(self._core.settings, last),
+            last=None if last is None else encoders.named_block(self._namesystem.settings, last),
             takes_bytes=caller.takes_bytes,
         )
 

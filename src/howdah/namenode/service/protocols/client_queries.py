@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.namenode.service.calls.batched_listing import batched_listing
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.inodes.inodes import File, INode
 from howdah.proto import client_namenode_pb2 as pb
@@ -20,13 +20,13 @@ from howdah.protocol.rpc.service import Caller
 class QueryMethods:
     """Calls that look at the tree and change nothing."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._queries = Queries(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._queries = Queries(namesystem)
         self.entries_listed = 0
         """In answers of listings, since the start."""
         self._defaults = pb.GetServerDefaultsResponseProto(
-            serverDefaults=encoders.server_defaults(core.settings)
+            serverDefaults=encoders.server_defaults(namesystem.settings)
         )
 
     def get_server_defaults(
@@ -81,8 +81,8 @@ class QueryMethods:
             return pb.GetListingResponseProto()
         answer = pb.GetListingResponseProto()
         entries = answer.dirList.partialListing
-        places_left = self._core.settings.listing_limit
-        files = self._core.namespace.inodes.files
+        places_left = self._namesystem.settings.listing_limit
+        files = self._namesystem.namespace.inodes.files
         for name, entry in zip(page.names, page.entries, strict=True):
             if isinstance(entry, int) and not request.needLocation:
                 status = entries.add()
@@ -104,7 +104,7 @@ class QueryMethods:
     def get_batched_listing(
         self, request: pb.GetBatchedListingRequestProto, caller: Caller
     ) -> pb.GetBatchedListingResponseProto:
-        settings = self._core.settings
+        settings = self._namesystem.settings
         if len(request.paths) > settings.batched_listing_limit:
             raise errors.IllegalArgument(
                 f"Too many source paths: {len(request.paths)}, and dfs.batched.ls.limit is "
@@ -121,7 +121,7 @@ class QueryMethods:
             caller, request.src, encoders.signed(request.offset), encoders.signed(request.length)
         )
         answer = pb.GetBlockLocationsResponseProto()
-        encoders.located_blocks(self._core.settings, found, into=answer.locations)
+        encoders.located_blocks(self._namesystem.settings, found, into=answer.locations)
         return answer
 
     def get_preferred_block_size(
@@ -176,8 +176,8 @@ class QueryMethods:
     def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto) -> None:
         """Clients ask a directory's status whether it may have snapshots. The root's always
         says so, as in Hadoop."""
-        roots = self._core.namespace.snapshots.roots
-        if inode is self._core.namespace.root:
+        roots = self._namesystem.namespace.snapshots.roots
+        if inode is self._namesystem.namespace.root:
             status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
         elif roots:
             root = roots.get(inode.inode_id)
@@ -188,4 +188,4 @@ class QueryMethods:
         if not isinstance(inode, File):
             return None
         found = self._queries.all_locations(inode, caller.machine)
-        return encoders.located_blocks(self._core.settings, found)
+        return encoders.located_blocks(self._namesystem.settings, found)

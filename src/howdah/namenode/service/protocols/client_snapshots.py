@@ -7,9 +7,9 @@ from __future__ import annotations
 from google.protobuf.message import Message
 
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.snapshots.changes import SnapshotCalls
 from howdah.namenode.service.calls.snapshots.diff import SnapshotDiffCalls
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.snapshots.diff import Made
@@ -23,11 +23,11 @@ from howdah.protocol.rpc.service import Caller, Slices
 class SnapshotMethods:
     """Calls that make, list, compare and delete snapshots."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._once = AtMostOnce(core)
-        self._snapshots = SnapshotCalls(core)
-        self._diffs = SnapshotDiffCalls(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._once = AtMostOnce(namesystem)
+        self._snapshots = SnapshotCalls(namesystem)
+        self._diffs = SnapshotDiffCalls(namesystem)
 
     def allow_snapshot(
         self, request: pb.AllowSnapshotRequestProto, caller: Caller
@@ -145,7 +145,7 @@ class SnapshotMethods:
         for root in roots:
             directory = root.directory
             told = answer.snapshottableDirList.snapshottableDirListing.add(
-                snapshot_quota=self._core.settings.max_snapshots_per_directory,
+                snapshot_quota=self._namesystem.settings.max_snapshots_per_directory,
                 snapshot_number=len(root.snapshots),
                 parent_fullpath=(
                     paths.parent_of(directory.path).encode() if directory.parent else b""
@@ -165,7 +165,7 @@ class SnapshotMethods:
                 parent_fullpath=snapshot.directory.path.encode(),
                 isDeleted=False,
             )
-            namespace = self._core.namespace
+            namespace = self._namesystem.namespace
             view = root_view(namespace, snapshot, DotSnapshot(namespace, snapshot.directory))
             encoders.file_status(view, snapshot.name.encode(), into=told.dirStatus)
         return answer

@@ -7,9 +7,9 @@ FSDirSymlinkOp serve.
 from __future__ import annotations
 
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.links import LinkCalls
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.fast_path import requests
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.service import TRUE, Caller, Encoded
@@ -18,10 +18,10 @@ from howdah.protocol.rpc.service import TRUE, Caller, Encoded
 class TreeMethods:
     """Calls that change which names there are."""
 
-    def __init__(self, core: Core) -> None:
-        self._once = AtMostOnce(core)
-        self._tree = TreeCalls(core)
-        self._links = LinkCalls(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._once = AtMostOnce(namesystem)
+        self._tree = TreeCalls(namesystem)
+        self._links = LinkCalls(namesystem)
 
     def mkdirs(
         self, request: pb.MkdirsRequestProto | requests.Mkdirs, caller: Caller

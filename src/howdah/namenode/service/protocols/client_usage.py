@@ -10,8 +10,8 @@ from typing import Final
 
 from howdah.formats.edits.edits import StorageKind
 from howdah.namenode.service.attributes.quotas import QuotaCalls
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_reads import Queries, Summary
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.tree.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb
@@ -24,10 +24,10 @@ NO_USAGE: Final = "File/Directory does not exist: {}"
 class UsageMethods:
     """Calls about the number of names and bytes below a path."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._queries = Queries(core)
-        self._quotas = QuotaCalls(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._queries = Queries(namesystem)
+        self._quotas = QuotaCalls(namesystem)
 
     def get_content_summary(
         self, request: pb.GetContentSummaryRequestProto, caller: Caller
@@ -87,12 +87,12 @@ class UsageMethods:
         that nobody reaches, as in Hadoop."""
         quota = self._queries.quota(path)
         if quota is None:
-            is_root = not self._core.resolve(path).components
+            is_root = not self._namesystem.resolve(path).components
             names = encoders.ROOT_NAMESPACE_QUOTA if is_root else encoders.UNLIMITED
             return types_pb2.QuotaUsageProto(
                 fileAndDirectoryCount=0, quota=names, spaceConsumed=0, spaceQuota=encoders.UNLIMITED
             )
-        is_root = not self._core.resolve(path).components
+        is_root = not self._namesystem.resolve(path).components
         names = quota.namespace & encoders.LONG_MASK
         if is_root and names == encoders.UNLIMITED:
             names = encoders.ROOT_NAMESPACE_QUOTA

@@ -5,7 +5,7 @@ from __future__ import annotations
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
 from howdah.namenode.service.attributes.xattrs import XAttrCalls
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.service import Caller
 
@@ -13,9 +13,9 @@ from howdah.protocol.rpc.service import Caller
 class XAttrMethods:
     """Calls about extended attributes."""
 
-    def __init__(self, core: Core) -> None:
-        self._once = AtMostOnce(core)
-        self._xattrs = XAttrCalls(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._once = AtMostOnce(namesystem)
+        self._xattrs = XAttrCalls(namesystem)
 
     def set_xattr(
         self, request: types_pb2.SetXAttrRequestProto, caller: Caller

@@ -22,7 +22,7 @@ from typing import Protocol
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import ha_pb2 as pb
 from howdah.protocol.rpc.service import Caller, Deferred, Service
 
@@ -60,7 +60,7 @@ class HAService:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         ha_state: Callable[[], str],
         trouble: Callable[[], str],
         changes: RoleChanges | None,
@@ -70,7 +70,7 @@ class HAService:
         """`trouble` says what this namenode lacks to be active, "" if nothing; `changes` is
         None where no log is shared; `process` says which process this is, if that is known."""
         self._process = process
-        self._core = core
+        self._namesystem = namesystem
         self._ha_state = ha_state
         self._trouble = trouble
         self._changes = changes
@@ -93,7 +93,7 @@ class HAService:
             if not trouble and self._safe_mode_trouble():
                 trouble = (
                     "The NameNode is configured to report UNHEALTHY to ZKFC in Safemode. "
-                    + self._core.safe_mode.status()
+                    + self._namesystem.safe_mode.status()
                 )
             if trouble:
                 raise errors.HealthCheckFailed(trouble)
@@ -117,7 +117,7 @@ class HAService:
         )
 
     def _safe_mode_trouble(self) -> str:
-        safe_mode = self._core.safe_mode
+        safe_mode = self._namesystem.safe_mode
         if not (safe_mode.on and self._settings.not_active_in_safe_mode):
             return ""
         return f"The NameNode is in safemode. {safe_mode.status()}"
@@ -151,7 +151,7 @@ class HAService:
     def _check_safe_mode(self, wanted: str) -> None:
         """Raises ServiceFailed where safe mode hinders this namenode from taking the role."""
         if self._ha_state() != wanted and self._safe_mode_trouble():
-            status = self._core.safe_mode.status()
+            status = self._namesystem.safe_mode.status()
             raise errors.ServiceFailed(f"NameNode still not leave safemode: {status}")
 
     def _ordered(
@@ -190,4 +190,4 @@ class HAService:
         return deferred
 
     def _check(self, caller: Caller, what: str) -> None:
-        self._core.permissions.check_superuser(self._core.identity(caller), what)
+        self._namesystem.permissions.check_superuser(self._namesystem.identity(caller), what)

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.service.attributes.satisfaction import SatisfactionCalls
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.protocols.encoders import LONG_MASK, signed
 from howdah.namenode.state.blocks.balancer_moves import Dice, movable_blocks
@@ -66,13 +66,13 @@ class NamenodeProtocol:
     PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
 
     def __init__(
-        self, core: Core, cluster: ClusterIdentity, source: CheckpointSource, dice: Dice
+        self, namesystem: Namesystem, cluster: ClusterIdentity, source: CheckpointSource, dice: Dice
     ) -> None:
         self._dice = dice
-        self._core = core
+        self._namesystem = namesystem
         self._cluster = cluster
         self._source = source
-        self._satisfaction = SatisfactionCalls(core)
+        self._satisfaction = SatisfactionCalls(namesystem)
 
     def service(self) -> Service:
         descriptor = pb.DESCRIPTOR.services_by_name["NamenodeProtocolService"]
@@ -85,7 +85,7 @@ class NamenodeProtocol:
         )
 
     def _check(self, caller: Caller, what: str) -> None:
-        self._core.permissions.check_superuser(self._core.identity(caller), what)
+        self._namesystem.permissions.check_superuser(self._namesystem.identity(caller), what)
 
     def version_request(
         self, request: server_pb.VersionRequestProto, caller: Caller
@@ -96,22 +96,22 @@ class NamenodeProtocol:
     def get_blocks(self, request: pb.GetBlocksRequestProto, caller: Caller) -> Slices:
         """Blocks of one datanode that a balancer may move, and where their replicas are. In
         slices: there may be a million that are too small."""
-        core = self._core
+        namesystem = self._namesystem
         size_bytes, min_bytes = signed(request.size), signed(request.minBlockSize)
         if size_bytes <= 0:
             raise errors.IllegalArgument(f"Unexpected not positive size: {size_bytes}")
         if min_bytes < 0:
             raise errors.IllegalArgument(f"Unexpected negative size: {min_bytes}")
         self._check(caller, "ask for the blocks of a datanode")
-        core.safe_mode.check("Cannot execute getBlocks")
+        namesystem.safe_mode.check("Cannot execute getBlocks")
         uuid = request.datanode.datanodeUuid
-        node = core.datanodes.get(uuid)
+        node = namesystem.datanodes.get(uuid)
         if node is None:
             raise errors.IllegalArgument(f"Datanode {uuid} not found.")
         interval_ms = signed(request.timeInterval)
         found = yield from movable_blocks(
             node,
-            core.namespace.blocks,
+            namesystem.namespace.blocks,
             self._dice,
             size_bytes=size_bytes,
             min_block_bytes=min_bytes,
@@ -122,7 +122,7 @@ class NamenodeProtocol:
         # The field is required, and may be empty.
         answer.blocks.SetInParent()
         for number, block_id in enumerate([block.block_id for block in found], 1):
-            block = core.namespace.blocks.get(block_id)
+            block = namesystem.namespace.blocks.get(block_id)
             if block is not None:
                 answer.blocks.blocks.add(
                     block=types_pb2.BlockProto(
@@ -140,10 +140,10 @@ class NamenodeProtocol:
 
     def _read_in_the_last(self, interval_ms: int) -> Callable[[Block], bool]:
         """Whether the file of a block was read of late, as far as its access time says."""
-        since_ms = self._core.clock.wall_ms() - interval_ms
+        since_ms = self._namesystem.clock.wall_ms() - interval_ms
 
         def is_hot(block: Block) -> bool:
-            file = self._core.namespace.inodes.get(block.file_id)
+            file = self._namesystem.namespace.inodes.get(block.file_id)
             return isinstance(file, File) and file.atime_ms >= since_ms
 
         return is_hot
@@ -152,7 +152,7 @@ class NamenodeProtocol:
         self, request: pb.GetTransactionIdRequestProto, caller: Caller
     ) -> pb.GetTransactionIdResponseProto:
         self._check(caller, "ask for the last transaction")
-        return pb.GetTransactionIdResponseProto(txId=self._core.last_txid)
+        return pb.GetTransactionIdResponseProto(txId=self._namesystem.last_txid)
 
     def get_most_recent_checkpoint_tx_id(
         self, request: pb.GetMostRecentCheckpointTxIdRequestProto, caller: Caller
@@ -187,7 +187,7 @@ class NamenodeProtocol:
     ) -> pb.RollEditLogResponseProto:
         """A new segment; all before it is finished when the answer is there."""
         self._check(caller, "roll the edit log")
-        self._core.safe_mode.check("Log not rolled")
+        self._namesystem.safe_mode.check("Log not rolled")
         first_txid = self._source.roll_edits()
         return pb.RollEditLogResponseProto(
             signature=server_pb.CheckpointSignatureProto(
@@ -202,7 +202,7 @@ class NamenodeProtocol:
         self, request: pb.GetEditLogManifestRequestProto, caller: Caller
     ) -> Deferred:
         self._check(caller, "list the edit log")
-        last_txid = self._core.last_txid
+        last_txid = self._namesystem.last_txid
 
         def manifest(segments: Sequence[FirstAndLast]) -> pb.GetEditLogManifestResponseProto:
             logs = [
@@ -244,7 +244,7 @@ class NamenodeProtocol:
         """Whether one is under way."""
         self._check(caller, "ask for the upgrade")
         return pb.IsRollingUpgradeResponseProto(
-            isRollingUpgrade=self._core.namespace.rolling_upgrade.is_under_way
+            isRollingUpgrade=self._namesystem.namespace.rolling_upgrade.is_under_way
         )
 
     def get_next_spspath(

@@ -20,8 +20,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.service.attributes.satisfaction import change_mode
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.reconstruction import Streams
 from howdah.proto import client_datanode_pb2
 from howdah.proto import refresh_pb2 as pb
@@ -43,16 +43,16 @@ OnceKnown = Callable[[str, Done], None]
 class Refreshing:
     """The methods of the three protocols that have settings read anew."""
 
-    def __init__(self, core: Core, read_proxy_users: Callable[[Done], None]) -> None:
+    def __init__(self, namesystem: Namesystem, read_proxy_users: Callable[[Done], None]) -> None:
         """`read_proxy_users` reads anew who may act for whom, and calls back."""
-        self._core = core
+        self._namesystem = namesystem
         self._read_proxy_users = read_proxy_users
 
     def refresh_user_to_groups_mappings(
         self, request: pb.RefreshUserToGroupsMappingsRequestProto, caller: Caller
     ) -> pb.RefreshUserToGroupsMappingsResponseProto:
         """Whoever calls from now on has the groups that the system knows by then."""
-        self._core.forget_identities()
+        self._namesystem.forget_identities()
         return pb.RefreshUserToGroupsMappingsResponseProto()
 
     def refresh_super_user_groups_configuration(
@@ -84,8 +84,8 @@ class Refreshing:
 class UserMappings:
     """Hadoop's GetUserMappingsProtocol."""
 
-    def __init__(self, core: Core, once_known: OnceKnown) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, once_known: OnceKnown) -> None:
+        self._namesystem = namesystem
         self._once_known = once_known
 
     def get_groups_for_user(
@@ -101,65 +101,69 @@ class UserMappings:
         answer = Deferred()
 
         def respond(_: None) -> pb.GetGroupsForUserResponseProto:
-            who = self._core.permissions.identity(request.user)
+            who = self._namesystem.permissions.identity(request.user)
             return pb.GetGroupsForUserResponseProto(groups=who.groups)
 
         self._once_known(request.user, answer.fed_by("getGroupsForUser", respond))
         return answer
 
 
-def _heartbeats(core: Core, new: Settings) -> None:
-    core.settings = replace(
-        core.settings,
+def _heartbeats(namesystem: Namesystem, new: Settings) -> None:
+    namesystem.settings = replace(
+        namesystem.settings,
         heartbeat_expiry_ms=new.heartbeat_expiry_ms,
         datanode_moves_ms=new.datanode_moves_ms,
     )
-    core.datanodes.expiry_ms = new.heartbeat_expiry_ms
+    namesystem.datanodes.expiry_ms = new.heartbeat_expiry_ms
 
 
-def _pace(core: Core, new: Settings) -> None:
-    core.settings = replace(
-        core.settings,
+def _pace(namesystem: Namesystem, new: Settings) -> None:
+    namesystem.settings = replace(
+        namesystem.settings,
         copies_per_node=new.copies_per_node,
         max_streams=new.max_streams,
         most_streams=new.most_streams,
         pending_copy_ms=new.pending_copy_ms,
     )
-    core.reconstruction.pace(
+    namesystem.reconstruction.pace(
         blocks_per_node=new.copies_per_node,
         streams=Streams(new.max_streams, max(new.max_streams, new.most_streams)),
         pending_timeout_ms=new.pending_copy_ms,
     )
 
 
-def _deletions(core: Core, new: Settings) -> None:
-    core.settings = replace(core.settings, deletions_per_command=new.deletions_per_command)
+def _deletions(namesystem: Namesystem, new: Settings) -> None:
+    namesystem.settings = replace(
+        namesystem.settings, deletions_per_command=new.deletions_per_command
+    )
 
 
-def _slow_nodes(core: Core, new: Settings) -> None:
-    core.settings = replace(
-        core.settings,
+def _slow_nodes(namesystem: Namesystem, new: Settings) -> None:
+    namesystem.settings = replace(
+        namesystem.settings,
         avoid_slow_for_writing=new.avoid_slow_for_writing,
         avoid_slow_for_reading=new.avoid_slow_for_reading,
         max_slow_nodes=new.max_slow_nodes,
     )
-    core.slow_peers.limit(new.max_slow_nodes)
+    namesystem.slow_peers.limit(new.max_slow_nodes)
 
 
-def _placement(core: Core, new: Settings) -> None:
-    core.settings = replace(core.settings, placement=new.placement)
-    core.placement.change_policy(new.placement)
+def _placement(namesystem: Namesystem, new: Settings) -> None:
+    namesystem.settings = replace(namesystem.settings, placement=new.placement)
+    namesystem.placement.change_policy(new.placement)
 
 
-def _satisfier(core: Core, new: Settings) -> None:
-    change_mode(core, is_external=new.satisfier_is_external)
+def _satisfier(namesystem: Namesystem, new: Settings) -> None:
+    change_mode(namesystem, is_external=new.satisfier_is_external)
 
 
-def _protection(core: Core, new: Settings) -> None:
-    core.settings = replace(core.settings, protected_directories=new.protected_directories)
+def _protection(namesystem: Namesystem, new: Settings) -> None:
+    namesystem.settings = replace(
+        namesystem.settings, protected_directories=new.protected_directories
+    )
 
 
-RECONFIGURABLE: Final[Mapping[str, Callable[[Core, Settings], None]]] = {
+RECONFIGURABLE: Final[Mapping[str, Callable[[Namesystem, Settings], None]]] = {
     "dfs.block.invalidate.limit": _deletions,
     "dfs.block.replicator.classname": _placement,
     "dfs.heartbeat.interval": _heartbeats,
@@ -199,14 +203,14 @@ class Reconfiguration:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         in_effect: Values,
         read: Callable[[Callable[[Values | errors.HowdahError], None]], None],
         settings_with: Callable[[Values], Settings],
     ) -> None:
         """`read` calls back with what the files say now. `settings_with` gives the settings with
         these values, and raises HowdahError for what they cannot be."""
-        self._core = core
+        self._namesystem = namesystem
         self._in_effect = dict(in_effect)
         self._read = read
         self._settings_with = settings_with
@@ -223,7 +227,7 @@ class Reconfiguration:
         self._check(caller, "startNamenodeReconfiguration")
         if self._started_ms and not self._ended_ms:
             raise errors.RemoteError("Another reconfiguration task is running.")
-        self._started_ms, self._ended_ms = self._core.clock.wall_ms(), 0
+        self._started_ms, self._ended_ms = self._namesystem.clock.wall_ms(), 0
         self._changes = []
         self._read(self._changed)
         return client_datanode_pb2.StartReconfigurationResponseProto()
@@ -253,7 +257,7 @@ class Reconfiguration:
         return client_datanode_pb2.ListReconfigurablePropertiesResponseProto(name=RECONFIGURABLE)
 
     def _check(self, caller: Caller, what: str) -> None:
-        self._core.permissions.check_superuser(self._core.identity(caller), what)
+        self._namesystem.permissions.check_superuser(self._namesystem.identity(caller), what)
 
     def _changed(self, fresh: Values | errors.HowdahError) -> None:
         if isinstance(fresh, errors.HowdahError):
@@ -264,13 +268,13 @@ class Reconfiguration:
                 old, new = self._in_effect[name], fresh[name]
                 if old != new:
                     self._changes.append(_Change(name, old, new, self._apply(name, new, apply)))
-        self._ended_ms = self._core.clock.wall_ms()
+        self._ended_ms = self._namesystem.clock.wall_ms()
 
-    def _apply(self, name: str, new: str, apply: Callable[[Core, Settings], None]) -> str:
+    def _apply(self, name: str, new: str, apply: Callable[[Namesystem, Settings], None]) -> str:
         """Why the setting cannot be changed; empty if it is."""
         values = {**self._in_effect, name: new}
         try:
-            apply(self._core, self._settings_with(values))
+            apply(self._namesystem, self._settings_with(values))
         except errors.HowdahError as error:
             log.error("%s cannot be changed to %s: %s", name, new, error)
             return str(error)
@@ -280,10 +284,10 @@ class Reconfiguration:
 
 
 def refresh_services(
-    core: Core, once_known: OnceKnown, read_proxy_users: Callable[[Done], None]
+    namesystem: Namesystem, once_known: OnceKnown, read_proxy_users: Callable[[Done], None]
 ) -> list[Service]:
     """All four protocols, as a server offers them."""
-    refreshing = Refreshing(core, read_proxy_users)
+    refreshing = Refreshing(namesystem, read_proxy_users)
     services = pb.DESCRIPTOR.services_by_name
     return [
         *(
@@ -295,6 +299,9 @@ def refresh_services(
             )
         ),
         Service(
-            GROUPS, 1, services["GetUserMappingsProtocolService"], UserMappings(core, once_known)
+            GROUPS,
+            1,
+            services["GetUserMappingsProtocolService"],
+            UserMappings(namesystem, once_known),
         ),
     ]

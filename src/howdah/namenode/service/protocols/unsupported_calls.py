@@ -11,8 +11,8 @@ from typing import Final
 
 from google.protobuf.message import Message
 
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.tree.reserved import is_reserved
 from howdah.namenode.state.tree.snapshot_views import DotSnapshot
@@ -42,8 +42,8 @@ REFUSED: Final = frozenset(
 class AbsentFeatureMethods:
     """Questions whose answer is that there is none."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def get_delegation_token(self, request: Message, caller: Caller) -> Message:
         return rpc_pb2.GetDelegationTokenResponseProto()
@@ -55,10 +55,10 @@ class AbsentFeatureMethods:
 
     def get_erasure_coding_policy(self, request: Message, caller: Caller) -> Message:
         assert isinstance(request, types_pb2.GetErasureCodingPolicyRequestProto)
-        _, found = self._core.resolve_checked(caller, request.src)
+        _, found = self._namesystem.resolve_checked(caller, request.src)
         is_virtual = isinstance(found.inode, DotSnapshot) or is_reserved(found.components)
         if not is_virtual and found.components[-1:] != [paths.DOT_SNAPSHOT]:
-            self._core.require(found, "Path not found: {}")
+            self._namesystem.require(found, "Path not found: {}")
         return types_pb2.GetErasureCodingPolicyResponseProto()
 
     def get_erasure_coding_policies(self, request: Message, caller: Caller) -> Message:
@@ -68,7 +68,7 @@ class AbsentFeatureMethods:
         return types_pb2.GetErasureCodingCodecsResponseProto()
 
     def get_ezfor_path(self, request: pb.GetEZForPathRequestProto, caller: Caller) -> Message:
-        who, found = self._core.resolve_checked(caller, request.src)
+        who, found = self._namesystem.resolve_checked(caller, request.src)
         if found.inode is not None:
-            self._core.permissions.check(who, found.inode, Access.READ)
+            self._namesystem.permissions.check(who, found.inode, Access.READ)
         return pb.GetEZForPathResponseProto()

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.resolved_path import Resolved
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Storage
 from howdah.namenode.state.blocks.placement import why_fewer
 from howdah.namenode.state.inodes import storage_policies
@@ -55,23 +55,23 @@ class _Wishes(NamedTuple):
 class Writing:
     """Operations on the blocks of a file that is being written."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
         self._few = LogThrottle(FEW_REPLICAS_MS)
 
     def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
         """The file that the client writes: by id where it gives one, as it may have
         been renamed. Raises PathNotFound, LeaseExpired, RecoveryInProgress."""
-        core = self._core
+        namesystem = self._namesystem
         inode = found.inode
         is_another = inode_id and (inode is None or inode.inode_id != inode_id)
         if is_another:
-            inode = core.namespace.inodes.get(inode_id)
+            inode = namesystem.namespace.inodes.get(inode_id)
         # What a path leads to is in the tree, unless that is a snapshot's.
         if (
             (is_another or found.in_snapshot)
             and inode is not None
-            and not core.namespace.is_attached(inode)
+            and not namesystem.namespace.is_attached(inode)
         ):
             inode = None
         holder = f"Holder {client_name} does not have any open files."
@@ -113,10 +113,10 @@ class Writing:
         `ignore_locality`: it might be anywhere. Raises NotReplicatedYet while an earlier
         block is not complete.
         """
-        core = self._core
+        namesystem = self._namesystem
         wishes = _Wishes(excluded, tuple(favored), spare_writer, ignore_locality)
-        core.safe_mode.check(f"Cannot add block to {path}")
-        found = core.resolve(path)
+        namesystem.safe_mode.check(f"Cannot add block to {path}")
+        found = namesystem.resolve(path)
         file = self.open_file(found, inode_id, client_name)
         last = file.last_block
         if previous is None and last is not None and self._ends_full(file, last):
@@ -131,42 +131,42 @@ class Writing:
                 )
             if not again.expected:
                 # The namenode was started anew since the first answer, and forgot it.
-                core.blocks.allocated(again, self._targets(caller, file, wishes))
+                namesystem.blocks.allocated(again, self._targets(caller, file, wishes))
             return file, again
         if last is not None and previous is not None:
             check_commit(file, last, previous)
         if not file.is_complete_but_last:
             raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
-        core.check_object_limit()
-        limit = core.settings.max_blocks_per_file
+        namesystem.check_object_limit()
+        limit = namesystem.settings.max_blocks_per_file
         if limit and len(file.block_ids) >= limit:
             raise errors.RemoteError(
                 f"File has reached the limit on maximum number of blocks "
                 f"(dfs.namenode.fs-limits.max-blocks-per-file): {len(file.block_ids)} >= {limit}"
             )
-        if core.namespace.tally.directories:
+        if namesystem.namespace.tally.directories:
             more = file.block_size_bytes
             if last is not None and previous is not None:
                 more += previous.length_bytes - quotas.counted_bytes(file, last)
-            core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
+            namesystem.check_quota(file.parent, namesystem.namespace.measuring.of_bytes(file, more))
         targets = self._targets(caller, file, wishes)
-        stamp = core.namespace.generation_stamp + 1
-        block_id = core.new_block_id()
-        core.commit(edits.AllocateBlockIdOp(block_id))
-        core.commit(edits.SetGenstampV2Op(stamp))
+        stamp = namesystem.namespace.generation_stamp + 1
+        block_id = namesystem.new_block_id()
+        namesystem.commit(edits.AllocateBlockIdOp(block_id))
+        namesystem.commit(edits.SetGenstampV2Op(stamp))
         before = previous.as_edit if previous else None
         is_there = file is found.inode and not found.in_snapshot
         path = found.path if is_there else file.path
-        core.commit(edits.AddBlockOp(path, before, edits.EditBlock(block_id, 0, stamp)))
-        block = core.namespace.blocks[block_id]
-        core.blocks.allocated(block, targets)
+        namesystem.commit(edits.AddBlockOp(path, before, edits.EditBlock(block_id, 0, stamp)))
+        block = namesystem.namespace.blocks[block_id]
+        namesystem.blocks.allocated(block, targets)
         return file, block
 
     def _ends_full(self, file: File, block: Block) -> bool:
         """True if an append needs a new block: this one has no room, or a snapshot has it."""
         return ends_full(file, block) or (
             block.state is BlockState.COMPLETE
-            and self._core.namespace.snapshots.pins(file, block.block_id)
+            and self._namesystem.namespace.snapshots.pins(file, block.block_id)
         )
 
     def _repeated_block(self, file: File, previous: ClientBlock | None) -> Block | None:
@@ -182,33 +182,35 @@ class Writing:
         return last if previous.is_settled(before) else None
 
     def _targets(self, caller: Caller, file: File, wishes: _Wishes) -> tuple[Storage, ...]:
-        core = self._core
-        now_ms = core.clock.monotonic_ms()
+        namesystem = self._namesystem
+        now_ms = namesystem.clock.monotonic_ms()
         host = None if wishes.ignore_locality else caller.machine
         kinds, fallbacks = storage_policies.kinds_on_create(file)
         replication, block_size_bytes = file.traits[3:]
-        writer = core.datanodes.by_ip(host) if host else None
-        chosen = core.placement.choose(
+        writer = namesystem.datanodes.by_ip(host) if host else None
+        chosen = namesystem.placement.choose(
             replication,
             block_size_bytes=block_size_bytes,
             kinds=kinds,
             fallbacks=fallbacks,
             writer=writer,
-            writer_location=core.racks.client_location(host) if host and writer is None else None,
+            writer_location=namesystem.racks.client_location(host)
+            if host and writer is None
+            else None,
             spare_writer=wishes.spare_writer,
-            favored=[node for name in wishes.favored if (node := core.datanodes.named(name))],
+            favored=[node for name in wishes.favored if (node := namesystem.datanodes.named(name))],
             excluded=wishes.excluded,
-            avoid=core.gets_blocks_last(now_ms),
+            avoid=namesystem.gets_blocks_last(now_ms),
         )
         if len(chosen) < replication:
             allowed, excluded = {*kinds, *fallbacks}, wishes.excluded
-            why = why_fewer(core.datanodes, block_size_bytes, allowed, excluded, chosen)
+            why = why_fewer(namesystem.datanodes, block_size_bytes, allowed, excluded, chosen)
             self._too_few(file, len(chosen), len(excluded), why)
         return tuple(chosen)
 
     def _too_few(self, file: File, placed: int, excluded: int, why: str) -> None:
-        core = self._core
-        if placed < core.settings.min_replication:
+        namesystem = self._namesystem
+        if placed < namesystem.settings.min_replication:
             log.warning(
                 "no place for a block of %s with replication %d: %s; the call is refused",
                 file.path,
@@ -217,11 +219,11 @@ class Writing:
             )
             raise errors.NoDatanodes(
                 f"File {file.path} could only be written to {placed} of the "
-                f"{core.settings.min_replication} minReplication nodes. There are "
-                f"{len(core.datanodes.live())} datanode(s) running and {excluded or 'no'} "
+                f"{namesystem.settings.min_replication} minReplication nodes. There are "
+                f"{len(namesystem.datanodes.live())} datanode(s) running and {excluded or 'no'} "
                 f"node(s) are excluded in this operation. Datanodes passed over: {why}."
             )
-        before = self._few.suppressed_count(core.clock.monotonic_ms())
+        before = self._few.suppressed_count(namesystem.clock.monotonic_ms())
         if before is not None:
             log.warning(
                 "a block of %s got %d of %d replicas (and %d more blocks too few since this was "
@@ -243,19 +245,19 @@ class Writing:
         block that is settled, or that a snapshot shows: its bytes are not the writer's
         alone, and no pipeline to it can fail.
         """
-        core = self._core
-        core.safe_mode.check(f"Cannot abandon block for file{path}")
-        file = self.open_file(core.resolve(path), inode_id, client_name)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot abandon block for file{path}")
+        file = self.open_file(namesystem.resolve(path), inode_id, client_name)
         if not file.blocks or file.blocks[-1].block_id != block.block_id:
             return
         last = file.blocks[-1]
-        pinned = core.namespace.snapshots.has_to_keep(file, last.block_id)
+        pinned = namesystem.namespace.snapshots.has_to_keep(file, last.block_id)
         if last.state is not BlockState.UNDER_CONSTRUCTION or pinned:
             raise errors.RemoteError(
                 f"{last.name} of {file.path} cannot be abandoned: it is {last.state.name}"
                 + (", and a snapshot has it" if pinned else "")
             )
-        core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+        namesystem.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
 
     def has_abandoned(self, file: File, block_id: int) -> bool:
         """Whether the file's writer gave up this block, as its last one. It was allocated, behind
@@ -264,7 +266,7 @@ class Writing:
         restart and a failover. A block that lease recovery dropped looks the same: if a stream
         lost its file so, and another stream of the same client appends to that, a late `complete`
         by the first one closes the file."""
-        namespace, last = self._core.namespace, file.last_block
+        namespace, last = self._namesystem.namespace, file.last_block
         return (
             block_id not in namespace.blocks
             and block_id <= namespace.last_block_id
@@ -277,9 +279,9 @@ class Writing:
         Each longer length is an edit. When it is durable no start of the namenode shows less,
         and no recovery takes less; the answer to an `hflush` does not wait for that.
         """
-        core = self._core
-        core.safe_mode.check(f"Cannot fsync file {path}")
-        file = self.open_file(core.resolve(path), inode_id, client_name)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot fsync file {path}")
+        file = self.open_file(namesystem.resolve(path), inode_id, client_name)
         last = file.last_block
         if last is None and last_bytes > 0:
             raise errors.RemoteError(
@@ -288,14 +290,16 @@ class Writing:
             )
         # A block that is settled has its length; the next one is not allocated yet.
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
-            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))
+            namesystem.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks)))
             return
         check_length(file, last, last_bytes)
         # Without a length: the block exists, and the client that syncs relies on that.
         if last_bytes < 0 or last_bytes > last.length_bytes:
             known_bytes = max(last.length_bytes, last_bytes)
             synced = edits.EditBlock(last.block_id, known_bytes, last.generation_stamp)
-            core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), synced)))
+            namesystem.commit(
+                edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), synced))
+            )
 
     def renew_lease(self, client_name: str) -> None:
-        self._core.leases.renew(client_name, self._core.clock.monotonic_ms())
+        self._namesystem.leases.renew(client_name, self._namesystem.clock.monotonic_ms())

@@ -49,8 +49,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.incremental_tasks import Round
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.state.inodes.file_blocks import (
@@ -122,8 +122,8 @@ class _Recovery:
 class BlockRecovery:
     """All recoveries that are wanted, by block id."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
         self._recoveries: dict[int, _Recovery] = {}
         self._orders: dict[Datanode, deque[int]] = {}
         self._said: list[str] = []
@@ -133,7 +133,7 @@ class BlockRecovery:
         # Files of which no datanode has a block of final length, and since when that is known.
         self._lacking_since_ms: dict[int, int] = {}
         self._find_cuts()
-        core.on_role.append(self._role_changed)
+        namesystem.on_role.append(self._role_changed)
 
     def _role_changed(self) -> None:
         """Attempts of before are nobody's: the active namenode begins its own."""
@@ -143,15 +143,15 @@ class BlockRecovery:
         self._refused.clear()
         self._lacking_since_ms.clear()
         self._next_look_ms = 0
-        if self._core.writable:
+        if self._namesystem.writable:
             self._find_cuts()
 
     def _find_cuts(self) -> None:
         """Cuts that a start of the namenode, or a failover, has interrupted. What was recovered
         for silent writers is found by the leases of namenodes."""
-        core = self._core
-        for inode_id in core.leases.held():
-            file = core.namespace.inodes.get(inode_id)
+        namesystem = self._namesystem
+        for inode_id in namesystem.leases.held():
+            file = namesystem.namespace.inodes.get(inode_id)
             if isinstance(file, File) and file.blocks and file.blocks[-1].truncating:
                 self._add(file.blocks[-1])
 
@@ -167,31 +167,31 @@ class BlockRecovery:
 
     def _add(self, block: Block, stamp: int = 0) -> None:
         self._recoveries[block.block_id] = _Recovery(stamp_at_hand=stamp)
-        if self._core.namespace.snapshots.source_of(block.block_id) is None:
+        if self._namesystem.namespace.snapshots.source_of(block.block_id) is None:
             # Of a copy nobody has a replica yet; what is copied is counted itself.
-            self._core.blocks.is_left_open(block)
+            self._namesystem.blocks.is_left_open(block)
 
     def _find_left_open(self) -> Iterator[None]:
         """Blocks under construction whose files nobody writes: deleted, and shown by a
         snapshot. In slices."""
-        core = self._core
-        now_ms = core.clock.monotonic_ms()
-        if now_ms < self._next_look_ms or not core.namespace.snapshots.count:
+        namesystem = self._namesystem
+        now_ms = namesystem.clock.monotonic_ms()
+        if now_ms < self._next_look_ms or not namesystem.namespace.snapshots.count:
             return
         self._next_look_ms = now_ms + LOOK_PERIOD_MS
-        blocks = core.namespace.blocks
+        blocks = namesystem.namespace.blocks
         for count, block_id in enumerate(list(blocks.unfinished), 1):
             block = blocks.get(block_id)
             if (
                 block is not None
                 and block_id not in self._recoveries
-                and core.leases.holder_of(block.file_id) is None
+                and namesystem.leases.holder_of(block.file_id) is None
                 and self._may_recover(block)
             ):
                 self.want(block)
             if count % BLOCKS_PER_LOOK == 0:
                 yield
-                if core.safe_mode.on:
+                if namesystem.safe_mode.on:
                     return
 
     def lacking(self, file: File) -> Block | None:
@@ -201,9 +201,9 @@ class BlockRecovery:
         that the block is missing."""
         for block in file.blocks:
             if block.state is BlockState.COMMITTED and not block.replica_count:
-                now_ms = self._core.clock.monotonic_ms()
+                now_ms = self._namesystem.clock.monotonic_ms()
                 since_ms = self._lacking_since_ms.setdefault(file.inode_id, now_ms)
-                waits = now_ms - since_ms <= self._core.settings.lease_hard_limit_ms
+                waits = now_ms - since_ms <= self._namesystem.settings.lease_hard_limit_ms
                 return block if waits else None
         self._lacking_since_ms.pop(file.inode_id, None)
         return None
@@ -215,7 +215,7 @@ class BlockRecovery:
         block = self.lacking(file)
         if block is None or block.block_id in self._recoveries:
             return
-        now_ms = self._core.clock.monotonic_ms()
+        now_ms = self._namesystem.clock.monotonic_ms()
         waited_ms = now_ms - self._lacking_since_ms[file.inode_id]
         is_due = waited_ms >= LEFT_OVER_AFTER_MS and self._ends_with(file, block)
         if is_due and self._candidate_storages(block, now_ms):
@@ -229,12 +229,18 @@ class BlockRecovery:
     def is_droppable(self, last: Block) -> bool:
         """Whether nothing was ever written to an unfinished last block, and all datanodes that may
         have it have said so."""
-        core = self._core
-        return not last.is_settled and core.blocks.is_unwritten(last) and core.unheard(last) is None
+        namesystem = self._namesystem
+        return (
+            not last.is_settled
+            and namesystem.blocks.is_unwritten(last)
+            and namesystem.unheard(last) is None
+        )
 
     def _forget_lacking(self) -> None:
         """Files that were closed or deleted since."""
-        for inode_id in [i for i in self._lacking_since_ms if not self._core.leases.holder_of(i)]:
+        for inode_id in [
+            i for i in self._lacking_since_ms if not self._namesystem.leases.holder_of(i)
+        ]:
             del self._lacking_since_ms[inode_id]
 
     def recovery_id(self, block: Block) -> int:
@@ -249,7 +255,7 @@ class BlockRecovery:
             yield ()
         self._forget_lacking()
         for count, block_id in enumerate(list(self._recoveries), 1):
-            if self._core.safe_mode.on:
+            if self._namesystem.safe_mode.on:
                 break
             if block_id in self._recoveries:
                 self._go_on(block_id)
@@ -269,16 +275,16 @@ class BlockRecovery:
     # Attempts.
 
     def _go_on(self, block_id: int) -> None:
-        core = self._core
-        block = core.namespace.blocks.get(block_id)
+        namesystem = self._namesystem
+        block = namesystem.namespace.blocks.get(block_id)
         if block is None or not self._may_recover(block):
             del self._recoveries[block_id]
             return
-        lacking = self.lacking(core.namespace.file_of(block))
+        lacking = self.lacking(namesystem.namespace.file_of(block))
         if lacking is not None and lacking != block:
             return  # The file could not be closed yet.
         recovery = self._recoveries[block_id]
-        now_ms = core.clock.monotonic_ms()
+        now_ms = namesystem.clock.monotonic_ms()
         primary = recovery.primary
         if primary is not None and primary.alive and now_ms < recovery.deadline_ms:
             return
@@ -289,14 +295,14 @@ class BlockRecovery:
         if recovery.stamp_at_hand > block.generation_stamp:
             recovery.recovery_id = recovery.stamp_at_hand
         else:
-            recovery.recovery_id = core.namespace.generation_stamp + 1
-            core.commit(edits.SetGenstampV2Op(recovery.recovery_id))
+            recovery.recovery_id = namesystem.namespace.generation_stamp + 1
+            namesystem.commit(edits.SetGenstampV2Op(recovery.recovery_id))
         recovery.stamp_at_hand = 0
         recovery.primary = self._next_primary(recovery, places)
         recovery.given = recovery.is_refused = False
         recovery.attempts += 1
         if failed:
-            path = self._path_of(core.namespace.file_of(block))
+            path = self._path_of(namesystem.namespace.file_of(block))
             self._said.append(
                 f"block recovery of {block.name} of {path} failed: {failed}; datanode "
                 f"{recovery.primary.name} is asked next (attempt {recovery.attempts})"
@@ -304,7 +310,7 @@ class BlockRecovery:
         orders = self._orders.setdefault(recovery.primary, deque())
         # Those behind many others have to wait for more heartbeats.
         timeouts = 1 + len(orders) // ORDERS_PER_HEARTBEAT
-        recovery.deadline_ms = now_ms + timeouts * core.settings.block_recovery_timeout_ms
+        recovery.deadline_ms = now_ms + timeouts * namesystem.settings.block_recovery_timeout_ms
         orders.append(block_id)
 
     @staticmethod
@@ -322,13 +328,13 @@ class BlockRecovery:
 
     def is_hopeless(self, block: Block) -> bool:
         """Whether no datanode that may have a replica is up."""
-        return not self._candidate_storages(block, self._core.clock.monotonic_ms())
+        return not self._candidate_storages(block, self._namesystem.clock.monotonic_ms())
 
     def _candidate_storages(self, block: Block, now_ms: int) -> tuple[Storage, ...]:
         """Where there may be replicas. A stale datanode would delay the attempt: it is left out
         if there are two others. Replicas that were reported as corrupt are the last resort:
         their datanodes know how much of them is good."""
-        nodes, blocks = self._core.datanodes, self._core.blocks
+        nodes, blocks = self._namesystem.datanodes, self._namesystem.blocks
         source = self._source(block)
         alive = [s for s in blocks.holders(source) if s.node.alive]
         alive = alive or [s for s in blocks.corrupt_holders(source) if s.node.alive]
@@ -339,7 +345,7 @@ class BlockRecovery:
         """Whether the block is under construction still, the last one of a file that the tree or
         a snapshot shows; or committed, without a replica, in a file that is taken from its
         writer."""
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         file = namespace.inodes.get(block.file_id)
         if not isinstance(file, File):
             return False
@@ -357,7 +363,7 @@ class BlockRecovery:
 
     def _path_of(self, file: File) -> str:
         """In the tree, or in a snapshot. Raises PathNotFound for a file that is gone."""
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         if namespace.is_attached(file):
             return file.path
         path = namespace.path_in_snapshot(file)
@@ -369,13 +375,13 @@ class BlockRecovery:
 
     def _source(self, block: Block) -> Block:
         """Whose replicas are brought to one length."""
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         source_id = namespace.snapshots.copies.get(block.block_id)
         return block if source_id is None else namespace.blocks[source_id]
 
     def _block_of_result(self, block_id: int) -> Block | None:
         """The block of a result: the primary names the source."""
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         for copy_id, source_id in namespace.snapshots.copies.items():
             if source_id == block_id:
                 return namespace.blocks.get(copy_id)
@@ -399,18 +405,18 @@ class BlockRecovery:
     def take_orders(self, node: Datanode) -> list[RecoveryOrder]:
         """The node's heartbeat is there: what it is to recover as a primary."""
         orders: list[RecoveryOrder] = []
-        now_ms = self._core.clock.monotonic_ms()
+        now_ms = self._namesystem.clock.monotonic_ms()
         waiting = self._orders.get(node, deque())
         while waiting and len(orders) < ORDERS_PER_HEARTBEAT:
             block_id = waiting.popleft()
             recovery = self._recoveries.get(block_id)
-            block = self._core.namespace.blocks.get(block_id)
+            block = self._namesystem.namespace.blocks.get(block_id)
             if recovery is None or recovery.primary is not node or recovery.given:
                 continue  # Overtaken by another attempt.
             if block is None or not self._may_recover(block):
                 continue  # The file has come to its end.
             recovery.given = True
-            recovery.deadline_ms = now_ms + self._core.settings.block_recovery_timeout_ms
+            recovery.deadline_ms = now_ms + self._namesystem.settings.block_recovery_timeout_ms
             places = self._candidate_storages(block, now_ms)
             source = self._source(block)
             orders.append(RecoveryOrder(block, source, recovery.recovery_id, places))
@@ -423,14 +429,14 @@ class BlockRecovery:
     def commit(self, result: RecoveryResult) -> None:
         """The end of an attempt. Raises PathNotFound, SafeMode, and RemoteError for what
         must not be; then nothing has changed."""
-        core = self._core
-        core.safe_mode.check("Cannot commitBlockSynchronization while in safe mode")
+        namesystem = self._namesystem
+        namesystem.safe_mode.check("Cannot commitBlockSynchronization while in safe mode")
         block = self._block_of_result(result.block.block_id)
         if block is None:
             if result.delete_block:
                 return  # Sent again: the block is gone already.
             raise errors.RemoteError(f"Block (={result.block}) not found")
-        file = core.namespace.file_of(block)
+        file = namesystem.namespace.file_of(block)
         path = self._path_of(file)
         if file.writer is None or block.state is BlockState.COMPLETE:
             return  # Sent again: the result has closed the file.
@@ -444,12 +450,12 @@ class BlockRecovery:
             del self._recoveries[block.block_id]
             raise errors.RemoteError(f"{block.name} of {path} has a whole replica again")
         # What a snapshot shows of a deleted file stays a block, though nobody has it.
-        drops = result.delete_block and core.namespace.is_attached(file)
+        drops = result.delete_block and namesystem.namespace.is_attached(file)
         try:
             self._check(file, path, block, result)
         except errors.RemoteError as error:
             recovery = self._recoveries[block.block_id]
-            now_ms = core.clock.monotonic_ms()
+            now_ms = namesystem.clock.monotonic_ms()
             recovery.deadline_ms = min(recovery.deadline_ms, now_ms + REFUSED_RETRY_MS)
             recovery.is_refused = True
             self._refused[block.block_id] = (
@@ -464,19 +470,19 @@ class BlockRecovery:
         if not result.delete_block:
             self._settle(file, path, block, result)
         elif drops and not result.close_file:
-            core.commit(edits.UpdateBlocksOp(path, edit_blocks(file.blocks[:-1])))
+            namesystem.commit(edits.UpdateBlocksOp(path, edit_blocks(file.blocks[:-1])))
         del self._recoveries[block.block_id]
         if result.close_file:
             kept = file.blocks[:-1] if drops else file.blocks
             # A snapshot shows when its file was modified.
-            mtime_ms = core.clock.wall_ms() if file.path == path else file.mtime_ms
-            core.commit(close_edit(file, edit_blocks(kept), mtime_ms, path))
+            mtime_ms = namesystem.clock.wall_ms() if file.path == path else file.mtime_ms
+            namesystem.commit(close_edit(file, edit_blocks(kept), mtime_ms, path))
             self._said.append(
                 f"{path} is closed: {block.name} was recovered with "
                 f"{0 if result.delete_block else block.length_bytes} bytes"
             )
-        if result.delete_block and block.block_id in core.namespace.blocks:
-            core.blocks.stop_awaiting_reports(block)  # A snapshot has it, and no datanode.
+        if result.delete_block and block.block_id in namesystem.namespace.blocks:
+            namesystem.blocks.stop_awaiting_reports(block)  # A snapshot has it, and no datanode.
 
     def _check(self, file: File, path: str, block: Block, result: RecoveryResult) -> None:
         lacking = self.lacking(file)
@@ -498,7 +504,7 @@ class BlockRecovery:
         elif length < block.length_bytes:
             self._check_loss(file, path, block, length, result.targets)
         elif result.delete_block:
-            unheard = self._core.unheard(block)
+            unheard = self._namesystem.unheard(block)
             if unheard is not None:
                 raise errors.RemoteError(
                     f"{block.name} of {path} is empty at its datanodes, but {unheard}"
@@ -514,9 +520,9 @@ class BlockRecovery:
     def _check_loss(
         self, file: File, path: str, block: Block, length_bytes: int, targets: Sequence[Storage]
     ) -> None:
-        core = self._core
+        namesystem = self._namesystem
         lost = f"{block.name} of {path} has {block.length_bytes} bytes that were synced"
-        absent = core.blocks.may_hold_more(block, length_bytes, targets, file.replication)
+        absent = namesystem.blocks.may_hold_more(block, length_bytes, targets, file.replication)
         if absent is not None:
             raise errors.RemoteError(
                 f"{lost}, its datanodes come with {length_bytes}; but {absent} took no part"
@@ -531,13 +537,13 @@ class BlockRecovery:
     ) -> None:
         """Its datanodes have made whole replicas of what a restart had left. The length was final
         before; lease recovery closes the file when it finds all blocks there."""
-        core = self._core
+        namesystem = self._namesystem
         if file.blocks[-1] != block:
-            core.commit(edits.UpdateBlocksOp(path, edit_blocks(file.blocks[:-1])))
+            namesystem.commit(edits.UpdateBlocksOp(path, edit_blocks(file.blocks[:-1])))
         stale_stamp = block.generation_stamp
         restamped = edits.EditBlock(block.block_id, block.length_bytes, result.recovery_id)
-        core.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), restamped)))
-        core.blocks.note_rebuilt(block, result.targets, stale_stamp)
+        namesystem.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), restamped)))
+        namesystem.blocks.note_rebuilt(block, result.targets, stale_stamp)
         self._report_targets(block, result)
         del self._recoveries[block.block_id]
         self._said.append(
@@ -547,17 +553,17 @@ class BlockRecovery:
 
     def _settle(self, file: File, path: str, block: Block, result: RecoveryResult) -> None:
         """The block has the new stamp and length, at these datanodes alone."""
-        core = self._core
+        namesystem = self._namesystem
         found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
-        core.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), found)))
-        core.blocks.new_pipeline(block, result.targets)
+        namesystem.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), found)))
+        namesystem.blocks.new_pipeline(block, result.targets)
         self._report_targets(block, result)
 
     def _report_targets(self, block: Block, result: RecoveryResult) -> None:
         for storage in result.targets:
             # They finalized it before the primary sent the result.
             if storage.node.alive:
-                self._core.blocks.reported(
+                self._namesystem.blocks.reported(
                     storage,
                     ReportedReplica(
                         block.block_id,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.resolved_path import Resolved
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.allocation import Writing
 from howdah.namenode.state.inodes.file_blocks import (
     ClientBlock,
@@ -42,8 +42,8 @@ class PendingClose:
 class Closing:
     """The end of writing a file."""
 
-    def __init__(self, core: Core, writing: Writing) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, writing: Writing) -> None:
+        self._namesystem = namesystem
         self._writing = writing
 
     def complete(
@@ -51,10 +51,10 @@ class Closing:
     ) -> PendingClose:
         """Close the file. The outcome is there at once, or when the datanodes have
         reported, or at the deadline: then it is False and the client asks again."""
-        core = self._core
-        core.safe_mode.check(f"Cannot complete file {path}")
-        deadline_ms = core.clock.monotonic_ms() + core.settings.complete_wait_ms
-        found = core.resolve(path)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot complete file {path}")
+        deadline_ms = namesystem.clock.monotonic_ms() + namesystem.settings.complete_wait_ms
+        found = namesystem.resolve(path)
         try:
             file = self._writing.open_file(found, inode_id, client_name)
         except errors.LeaseExpired:
@@ -87,7 +87,7 @@ class Closing:
 
     def _closed_already(self, found: Resolved, inode_id: int, last: ClientBlock | None) -> bool:
         """A repeated `complete`: the file is closed and ends with that very block."""
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         inode = namespace.inodes.get(inode_id) if inode_id else found.inode
         return isinstance(inode, File) and inode.writer is None and self._ends_with(inode, last)
 
@@ -107,9 +107,9 @@ class Closing:
         PathNotFound if the file was deleted, LeaseExpired if another client writes it
         now, RemoteError if its last block is another one.
         """
-        core = self._core
-        file = core.namespace.inodes.get(pending.inode_id)
-        if not isinstance(file, File) or not core.namespace.is_attached(file):
+        namesystem = self._namesystem
+        file = namesystem.namespace.inodes.get(pending.inode_id)
+        if not isinstance(file, File) or not namesystem.namespace.is_attached(file):
             raise errors.PathNotFound(
                 f"File does not exist: inode {pending.inode_id} was deleted while it was closed"
             )
@@ -121,7 +121,7 @@ class Closing:
     def _close_if_safe(self, pending: PendingClose, file: File, path: str | None) -> None:
         """The same for a file that is in the tree and not closed already; `path` is its own,
         where that is known."""
-        core = self._core
+        namesystem = self._namesystem
         if file.writer != pending.client_name:
             raise errors.LeaseExpired(
                 f"Client (={pending.client_name}) is not the lease owner (={file.writer}: "
@@ -129,8 +129,8 @@ class Closing:
             )
         block = file.last_block
         self._check_last(file, block, pending.last)
-        if core.safe_mode.on or not self._minimally_replicated(file, block, pending.last):
-            if core.clock.monotonic_ms() >= pending.deadline_ms:
+        if namesystem.safe_mode.on or not self._minimally_replicated(file, block, pending.last):
+            if namesystem.clock.monotonic_ms() >= pending.deadline_ms:
                 pending.outcome = False
             return
         blocks: tuple[edits.EditBlock, ...] = ()
@@ -138,7 +138,7 @@ class Closing:
             blocks = (*earlier_edit_blocks(file), pending.last.as_edit)
         elif block is not None:
             blocks = edit_blocks(file.blocks)
-        core.commit(close_edit(file, blocks, core.clock.wall_ms(), path))
+        namesystem.commit(close_edit(file, blocks, namesystem.clock.wall_ms(), path))
         pending.outcome = True
 
     def _minimally_replicated(
@@ -154,5 +154,5 @@ class Closing:
             return True
         if last is None:
             return False
-        count = self._core.blocks.finalized_replicas(block, last.length_bytes)
-        return count >= self._core.settings.min_replication
+        count = self._namesystem.blocks.finalized_replicas(block, last.length_bytes)
+        return count >= self._namesystem.settings.min_replication

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import File
 from howdah.namenode.state.tree import quotas
@@ -23,50 +23,50 @@ from howdah.protocol.rpc.service import Caller
 class Concat:
     """The one operation on several files."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     def concat(self, caller: Caller, target_path: str, source_paths: Sequence[str]) -> None:
         """Raises PathNotFound, AccessDenied, IllegalArgument, SafeMode; then nothing changed."""
-        core = self._core
+        namesystem = self._namesystem
         _check_paths(target_path, source_paths)
-        core.safe_mode.check(f"Cannot concat {target_path}")
-        who, found = core.resolve_to_change(caller, target_path)
+        namesystem.safe_mode.check(f"Cannot concat {target_path}")
+        who, found = namesystem.resolve_to_change(caller, target_path)
         # The access first, as in Hadoop: who may not write is not told what is there.
         if found.inode is not None:
-            core.permissions.check(who, found.inode, Access.WRITE)
-        target = core.require_file(found)
+            namesystem.permissions.check(who, found.inode, Access.WRITE)
+        target = namesystem.require_file(found)
         if target.under_construction:
             raise errors.IllegalArgument(f"concat: target file {target_path} is under construction")
         sources = [self._source(caller, path, target) for path in source_paths]
         if len(set(sources)) < len(sources):
             raise errors.IllegalArgument("concat: at least two of the source files are the same")
         change = quotas.Usage()
-        measuring = core.namespace.measuring
+        measuring = namesystem.namespace.measuring
         for source in sources:
             count = measuring.file_bytes(source)
             change.add(measuring.of_bytes(target, count))
             change.add(measuring.of_bytes(source, count), -1)
-        core.check_quota(target.parent, change)
-        core.commit(
+        namesystem.check_quota(target.parent, change)
+        namesystem.commit(
             edits.ConcatDeleteOp(
                 found.path,
                 tuple(source.path for source in sources),
-                core.clock.wall_ms(),
+                namesystem.clock.wall_ms(),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )
         )
 
     def _source(self, caller: Caller, path: str, target: File) -> File:
-        core = self._core
-        who, found = core.resolve_to_change(caller, path)
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_to_change(caller, path)
         if found.inode is not None:
-            core.permissions.check(who, found.inode, Access.READ)
-        core.check_parent_write(who, found)
-        source = core.require_file(found)
+            namesystem.permissions.check(who, found.inode, Access.READ)
+        namesystem.check_parent_write(who, found)
+        source = namesystem.require_file(found)
         if found.parent is not None:
-            core.permissions.check_sticky(who, found.parent, source)
+            namesystem.permissions.check_sticky(who, found.parent, source)
         if source.parent is not target.parent:
             raise errors.IllegalArgument(
                 f"Source file {path} is not in the same directory with the target {target.path}"
@@ -75,7 +75,7 @@ class Concat:
             raise errors.IllegalArgument(
                 f"concat: the src file {path} is the same with the target file {target.path}"
             )
-        if core.namespace.snapshots.shows(source):
+        if namesystem.namespace.snapshots.shows(source):
             raise errors.SnapshotError(f"Concat: the source file {path} is in snapshot")
         if source.under_construction or not source.blocks:
             raise errors.IllegalArgument(

@@ -12,9 +12,9 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.service.attributes.owner_mode_times import check_replication
 from howdah.namenode.service.attributes.policies import policy_named
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_changes import check_names, require_parent
 from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.state.inodes import paths, storage_policies
 from howdah.namenode.state.inodes.file_blocks import MAX_BLOCK_SIZE_BYTES
@@ -27,8 +27,8 @@ from howdah.protocol.rpc.service import Caller
 class Opening:
     """Operations that make a client a file's writer."""
 
-    def __init__(self, core: Core, leases: LeaseRecovery) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, leases: LeaseRecovery) -> None:
+        self._namesystem = namesystem
         self._leases = leases
 
     def create(
@@ -53,22 +53,22 @@ class Opening:
         `lazy_persist` (CreateFlag.LAZY_PERSIST) means that policy. `unmasked` is the mode before
         the client's umask, if it says so.
         """
-        core = self._core
+        namesystem = self._namesystem
         paths.check_length("create", path)
         check_client_name(client_name)
         _check_file_name(path)
-        core.safe_mode.check(f"Cannot create file{path}")
-        who, found = core.resolve_to_change(caller, path, creates=True)
+        namesystem.safe_mode.check(f"Cannot create file{path}")
+        who, found = namesystem.resolve_to_change(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
         policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
         if lazy_persist:
             policy_id = storage_policies.LAZY_PERSIST.policy_id
-        core.check_parent_write(who, found)
+        namesystem.check_parent_write(who, found)
         old = found.inode
         if isinstance(old, Directory):
             raise errors.PathExists(f"{found.path} already exists as a directory")
         if old is not None and overwrite:
-            core.permissions.check(who, old, Access.WRITE)
+            namesystem.permissions.check(who, old, Access.WRITE)
         if old is not None and not overwrite:
             if isinstance(old, File):
                 self._leases.require_free(old, client_name, caller, "CREATE_FILE")
@@ -81,18 +81,18 @@ class Opening:
             )
         if not create_parent:
             require_parent(found)
-        core.check_object_limit()
-        check_names(core, found)
-        core.check_new_names(found)
-        now_ms = core.clock.wall_ms()
-        parent = core.ensure_parent(who, found, None, now_ms)
+        namesystem.check_object_limit()
+        check_names(namesystem, found)
+        namesystem.check_new_names(found)
+        now_ms = namesystem.clock.wall_ms()
+        parent = namesystem.ensure_parent(who, found, None, now_ms)
         if old is None:
-            core.check_room(parent)
+            namesystem.check_room(parent)
         if not policy_id and storage_policies.of(parent).fixed:
             policy_id = storage_policies.effective_id(parent)
-        mode, acl = core.initial_acl(parent, mode & MODE_MASK, unmasked, is_directory=False)
-        inode_id = core.new_inode_id()
-        core.commit(
+        mode, acl = namesystem.initial_acl(parent, mode & MODE_MASK, unmasked, is_directory=False)
+        inode_id = namesystem.new_inode_id()
+        namesystem.commit(
             edits.AddOp(
                 inode_id,
                 found.path,
@@ -110,14 +110,14 @@ class Opening:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.leases.renew(client_name, core.clock.monotonic_ms())
-        return core.namespace.inodes.files[inode_id]
+        namesystem.leases.renew(client_name, namesystem.clock.monotonic_ms())
+        return namesystem.namespace.inodes.files[inode_id]
 
     def _check_sizes(
         self, caller: Caller, path: str, replication: int, block_size_bytes: int
     ) -> None:
-        settings = self._core.settings
-        check_replication(self._core, path, replication, caller.machine)
+        settings = self._namesystem.settings
+        check_replication(self._namesystem, path, replication, caller.machine)
         if block_size_bytes < settings.min_block_size_bytes:
             raise errors.RemoteError(
                 f"Specified block size {block_size_bytes} is less than configured minimum value "
@@ -136,9 +136,9 @@ class Opening:
         it is open again then, or, with `new_block`, the one that a new one is to follow.
         None behind a full block; the client then asks for the next one.
         """
-        core = self._core
-        core.safe_mode.check(f"Cannot append to file{path}")
-        who, found = core.resolve_to_change(caller, path)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot append to file{path}")
+        who, found = namesystem.resolve_to_change(caller, path)
         if isinstance(found.inode, Directory):
             raise errors.PathExists(
                 f"Cannot append to directory {found.path}; already exists as a directory."
@@ -147,24 +147,24 @@ class Opening:
             raise errors.PathNotFound(
                 f"Failed to append to non-existent file {found.path} for client {caller.machine}"
             )
-        file = core.require_file(found)
-        core.permissions.check(who, file, Access.WRITE)
+        file = namesystem.require_file(found)
+        namesystem.permissions.check(who, file, Access.WRITE)
         check_client_name(client_name)
         if storage_policies.is_lazy_persist(file):
             raise errors.UnsupportedOperation(f"Cannot append to lazy persist file {found.path}")
         self._leases.require_free(file, client_name, caller, "APPEND_FILE")
         last = file.last_block
         alive = sum(s.node.alive for s in last.replicas) if last is not None else 0
-        if last is not None and alive < core.settings.min_replication:
+        if last is not None and alive < namesystem.settings.min_replication:
             raise errors.RemoteError(
                 f"append: lastBlock={last.name} of src={found.path} is not sufficiently "
                 "replicated yet."
             )
-        pinned = last is not None and core.namespace.snapshots.pins(file, last.block_id)
+        pinned = last is not None and namesystem.namespace.snapshots.pins(file, last.block_id)
         if last is not None and not new_block and not pinned:
             more = file.block_size_bytes - last.length_bytes
-            core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
-        core.commit(
+            namesystem.check_quota(file.parent, namesystem.namespace.measuring.of_bytes(file, more))
+        namesystem.commit(
             edits.AppendOp(
                 found.path,
                 client_name,
@@ -174,7 +174,7 @@ class Opening:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.leases.renew(client_name, core.clock.monotonic_ms())
+        namesystem.leases.renew(client_name, namesystem.clock.monotonic_ms())
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
             return file, last if new_block else None
         return file, last

@@ -9,7 +9,7 @@ The steps are those of docs/how-it-works/recovery.md:
 2. If nobody wrote the last block, one edit drops it and closes the file: no byte was
    synced, no datanode has a replica with its stamp, and all that may have one have
    reported. A restart forgets pipelines, and a failover does: then all live datanodes must
-   have come back and reported (`Core.unheard`).
+   have come back and reported (`Namesystem.unheard`).
 3. Otherwise the namenode takes the lease, by an edit. From here on every call of the old
    writer is refused, even if it asked for the recovery itself.
 4. Once a datanode has each of the earlier blocks, the datanodes of the last one agree on its length
@@ -28,9 +28,9 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.incremental_tasks import Round
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.state.inodes.file_blocks import close_edit, edit_blocks
 from howdah.namenode.state.inodes.inodes import BlockState, File
@@ -44,14 +44,14 @@ FILES_PER_SLICE: Final = 50
 class LeaseRecovery:
     """Takes files from silent writers. The shell begins a round every second or so."""
 
-    def __init__(self, core: Core, recovery: BlockRecovery) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, recovery: BlockRecovery) -> None:
+        self._namesystem = namesystem
         self._recovery = recovery
-        self.holder = namenode_holder(core.clock.wall_ms())
+        self.holder = namenode_holder(namesystem.clock.wall_ms())
         self._next_round_ms = 0
         self._waiting: set[int] = set()
         """Files whose delay is in the log already."""
-        core.on_role.append(self._role_changed)
+        namesystem.on_role.append(self._role_changed)
 
     def _role_changed(self) -> None:
         self._next_round_ms = 0
@@ -61,13 +61,13 @@ class LeaseRecovery:
 
     def recover(self, caller: Caller, path: str) -> bool:
         """`recoverLease`: True if the file is closed, False while it is recovered."""
-        core = self._core
-        core.safe_mode.check(f"Cannot recover the lease of {path}")
-        who, found = core.resolve_to_change(caller, path)
-        file = core.require_file(found)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot recover the lease of {path}")
+        who, found = namesystem.resolve_to_change(caller, path)
+        file = namesystem.require_file(found)
         if file.writer is None:
             return True
-        core.permissions.check(who, file, Access.WRITE)
+        namesystem.permissions.check(who, file, Access.WRITE)
         return self.take_over(file)
 
     def require_free(self, file: File, client_name: str, caller: Caller, what: str) -> None:
@@ -78,13 +78,13 @@ class LeaseRecovery:
         """
         if file.writer is None:
             return
-        core = self._core
+        namesystem = self._namesystem
         failed = f"Failed to {what} {file.path} for {client_name} on {caller.machine} because "
         if file.writer == client_name:
             raise errors.AlreadyBeingCreated(
                 f"{failed}{client_name} is already the current lease holder."
             )
-        if core.leases.soft_expired(file.writer, core.clock.monotonic_ms()):
+        if namesystem.leases.soft_expired(file.writer, namesystem.clock.monotonic_ms()):
             if self.take_over(file):
                 return
             raise errors.RecoveryInProgress(
@@ -102,13 +102,13 @@ class LeaseRecovery:
 
     def take_over(self, file: File) -> bool:
         """One file through the steps above; True if it is closed."""
-        core = self._core
+        namesystem = self._namesystem
         if self._close(file):
             return True
         assert file.writer is not None, "it is open"
         if file.writer != self.holder:
-            core.commit(edits.ReassignLeaseOp(file.writer, file.path, self.holder))
-        core.leases.renew(self.holder, core.clock.monotonic_ms())
+            namesystem.commit(edits.ReassignLeaseOp(file.writer, file.path, self.holder))
+        namesystem.leases.renew(self.holder, namesystem.clock.monotonic_ms())
         last = file.blocks[-1]
         if last.state is BlockState.UNDER_CONSTRUCTION:
             self._recovery.want(last)
@@ -116,7 +116,7 @@ class LeaseRecovery:
         return False
 
     def _close(self, file: File) -> bool:
-        core = self._core
+        namesystem = self._namesystem
         if self._recovery.lacking(file) is not None:
             return False
         last = file.last_block
@@ -125,19 +125,19 @@ class LeaseRecovery:
             return False
         # One edit for both: a crash between two would leave a writer without its block.
         kept = file.blocks if unwritten is None else file.blocks[:-1]
-        core.commit(close_edit(file, edit_blocks(kept), core.clock.wall_ms()))
+        namesystem.commit(close_edit(file, edit_blocks(kept), namesystem.clock.wall_ms()))
         return True
 
     # In rounds.
 
     def round(self) -> Round:
         """Go on with every recovery that can go on, in slices. Each yields lines for the log."""
-        core = self._core
-        now_ms = core.clock.monotonic_ms()
-        if core.safe_mode.on or now_ms < self._next_round_ms:
+        namesystem = self._namesystem
+        now_ms = namesystem.clock.monotonic_ms()
+        if namesystem.safe_mode.on or now_ms < self._next_round_ms:
             return
         waiting: set[int] = set()
-        for lease in [*core.leases.hard_expired(now_ms), *core.leases.of_namenodes()]:
+        for lease in [*namesystem.leases.hard_expired(now_ms), *namesystem.leases.of_namenodes()]:
             said: list[str] = []
             for count, file in enumerate(self._files(lease), 1):
                 line = self._go_on_with(file, lease.holder, waiting)
@@ -146,11 +146,11 @@ class LeaseRecovery:
                 if count % FILES_PER_SLICE == 0:
                     yield said
                     said = []
-                    if core.safe_mode.on:
+                    if namesystem.safe_mode.on:
                         return
             yield said
         self._waiting = waiting
-        self._next_round_ms = core.clock.monotonic_ms() + core.settings.lease_recheck_ms
+        self._next_round_ms = namesystem.clock.monotonic_ms() + namesystem.settings.lease_recheck_ms
         yield from self._recovery.round()
 
     def _go_on_with(self, file: File, holder: str, waiting: set[int]) -> str:
@@ -175,16 +175,16 @@ class LeaseRecovery:
 
     def _files(self, lease: Lease) -> Iterator[File]:
         """The files of the lease. Files and holders may change between two of them."""
-        core = self._core
+        namesystem = self._namesystem
         for inode_id in sorted(lease.inode_ids):
-            file = core.namespace.inodes.get(inode_id)
+            file = namesystem.namespace.inodes.get(inode_id)
             # A file below a deleted directory is freed with it.
-            if not isinstance(file, File) or not core.namespace.is_attached(file):
+            if not isinstance(file, File) or not namesystem.namespace.is_attached(file):
                 continue
             if file.writer != lease.holder:
                 continue  # It was closed since; another client may write it.
-            if not is_namenode_holder(lease.holder) and not core.leases.is_hard_expired(
-                lease.holder, core.clock.monotonic_ms()
+            if not is_namenode_holder(lease.holder) and not namesystem.leases.is_hard_expired(
+                lease.holder, namesystem.clock.monotonic_ms()
             ):
                 return  # The holder has renewed its lease.
             yield file

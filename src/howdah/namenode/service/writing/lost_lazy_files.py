@@ -14,8 +14,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.redundancy import Need
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import File
@@ -27,32 +27,32 @@ SLICE_BLOCKS: Final = 1000
 class LazyPersistScrubber:
     """Knows when it is time, and does it."""
 
-    def __init__(self, core: Core, tree: TreeCalls, *, interval_ms: int) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, tree: TreeCalls, *, interval_ms: int) -> None:
+        self._namesystem = namesystem
         self._tree = tree
         self._interval_ms = interval_ms
-        self._next_ms = core.clock.monotonic_ms() + interval_ms
+        self._next_ms = namesystem.clock.monotonic_ms() + interval_ms
         self._caller = Caller(
-            core.permissions.superuser, edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, ""
+            namesystem.permissions.superuser, edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, ""
         )
 
     def is_due(self) -> bool:
         """True once for each interval, and not while nothing may be changed."""
-        now_ms = self._core.clock.monotonic_ms()
-        if not self._interval_ms or now_ms < self._next_ms or self._core.safe_mode.on:
+        now_ms = self._namesystem.clock.monotonic_ms()
+        if not self._interval_ms or now_ms < self._next_ms or self._namesystem.safe_mode.on:
             return False
         self._next_ms = now_ms + self._interval_ms
         return True
 
     def round(self) -> Generator[str, None, None]:
         """In slices; each says which file it has deleted, or nothing."""
-        core = self._core
-        for _ in core.reconstruction.sort():
+        namesystem = self._namesystem
+        for _ in namesystem.reconstruction.sort():
             yield ""
-        for number, block_id in enumerate(core.blocks.redundancy.queues[Need.MISSING], 1):
+        for number, block_id in enumerate(namesystem.blocks.redundancy.queues[Need.MISSING], 1):
             if number % SLICE_BLOCKS == 0:
                 yield ""
-            if core.safe_mode.on:
+            if namesystem.safe_mode.on:
                 return
             file = self._lost_file(block_id)
             if file is None:
@@ -66,7 +66,7 @@ class LazyPersistScrubber:
                 yield f"Removing lazyPersist file {path} with no replicas."
 
     def _lost_file(self, block_id: int) -> File | None:
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         block = namespace.blocks.get(block_id)
         file = None if block is None else namespace.inodes.get(block.file_id)
         if block is None or block.replica_count or not isinstance(file, File):

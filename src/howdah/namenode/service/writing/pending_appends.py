@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import Block, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.service import Caller, Deferred, defect
@@ -29,8 +29,8 @@ Run = Callable[[pb.AppendRequestProto, Caller], pb.AppendResponseProto]
 class PendingAppends:
     """`run` is the append itself, which checks everything: nothing is decided here."""
 
-    def __init__(self, core: Core, run: Run) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, run: Run) -> None:
+        self._namesystem = namesystem
         self._run = run
         self._held: dict[int, list[_Held]] = {}
 
@@ -41,25 +41,25 @@ class PendingAppends:
         block = self._awaited(request)
         if block is None:
             return self._run(request, caller)
-        held = _Held(request, caller, self._core.clock.monotonic_ms() + WAIT_MS)
+        held = _Held(request, caller, self._namesystem.clock.monotonic_ms() + WAIT_MS)
         self._held.setdefault(block.file_id, []).append(held)
         return held.answer
 
     def _awaited(self, request: pb.AppendRequestProto) -> Block | None:
         """The block that the client would go on with, if replicas of it are due."""
         try:
-            file = self._core.resolve(request.src).inode
+            file = self._namesystem.resolve(request.src).inode
         except errors.HowdahError:
             return None  # the append says what is wrong
         if not isinstance(file, File) or file.writer is not None or not file.blocks:
             return None
-        return file.blocks[-1] if self._core.blocks.awaited_reports(file.blocks[-1]) else None
+        return file.blocks[-1] if self._namesystem.blocks.awaited_reports(file.blocks[-1]) else None
 
     def recheck(self, inode_ids: list[int] | None = None) -> None:
         """Datanodes reported of these files (None: any), or time passed."""
         if not self._held:
             return
-        now_ms = self._core.clock.monotonic_ms()
+        now_ms = self._namesystem.clock.monotonic_ms()
         for inode_id in list(self._held) if inode_ids is None else inode_ids:
             still = []
             for held in self._held.pop(inode_id, ()):
@@ -92,7 +92,7 @@ class PendingAppends:
         if block is None:
             return False
         if now_ms >= held.deadline_ms:
-            self._core.blocks.stop_awaiting_reports(block)
+            self._namesystem.blocks.stop_awaiting_reports(block)
             return False
         return block.file_id == inode_id
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.allocation import Writing
 from howdah.namenode.state.blocks.datanodes import Storage
 from howdah.namenode.state.blocks.reconstruction import left_to_place
@@ -29,8 +29,8 @@ from howdah.protocol.rpc.service import Caller
 class PipelineCalls:
     """Operations on the pipeline of a block that is being written."""
 
-    def __init__(self, core: Core, writing: Writing) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem, writing: Writing) -> None:
+        self._namesystem = namesystem
         self._writing = writing
 
     def additional(
@@ -49,35 +49,35 @@ class PipelineCalls:
         Where there are none the client gets what it has; what follows from that is its
         `dfs.client.block.write.replace-datanode-on-failure` policy.
         """
-        core = self._core
-        core.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
-        file = self._writing.open_file(core.resolve(path), inode_id, client_name)
-        known = core.namespace.blocks.get(block.block_id)
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
+        file = self._writing.open_file(namesystem.resolve(path), inode_id, client_name)
+        known = namesystem.namespace.blocks.get(block.block_id)
         if known is None or known.file_id != file.inode_id or known.state is BlockState.COMPLETE:
             raise errors.RemoteError(
                 f"blk_{block.block_id} is not a block of {file.path} that is being written"
             )
-        now_ms = core.clock.monotonic_ms()
-        count = min(count, len(core.placement.network.all))
+        now_ms = namesystem.clock.monotonic_ms()
+        count = min(count, len(namesystem.placement.network.all))
         kinds, fallbacks = storage_policies.kinds_on_repair(file, len(present) + count)
-        chosen = core.placement.choose(
+        chosen = namesystem.placement.choose(
             count,
             block_size_bytes=file.block_size_bytes,
             kinds=left_to_place(kinds, present, count),
             fallbacks=fallbacks,
             present=[storage.node for storage in present],
             excluded=excluded,
-            avoid=core.gets_blocks_last(now_ms),
+            avoid=namesystem.gets_blocks_last(now_ms),
         )
         return known, [*present, *chosen]
 
     def new_stamp(self, *, client_name: str, block: ClientBlock) -> tuple[Block, int]:
         """A new generation stamp for the open block; it holds once `update` says so."""
-        core = self._core
-        core.safe_mode.check(f"Cannot get a new GS for block blk_{block.block_id}")
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot get a new GS for block blk_{block.block_id}")
         _, known = self._open_block(client_name, block)
-        stamp = core.namespace.generation_stamp + 1
-        core.commit(edits.SetGenstampV2Op(stamp))
+        stamp = namesystem.namespace.generation_stamp + 1
+        namesystem.commit(edits.SetGenstampV2Op(stamp))
         return known, stamp
 
     def update(
@@ -90,13 +90,13 @@ class PipelineCalls:
         targets: tuple[Storage, ...],
     ) -> None:
         """The open block goes on under a new stamp, on these storages alone."""
-        core = self._core
-        core.safe_mode.check("Pipeline not updated")
+        namesystem = self._namesystem
+        namesystem.safe_mode.check("Pipeline not updated")
         file, block = self._open_block(client_name, old)
         if not targets:
             raise errors.RemoteError(f"Update pipeline of {block.name}: it has no datanodes")
         if new.block_id != block.block_id or not (
-            block.generation_stamp < new.generation_stamp <= core.namespace.generation_stamp
+            block.generation_stamp < new.generation_stamp <= namesystem.namespace.generation_stamp
         ):
             raise errors.RemoteError(
                 f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
@@ -109,7 +109,7 @@ class PipelineCalls:
             )
         changed = list(edit_blocks(file.blocks))
         changed[-1] = new.as_edit
-        core.commit(
+        namesystem.commit(
             edits.UpdateBlocksOp(
                 file.path,
                 tuple(changed),
@@ -117,10 +117,10 @@ class PipelineCalls:
                 rpc_call_id=caller.call_id,
             )
         )
-        core.blocks.new_pipeline(block, targets)
+        namesystem.blocks.new_pipeline(block, targets)
 
     def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
-        block = self._core.namespace.blocks.get(named.block_id)
+        block = self._namesystem.namespace.blocks.get(named.block_id)
         name = f"blk_{named.block_id}_{named.generation_stamp}"
         if block is None:
             raise errors.RemoteError(f"{name} does not exist.")
@@ -130,8 +130,8 @@ class PipelineCalls:
         )
         if block.state is BlockState.COMPLETE:
             raise settled
-        file = self._core.namespace.file_of(block)
-        if not self._core.namespace.is_attached(file):
+        file = self._namesystem.namespace.file_of(block)
+        if not self._namesystem.namespace.is_attached(file):
             # A snapshot shows it still.
             raise errors.RemoteError(
                 f"The file {name} belonged to does not exist or it is not under construction."
@@ -140,7 +140,9 @@ class PipelineCalls:
             raise errors.LeaseExpired(
                 f"Lease mismatch: {name} is accessed by a non lease holder {client_name}"
             )
-        file = self._writing.open_file(self._core.resolve(file.path), file.inode_id, client_name)
+        file = self._writing.open_file(
+            self._namesystem.resolve(file.path), file.inode_id, client_name
+        )
         if file.blocks[-1] != block:
             raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")
         if block.is_settled:

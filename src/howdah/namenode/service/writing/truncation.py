@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.state.inodes import storage_policies
@@ -37,8 +37,10 @@ from howdah.protocol.rpc.service import Caller
 class Truncation:
     """The one operation that takes bytes away."""
 
-    def __init__(self, core: Core, leases: LeaseRecovery, recovery: BlockRecovery) -> None:
-        self._core = core
+    def __init__(
+        self, namesystem: Namesystem, leases: LeaseRecovery, recovery: BlockRecovery
+    ) -> None:
+        self._namesystem = namesystem
         self._leases = leases
         self._recovery = recovery
 
@@ -51,16 +53,16 @@ class Truncation:
         file does not reach, UnsupportedOperation for a file of LAZY_PERSIST,
         AlreadyBeingCreated and RecoveryInProgress where it is open.
         """
-        core = self._core
+        namesystem = self._namesystem
         if new_length_bytes < 0:
             raise errors.IllegalArgument(
                 f"Cannot truncate to a negative file size: {new_length_bytes}."
             )
-        core.safe_mode.check(f"Cannot truncate for {path}")
+        namesystem.safe_mode.check(f"Cannot truncate for {path}")
         check_client_name(client_name)
-        who, found = core.resolve_to_change(caller, path)
-        file = core.require_file(found)
-        core.permissions.check(who, file, Access.WRITE)
+        who, found = namesystem.resolve_to_change(caller, path)
+        file = namesystem.require_file(found)
+        namesystem.permissions.check(who, file, Access.WRITE)
         if storage_policies.is_lazy_persist(file):
             raise errors.UnsupportedOperation(f"Cannot truncate lazy persist file {found.path}")
         if file.blocks and file.blocks[-1].truncating:
@@ -72,7 +74,7 @@ class Truncation:
             )
         self._leases.require_free(file, client_name, caller, "TRUNCATE_FILE")
         if new_length_bytes == file.length_bytes:
-            core.namespace.truncations.pop(file.inode_id, None)
+            namesystem.namespace.truncations.pop(file.inode_id, None)
             return True
         self._check_repeated(caller, file, new_length_bytes, client_name)
         if new_length_bytes > file.length_bytes:
@@ -84,13 +86,13 @@ class Truncation:
             return self._cut(caller, file, new_length_bytes, client_name)
         finally:
             # The retry cache answers whoever repeats this call.
-            core.namespace.truncations.pop(file.inode_id, None)
+            namesystem.namespace.truncations.pop(file.inode_id, None)
 
     def _check_repeated(
         self, caller: Caller, file: File, new_length_bytes: int, client_name: str
     ) -> None:
         """Raises RemoteError for a call that a namenode before may have carried out."""
-        made = self._core.namespace.truncations.get(file.inode_id)
+        made = self._namesystem.namespace.truncations.get(file.inode_id)
         if caller.retry_count > 0 and made == (client_name, new_length_bytes):
             raise errors.RemoteError(
                 f"Failed to TRUNCATE_FILE {file.path} to {new_length_bytes} bytes for "
@@ -100,23 +102,27 @@ class Truncation:
             )
 
     def _cut(self, caller: Caller, file: File, new_length_bytes: int, client_name: str) -> bool:
-        core = self._core
+        namesystem = self._namesystem
         through = _block_to_cut(file, new_length_bytes)
-        now_ms = core.clock.wall_ms()
+        now_ms = namesystem.clock.wall_ms()
         path, machine = file.path, caller.machine
         if through is None:
-            core.commit(edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms))
+            namesystem.commit(
+                edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms)
+            )
             return True
-        if core.namespace.snapshots.shows(file) and core.namespace.snapshots.has_to_keep(
-            file, through.block_id
-        ):
+        if namesystem.namespace.snapshots.shows(
+            file
+        ) and namesystem.namespace.snapshots.has_to_keep(file, through.block_id):
             return self._copy(caller, file, new_length_bytes, through, client_name)
         old_length_bytes = through.length_bytes
-        stamp = core.namespace.generation_stamp + 1
-        core.commit(edits.SetGenstampV2Op(stamp))
+        stamp = namesystem.namespace.generation_stamp + 1
+        namesystem.commit(edits.SetGenstampV2Op(stamp))
         cut = edits.EditBlock(through.block_id, old_length_bytes, stamp)
-        core.commit(edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms, cut))
-        core.leases.renew(client_name, core.clock.monotonic_ms())
+        namesystem.commit(
+            edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms, cut)
+        )
+        namesystem.leases.renew(client_name, namesystem.clock.monotonic_ms())
         self._recovery.want(through, stamp)
         return False
 
@@ -124,26 +130,26 @@ class Truncation:
         self, caller: Caller, file: File, new_length_bytes: int, through: Block, client_name: str
     ) -> bool:
         """A snapshot has the block: what is left of it becomes another block."""
-        core = self._core
+        namesystem = self._namesystem
         at = file.blocks.index(through)
         before = sum(block.length_bytes for block in file.blocks[:at])
         freed = sum(
             block.length_bytes
             for block in file.blocks[at + 1 :]
-            if not core.namespace.snapshots.has_to_keep(file, block.block_id)
+            if not namesystem.namespace.snapshots.has_to_keep(file, block.block_id)
         )
-        more = core.namespace.measuring.of_bytes(file, new_length_bytes - before - freed)
-        core.check_quota(file.parent, more)
-        block_id = core.new_block_id()
-        stamp = core.namespace.generation_stamp + 1
-        core.commit(edits.AllocateBlockIdOp(block_id))
-        core.commit(edits.SetGenstampV2Op(stamp))
+        more = namesystem.namespace.measuring.of_bytes(file, new_length_bytes - before - freed)
+        namesystem.check_quota(file.parent, more)
+        block_id = namesystem.new_block_id()
+        stamp = namesystem.namespace.generation_stamp + 1
+        namesystem.commit(edits.AllocateBlockIdOp(block_id))
+        namesystem.commit(edits.SetGenstampV2Op(stamp))
         cut = edits.EditBlock(block_id, 0, stamp)
-        now_ms = core.clock.wall_ms()
-        core.commit(
+        now_ms = namesystem.clock.wall_ms()
+        namesystem.commit(
             edits.TruncateOp(file.path, client_name, caller.machine, new_length_bytes, now_ms, cut)
         )
-        core.leases.renew(client_name, core.clock.monotonic_ms())
+        namesystem.leases.renew(client_name, namesystem.clock.monotonic_ms())
         self._recovery.want(file.blocks[-1])
         return False
 

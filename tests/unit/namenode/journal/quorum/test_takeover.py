@@ -61,16 +61,16 @@ def test_what_a_killed_active_acknowledged_is_there_after_the_takeover(pair: Pai
         await become(active, ACTIVE)
         for number in range(20):
             await mkdir(active, f"/{number}")
-        await caught_up(standby, active.core.last_txid)
+        await caught_up(standby, active.namesystem.last_txid)
         await mkdir(active, "/last")
         pair.kill("nn0")
         await become(standby, ACTIVE)
-        assert all(standby.core.namespace.find(f"/{number}") for number in range(20))
-        assert standby.core.namespace.find("/last") is not None
+        assert all(standby.namesystem.namespace.find(f"/{number}") for number in range(20))
+        assert standby.namesystem.namespace.find("/last") is not None
         await mkdir(standby, "/later")
         again = pair.start("nn0")
-        await caught_up(again, standby.core.last_txid)
-        assert again.core.namespace.find("/later") is not None
+        await caught_up(again, standby.namesystem.last_txid)
+        assert again.namesystem.namespace.find("/later") is not None
 
     run(pair, scenario)
 
@@ -88,7 +88,7 @@ def test_an_orderly_failover_waits_for_no_lease(pair: Pair) -> None:
             await become(active, STANDBY)
             active, standby = standby, active
         await become(active, ACTIVE)
-        assert all(active.core.namespace.find(f"/{number}") for number in range(3))
+        assert all(active.namesystem.namespace.find(f"/{number}") for number in range(3))
 
     run(pair, scenario)
 
@@ -101,7 +101,7 @@ def test_an_active_that_is_replaced_behind_its_back_acknowledges_nothing_more(pa
         await mkdir(active, "/a")
         await become(standby, ACTIVE)
         assert active.log_writer._barrier.must_wait(), "reads are held before the new one serves"
-        assert standby.core.namespace.find("/a") is not None
+        assert standby.namesystem.namespace.find("/a") is not None
         lost = active.log_writer.shared
         assert lost is not None
         stale = asyncio.ensure_future(mkdir(active, "/stale"))
@@ -118,7 +118,7 @@ def test_an_active_that_is_replaced_behind_its_back_acknowledges_nothing_more(pa
         await mkdir(standby, "/b")
         assert not stale.done()
         stale.cancel()
-        assert standby.core.namespace.find("/stale") is None
+        assert standby.namesystem.namespace.find("/stale") is None
         pair.kill("nn0")
 
     run(pair, scenario)
@@ -157,7 +157,7 @@ def test_journal_nodes_restart_one_after_the_other_and_writes_go_on(
             await asyncio.to_thread(quorum.start, number)
             await until(lambda: active.log_writer.wants_segment)
             active.active._next_rejoin_ms = 0
-            first_txid = active.core.last_txid
+            first_txid = active.namesystem.last_txid
 
             def rolled(first_txid: int = first_txid) -> bool:
                 active.tick()
@@ -274,14 +274,14 @@ def test_an_idle_active_goes_on_when_all_its_journal_nodes_were_restarted(
         for number in range(3):
             await asyncio.to_thread(quorum.stop, number)
             await asyncio.to_thread(quorum.start, number)
-        before = active.core.last_txid
+        before = active.namesystem.last_txid
         await mkdir(active, "/b")
-        assert active.core.last_txid == before + 1
+        assert active.namesystem.last_txid == before + 1
         pair.kill("nn0")
         standby = pair.start("nn1")
         await become(standby, ACTIVE)
         for path in ("/a", "/b"):
-            assert standby.core.namespace.find(path) is not None
+            assert standby.namesystem.namespace.find(path) is not None
 
     run(pair, scenario)
 

@@ -62,7 +62,7 @@ def test_a_call_that_is_repeated_at_the_new_active_is_answered_and_not_run_again
         await mkdir(again, "/a")
         answer = await done(again, "delete", delete("/a"), call_id=7)
         assert answer == pb.DeleteResponseProto(result=True)
-        assert again.core.namespace.find("/a") is not None, "the deletion did not run again"
+        assert again.namesystem.namespace.find("/a") is not None, "the deletion did not run again"
 
     run(pair, scenario)
 
@@ -97,7 +97,7 @@ def test_a_call_that_was_logged_before_a_restart_of_the_standby_is_remembered_as
         again = await failed_over(pair)
         await mkdir(again, "/a")
         await done(again, "delete", delete("/a"), call_id=7)
-        assert again.core.namespace.find("/a") is not None
+        assert again.namesystem.namespace.find("/a") is not None
 
     run(pair, scenario)
 
@@ -126,15 +126,15 @@ def test_the_new_active_has_the_namespace_of_the_old_one_to_the_byte(pair: Pair)
             pb.SetQuotaRequestProto(path="/q", namespaceQuota=3, storagespaceQuota=1 << 40),
         )
         await done(active, "create", create("/q/open"), call_id=24)
-        before, txid = image(active), active.core.last_txid
+        before, txid = image(active), active.namesystem.last_txid
         await caught_up(standby, txid)
         assert image(standby) == before
         again = await failed_over(pair)
-        assert again.core.leases.held() == active.core.leases.held() != []
+        assert again.namesystem.leases.held() == active.namesystem.leases.held() != []
         await mkdir(again, "/q/second")
         with pytest.raises(errors.QuotaExceeded):
             await mkdir(again, "/q/third")
-        found = again.core.resolve("/s/.snapshot/one/a")
+        found = again.namesystem.resolve("/s/.snapshot/one/a")
         assert found.inode is not None
 
     run(pair, scenario)
@@ -149,7 +149,7 @@ def test_a_writer_keeps_its_lease_for_a_full_term_after_the_takeover(pair: Pair)
         await become(active, ACTIVE)
         await done(active, "create", create("/f"), call_id=3)
         again = await failed_over(pair)
-        leases, now_ms = again.core.leases, again.core.clock.monotonic_ms()
+        leases, now_ms = again.namesystem.leases, again.namesystem.clock.monotonic_ms()
         assert not leases.soft_expired("DFSClient_1", now_ms + leases.soft_limit_ms - 1000)
         renewal = pb.RenewLeaseRequestProto(clientName="DFSClient_1")
         await done(again, "renewLease", renewal)
@@ -168,7 +168,7 @@ def test_the_new_active_empties_the_trash(tmp_path: Path) -> None:
         again = await failed_over(pair)
         await mkdir(again, "/user/root/.Trash/200101010000")
         again.active._parts.trash._next_ms = 0
-        while again.core.namespace.find("/user/root/.Trash/200101010000") is not None:
+        while again.namesystem.namespace.find("/user/root/.Trash/200101010000") is not None:
             again.tick()
             await asyncio.sleep(0)
 
@@ -185,10 +185,10 @@ def test_roles_are_exchanged_back_and_forth_and_nothing_is_lost(pair: Pair) -> N
             await mkdir(active, f"/{number}")
             await become(active, STANDBY)
             roles = [standby, active]
-        txid = max(namenode.core.last_txid for namenode in roles)
+        txid = max(namenode.namesystem.last_txid for namenode in roles)
         for namenode in roles:
             await caught_up(namenode, txid)
-            assert all(namenode.core.namespace.find(f"/{number}") for number in range(6))
+            assert all(namenode.namesystem.namespace.find(f"/{number}") for number in range(6))
         assert image(roles[0]) == image(roles[1])
 
     run(pair, scenario)
@@ -205,9 +205,9 @@ def test_one_of_three_takes_over_and_the_third_follows_the_new_one(tmp_path: Pat
         await mkdir(active, "/a")
         again = await failed_over(pair)
         await mkdir(again, "/b")
-        await caught_up(third, again.core.last_txid)
-        assert third.core.namespace.find("/a") is not None
-        assert third.core.namespace.find("/b") is not None
+        await caught_up(third, again.namesystem.last_txid)
+        assert third.namesystem.namespace.find("/a") is not None
+        assert third.namesystem.namespace.find("/b") is not None
 
     run(pair, scenario)
 
@@ -228,9 +228,9 @@ def test_a_watching_client_misses_nothing_that_the_former_active_wrote(pair: Pai
         active, _ = pair.start("nn0"), pair.start("nn1")
         await become(active, ACTIVE)
         await mkdir(active, "/a")
-        made = active.core.last_txid
+        made = active.namesystem.last_txid
         again = await failed_over(pair)
         await mkdir(again, "/b")
-        assert (await events_since(again, made)) == [made, again.core.last_txid]
+        assert (await events_since(again, made)) == [made, again.namesystem.last_txid]
 
     run(pair, scenario)

@@ -61,7 +61,7 @@ class Serving:
             loaded = load([self.root], [self.root])
             try:
                 self.namenode = Namenode(self.conf, loaded)
-                self.namenode.core.safe_mode.leave(force=True)
+                self.namenode.namesystem.safe_mode.leave(force=True)
                 serving = asyncio.create_task(self.namenode.serve(None))
                 await come_true(lambda: self.namenode._pages.port)
                 await asyncio.wait_for(scenario(self), WAIT_S)
@@ -79,7 +79,7 @@ class Serving:
             rpc = RpcClient(
                 ("127.0.0.1", self.namenode._pages.port),
                 client.PROTOCOL,
-                user=self.namenode.core.permissions.superuser,
+                user=self.namenode.namesystem.permissions.superuser,
             )
             try:
                 return rpc.call(method, request, response)
@@ -120,7 +120,7 @@ def test_defect_in_apply_ends_the_process_and_nothing_of_it_is_acknowledged_or_k
 
     assert serving.run(scenario) == 1
     critical = [r.getMessage() for r in caplog.records if r.levelno == logging.CRITICAL]
-    txid = serving.namenode.core.last_txid + 1
+    txid = serving.namenode.namesystem.last_txid + 1
     assert f"applying OP_MKDIR as transaction {txid} failed on a defect" in critical[0]
     assert "A start replays the log up to the last transaction that is durable" in critical[0]
     monkeypatch.undo()
@@ -128,8 +128,8 @@ def test_defect_in_apply_ends_the_process_and_nothing_of_it_is_acknowledged_or_k
     assert images == ["fsimage_0000000000000000000", "fsimage_0000000000000000000.md5"]
 
     async def again(here: Serving) -> None:
-        assert here.namenode.core.namespace.find("/whole") is not None
-        assert here.namenode.core.namespace.find("/half") is None
+        assert here.namenode.namesystem.namespace.find("/whole") is not None
+        assert here.namenode.namesystem.namespace.find("/half") is None
 
     assert serving.run(again) == 0
 

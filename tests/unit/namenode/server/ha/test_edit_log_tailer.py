@@ -52,14 +52,14 @@ class World:
     def __init__(self, roll_period_s: float = -1) -> None:
         self.log = Log()
         namenode = InMemoryNamenode()
-        self.core, self.clock = namenode.core, namenode.clock
-        self.core.become_standby()
-        self.begin = self.core.last_txid
+        self.namesystem, self.clock = namenode.namesystem, namenode.clock
+        self.namesystem.become_standby()
+        self.begin = self.namesystem.last_txid
         self.log.end = self.begin
         self.rolls: list[int] = []
         self.applied = 0
         self.tailing = EditLogTailer(
-            self.core,
+            self.namesystem,
             self.log,  # type: ignore[arg-type]  # what tailing uses of it
             TailSettings(0.001, True, roll_period_s),
             ask_for_roll=self.roll,
@@ -67,13 +67,13 @@ class World:
         )
 
     def roll(self) -> None:
-        self.rolls.append(self.core.last_txid)
+        self.rolls.append(self.namesystem.last_txid)
 
     def count(self) -> None:
         self.applied += 1
 
     async def until(self, txid: int) -> None:
-        while self.core.last_txid < txid:
+        while self.namesystem.last_txid < txid:
             await asyncio.sleep(0.001)
 
 
@@ -90,7 +90,7 @@ def test_it_goes_on_where_it_was_and_is_told_after_each_slice() -> None:
             world.log.end += edit_log_tailer.SLICE_EDITS + 1
             await world.until(world.log.end)
         assert world.applied >= 6
-        assert not world.core.is_behind
+        assert not world.namesystem.is_behind
         await world.tailing.stop()
 
     run(scenario)
@@ -103,11 +103,11 @@ def test_nothing_is_applied_after_it_was_ended() -> None:
         world.tailing.start()
         await world.until(world.begin + 1)
         world.tailing.end()
-        stopped_at = world.core.last_txid
+        stopped_at = world.namesystem.last_txid
         await world.tailing.stop()
-        assert world.core.last_txid == stopped_at < world.log.end
+        assert world.namesystem.last_txid == stopped_at < world.log.end
         await world.tailing.catch_up()
-        assert world.core.last_txid == world.log.end
+        assert world.namesystem.last_txid == world.log.end
 
     run(scenario)
 
@@ -124,7 +124,7 @@ def test_a_takeover_in_the_middle_of_a_batch_applies_each_edit_once(slices: int)
 
         async def take_over() -> None:
             await world.tailing.stop()
-            applied_at_stop.append(world.core.last_txid)
+            applied_at_stop.append(world.namesystem.last_txid)
             # Whoever catches up has the log for itself.
             assert world.log.reading == 0
             await world.tailing.catch_up()
@@ -141,7 +141,7 @@ def test_a_takeover_in_the_middle_of_a_batch_applies_each_edit_once(slices: int)
         # One more slice at most: `stop` has its turn behind it.
         assert world.begin + slices * edit_log_tailer.SLICE_EDITS <= applied_at_stop[0]
         assert applied_at_stop[0] <= world.begin + (slices + 1) * edit_log_tailer.SLICE_EDITS
-        assert world.core.last_txid == world.log.end
+        assert world.namesystem.last_txid == world.log.end
         assert world.log.most == 1
 
     run(scenario)
@@ -162,7 +162,7 @@ def test_a_stop_waits_for_a_reading_that_is_under_way() -> None:
         world.log.gate.set()
         await stop
         # What was read is not applied any more.
-        assert (world.log.reading, world.core.last_txid) == (0, world.begin)
+        assert (world.log.reading, world.namesystem.last_txid) == (0, world.begin)
 
     run(scenario)
 

@@ -29,10 +29,10 @@ def test_all_answers_leave_at_the_end_of_the_log_whatever_a_look_saw_meanwhile(
     namenode = InMemoryNamenode()
     current = tmp_path / "current"
     current.mkdir()
-    barrier = DurableBarrier(namenode.core, lambda act: None)
+    barrier = DurableBarrier(namenode.namesystem, lambda act: None)
     failures: list[str] = []
     writer = LogWriter(
-        namenode.core,
+        namenode.namesystem,
         barrier,
         lambda restored: directory_set([current]),
         lambda act: None,

@@ -89,7 +89,7 @@ def test_what_happened_is_not_run_again(
             working = asyncio.create_task(asyncio.to_thread(work, fs))
             while not silent.kept:
                 await asyncio.sleep(0.002)
-            await caught_up(standby, active.core.last_txid)
+            await caught_up(standby, active.namesystem.last_txid)
             pair.kill("nn0")
             for connection in list(active._rpc.connections):
                 connection.end()

@@ -27,8 +27,8 @@ def test_a_standby_reads_what_the_active_writes(pair: Pair) -> None:
         active, standby = pair.start("nn0"), pair.start("nn1")
         await become(active, ACTIVE)
         await mkdir(active, "/a")
-        await caught_up(standby, active.core.last_txid)
-        assert standby.core.namespace.find("/a") is not None
+        await caught_up(standby, active.namesystem.last_txid)
+        assert standby.namesystem.namespace.find("/a") is not None
         with pytest.raises(errors.StandbyError):
             await mkdir(standby, "/b")
 
@@ -44,11 +44,11 @@ def test_what_a_killed_active_acknowledged_is_there_after_the_takeover(pair: Pai
             await mkdir(active, f"/{number}")
         pair.kill("nn0")
         await become(standby, ACTIVE)
-        assert all(standby.core.namespace.find(f"/{number}") for number in range(20))
+        assert all(standby.namesystem.namespace.find(f"/{number}") for number in range(20))
         await mkdir(standby, "/later")
         again = pair.start("nn0")
-        await caught_up(again, standby.core.last_txid)
-        assert again.core.namespace.find("/later") is not None
+        await caught_up(again, standby.namesystem.last_txid)
+        assert again.namesystem.namespace.find("/later") is not None
 
     run(pair, scenario)
 
@@ -58,7 +58,7 @@ def test_callers_try_again_while_a_new_active_is_in_safe_mode_by_itself(pair: Pa
     async def scenario(pair: Pair) -> None:
         active = pair.start("nn0")
         await become(active, ACTIVE)
-        safe_mode = active.core.safe_mode
+        safe_mode = active.namesystem.safe_mode
         safe_mode.on = True
         with pytest.raises(errors.RetriableError, match="SafeModeException: Cannot create"):
             await mkdir(active, "/a")
@@ -80,10 +80,10 @@ def test_a_standby_sorts_the_blocks_that_changed(
             rounds.append("sorted")
             yield
 
-        monkeypatch.setattr(standby.core, "redundancy_round", a_round)
+        monkeypatch.setattr(standby.namesystem, "redundancy_round", a_round)
         standby.tick()
         assert rounds == ["sorted"]
-        assert not standby.core.writable
+        assert not standby.namesystem.writable
 
     run(pair, scenario)
 

@@ -98,12 +98,12 @@ def test_a_takeover_that_fails_leaves_a_standby_and_a_log_that_others_can_have(
         await mkdir(other, "/by-another")
         if dies:
             standby = pair.start("nn1")
-        await caught_up(standby, other.core.last_txid)
+        await caught_up(standby, other.namesystem.last_txid)
         await become(other, STANDBY)
         await become(standby, ACTIVE)
         await mkdir(standby, "/after")
         for path in ("/before", "/by-another", "/after"):
-            assert standby.core.namespace.find(path) is not None
+            assert standby.namesystem.namespace.find(path) is not None
 
     run(pair, scenario)
 
@@ -152,7 +152,7 @@ def test_who_finds_no_thread_to_take_over_stays_a_standby_and_gives_the_log_up(
         assert not first.log_writer.is_open
         await become(second, ACTIVE)
         await mkdir(second, "/by-another")
-        await caught_up(first, second.core.last_txid)
+        await caught_up(first, second.namesystem.last_txid)
 
     run(pair, scenario)
 
@@ -170,7 +170,7 @@ def test_an_active_steps_down_where_there_is_no_thread(
             await become(first, STANDBY)
         assert "no thread for the end of the log" in caplog.text
         await become(second, ACTIVE)
-        assert second.core.namespace.find("/a") is not None
+        assert second.namesystem.namespace.find("/a") is not None
 
     run(pair, scenario)
 
@@ -186,7 +186,7 @@ def test_a_handover_is_in_the_log_of_both(pair: Pair, caplog: pytest.LogCaptureF
             await become(former, STANDBY)
         said = [record.getMessage() for record in caplog.records]
         began = said.index("the namenode is active and becomes standby")
-        last_txid = former.core.last_txid
+        last_txid = former.namesystem.last_txid
         (ended,) = (n for n, line in enumerate(said) if "standby from transaction" in line)
         assert f"standby from transaction {last_txid} on, after" in said[ended]
         assert said.index("the namenode is standby and becomes active") < began < ended
@@ -203,7 +203,7 @@ def test_nobody_takes_the_log_of_an_active_that_holds_its_lock(pair: Pair) -> No
         with pytest.raises(errors.ServiceFailed, match="in use by"):
             await become(standby, ACTIVE)
         await mkdir(active, "/a")
-        await caught_up(standby, active.core.last_txid)
+        await caught_up(standby, active.namesystem.last_txid)
 
     run(pair, scenario)
 
@@ -262,7 +262,7 @@ def test_what_an_active_wrote_and_others_never_had_is_set_aside(pair: Pair) -> N
         theirs.write_bytes(whole[: whole.rindex(b"/agreed") - 40])
         again = pair.start("nn0")
         await become(again, ACTIVE)
-        assert again.core.namespace.find("/agreed") is None, "it was never acknowledged"
+        assert again.namesystem.namespace.find("/agreed") is None, "it was never acknowledged"
         await mkdir(again, "/instead")
         assert [path.name for path in own.glob("*.stale")] == [f"{ours.name}.stale"]
 
@@ -273,10 +273,14 @@ def test_an_edit_that_does_not_fit_ends_the_process(pair: Pair) -> None:
     async def scenario(pair: Pair) -> None:
         active, standby = pair.start("nn0"), pair.start("nn1")
         await become(active, ACTIVE)
-        await caught_up(standby, active.core.last_txid)
-        standby.core.namespace.apply(
+        await caught_up(standby, active.namesystem.last_txid)
+        standby.namesystem.namespace.apply(
             edits.MkdirOp(
-                standby.core.new_inode_id(), "/a", 0, edits.Permission("root", "root", 0o755), ()
+                standby.namesystem.new_inode_id(),
+                "/a",
+                0,
+                edits.Permission("root", "root", 0o755),
+                (),
             )
         )
         await mkdir(active, "/a")
@@ -299,7 +303,7 @@ def test_a_defect_after_the_log_was_begun_ends_the_process(
             raise ZeroDivisionError("a bug")
 
         with monkeypatch.context() as patched:
-            patched.setattr(standby.core, "become_active", defect)
+            patched.setattr(standby.namesystem, "become_active", defect)
             with pytest.raises(errors.ServiceFailed, match="ZeroDivisionError: a bug"):
                 await become(standby, ACTIVE)
         assert standby._failure is not None
@@ -349,7 +353,7 @@ def test_a_log_that_cannot_be_ended_ends_the_process(
         pair.kill("nn0")
         again = pair.start("nn1")
         await become(again, ACTIVE)
-        assert again.core.namespace.find("/a") is not None
+        assert again.namesystem.namespace.find("/a") is not None
 
     run(pair, scenario)
 
@@ -425,7 +429,7 @@ def test_an_active_without_room_for_its_log_is_in_safe_mode_until_it_is_none_any
         )
 
         async def until(on: bool) -> None:
-            while active.core.safe_mode.on is not on:
+            while active.namesystem.safe_mode.on is not on:
                 active.tick()
                 await asyncio.sleep(0.001)
 

@@ -50,13 +50,13 @@ def test_a_standby_makes_an_image_and_the_active_gets_it(pair: Pair) -> None:
         active, standby = await pair.serve("nn0"), await pair.serve("nn1")
         await become(active, ACTIVE)
         await mkdir(active, "/a")
-        txid = active.core.last_txid
+        txid = active.namesystem.last_txid
         await caught_up(standby, txid)
         await saved(standby)
         while active.checkpoints.image_txid < txid:
             await asyncio.sleep(0.005)
         assert images(pair, "nn0")[0] == images(pair, "nn1")[0] == txid
-        assert active.core.last_txid == txid, "nothing was rolled for it"
+        assert active.namesystem.last_txid == txid, "nothing was rolled for it"
 
     run(pair, scenario)
 
@@ -74,7 +74,7 @@ def test_an_image_is_due_at_a_standby_as_it_is_at_an_active(tmp_path: Path) -> N
         active, standby = await pair.serve("nn0"), await pair.serve("nn1")
         await become(active, ACTIVE)
         await mkdir(active, "/a")
-        await caught_up(standby, active.core.last_txid)
+        await caught_up(standby, active.namesystem.last_txid)
         while not standby.checkpoints.image_txid:
             standby.tick()
             await asyncio.sleep(0.005)
@@ -87,14 +87,14 @@ def test_a_standby_takes_no_image_and_says_so_as_hadoop_does(pair: Pair) -> None
         first, second = await pair.serve("nn0"), await pair.serve("nn1")
         await become(first, ACTIVE)
         await mkdir(first, "/a")
-        await caught_up(second, first.core.last_txid)
+        await caught_up(second, first.namesystem.last_txid)
         await become(first, STANDBY)
-        await caught_up(second, first.core.last_txid)
+        await caught_up(second, first.namesystem.last_txid)
         await saved(second)
         while second.ha is None or second.ha._sending:
             await asyncio.sleep(0.005)
         assert images(pair, "nn0") == [0]
-        assert images(pair, "nn1")[0] == second.core.last_txid
+        assert images(pair, "nn1")[0] == second.namesystem.last_txid
 
     run(pair, scenario)
 
@@ -106,9 +106,9 @@ def test_an_observer_takes_the_images_of_a_standby(pair: Pair) -> None:
         await mkdir(first, "/a")
         await become(first, STANDBY)
         await become(first, OBSERVER)
-        await caught_up(second, first.core.last_txid)
+        await caught_up(second, first.namesystem.last_txid)
         await saved(second)
-        while first.checkpoints.image_txid < second.core.last_txid:
+        while first.checkpoints.image_txid < second.namesystem.last_txid:
             await asyncio.sleep(0.005)
 
     run(pair, scenario)
@@ -138,8 +138,8 @@ def test_a_standby_that_reads_finished_segments_asks_the_active_for_a_roll(tmp_p
         active, standby = await pair.serve("nn0"), await pair.serve("nn1")
         await become(active, ACTIVE)
         await mkdir(active, "/a")
-        await caught_up(standby, active.core.last_txid)
-        assert standby.core.namespace.find("/a") is not None
+        await caught_up(standby, active.namesystem.last_txid)
+        assert standby.namesystem.namespace.find("/a") is not None
 
     run(pair, scenario)
 
@@ -169,9 +169,9 @@ def test_a_new_standby_gets_image_and_log_and_follows(pair: Pair) -> None:
         await asyncio.to_thread(bootstrap_standby, pair.conf("nn1"))
         assert images(pair, "nn1") == [active.checkpoints.image_txid]
         standby = pair.start("nn1")
-        await caught_up(standby, active.core.last_txid)
-        assert standby.core.namespace.find("/in-the-image") is not None
-        assert standby.core.namespace.find("/in-the-log") is not None
+        await caught_up(standby, active.namesystem.last_txid)
+        assert standby.namesystem.namespace.find("/in-the-image") is not None
+        assert standby.namesystem.namespace.find("/in-the-log") is not None
 
     run(pair, scenario)
 

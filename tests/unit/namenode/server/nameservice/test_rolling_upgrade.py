@@ -54,10 +54,10 @@ def test_active_and_standby_make_one_image_though_the_standby_follows_unfinished
         await done(active, "rollingUpgrade", PREPARE)
         for number in range(50):
             await mkdir(active, f"/after-{number}", call_id=100 + number)
-        await caught_up(standby, active.core.last_txid)
+        await caught_up(standby, active.namesystem.last_txid)
         await until(lambda: rollback_images(pair, "nn0") and rollback_images(pair, "nn1"))
         (ours,), (theirs,) = rollback_images(pair, "nn0"), rollback_images(pair, "nn1")
-        assert ours.txid == theirs.txid < active.core.last_txid - 50
+        assert ours.txid == theirs.txid < active.namesystem.last_txid - 50
         await until(lambda: active.checkpoints.has_rollback_image)
         assert read_sum(ours.path) == read_sum(theirs.path)
         assert (await info(active)).rollingUpgradeInfo.createdRollbackImages
@@ -80,7 +80,7 @@ def test_who_takes_over_goes_on_with_the_upgrade_and_finalizes_it_for_all(pair: 
         assert isinstance(answer, pb.RollingUpgradeResponseProto)
         ended = answer.rollingUpgradeInfo
         assert (ended.startTime, ended.status.finalized) == (before.startTime, True)
-        await until(lambda: not first.core.namespace.rolling_upgrade.is_under_way)
+        await until(lambda: not first.namesystem.namespace.rolling_upgrade.is_under_way)
         await until(lambda: not rollback_images(pair, "nn0") and not rollback_images(pair, "nn1"))
         assert not (await info(second)).HasField("rollingUpgradeInfo")
 
@@ -96,7 +96,7 @@ def test_a_namenode_that_was_down_makes_its_image_later(pair: Pair) -> None:
         await until(lambda: active.checkpoints.has_rollback_image)
         await mkdir(active, "/after")
         late = await pair.serve("nn1")
-        await caught_up(late, active.core.last_txid)
+        await caught_up(late, active.namesystem.last_txid)
         active.log_writer.roll()
         await mkdir(active, "/later", call_id=9)
         await until(lambda: late.checkpoints.has_rollback_image)

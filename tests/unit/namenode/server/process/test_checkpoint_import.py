@@ -41,7 +41,7 @@ def fetched(tmp_path: Path) -> Path:
     async def scenario() -> None:
         loaded = load([root], [root])
         namenode = Namenode(conf, loaded)
-        namenode.core.safe_mode.leave(force=True)
+        namenode.namesystem.safe_mode.leave(force=True)
         namenode.roles.become(HAState.ACTIVE)
         await mkdir(namenode, "/a")
         namenode.roles.become(HAState.STOPPING)

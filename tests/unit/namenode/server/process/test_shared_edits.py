@@ -30,7 +30,7 @@ def alone(root: Path, scenario: Callable[[Namenode], Awaitable[None]]) -> None:
     async def main() -> None:
         loaded = load([root], [root])
         namenode = Namenode(conf, loaded)
-        namenode.core.safe_mode.leave(force=True)
+        namenode.namesystem.safe_mode.leave(force=True)
         namenode.roles.become(HAState.ACTIVE)
         await scenario(namenode)
         namenode.roles.become(HAState.STOPPING)
@@ -55,8 +55,8 @@ def test_what_one_namenode_had_is_in_the_shared_log(tmp_path: Path) -> None:
 
     async def after(pair: Pair) -> None:
         namenode = pair.start("nn0")
-        assert namenode.core.last_txid == last_txid
-        assert namenode.core.namespace.find("/b") is not None
+        assert namenode.namesystem.last_txid == last_txid
+        assert namenode.namesystem.namespace.find("/b") is not None
         await become(namenode, HAState.ACTIVE)
         await mkdir(namenode, "/c")
 

@@ -61,7 +61,7 @@ def test_a_change_that_nobody_waits_for_is_logged_so_much_later(
 
     async def main() -> list[float]:
         namenode = Namenode(conf, loaded)
-        namenode.core.safe_mode.leave(force=True)
+        namenode.namesystem.safe_mode.leave(force=True)
         namenode.roles.become(HAState.ACTIVE)
         await acknowledged(namenode, "what it logs when it becomes active")
         before = namenode.log_writer.durable_txid

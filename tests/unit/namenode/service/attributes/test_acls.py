@@ -259,7 +259,7 @@ def test_the_log_brings_them_back(client: Any, namenode: InMemoryNamenode) -> No
     for record in namenode.log:
         fresh.apply(decode_record(record).edit)
     for path in ("/d", "/d/e", "/d/f", "/g"):
-        live, again = namenode.core.namespace.find(path), fresh.find(path)
+        live, again = namenode.namesystem.namespace.find(path), fresh.find(path)
         assert isinstance(live, INode)
         assert isinstance(again, INode)
         assert (again.mode, again.acl) == (live.mode, live.acl), path

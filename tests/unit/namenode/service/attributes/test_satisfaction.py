@@ -37,7 +37,9 @@ def satisfy(client: Any, path: str, **how: Any) -> None:
 
 
 def next_path(namenode: InMemoryNamenode, satisfier: bytes = b"one-------------") -> int | None:
-    return SatisfactionCalls(namenode.core).next_path(Caller("root", satisfier, 0, 0, "10.0.0.9"))
+    return SatisfactionCalls(namenode.namesystem).next_path(
+        Caller("root", satisfier, 0, 0, "10.0.0.9")
+    )
 
 
 def told(namenode: InMemoryNamenode, satisfier: bytes = b"one-------------") -> list[int]:
@@ -90,8 +92,8 @@ def test_a_call_that_is_repeated_marks_once(client: Any, directory: str) -> None
 
 
 def test_where_no_satisfier_may_run_marks_are_refused(directory: str, client: Any) -> None:
-    core = client.namenode.core
-    core.settings = replace(core.settings, satisfier_is_external=False)
+    namesystem = client.namenode.namesystem
+    namesystem.settings = replace(namesystem.settings, satisfier_is_external=False)
     with pytest.raises(
         errors.UnsupportedAction,
         match=r"^Cannot request to satisfy storage policy when storage policy satisfier feature "
@@ -103,14 +105,14 @@ def test_where_no_satisfier_may_run_marks_are_refused(directory: str, client: An
 
 
 def test_without_storage_policies_marks_are_refused(directory: str, client: Any) -> None:
-    core = client.namenode.core
-    core.settings = replace(core.settings, storage_policies_enabled=False)
+    namesystem = client.namenode.namesystem
+    namesystem.settings = replace(namesystem.settings, storage_policies_enabled=False)
     with pytest.raises(errors.RemoteError, match="Failed to satisfy storage policy since"):
         satisfy(client, directory)
 
 
 def test_in_safe_mode_nothing_is_marked(directory: str, client: Any) -> None:
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode, match="Cannot satisfy storage policy for /d"):
         satisfy(client, directory)
 
@@ -172,8 +174,8 @@ def test_of_a_directory_that_is_marked_already_the_caller_is_told(
 
 
 def test_the_mark_counts_as_an_attribute(client: Any, directory: str) -> None:
-    core = client.namenode.core
-    core.settings = replace(core.settings, max_xattrs_per_inode=0)
+    namesystem = client.namenode.namesystem
+    namesystem.settings = replace(namesystem.settings, max_xattrs_per_inode=0)
     with pytest.raises(errors.RemoteError, match="would exceed limit of 0"):
         satisfy(client, directory)
 
@@ -221,7 +223,7 @@ def test_what_was_deleted_is_not_told(client: Any) -> None:
         satisfy(client, path)
     client.delete("/gone")
     assert told(client.namenode) == [inode_id(client, "/kept")]
-    assert len(client.namenode.core.namespace.marks) == 1
+    assert len(client.namenode.namesystem.namespace.marks) == 1
 
 
 def test_what_only_a_snapshot_has_is_not_told(client: Any) -> None:
@@ -274,12 +276,12 @@ def test_marks_are_there_after_a_restart(client: Any, *, from_image: bool, nodes
 
 def test_a_namenode_that_becomes_active_tells_of_all_marks(client: Any, directory: str) -> None:
     satisfy(client, directory)
-    core = client.namenode.core
+    namesystem = client.namenode.namesystem
     assert len(told(client.namenode)) == 1
-    core.become_standby()
+    namesystem.become_standby()
     with pytest.raises(errors.StandbyError, match="Not supported by Standby Namenode"):
         next_path(client.namenode)
-    core.become_active()
+    namesystem.become_active()
     assert told(client.namenode) == [inode_id(client, directory)]
 
 
@@ -287,7 +289,7 @@ def test_a_namenode_that_becomes_active_tells_of_all_marks(client: Any, director
 
 
 def unmark_all(namenode: InMemoryNamenode) -> None:
-    deque(unmarking(namenode.core) or (), maxlen=0)
+    deque(unmarking(namenode.namesystem) or (), maxlen=0)
 
 
 def test_marks_that_wait_are_taken_off_when_no_satisfier_may_run_any_more(client: Any) -> None:
@@ -295,7 +297,7 @@ def test_marks_that_wait_are_taken_off_when_no_satisfier_may_run_any_more(client
         client.mkdirs(path)
         satisfy(client, path)
     assert next_path(client.namenode) == inode_id(client, "/told")
-    change_mode(client.namenode.core, is_external=False)
+    change_mode(client.namenode.namesystem, is_external=False)
     client.delete("/gone")
     unmark_all(client.namenode)
     assert names(client, "/a") == []
@@ -303,21 +305,21 @@ def test_marks_that_wait_are_taken_off_when_no_satisfier_may_run_any_more(client
     edit = client.namenode.edits()[-1]
     assert isinstance(edit, edits.RemoveXAttrOp)
     assert edit.path == "/a"
-    assert unmarking(client.namenode.core) is None
+    assert unmarking(client.namenode.namesystem) is None
 
 
 def test_what_is_left_is_told_when_one_may_run_again(client: Any, directory: str) -> None:
     satisfy(client, directory)
-    core = client.namenode.core
-    change_mode(core, is_external=False)
-    change_mode(core, is_external=True)
-    assert unmarking(core) is None
+    namesystem = client.namenode.namesystem
+    change_mode(namesystem, is_external=False)
+    change_mode(namesystem, is_external=True)
+    assert unmarking(namesystem) is None
     assert told(client.namenode) == [inode_id(client, directory)]
 
 
 def test_a_standby_does_not_change_its_mode(client: Any) -> None:
-    core = client.namenode.core
-    core.become_standby()
+    namesystem = client.namenode.namesystem
+    namesystem.become_standby()
     with pytest.raises(errors.UnsupportedAction, match="on standby NameNode is not allowed"):
-        change_mode(core, is_external=False)
-    assert core.settings.satisfier_is_external
+        change_mode(namesystem, is_external=False)
+    assert namesystem.settings.satisfier_is_external

@@ -213,7 +213,7 @@ def test_the_log_brings_them_back(client: Any, namenode: InMemoryNamenode, path:
     fresh = Namespace()
     for record in namenode.log:
         fresh.apply(decode_record(record).edit)
-    live = namenode.core.namespace.find(path)
+    live = namenode.namesystem.namespace.find(path)
     again = fresh.find(path)
     assert isinstance(live, INode)
     assert isinstance(again, INode)

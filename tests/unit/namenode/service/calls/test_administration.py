@@ -199,42 +199,42 @@ def test_a_report_says_when_a_datanode_last_reported(client: Any) -> None:
 
 
 def test_groups_are_looked_up_again_when_asked(client: Any) -> None:
-    core = client.namenode.core
+    namesystem = client.namenode.namesystem
     zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
-    assert core.identity(zoe).groups == ()
+    assert namesystem.identity(zoe).groups == ()
     client.namenode.groups["zoe"] = ("staff",)
-    Refreshing(core, lambda done: None).refresh_user_to_groups_mappings(
+    Refreshing(namesystem, lambda done: None).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(),
         Caller("root", b"", -1, 0, "10.9.9.9"),
     )
-    assert core.identity(zoe).groups == ("staff",)
+    assert namesystem.identity(zoe).groups == ("staff",)
 
 
 def test_groups_are_looked_up_again_after_a_while() -> None:
     namenode = InMemoryNamenode(Settings("", identity_ms=1000))
     zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
-    namenode.core.identity(zoe)
+    namenode.namesystem.identity(zoe)
     namenode.groups["zoe"] = ("staff",)
     namenode.clock.advance(999)
-    assert namenode.core.identity(zoe).groups == ()
+    assert namenode.namesystem.identity(zoe).groups == ()
     namenode.clock.advance(1)
-    assert namenode.core.identity(zoe).groups == ("staff",)
+    assert namenode.namesystem.identity(zoe).groups == ("staff",)
 
 
 def test_anybody_may_have_groups_looked_up_again(client: Any) -> None:
-    core = client.namenode.core
+    namesystem = client.namenode.namesystem
     zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
-    core.identity(zoe)
+    namesystem.identity(zoe)
     client.namenode.groups["zoe"] = ("staff",)
-    Refreshing(core, lambda done: None).refresh_user_to_groups_mappings(
+    Refreshing(namesystem, lambda done: None).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(), zoe
     )
-    assert core.identity(zoe).groups == ("staff",)
+    assert namesystem.identity(zoe).groups == ("staff",)
 
 
 def test_who_may_act_for_whom_is_read_when_asked_and_the_answer_waits(client: Any) -> None:
     looks: list[Callable[[errors.HowdahError | None], None]] = []
-    refreshing = Refreshing(client.namenode.core, looks.append)
+    refreshing = Refreshing(client.namenode.namesystem, looks.append)
     answers = [
         refreshing.refresh_super_user_groups_configuration(
             refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(),
@@ -272,7 +272,7 @@ def test_who_may_ask_about_datanodes(
 
 
 def groups_of(client: Any, user: str, when_known: Any) -> Any:
-    mappings = UserMappings(client.namenode.core, when_known)
+    mappings = UserMappings(client.namenode.namesystem, when_known)
     return mappings.get_groups_for_user(
         refresh_pb2.GetGroupsForUserRequestProto(user=user), Caller("zoe", b"", -1, 0, "10.9.9.9")
     )
@@ -308,7 +308,7 @@ def test_groups_of_no_name_are_refused(client: Any) -> None:
 
 
 def test_what_there_is_not_is_not_refreshed(client: Any) -> None:
-    refreshing = Refreshing(client.namenode.core, lambda done: None)
+    refreshing = Refreshing(client.namenode.namesystem, lambda done: None)
     root = Caller("root", b"", -1, 0, "10.9.9.9")
     with pytest.raises(errors.AuthorizationFailed):
         refreshing.refresh_service_acl(refresh_pb2.RefreshServiceAclRequestProto(), root)

@@ -23,8 +23,8 @@ def fail(*args: object) -> None:
 def told(client: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The namespace of the client is broken by a delete that fails in its middle."""
     why: list[str] = []
-    core = client.namenode.core
-    core.when_broken = why.append
+    namesystem = client.namenode.namesystem
+    namesystem.when_broken = why.append
     client.write("/f")
     monkeypatch.setattr(Namespace, "_detach", fail)
     with pytest.raises(NamespaceBroken):
@@ -41,11 +41,11 @@ def test_failed_edit_is_told_with_its_transaction_and_what_comes_next(
     assert f"OP_DELETE as transaction {txid}" in why
     assert "this process ends" in why
     assert "replays the log up to the last transaction that is durable" in why
-    assert client.namenode.core.broken == why
+    assert client.namenode.namesystem.broken == why
 
 
 def test_error_line_names_the_edit(client: Any, caplog: pytest.LogCaptureFixture) -> None:
-    client.namenode.core.namespace._appliers[edits.MkdirOp] = fail
+    client.namenode.namesystem.namespace._appliers[edits.MkdirOp] = fail
     with pytest.raises(NamespaceBroken):
         client.mkdirs("/d")
     (line,) = [record for record in caplog.records if record.levelname == "CRITICAL"]
@@ -65,12 +65,12 @@ def test_failed_edit_is_not_in_the_log_and_none_follows_it(client: Any, told: li
 def test_no_image_is_written_of_a_broken_namespace(client: Any, told: list[str]) -> None:
     image = io.BytesIO()
     with pytest.raises(errors.CheckpointFailed, match="DeleteOp"):
-        write_image(client.namenode.core.namespace, 1, 1, image)
+        write_image(client.namenode.namesystem.namespace, 1, 1, image)
     assert not image.getvalue()
 
 
 def test_start_from_the_log_has_what_was_before(client: Any, told: list[str]) -> None:
-    assert client.namenode.restarted().core.namespace.find("/f") is not None
+    assert client.namenode.restarted().namesystem.namespace.find("/f") is not None
 
 
 def test_no_answer_that_was_computed_since_is_sent(client: Any, told: list[str]) -> None:
@@ -84,7 +84,7 @@ def test_no_answer_that_was_computed_since_is_sent(client: Any, told: list[str])
             return ()
 
     sent: list[str] = []
-    barrier = DurableBarrier(client.namenode.core, lambda run: None)
+    barrier = DurableBarrier(client.namenode.namesystem, lambda run: None)
     barrier.log = cast(WrittenLog, AllDurable())
     assert barrier.must_wait()
     barrier.when_clear(lambda: sent.append("an answer"))

@@ -115,9 +115,9 @@ def test_a_dead_datanode_caches_nothing(
 ) -> None:
     node = holder(nodes, cached)
     node.cache()
-    assert list(namenode.core.caching.cached_on(cached)) == [node.known]
+    assert list(namenode.namesystem.caching.cached_on(cached)) == [node.known]
     namenode.tick(namenode.settings.heartbeat_expiry_ms + 1)
-    assert list(namenode.core.caching.cached_on(cached)) == []
+    assert list(namenode.namesystem.caching.cached_on(cached)) == []
 
 
 def test_a_datanode_that_comes_back_without_memory_caches_nothing(
@@ -137,13 +137,13 @@ def test_a_standby_gives_no_orders_and_hears_of_the_cache(
     client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
 ) -> None:
     node = holder(nodes, cached)
-    namenode.core.writable = False
-    namenode.core.become_standby()
+    namenode.namesystem.writable = False
+    namenode.namesystem.become_standby()
     namenode.tick(60_000)
     assert not [c for c in node.heartbeat() if c.HasField("blkIdCmd")]
     node.cached = {cached}
     node.cache_report()
-    assert list(namenode.core.caching.cached_on(cached)) == [node.known]
+    assert list(namenode.namesystem.caching.cached_on(cached)) == [node.known]
 
 
 class TestSwitchedOff:
@@ -199,20 +199,20 @@ class TestAdaptive:
         self, client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
     ) -> None:
         self.settle(namenode, nodes)
-        adaptive = namenode.core.caching.planner.adaptive
+        adaptive = namenode.namesystem.caching.planner.adaptive
         assert adaptive is not None
-        namenode.core.writable = False
+        namenode.namesystem.writable = False
         client.locations("/d/a")
         assert len(adaptive.heat) == 0
-        namenode.core.writable = True
+        namenode.namesystem.writable = True
         client.locations("/d/a")
         assert adaptive.heat.blocks() == [cached]
-        namenode.core.caching.role_changed()
+        namenode.namesystem.caching.role_changed()
         assert len(adaptive.heat) == 0
 
     @staticmethod
     def settle(namenode: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
-        namenode.core.tick()
+        namenode.namesystem.tick()
         for _ in range(2):
             namenode.tick(30_000)
             for node in nodes:

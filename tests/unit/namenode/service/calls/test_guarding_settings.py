@@ -21,8 +21,8 @@ KEEP = (1 << 63) - 1
 
 
 def change(client: Any, **settings: object) -> None:
-    core = client.namenode.core
-    core.settings = replace(core.settings, **settings)
+    namesystem = client.namenode.namesystem
+    namesystem.settings = replace(namesystem.settings, **settings)
 
 
 def set_quota(client: Any, path: str, user: str) -> None:
@@ -105,7 +105,7 @@ def test_no_replica_is_deleted_just_after_a_start(
     client.write("/f", 10)
     (node,) = [node for node in nodes if any(node.replicas.values())]
     client.delete("/f")
-    client.namenode.core.reap()
+    client.namenode.namesystem.reap()
     assert node.heartbeat() == []
     client.namenode.clock.advance(60_000)
     (order,) = node.heartbeat()

@@ -280,10 +280,10 @@ def test_links_are_there_after_a_restart_from_log_or_image(client: Any) -> None:
         link(client, f"/d/{number}", target)
     client.rename("/d/1", "/d/moved")
     client.delete("/d/2")
-    again = client.namenode.restarted().core.namespace.find("/d")
-    here = client.namenode.core.namespace.find("/d")
+    again = client.namenode.restarted().namesystem.namespace.find("/d")
+    here = client.namenode.namesystem.namespace.find("/d")
     image = io.BytesIO()
-    write_image(client.namenode.core.namespace, 1, 1, image)
+    write_image(client.namenode.namesystem.namespace, 1, 1, image)
     image.seek(0)
     loaded = read_image(image, "image")[0].find("/d")
 

@@ -108,16 +108,16 @@ def test_root_cannot_be_deleted(client: Any) -> None:
 def test_delete_frees_blocks_leases_and_inodes(client: Any, nodes: list[InMemoryDatanode]) -> None:
     client.write("/d/e/f", 10)
     client.create("/d/open")
-    core = client.namenode.core
+    namesystem = client.namenode.namesystem
     client.delete("/d")
-    assert len(core.namespace.inodes) == 1
-    assert (core.namespace.blocks, core.leases.open_files) == ({}, 0)
+    assert len(namesystem.namespace.inodes) == 1
+    assert (namesystem.namespace.blocks, namesystem.leases.open_files) == ({}, 0)
 
 
 def test_huge_tree_is_freed_in_slices(client: Any, settings: Settings) -> None:
-    namespace = client.namenode.core.namespace
+    namespace = client.namenode.namesystem.namespace
     for number in range(2500):
-        client.namenode.core.commit(
+        client.namenode.namesystem.commit(
             edits.MkdirOp(
                 20_000 + number,
                 "/d" if not number else f"/d/{number}",
@@ -128,8 +128,8 @@ def test_huge_tree_is_freed_in_slices(client: Any, settings: Settings) -> None:
     client.delete("/d")
     assert not client.exists("/d")
     assert len(namespace.inodes) == 1501
-    assert client.namenode.core.reap() is True
-    while client.namenode.core.reap():
+    assert client.namenode.namesystem.reap() is True
+    while client.namenode.namesystem.reap():
         continue
     assert len(namespace.inodes) == 1
 
@@ -188,7 +188,7 @@ def test_rename2_over_a_file_that_is_written_ends_its_lease(
     client.create("/b")
     client.rename2("/a", "/b", overwrite=True)
     assert client.status("/b").length == 10
-    assert client.namenode.core.leases.open_files == 0
+    assert client.namenode.namesystem.leases.open_files == 0
     with pytest.raises(errors.LeaseExpired):
         client.add_block("/b")
 

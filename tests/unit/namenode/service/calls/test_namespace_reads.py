@@ -125,10 +125,10 @@ def test_listing_with_locations_ends_early_where_blocks_are_many(client: Any, no
 
 def test_listing_with_locations_is_no_access(client: Any, nodes: Nodes) -> None:
     client.write("/f", 10)
-    before = client.namenode.core.last_txid
+    before = client.namenode.namesystem.last_txid
     client.namenode.clock.advance(10_000_000)
     client.page("/", locations=True)
-    assert client.namenode.core.last_txid == before
+    assert client.namenode.namesystem.last_txid == before
 
 
 @pytest.mark.parametrize("negative", [-1, -2, -86_400_000, -(1 << 63)])
@@ -246,7 +246,7 @@ def test_block_with_only_bad_replicas_is_marked(client: Any, nodes: Nodes) -> No
 def test_in_safe_mode_a_block_that_nobody_has_is_no_lost_one(client: Any, nodes: Nodes) -> None:
     client.write("/f", BLOCK, 10)
     fresh = client.namenode.restarted()
-    fresh.core.safe_mode.enter()
+    fresh.namesystem.safe_mode.enter()
     with pytest.raises(
         errors.SafeMode, match=r"^Zero blocklocations for /f\. Name node is in safe"
     ):
@@ -259,7 +259,7 @@ def test_an_observer_sends_readers_to_the_active_for_blocks_that_nobody_has_repo
     client.write("/f", BLOCK, 10)
     client.create("/empty")
     fresh = client.namenode.restarted()
-    fresh.core.become_standby()
+    fresh.namesystem.become_standby()
     observer = replace(client, namenode=fresh)
     with pytest.raises(errors.ObserverRetryOnActive, match=r"^Zero blocklocations for /f$"):
         observer.locations("/f")
@@ -389,7 +389,7 @@ class TestAccessTimes:
         client.write("/f", 10)
         made = client.status("/f").access_time
         client.namenode.clock.advance(3_600_001)
-        client.namenode.core.safe_mode.enter()
+        client.namenode.namesystem.safe_mode.enter()
         client.locations("/f")
         assert client.status("/f").access_time == made
 

@@ -31,9 +31,9 @@ def to_trash(client: Any, src: str, dst: str, **how: Any) -> None:
 @pytest.fixture
 def protect(client: Any) -> Callable[..., None]:
     def protect(*paths: str, subdirectories: bool = False) -> None:
-        core = client.namenode.core
-        core.settings = replace(
-            core.settings,
+        namesystem = client.namenode.namesystem
+        namesystem.settings = replace(
+            namesystem.settings,
             protected_directories=ProtectedDirectories.parse(paths),
             protects_subdirectories=subdirectories,
         )

@@ -238,4 +238,4 @@ def test_what_is_no_identity_is_logged_as_none(client: Any, client_id: bytes, ca
     edit = client.namenode.edits()[-1]
     assert isinstance(edit, edits.DeleteOp)
     assert (edit.rpc_client_id, edit.rpc_call_id) == (edits.NO_CLIENT_ID, edits.NO_CALL_ID)
-    assert not len(client.namenode.core.retry_cache)
+    assert not len(client.namenode.namesystem.retry_cache)

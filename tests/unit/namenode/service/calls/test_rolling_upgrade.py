@@ -59,13 +59,13 @@ def disks() -> Disks:
 
 
 @pytest.fixture
-def core(client: Any) -> Any:
-    return client.namenode.core
+def namesystem(client: Any) -> Any:
+    return client.namenode.namesystem
 
 
 @pytest.fixture
-def calls(core: Any, disks: Disks) -> RollingUpgradeCalls:
-    return RollingUpgradeCalls(core, disks, disks)
+def calls(namesystem: Any, disks: Disks) -> RollingUpgradeCalls:
+    return RollingUpgradeCalls(namesystem, disks, disks)
 
 
 def caller(user: str = "root") -> Caller:
@@ -85,18 +85,18 @@ def with_others(calls: RollingUpgradeCalls, disks: Disks) -> UpgradeInfo:
 
 @pytest.mark.req("FS-201")
 def test_a_namenode_that_is_alone_answers_when_the_image_is_there_and_leaves_safe_mode(
-    core: Any, calls: RollingUpgradeCalls, disks: Disks
+    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks
 ) -> None:
     told: list[UpgradeInfo | errors.HowdahError] = []
-    core.safe_mode.enter()
-    before = core.last_txid
+    namesystem.safe_mode.enter()
+    before = namesystem.last_txid
     assert calls.prepare(caller(), told.append) is None
-    assert core.last_txid == before, "the image comes first"
+    assert namesystem.last_txid == before, "the image comes first"
     disks.begin()
-    assert core.last_txid == before + 1
+    assert namesystem.last_txid == before + 1
     disks.has_rollback_image = True
     disks.saving[0](None)
-    assert not core.safe_mode.on
+    assert not namesystem.safe_mode.on
     (info,) = told
     assert info == calls.query(caller())
     assert isinstance(info, UpgradeInfo)
@@ -104,7 +104,7 @@ def test_a_namenode_that_is_alone_answers_when_the_image_is_there_and_leaves_saf
 
 
 def test_a_namenode_that_is_alone_has_to_be_in_safe_mode(
-    core: Any, calls: RollingUpgradeCalls
+    namesystem: Any, calls: RollingUpgradeCalls
 ) -> None:
     with pytest.raises(errors.CheckpointFailed, match="Safe mode should be turned ON"):
         calls.prepare(caller(), nobody_waits)
@@ -112,22 +112,22 @@ def test_a_namenode_that_is_alone_has_to_be_in_safe_mode(
 
 
 def test_an_image_that_fails_is_told_and_safe_mode_stays(
-    core: Any, calls: RollingUpgradeCalls, disks: Disks
+    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks
 ) -> None:
     told: list[UpgradeInfo | errors.HowdahError] = []
-    core.safe_mode.enter()
+    namesystem.safe_mode.enter()
     calls.prepare(caller(), told.append)
     failure = errors.CheckpointFailed("no disk")
     disks.saving[0](failure)
     assert told == [failure]
-    assert core.safe_mode.on
+    assert namesystem.safe_mode.on
     assert calls.query(caller()) is None
 
 
 @pytest.mark.req("FS-201")
 @pytest.mark.parametrize("begins", [True, False])
 def test_with_others_it_begins_at_once_and_ends_its_segment(
-    core: Any, calls: RollingUpgradeCalls, disks: Disks, begins: bool
+    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks, begins: bool
 ) -> None:
     disks.begins_image = begins
     info = with_others(calls, disks)
@@ -136,10 +136,10 @@ def test_with_others_it_begins_at_once_and_ends_its_segment(
 
 
 def test_with_others_it_is_refused_in_safe_mode(
-    core: Any, calls: RollingUpgradeCalls, disks: Disks
+    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks
 ) -> None:
     disks.shared = True
-    core.safe_mode.enter()
+    namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode, match="Failed to start rolling upgrade"):
         calls.prepare(caller(), nobody_waits)
 
@@ -153,31 +153,33 @@ def test_another_upgrade_has_to_be_finalized_first(
 
 
 def test_one_that_is_under_way_is_told_and_not_begun_again(
-    core: Any, calls: RollingUpgradeCalls, disks: Disks
+    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks
 ) -> None:
-    info, txid = with_others(calls, disks), core.last_txid
+    info, txid = with_others(calls, disks), namesystem.last_txid
     assert calls.prepare(caller(), nobody_waits) == info
-    assert core.last_txid == txid
+    assert namesystem.last_txid == txid
 
 
-def test_a_finalization_is_told_once(core: Any, calls: RollingUpgradeCalls, disks: Disks) -> None:
+def test_a_finalization_is_told_once(
+    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks
+) -> None:
     info = with_others(calls, disks)
     disks.has_rollback_image = True
     ended = calls.finalize(caller())
     assert ended is not None
     assert (ended.start_ms, ended.has_rollback_image) == (info.start_ms, False)
     assert ended.finalize_ms >= info.start_ms
-    txid = core.last_txid
+    txid = namesystem.last_txid
     assert calls.finalize(caller()) is None
     assert calls.query(caller()) is None
-    assert core.last_txid == txid
+    assert namesystem.last_txid == txid
 
 
 def test_a_finalization_is_refused_in_safe_mode(
-    core: Any, calls: RollingUpgradeCalls, disks: Disks
+    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks
 ) -> None:
     with_others(calls, disks)
-    core.safe_mode.enter()
+    namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode, match="Failed to finalize rolling upgrade"):
         calls.finalize(caller())
     assert calls.query(caller()) is not None

@@ -35,7 +35,7 @@ def directories() -> Directories:
 
 @pytest.fixture
 def calls(client: Any, directories: Directories) -> StorageCalls:
-    return StorageCalls(client.namenode.core, cast(NameStorage, directories))
+    return StorageCalls(client.namenode.namesystem, cast(NameStorage, directories))
 
 
 def caller(user: str = "root") -> Caller:
@@ -52,7 +52,7 @@ def test_roll_answers_with_the_first_transaction_of_the_new_segment(
 def test_roll_is_refused_in_safe_mode(
     client: Any, calls: StorageCalls, directories: Directories
 ) -> None:
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode, match="Log not rolled"):
         calls.roll_edits(caller())
     assert directories.rolls == 0

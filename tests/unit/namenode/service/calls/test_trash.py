@@ -26,9 +26,12 @@ class Emptier:
 
     def __init__(self, client: Any, interval_ms: int = 3 * HOUR_MS, every_ms: int = HOUR_MS):
         self.client = client
-        core = client.namenode.core
+        namesystem = client.namenode.namesystem
         self.emptier = TrashEmptier(
-            core, TreeCalls(core), interval_ms=interval_ms, checkpoint_interval_ms=every_ms
+            namesystem,
+            TreeCalls(namesystem),
+            interval_ms=interval_ms,
+            checkpoint_interval_ms=every_ms,
         )
 
     def after(self, ms: int) -> list[str]:
@@ -37,7 +40,7 @@ class Emptier:
         return list(self.emptier.round()) if self.emptier.is_due() else []
 
     def trash(self, user: str) -> list[str]:
-        found = self.client.namenode.core.namespace.find(f"/user/{user}/.Trash")
+        found = self.client.namenode.namesystem.namespace.find(f"/user/{user}/.Trash")
         return list(found.sorted_names()) if found is not None else []
 
 
@@ -54,7 +57,7 @@ def test_what_is_current_becomes_a_checkpoint_at_the_full_interval(
     assert emptier.after(HOUR_MS // 2) == []
     emptier.after(HOUR_MS // 2)
     assert (emptier.trash("zoe"), emptier.trash("bob")) == (["231114231320"], ["231114231320"])
-    found = client.namenode.core.namespace.find("/user/zoe/.Trash/231114231320/a")
+    found = client.namenode.namesystem.namespace.find("/user/zoe/.Trash/231114231320/a")
     assert found is not None
 
 
@@ -113,10 +116,10 @@ def snapshot(path: str) -> Any:
 
 def test_nothing_happens_in_safe_mode_and_it_is_made_up_for(client: Any, emptier: Emptier) -> None:
     client.mkdirs("/user/zoe/.Trash/Current/a")
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     emptier.after(HOUR_MS)
     assert emptier.trash("zoe") == ["Current"]
-    client.namenode.core.safe_mode.leave()
+    client.namenode.namesystem.safe_mode.leave()
     emptier.after(0)
     assert emptier.trash("zoe") == ["231114231320"]
 
@@ -140,4 +143,4 @@ def test_emptying_is_in_the_log(client: Any, emptier: Emptier) -> None:
     emptier.after(HOUR_MS)
     client.namenode.tick()
     fresh = client.namenode.restarted()
-    assert fresh.core.namespace.find("/user/zoe/.Trash/231114231320/a") is not None
+    assert fresh.namesystem.namespace.find("/user/zoe/.Trash/231114231320/a") is not None

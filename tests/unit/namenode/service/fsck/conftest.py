@@ -19,6 +19,6 @@ def fsck(namenode: InMemoryNamenode) -> RunFsck:
 
     def run(path: str = "/", *flags: str, user: str = "root", **values: str) -> str:
         query = {"path": path, **dict.fromkeys(flags, "1"), **values}
-        return "".join(Fsck(namenode.core).run(user, "10.9.9.9", parse_options(query)))
+        return "".join(Fsck(namenode.namesystem).run(user, "10.9.9.9", parse_options(query)))
 
     return run

@@ -33,7 +33,7 @@ def last_line(text: str) -> str:
 
 
 def only_block(namenode: InMemoryNamenode, path: str) -> Block:
-    file = namenode.core.namespace.find(path)
+    file = namenode.namesystem.namespace.find(path)
     assert isinstance(file, File)
     (block,) = file.blocks
     return block
@@ -301,9 +301,9 @@ def test_blocks_that_nobody_has_are_listed_page_by_page(
         lose(nodes, only_block(namenode, f"/d/{name}").block_id)
     lines = ["blk_1073741825\t2\t/d/a", "blk_1073741826\t2\t/d/b", "blk_1073741827\t2\t/d/c"]
     namenode.tick()
-    assert some_corrupt(namenode.core) == lines
+    assert some_corrupt(namenode.namesystem) == lines
     monkeypatch.setattr("howdah.namenode.service.fsck.corrupt_files.MAX_SHOWN", 1)
-    assert some_corrupt(namenode.core) == lines[:1]
+    assert some_corrupt(namenode.namesystem) == lines[:1]
     first = fsck("/d", "listcorruptfileblocks")
     assert first.endswith(
         "Cookie:\t2\nblk_1073741825\t2\t/d/a\nblk_1073741826\t2\t/d/b\n\n\n"
@@ -320,7 +320,7 @@ def test_blocks_that_nobody_has_are_listed_page_by_page(
 
 def order(namenode: InMemoryNamenode, node: InMemoryDatanode, state: AdminState) -> None:
     entry = HostEntry(node.ip, frozenset({node.ip}))
-    Administration(namenode.core).apply_hosts(
+    Administration(namenode.namesystem).apply_hosts(
         Hosts.ordered([HostOrder(entry, state, upgrade_domain="ud1")])
     )
 
@@ -434,7 +434,7 @@ def test_a_standby_says_that_it_is_one(namenode: InMemoryNamenode) -> None:
     def refuse() -> None:
         raise errors.StandbyError("Operation category READ is not supported in state standby")
 
-    said = "".join(Fsck(namenode.core, refuse).run("root", "10.9.9.9", Options()))
+    said = "".join(Fsck(namenode.namesystem, refuse).run("root", "10.9.9.9", Options()))
     assert "\nOperation category READ is not supported in state standby\n" in said
     assert last_line(said) == "Fsck on path '/' FAILED"
 
@@ -454,7 +454,7 @@ def test_a_tree_that_changes_between_slices_is_walked_to_its_end(
     for name in "abcdef":
         client.write(f"/d/{name}", 1024, 10)
     said = ""
-    for piece in Fsck(namenode.core).run("root", "10.9.9.9", Options(files=True)):
+    for piece in Fsck(namenode.namesystem).run("root", "10.9.9.9", Options(files=True)):
         said += piece
         if "/d/b " in piece:
             client.delete("/d/a")
@@ -483,7 +483,7 @@ def test_a_directory_that_goes_before_it_is_listed_is_listed_no_more(
     client.call("createSnapshot", pb.CreateSnapshotRequestProto(**snapshot))
     options = Options(files=True, include_snapshots=name != "/d")
     said = ""
-    for piece in Fsck(namenode.core).run("root", "10.9.9.9", options):
+    for piece in Fsck(namenode.namesystem).run("root", "10.9.9.9", options):
         said += piece
         if f"{name} <dir>" in piece:
             client.call("deleteSnapshot", pb.DeleteSnapshotRequestProto(**snapshot))
@@ -536,7 +536,7 @@ def test_a_block_in_too_few_upgrade_domains_is_named(
     orders = [
         HostOrder(HostEntry(node.ip, frozenset((node.ip,))), upgrade_domain="u1") for node in nodes
     ]
-    Administration(namenode.core).apply_hosts(Hosts.ordered(orders))
+    Administration(namenode.namesystem).apply_hosts(Hosts.ordered(orders))
     said = fsck("/")
     assert (
         f"/f:  Replica placement policy is violated for {POOL_ID}:{block.name}. The block has 3 "

@@ -117,7 +117,7 @@ class World:
             for other in self.nodes:
                 if other.uuid not in self.dead:
                     other.heartbeat()
-        self.namenode.core.tick()
+        self.namenode.namesystem.tick()
 
     def _order(self) -> None:
         orders = [
@@ -125,7 +125,7 @@ class World:
             for node in self.nodes
             if node.uuid in self.leaving
         ]
-        Administration(self.namenode.core).apply_hosts(Hosts.ordered(orders))
+        Administration(self.namenode.namesystem).apply_hosts(Hosts.ordered(orders))
 
     def _change(self, what: str, a: int, replication: int) -> None:
         if not self.files:
@@ -140,7 +140,7 @@ class World:
 
     def _harm(self, how: str, a: int, b: int) -> None:
         """A replica is lost, or a reader finds it corrupt."""
-        namespace = self.namenode.core.namespace
+        namespace = self.namenode.namesystem.namespace
         ids = sorted(block_id for block_id in namespace.blocks)
         if not ids:
             return
@@ -185,7 +185,7 @@ class World:
     def recount(self, *, with_open: bool) -> Figures:
         total = Figures()
         live_racks = {node.known.location for node in self.alive()}
-        for inode in below(self.namenode.core.namespace.root):
+        for inode in below(self.namenode.namesystem.namespace.root):
             if isinstance(inode, Directory):
                 total.directories += 1
                 continue
@@ -289,12 +289,12 @@ def test_figures_equal_a_recount(steps: list[Step], with_open: bool, in_slices: 
     world = World()
     for step in steps:
         world.do(step)
-    core = world.namenode.core
+    namesystem = world.namenode.namesystem
     caller = Caller("root", edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, "")
-    who = core.identity(caller)
+    who = namesystem.identity(caller)
     options = Options(open_for_write=with_open, files=True, blocks=True, replica_details=True)
-    check, walk = FsckCheck(core, caller, who, options), Walk(core, who)
-    for path, inode in walk.entries("/", core.namespace.root):
+    check, walk = FsckCheck(namesystem, caller, who, options), Walk(namesystem, who)
+    for path, inode in walk.entries("/", namesystem.namespace.root):
         for _ in check.entry(path, inode):
             pass
         if in_slices:

@@ -31,12 +31,12 @@ def services() -> list[Service]:
     return [
         namenode.client.service(),
         namenode.datanode.service(),
-        NamenodeProtocol(namenode.core, CLUSTER, UNUSED, UNUSED).service(),
+        NamenodeProtocol(namenode.namesystem, CLUSTER, UNUSED, UNUSED).service(),
         HAService(
-            namenode.core, lambda: "ACTIVE", lambda: "", None, HASettings(False, False)
+            namenode.namesystem, lambda: "ACTIVE", lambda: "", None, HASettings(False, False)
         ).service(),
-        Reconfiguration(namenode.core, {}, UNUSED, UNUSED).service(),
-        *refresh_services(namenode.core, UNUSED, UNUSED),
+        Reconfiguration(namenode.namesystem, {}, UNUSED, UNUSED).service(),
+        *refresh_services(namenode.namesystem, UNUSED, UNUSED),
     ]
 
 

@@ -71,14 +71,14 @@ class World:
         self.delays_s: list[float] = []
         self.given_up: list[str] = []
         self.barrier = DurableBarrier(
-            self.namenode.core,
+            self.namenode.namesystem,
             self.turn.append,
             later=self._later,
             boottime_ms=lambda: self.now_ms,
             patience_ms=PATIENCE_MS,
             early_delay_s=early_delay_s,
         )
-        self.journal = FakeJournal(self.namenode.core.last_txid)
+        self.journal = FakeJournal(self.namenode.namesystem.last_txid)
         self.barrier.log = self.journal
 
     def _later(self, seconds: float, look: Callable[[], None]) -> None:
@@ -191,7 +191,7 @@ def test_an_early_answer_waits_where_the_log_is_far_behind(world: World) -> None
 
 
 def test_no_early_answer_leaves_where_the_log_is_lost(world: World) -> None:
-    world.namenode.core.broken = "the log is lost"
+    world.namenode.namesystem.broken = "the log is lost"
     assert world.barrier.must_wait(early=True)
 
 
@@ -397,8 +397,8 @@ def test_edits_of_a_call_that_then_fails_reach_the_journal_too(world: World) -> 
         )
     world.answer("error")
     world.end_turn()
-    assert world.journal.last_txid == world.namenode.core.last_txid
-    assert world.namenode.core.namespace.find("/p/q") is not None
+    assert world.journal.last_txid == world.namenode.namesystem.last_txid
+    assert world.namenode.namesystem.namespace.find("/p/q") is not None
 
 
 def test_an_answer_that_cannot_be_sent_holds_no_other_back() -> None:
@@ -608,11 +608,11 @@ def test_an_answer_is_left_with_a_log_that_sends(world: World) -> None:
     world.change("a")
     assert leave(world, "b")
     assert [(txid, data) for txid, data, _ in world.journal.left] == [
-        (world.namenode.core.last_txid, b"b")
+        (world.namenode.namesystem.last_txid, b"b")
     ]
     world.end_turn()
     assert not world.sent
-    world.barrier.durable(world.namenode.core.last_txid)
+    world.barrier.durable(world.namenode.namesystem.last_txid)
     assert world.sent == ["a", "b"], "what comes back is sent by the loop"
 
 
@@ -627,7 +627,7 @@ def test_a_defect_with_what_comes_back_takes_nothing_from_others(world: World) -
     assert world.barrier.send_when_durable(outlet, b"b", fail)
     assert leave(world, "c")
     world.end_turn()
-    world.barrier.durable(world.namenode.core.last_txid)
+    world.barrier.durable(world.namenode.namesystem.last_txid)
     assert world.sent == ["a", "c"]
 
 
@@ -638,11 +638,11 @@ def test_where_it_cannot_be_left_it_is_not_kept(world: World, why: str) -> None:
     if why == "no log":
         world.barrier.log = None
     elif why == "durable":
-        world.journal.reached_txid = world.namenode.core.last_txid
+        world.journal.reached_txid = world.namenode.namesystem.last_txid
     elif why == "lease":
         world.barrier.lease = FakeLease(None)
     elif why == "broken":
-        world.namenode.core.broken = "a defect"
+        world.namenode.namesystem.broken = "a defect"
     assert world.barrier.sends is (why in {"durable", "broken"})
     assert not leave(world, "b")
     assert not world.journal.left
@@ -653,14 +653,14 @@ def test_what_no_bell_has_told_of_is_seen_by_a_look(world: World) -> None:
     world.end_turn()
     world.answer("b")
     assert not world.sent
-    world.journal.reached_txid = world.namenode.core.last_txid
+    world.journal.reached_txid = world.namenode.namesystem.last_txid
     world.answer("c")
     assert world.sent == ["c"], "it waits for nothing"
 
 
 def test_who_waits_wants_it_and_goes_on_where_it_is_there(world: World) -> None:
     world.change("a")
-    txid = world.namenode.core.last_txid
+    txid = world.namenode.namesystem.last_txid
     assert world.journal.wanted == [txid]
     world.end_turn()
     world.change("b")
@@ -677,7 +677,7 @@ def test_who_begins_to_wait_at_the_last_moment_goes_on(world: World) -> None:
     world.change("a")
     world.end_turn()
     world.sent.clear()
-    world.journal.reached_txid = world.namenode.core.last_txid
+    world.journal.reached_txid = world.namenode.namesystem.last_txid
     world.barrier.when_clear(lambda: world.sent.append("b"))
     world.end_turn()
     assert world.sent == ["a", "b"]
@@ -697,7 +697,7 @@ def test_a_lone_caller_whose_answers_are_left_is_known(world: World) -> None:
         assert world.barrier.must_wait()
         assert leave(world, str(number))
         world.end_turn()
-        world.barrier.durable(world.namenode.core.last_txid)
+        world.barrier.durable(world.namenode.namesystem.last_txid)
     assert world.journal.at_once == [False] * LONE + [True] * 2
     assert len(world.sent) == LONE + 2
 
@@ -718,5 +718,5 @@ def test_what_the_log_had_no_memory_for_is_handed_over_again(
     world.change("b")
     world.end_turn()
     assert world.journal.batches == [2]
-    world.barrier.durable(world.namenode.core.last_txid)
+    world.barrier.durable(world.namenode.namesystem.last_txid)
     assert world.sent == ["a", "b"]

@@ -147,7 +147,7 @@ def test_what_was_stopped_runs_no_more() -> None:
 def test_an_edit_that_failed_ends_the_tick_without_another_word(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The process ends, and the core has said why."""
+    """The process ends, and the namesystem has said why."""
     done: list[str] = []
 
     def turn() -> None:

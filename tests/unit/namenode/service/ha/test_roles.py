@@ -52,7 +52,7 @@ def run(root: Path, scenario: Callable[[Namenode], Awaitable[T]]) -> T:
         loaded = load([root], [root])
         try:
             namenode = Namenode(conf, loaded)
-            namenode.core.safe_mode.leave(force=True)
+            namenode.namesystem.safe_mode.leave(force=True)
             try:
                 return await asyncio.wait_for(scenario(namenode), 30)
             finally:
@@ -67,7 +67,7 @@ def run(root: Path, scenario: Callable[[Namenode], Awaitable[T]]) -> T:
 
 
 def call(namenode: Namenode, method: str, request: Message) -> object:
-    body, user = request.SerializeToString(), namenode.core.permissions.superuser
+    body, user = request.SerializeToString(), namenode.namesystem.permissions.superuser
     return namenode.registry.dispatch(
         Call(1, b"", 0, client.PROTOCOL, 1, method, body, user), "127.0.0.1"
     )
@@ -139,19 +139,19 @@ def test_after_it_was_active_no_duty_runs_and_nothing_is_written(root: Path) -> 
         mkdir(namenode, "/a")
         turns = spy(namenode)
         namenode.roles.become(HAState.STANDBY)
-        before, last_txid = on_disk(root), namenode.core.last_txid
+        before, last_txid = on_disk(root), namenode.namesystem.last_txid
         for _ in range(3):
             namenode.tick()
             await asyncio.sleep(0)  # a turn of the loop, for whatever the tick has begun
         assert not turns
         assert not any(map(namenode.active.duties.is_running, DUTIES))
         assert log_threads() <= threads
-        assert (on_disk(root), namenode.core.last_txid) == (before, last_txid)
+        assert (on_disk(root), namenode.namesystem.last_txid) == (before, last_txid)
         assert not any("inprogress" in name for name in before), "the segment has ended"
         with pytest.raises(AssertionError, match="only an active namenode"):
-            namenode.core.create_missing_parents(  # whatever would make an edit
-                namenode.core.permissions.identity("root"),
-                namenode.core.resolve("/x/y"),
+            namenode.namesystem.create_missing_parents(  # whatever would make an edit
+                namenode.namesystem.permissions.identity("root"),
+                namenode.namesystem.resolve("/x/y"),
                 2,
                 0o755,
                 0,
@@ -204,7 +204,7 @@ def test_what_was_committed_is_in_the_log_when_the_role_ends_and_its_answers_lea
     run(root, scenario)
 
     async def again(namenode: Namenode) -> bool:
-        return namenode.core.namespace.find("/a") is not None
+        return namenode.namesystem.namespace.find("/a") is not None
 
     assert run(root, again)
 
@@ -219,7 +219,7 @@ def test_a_namenode_becomes_active_again_and_goes_on_with_its_log(root: Path) ->
     run(root, scenario)
 
     async def again(namenode: Namenode) -> list[str]:
-        return [path for path in ("/a", "/b", "/c") if namenode.core.namespace.find(path)]
+        return [path for path in ("/a", "/b", "/c") if namenode.namesystem.namespace.find(path)]
 
     assert run(root, again) == ["/a", "/b", "/c"]
 
@@ -241,7 +241,7 @@ def test_calls_that_wait_for_datanodes_are_refused_when_the_role_ends(root: Path
 def test_who_waits_for_an_image_is_told_when_the_role_ends(root: Path) -> None:
     async def scenario(namenode: Namenode) -> None:
         namenode.roles.become(HAState.ACTIVE)
-        namenode.core.safe_mode.enter()
+        namenode.namesystem.safe_mode.enter()
         answer = call(namenode, "saveNamespace", pb.SaveNamespaceRequestProto())
         assert isinstance(answer, Deferred)
         told: list[object] = []

@@ -246,8 +246,8 @@ def check_requests(method: str, kind: Descriptor, *, max_examples: int) -> None:
         namenode.tick(1000)
         everything_can_be_shown(namenode)
         fresh = replayed(namenode.edits())
-        assert fresh.inodes.keys() == namenode.core.namespace.inodes.keys()
-        assert fresh.blocks.keys() == namenode.core.namespace.blocks.keys()
+        assert fresh.inodes.keys() == namenode.namesystem.namespace.inodes.keys()
+        assert fresh.blocks.keys() == namenode.namesystem.namespace.blocks.keys()
 
     check()
 

@@ -180,7 +180,7 @@ class World:
         self.namenode.call(
             "getDatanodeStorageReport", pb.GetDatanodeStorageReportRequestProto(type=pb.ALL)
         )
-        namespace = self.namenode.core.namespace
+        namespace = self.namenode.namesystem.namespace
         fresh = replayed(self.namenode.edits())
         assert fresh.inodes.keys() == namespace.inodes.keys()
         assert fresh.blocks.keys() == namespace.blocks.keys()

@@ -39,7 +39,7 @@ class World:
     @property
     def service(self) -> HAService:
         return HAService(
-            self.namenode.core,
+            self.namenode.namesystem,
             lambda: self.state,
             lambda: self.trouble,
             self if self.shares else None,
@@ -157,10 +157,10 @@ def test_the_status_says_the_state_and_whether_it_may_become_active(
 
 
 def test_safe_mode_hinders_only_if_it_is_to() -> None:
-    assert World().namenode.core.safe_mode.on is False
+    assert World().namenode.namesystem.safe_mode.on is False
     for hinders in (False, True):
         world = World(not_in_safe_mode=hinders)
-        world.namenode.core.safe_mode.enter()
+        world.namenode.namesystem.safe_mode.enter()
         assert world.status().readyToBecomeActive is not hinders
         if not hinders:
             world.check_health()

@@ -59,7 +59,7 @@ def source() -> Source:
 
 @pytest.fixture
 def protocol(client: Any, source: Source) -> NamenodeProtocol:
-    return NamenodeProtocol(client.namenode.core, CLUSTER, source, random.Random(7))
+    return NamenodeProtocol(client.namenode.namesystem, CLUSTER, source, random.Random(7))
 
 
 def caller(user: str = "root") -> Caller:
@@ -81,7 +81,7 @@ def test_roll_says_where_the_log_and_the_newest_image_are(protocol: NamenodeProt
 def test_roll_is_refused_in_safe_mode(
     client: Any, protocol: NamenodeProtocol, source: Source
 ) -> None:
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode, match="Log not rolled"):
         protocol.roll_edit_log(pb.RollEditLogRequestProto(), caller())
     assert not source.rolls
@@ -223,7 +223,7 @@ def test_a_storage_type_may_be_asked_for(
 def test_blocks_that_were_read_of_late_come_last(
     client: Any, protocol: NamenodeProtocol, nodes: list[InMemoryDatanode]
 ) -> None:
-    now_ms = client.namenode.core.clock.wall_ms()
+    now_ms = client.namenode.namesystem.clock.wall_ms()
     cold = client.write("/cold", *[100] * 10, replication=3)
     hot = client.write("/hot", *[100] * 10, replication=3)
     client.set_times("/cold", atime_ms=now_ms - 5000)
@@ -278,7 +278,7 @@ def test_blocks_are_not_told_in_safe_mode_nor_to_others(
     request = pb.GetBlocksRequestProto(datanode=nodes[0].registration().datanodeID, size=1)
     with pytest.raises(errors.AccessDenied):
         whole(protocol.get_blocks(request, caller("mallory")))
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode, match="getBlocks"):
         whole(protocol.get_blocks(request, caller()))
 

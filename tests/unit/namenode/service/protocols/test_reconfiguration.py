@@ -38,7 +38,7 @@ class Subject:
     """A namenode whose files a test changes. They are read when the test says so."""
 
     def __init__(self, namenode: InMemoryNamenode) -> None:
-        self.core = namenode.core
+        self.namesystem = namenode.namesystem
         conf = Configuration()
         self.files: Any = {name: conf.raw(name) or "" for name in RECONFIGURABLE}
         self.reading: list[Callable[[Any], None]] = []
@@ -46,7 +46,9 @@ class Subject:
         def settings_with(values: Mapping[str, str]) -> Any:
             return settings_from(Configuration(dict(values)), "BP-1")
 
-        self.task = Reconfiguration(self.core, dict(self.files), self.reading.append, settings_with)
+        self.task = Reconfiguration(
+            self.namesystem, dict(self.files), self.reading.append, settings_with
+        )
 
     def start(self, user: str = SUPERUSER) -> None:
         self.task.start_reconfiguration(pb.StartReconfigurationRequestProto(), self.caller(user))
@@ -78,27 +80,31 @@ def test_each_key_is_declared_and_has_another_value_here() -> None:
 
 
 def test_every_value_arrives_where_it_counts(subject: Subject) -> None:
-    core = subject.core
+    namesystem = subject.namesystem
     subject.files |= OTHERS
-    version = core.placement.network.version
+    version = namesystem.placement.network.version
     subject.start()
     subject.read()
     assert [(c.name, c.newValue, c.errorMessage) for c in subject.status().changes] == [
         (name, value, "") for name, value in OTHERS.items()
     ]
-    assert core.settings.deletions_per_command == 77
-    assert core.placement.policy != BY_DEFAULT
-    assert core.placement.network.version > version, "all blocks are looked at again"
-    assert core.datanodes.expiry_ms == core.settings.heartbeat_expiry_ms == 2 * 20_000 + 10 * 1000
-    assert core.settings.datanode_moves_ms == 3000
-    assert core.settings.avoid_slow_for_reading
-    assert core.settings.avoid_slow_for_writing
-    assert core.slow_peers._most == 2
-    streams = core.reconstruction.streams
+    assert namesystem.settings.deletions_per_command == 77
+    assert namesystem.placement.policy != BY_DEFAULT
+    assert namesystem.placement.network.version > version, "all blocks are looked at again"
+    assert (
+        namesystem.datanodes.expiry_ms
+        == namesystem.settings.heartbeat_expiry_ms
+        == 2 * 20_000 + 10 * 1000
+    )
+    assert namesystem.settings.datanode_moves_ms == 3000
+    assert namesystem.settings.avoid_slow_for_reading
+    assert namesystem.settings.avoid_slow_for_writing
+    assert namesystem.slow_peers._most == 2
+    streams = namesystem.reconstruction.streams
     assert (streams.ordinary, streams.most) == (5, 9)
-    assert core.reconstruction._blocks_per_node == 6
-    assert core.reconstruction._pending_timeout_ms == 30_000
-    assert core.settings.protected_directories.paths == ("/kept", "/kept/too")
+    assert namesystem.reconstruction._blocks_per_node == 6
+    assert namesystem.reconstruction._pending_timeout_ms == 30_000
+    assert namesystem.settings.protected_directories.paths == ("/kept", "/kept/too")
 
 
 def test_one_that_cannot_be_keeps_its_value_and_the_others_change(subject: Subject) -> None:
@@ -111,7 +117,7 @@ def test_one_that_cannot_be_keeps_its_value_and_the_others_change(subject: Subje
     first, second = subject.status().changes
     assert (first.name, "many" in first.errorMessage) == ("dfs.block.invalidate.limit", True)
     assert (second.name, second.errorMessage) == ("dfs.namenode.replication.max-streams", "")
-    assert subject.core.settings.deletions_per_command == 1000
+    assert subject.namesystem.settings.deletions_per_command == 1000
     subject.files |= {"dfs.block.invalidate.limit": "50"}
     subject.start()
     subject.read()

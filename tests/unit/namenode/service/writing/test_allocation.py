@@ -68,7 +68,7 @@ def test_addblock_that_is_repeated_gives_the_same_block(client: Any, nodes: Node
     previous = client.store(first, BLOCK)
     second = client.add_block("/a", previous)
     assert client.add_block("/a", previous) == second
-    assert len(client.namenode.core.namespace.find("/a").blocks) == 2
+    assert len(client.namenode.namesystem.namespace.find("/a").blocks) == 2
 
 
 def test_addblock_repeated_after_a_restart_has_a_pipeline(client: Any, nodes: Nodes) -> None:
@@ -337,7 +337,7 @@ def test_file_below_a_renamed_directory_is_written_on(client: Any, nodes: Nodes)
     client.rename("/d", "/x")
     block = client.store(client.add_block("/d/e/a", fileId=inode_id), 10)
     client.complete("/d/e/a", block, fileId=inode_id)
-    fresh = client.namenode.restarted().core.namespace.find("/x/e/a")
+    fresh = client.namenode.restarted().namesystem.namespace.find("/x/e/a")
     assert isinstance(fresh, File)
     assert fresh.length_bytes == 10
 
@@ -353,7 +353,7 @@ def test_file_below_a_deleted_directory_is_gone_for_its_writer(client: Any, node
     for call in calls:
         with pytest.raises(errors.PathNotFound, match="File does not exist: /d/a"):
             call()
-    assert client.namenode.core.leases.open_files == 0
+    assert client.namenode.namesystem.leases.open_files == 0
 
 
 # Abandoning and syncing.
@@ -364,7 +364,7 @@ def test_abandoned_block_is_gone_and_its_replicas_are_deleted(client: Any, nodes
     block = client.add_block("/a")
     client.store(block, 5)
     client.abandon("/a", block.b)
-    assert not client.namenode.core.namespace.find("/a").blocks
+    assert not client.namenode.namesystem.namespace.find("/a").blocks
     client.namenode.tick()
     orders = [c for n in nodes for c in n.heartbeat()]
     assert [b.blockId for c in orders for b in c.blkCmd.blocks] == [block.b.blockId]
@@ -414,7 +414,7 @@ def test_writer_closes_the_file_behind_the_block_that_it_abandoned_before_a_fail
     client.abandon("/a", last.b)
     last.b.numBytes = 7
     client.namenode = client.namenode.restarted(from_image=from_image)
-    client.namenode.core.safe_mode.leave()
+    client.namenode.namesystem.safe_mode.leave()
     assert client.complete("/a", last.b) is True
     assert length_of(client, "/a") == 0
 
@@ -504,7 +504,7 @@ def test_each_length_that_a_sync_told_outlives_the_namenode(client: Any, nodes: 
     client.add_block("/a")
     for length in (7, 8, 500):
         client.fsync("/a", length)
-        restarted = client.namenode.restarted().core.namespace.find("/a")
+        restarted = client.namenode.restarted().namesystem.namespace.find("/a")
         assert restarted.blocks[-1].length_bytes == length
 
 
@@ -597,7 +597,7 @@ def test_a_writer_outside_gets_its_first_replica_on_its_rack(client: Any) -> Non
     for number in range(6):
         namenode.join(f"dn{number}", rack=f"/r{number % 3}")
     namenode.racks = {**namenode.racks, client.address: "/r1"}
-    namenode.core.racks = type(namenode.core.racks)(namenode.racks)
+    namenode.namesystem.racks = type(namenode.namesystem.racks)(namenode.racks)
     for number in range(10):
         client.create(f"/f{number}", replication=1)
         assert placed(client.add_block(f"/f{number}")) <= {"dn1", "dn4"}

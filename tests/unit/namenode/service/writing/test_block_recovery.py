@@ -21,7 +21,7 @@ Nodes = list[InMemoryDatanode]
 
 
 def found(namenode: InMemoryNamenode, path: str = "/a") -> File:
-    file = namenode.core.namespace.find(path)
+    file = namenode.namesystem.namespace.find(path)
     assert isinstance(file, File)
     return file
 
@@ -169,7 +169,7 @@ def test_a_primary_that_is_declared_dead_is_replaced_at_once(client: Any, nodes:
     pipeline(client, nodes)
     client.recover_lease("/a")
     primary, _ = order_of(nodes)
-    primary.known.last_heartbeat_ms -= client.namenode.core.settings.heartbeat_expiry_ms
+    primary.known.last_heartbeat_ms -= client.namenode.namesystem.settings.heartbeat_expiry_ms
     others = [node for node in nodes if node is not primary]
     pass_time(client.namenode, 2000, others)
     second, order = order_of(others)
@@ -180,7 +180,7 @@ def test_a_primary_that_is_declared_dead_is_replaced_at_once(client: Any, nodes:
 def test_an_attempt_waits_for_a_datanode_that_has_the_block(client: Any, nodes: Nodes) -> None:
     pipeline(client, nodes)
     for node in nodes:
-        node.known.last_heartbeat_ms -= client.namenode.core.settings.heartbeat_expiry_ms
+        node.known.last_heartbeat_ms -= client.namenode.namesystem.settings.heartbeat_expiry_ms
     pass_time(client.namenode, 1000, [])
     client.recover_lease("/a")
     nodes[1].register()
@@ -199,11 +199,11 @@ def test_a_damaged_replica_is_asked_for_where_there_is_no_other(client: Any, nod
     nodes[1].store(located.b.blockId, located.b.generationStamp, 7)
     for node in (nodes[0], nodes[2]):
         node.report()
-    blocks = client.namenode.core.blocks
+    blocks = client.namenode.namesystem.blocks
     blocks.found_corrupt(nodes[1].known, located.b.blockId, located.b.generationStamp)
     client.recover_lease("/a")
     for node in (nodes[0], nodes[2]):
-        node.known.last_heartbeat_ms -= client.namenode.core.settings.heartbeat_expiry_ms
+        node.known.last_heartbeat_ms -= client.namenode.namesystem.settings.heartbeat_expiry_ms
     pass_time(client.namenode, TIMEOUT_MS, nodes[1:2])
     primary, order = order_of(nodes[1:2])
     assert [place.id.datanodeUuid for place in order.block.locs] == ["dn1"]
@@ -217,7 +217,7 @@ def test_a_damaged_replica_is_not_asked_for_where_there_are_others(
 ) -> None:
     block = pipeline(client, nodes)
     nodes[1].store(block.block_id, block.generation_stamp, 7)
-    blocks = client.namenode.core.blocks
+    blocks = client.namenode.namesystem.blocks
     blocks.found_corrupt(nodes[1].known, block.block_id, block.generation_stamp)
     block.expected = tuple(s for s in block.expected if s.node is not nodes[1].known)
     client.recover_lease("/a")
@@ -236,7 +236,7 @@ def test_a_replica_with_an_older_stamp_is_not_asked_for(client: Any, nodes: Node
     nodes[0].heartbeat()
     nodes[0].report()
     for node in nodes[1:]:
-        node.known.last_heartbeat_ms -= client.namenode.core.settings.heartbeat_expiry_ms
+        node.known.last_heartbeat_ms -= client.namenode.namesystem.settings.heartbeat_expiry_ms
     pass_time(client.namenode, 1000, nodes[:1])
     client.recover_lease("/a")
     pass_time(client.namenode, 2000, nodes[:1])
@@ -290,7 +290,7 @@ def test_no_result_is_taken_in_safe_mode(client: Any, nodes: Nodes) -> None:
     pipeline(client, nodes)
     client.recover_lease("/a")
     primary, order = order_of(nodes)
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode):
         primary.recover(order, 7, nodes)
 
@@ -350,7 +350,7 @@ def test_a_restarted_namenode_refuses_a_result_below_the_last_sync(
         node.register()
         node.heartbeat()
         node.report()
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     fresh.tick(2000)
     primary, order = order_of(nodes[:2])
     with pytest.raises(errors.RemoteError, match="has 9 bytes that were synced"):
@@ -385,7 +385,7 @@ def test_after_a_start_no_block_is_dropped_while_a_datanode_has_yet_to_report(
         block.generation_stamp, 0, finalized=False, left_over=True
     )
     nodes[0].report()
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     fresh.clock.advance(fresh.settings.stale_datanode_ms)
     fresh.tick(2000)
     primary, order = order_of(nodes[:1])
@@ -434,7 +434,7 @@ def test_after_a_start_nothing_is_given_up_while_replicas_are_missing(
         node.register()
         node.heartbeat()
         node.report()
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     fresh.tick(2000)
     primary, order = order_of(nodes[:2])
     with pytest.raises(
@@ -646,7 +646,7 @@ def test_a_file_that_only_a_snapshot_shows_is_recovered_and_closed(
     assert said == [f"{path} is closed: {block.name} was recovered with 9 bytes"]
     assert (block.state, block.length_bytes, block.replica_count) == (BlockState.COMPLETE, 9, 3)
     for namenode in (client.namenode, client.namenode.restarted()):
-        file = namenode.core.resolve(path).inode
+        file = namenode.namesystem.resolve(path).inode
         assert isinstance(file, File)
         assert (file.length_bytes, file.blocks[0].generation_stamp) == (7, order.newGenStamp)
 
@@ -682,11 +682,11 @@ def test_the_recovery_of_a_file_in_a_snapshot_goes_on_after_a_start(
         node.register()
         node.heartbeat()
         node.report()
-    fresh.core.safe_mode.leave(force=True)
+    fresh.namesystem.safe_mode.leave(force=True)
     fresh.tick(6000)
     primary, order = order_of(nodes)
     primary.recover(order, 9, nodes)
-    assert fresh.core.namespace.blocks[block.block_id].state is BlockState.COMPLETE
+    assert fresh.namesystem.namespace.blocks[block.block_id].state is BlockState.COMPLETE
 
 
 def test_what_a_snapshot_shows_and_nobody_has_any_more_is_missing(
@@ -700,7 +700,7 @@ def test_what_a_snapshot_shows_and_nobody_has_any_more_is_missing(
     primary.commit(order, 0, [], delete_block=True)
     client.namenode.tick(1000)
     assert (block.state, block.length_bytes) == (BlockState.COMPLETE, 7)
-    assert client.namenode.core.reconstruction.counts().missing == 1
+    assert client.namenode.namesystem.reconstruction.counts().missing == 1
 
 
 def test_a_block_that_its_file_lost_and_a_snapshot_shows_is_missing(
@@ -716,12 +716,12 @@ def test_a_block_that_its_file_lost_and_a_snapshot_shows_is_missing(
         node.drop(block.block_id)
     primary.commit(order, 0, [], delete_block=True)
     client.namenode.tick(1000)
-    file = client.namenode.core.namespace.find("/d/a")
+    file = client.namenode.namesystem.namespace.find("/d/a")
     assert isinstance(file, File)
     assert (file.writer, len(file.blocks)) == (None, 0)
-    assert client.namenode.core.reconstruction.counts().missing == 1
+    assert client.namenode.namesystem.reconstruction.counts().missing == 1
     for from_image in (False, True):
-        fresh = client.namenode.restarted(from_image=from_image).core.namespace
+        fresh = client.namenode.restarted(from_image=from_image).namesystem.namespace
         assert fresh.blocks[block.block_id].state is BlockState.COMPLETE
 
 
@@ -747,7 +747,7 @@ def test_a_file_in_two_places_has_one_path_in_its_newest_snapshot(
     client.mkdirs("/d/sub")
     client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))
     client.create("/d/sub/a")
-    namespace = client.namenode.core.namespace
+    namespace = client.namenode.namesystem.namespace
     file = namespace.find("/d/sub/a")
     assert isinstance(file, File)
     assert namespace.path_in_snapshot(file) is None
@@ -788,7 +788,7 @@ def test_a_file_is_closed_when_nobody_has_come_with_an_earlier_block_for_long(
     assert (file.writer, file.length_bytes) == (None, 1027)
     for _ in range(2):
         pass_time(client.namenode, client.namenode.settings.pending_copy_ms)
-    assert client.namenode.core.reconstruction.counts().missing == 1
+    assert client.namenode.namesystem.reconstruction.counts().missing == 1
 
 
 def test_a_standby_does_not_count_the_blocks_that_it_recovered_as_the_active(
@@ -796,12 +796,12 @@ def test_a_standby_does_not_count_the_blocks_that_it_recovered_as_the_active(
 ) -> None:
     pipeline(client, nodes)
     client.recover_lease("/a")
-    core = client.namenode.core
+    namesystem = client.namenode.namesystem
     for _ in range(3):
         pass_time(client.namenode, 300_000, nodes[:1])
-    assert core.reconstruction.counts().too_few == 1
-    core.become_standby()
-    assert core.reconstruction.counts().too_few == 0
+    assert namesystem.reconstruction.counts().too_few == 1
+    namesystem.become_standby()
+    assert namesystem.reconstruction.counts().too_few == 0
 
 
 def test_a_block_is_not_missing_while_its_datanodes_have_yet_to_report_it(
@@ -812,8 +812,8 @@ def test_a_block_is_not_missing_while_its_datanodes_have_yet_to_report_it(
     first.b.numBytes = 1024
     client.add_block("/a", first.b)
     client.namenode.tick(1000)
-    assert client.namenode.core.reconstruction.counts().missing == 0
+    assert client.namenode.namesystem.reconstruction.counts().missing == 0
     client.store(first, 1024)
     client.namenode.tick(1000)
-    counts = client.namenode.core.reconstruction.counts()
+    counts = client.namenode.namesystem.reconstruction.counts()
     assert (counts.missing, counts.too_few) == (0, 0)

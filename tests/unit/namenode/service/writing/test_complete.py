@@ -24,7 +24,7 @@ def test_closed_file_has_its_length_and_no_lease(client: Any, client_of: Any, no
     status = client.status("/a")
     assert status.length == BLOCK + 10
     assert status.modification_time == client.namenode.clock.wall_ms()
-    assert client.namenode.core.leases.open_files == 0
+    assert client.namenode.namesystem.leases.open_files == 0
     client_of().append("/a")
 
 
@@ -84,7 +84,7 @@ def test_close_does_not_count_replicas_of_another_length(
     assert settled(answer) is None
     second.store(block.b.blockId, block.b.generationStamp, 10)
     assert settled(answer) is True
-    (kept,) = client.namenode.core.namespace.find("/a").blocks[0].replicas
+    (kept,) = client.namenode.namesystem.namespace.find("/a").blocks[0].replicas
     assert kept.node is second.known
 
 
@@ -161,7 +161,7 @@ def test_file_taken_over_while_close_waits_is_not_closed(
     first.namenode.tick()
     with pytest.raises(errors.PathNotFound):
         settled(answer)
-    assert second.namenode.core.namespace.find("/a").writer == second.name
+    assert second.namenode.namesystem.namespace.find("/a").writer == second.name
 
 
 def test_nothing_is_closed_in_safe_mode(
@@ -170,10 +170,10 @@ def test_nothing_is_closed_in_safe_mode(
     client.create("/a")
     block = client.add_block("/a")
     answer = client.complete("/a", block.b)
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     client.store(block, 0)
     assert settled(answer) is None
-    client.namenode.core.safe_mode.leave()
+    client.namenode.namesystem.safe_mode.leave()
     client.namenode.tick()
     assert settled(answer) is True
 
@@ -222,7 +222,7 @@ def test_a_defect_while_one_file_is_closed_is_told_to_its_caller_alone(
         answers[path] = client.complete(path, block.b), block
     completion = client.namenode.client._files.closes._closing
     try_close = completion.try_close
-    broken = client.namenode.core.namespace.find("/a").inode_id
+    broken = client.namenode.namesystem.namespace.find("/a").inode_id
 
     def fail_of_one(pending: Any) -> None:
         if pending.inode_id == broken:

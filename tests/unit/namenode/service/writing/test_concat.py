@@ -16,7 +16,7 @@ Nodes = list[InMemoryDatanode]
 
 
 def found(namenode: InMemoryNamenode, path: str) -> File:
-    file = namenode.core.namespace.find(path)
+    file = namenode.namesystem.namespace.find(path)
     assert isinstance(file, File)
     return file
 
@@ -36,7 +36,7 @@ def test_blocks_go_to_the_end_and_the_sources_go(client: Any, nodes: Nodes) -> N
         assert all(block.file_id == target.inode_id for block in target.blocks)
         assert target.parent is not None
         assert target.mtime_ms == target.parent.mtime_ms == client.namenode.clock.wall_ms()
-        assert len(namenode.core.namespace.inodes) == 3
+        assert len(namenode.namesystem.namespace.inodes) == 3
     assert client.names("/d") == ["a"]
 
 
@@ -108,7 +108,7 @@ def test_a_call_that_is_repeated_is_done_once(client: Any, nodes: Nodes) -> None
     client.concat("/a", "/b", **how)
     client.concat("/a", "/b", **how)
     client.namenode = client.namenode.restarted()
-    client.namenode.core.safe_mode.leave()
+    client.namenode.namesystem.safe_mode.leave()
     client.concat("/a", "/b", **how)
     assert found(client.namenode, "/a").length_bytes == 30
 
@@ -197,6 +197,6 @@ def test_of_a_sticky_directory_only_own_files_are_sources(
 def test_nothing_is_joined_in_safe_mode(client: Any, nodes: Nodes) -> None:
     client.write("/a", 10)
     client.write("/b", 10)
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode):
         client.concat("/a", "/b")

@@ -65,9 +65,9 @@ def test_overwriting_replaces_file_and_blocks(client: Any, nodes: Nodes) -> None
     old = client.write("/a", 10)
     block_id = old.blocks[0].block_id
     client.create("/a", flag=CREATE | OVERWRITE)
-    new = client.namenode.core.namespace.find("/a")
+    new = client.namenode.namesystem.namespace.find("/a")
     assert new.inode_id != old.inode_id
-    assert block_id not in client.namenode.core.namespace.blocks
+    assert block_id not in client.namenode.namesystem.namespace.blocks
 
 
 def test_overwriting_takes_the_file_away_from_its_writer(client_of: Any, nodes: Nodes) -> None:
@@ -178,7 +178,7 @@ def test_append_goes_on_with_the_last_block(client: Any, nodes: Nodes) -> None:
     assert answer.block.offset == BLOCK
     assert len(answer.block.locs) == 1
     assert answer.stat.length == BLOCK + 10
-    file = client.namenode.core.namespace.find("/a")
+    file = client.namenode.namesystem.namespace.find("/a")
     assert file.blocks[-1].state is BlockState.UNDER_CONSTRUCTION
 
 
@@ -208,7 +208,10 @@ def test_append_to_a_new_block_names_the_one_before(client: Any, nodes: Nodes) -
     assert (last.b.numBytes, len(last.locs)) == (10, 0)
     block = client.store(client.add_block("/a", last.b), 5)
     assert client.complete("/a", block) is True
-    assert [b.length_bytes for b in client.namenode.core.namespace.find("/a").blocks] == [10, 5]
+    assert [b.length_bytes for b in client.namenode.namesystem.namespace.find("/a").blocks] == [
+        10,
+        5,
+    ]
 
 
 def test_append_without_a_change_can_be_closed(client: Any, nodes: Nodes) -> None:

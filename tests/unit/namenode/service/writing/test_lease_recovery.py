@@ -31,7 +31,7 @@ def after_the_limit(namenode: InMemoryNamenode) -> list[str]:
 
 
 def found(namenode: InMemoryNamenode, path: str) -> File:
-    file = namenode.core.namespace.find(path)
+    file = namenode.namesystem.namespace.find(path)
     assert isinstance(file, File)
     return file
 
@@ -41,7 +41,7 @@ def test_file_without_blocks_is_closed(client: Any) -> None:
     said = after_the_limit(client.namenode)
     assert said == [f"/a is closed: its writer {client.name} has been silent too long"]
     assert found(client.namenode, "/a").writer is None
-    assert client.namenode.core.leases.open_files == 0
+    assert client.namenode.namesystem.leases.open_files == 0
 
 
 def test_file_whose_blocks_are_complete_is_closed(client: Any, nodes: Nodes) -> None:
@@ -78,7 +78,7 @@ def test_after_a_start_no_block_is_dropped_before_all_that_live_have_reported(
     for node in nodes[:2]:
         node.report()
     client.namenode = fresh
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     fresh.clock.advance(fresh.settings.stale_datanode_ms)
     assert client.recover_lease("/a") is False
     assert len(found(fresh, "/a").blocks) == 1
@@ -100,7 +100,7 @@ def test_after_a_start_no_block_is_dropped_before_datanodes_can_have_come_back(
     client.fsync("/a", -1)
     fresh = client.namenode.restarted()
     client.namenode = fresh
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     assert client.recover_lease("/a") is False
     fresh.tick(fresh.settings.stale_datanode_ms - 1)
     assert len(found(fresh, "/a").blocks) == 1
@@ -121,7 +121,7 @@ def test_after_a_start_a_block_that_nobody_has_is_dropped(client: Any, nodes: No
         node.heartbeat()
         node.report()
     client.namenode = fresh
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     fresh.clock.advance(fresh.settings.stale_datanode_ms)
     assert client.recover_lease("/a") is True
     assert found(fresh, "/a").blocks == []
@@ -161,7 +161,7 @@ def test_a_replica_with_an_older_stamp_keeps_no_block(client: Any, nodes: Nodes)
         node.heartbeat()
         node.report()
     client.namenode = fresh
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     fresh.clock.advance(fresh.settings.stale_datanode_ms)
     assert client.recover_lease("/a") is True
     assert found(fresh, "/a").blocks == []
@@ -259,7 +259,7 @@ def test_committed_block_whose_replicas_are_left_over_from_restarts_is_recovered
             node.heartbeat()
             node.report()
         namenode.nodes[:] = nodes
-        namenode.core.safe_mode.leave()
+        namenode.namesystem.safe_mode.leave()
     said = go_on(namenode, 1024)
     file = found(namenode, "/a")
     assert file.writer is None
@@ -290,8 +290,8 @@ def test_recovery_of_a_committed_block_is_a_log_that_hadoop_takes(
 ) -> None:
     """Hadoop's namenode takes a new stamp of a last block only (FSEditLogLoader.updateBlocks)."""
     block_id, _ = left_over(client, nodes)
-    core = client.namenode.core
-    commit = core.commit
+    namesystem = client.namenode.namesystem
+    commit = namesystem.commit
     restamped: list[int] = []
 
     def checked(edit: Any) -> Any:
@@ -303,7 +303,7 @@ def test_recovery_of_a_committed_block_is_a_log_that_hadoop_takes(
             restamped.extend(b.block_id for b in changed)
         return commit(edit)
 
-    monkeypatch.setattr(core, "commit", checked)
+    monkeypatch.setattr(namesystem, "commit", checked)
     after_the_limit(client.namenode)
     go_on(client.namenode, 1024)
     assert found(client.namenode, "/a").writer is None
@@ -353,8 +353,8 @@ def test_datanodes_are_told_to_cut_no_replica_of_a_committed_block_shorter(
 @pytest.mark.req("FS-127")
 def test_a_whole_replica_that_comes_back_outlives_the_recovery(client: Any, nodes: Nodes) -> None:
     """It is too few for `dfs.namenode.replication.min`, and all there is."""
-    object.__setattr__(client.namenode.core.settings, "min_replication", 2)
-    client.namenode.core.blocks.min_replication = 2
+    object.__setattr__(client.namenode.namesystem.settings, "min_replication", 2)
+    client.namenode.namesystem.blocks.min_replication = 2
     block_id, holding = left_over(client, nodes, replication=3)
     after_the_limit(client.namenode)
     orders: list[Any] = []
@@ -393,7 +393,7 @@ def test_writer_that_renews_its_lease_is_left_alone(client: Any) -> None:
 
 def test_nothing_is_closed_in_safe_mode(client: Any) -> None:
     client.create("/a")
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     assert after_the_limit(client.namenode) == []
     assert found(client.namenode, "/a").writer == client.name
 
@@ -433,7 +433,7 @@ def test_file_whose_path_no_record_can_hold_is_named_once_and_stays(client: Any)
     assert said[0].startswith(f"lease recovery of {inside[:60]}")
     assert "does not fit into an edit log record" in said[0]
     assert client.delete("/11") is True
-    assert client.namenode.core.leases.open_files == 0
+    assert client.namenode.namesystem.leases.open_files == 0
 
 
 # Asked for.
@@ -501,7 +501,7 @@ def test_only_who_may_write_the_file_has_it_recovered(alice: Any, client_of: Any
 @pytest.mark.req("AP-049")
 def test_nothing_is_recovered_in_safe_mode(client: Any) -> None:
     client.create("/a")
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode, match="Cannot recover the lease of /a"):
         client.recover_lease("/a")
 
@@ -598,7 +598,7 @@ def test_append_after_the_soft_limit_recovers_the_file_first(client_of: Any, nod
 @pytest.mark.req("AP-046")
 def test_the_soft_limit_can_be_set(client_of: Any, nodes: Nodes) -> None:
     first, second = client_of(), client_of()
-    first.namenode.core.leases.soft_limit_ms = 1000
+    first.namenode.namesystem.leases.soft_limit_ms = 1000
     flushed(first, nodes)
     silent(first.namenode, 1001)
     with pytest.raises(errors.RecoveryInProgress):
@@ -655,7 +655,7 @@ def test_recovery_goes_on_after_the_namenode_was_started_anew(client: Any, nodes
         node.report()
     fresh.nodes = nodes
     fresh.tick()
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     fresh.tick(2000)
     with pytest.raises(errors.RemoteError, match="does not match current recovery id"):
         nodes[0].recover(old, 7, nodes)
@@ -705,7 +705,7 @@ def test_files_of_a_dead_client_are_closed_in_slices(client: Any) -> None:
     """One with a hundred thousand of them held up everybody for a tick of seconds."""
     files_of(client, 200)
     client.namenode.clock.advance(HARD_MS + 1)
-    leases = client.namenode.core.leases
+    leases = client.namenode.namesystem.leases
     left = []
     for _ in client.namenode.leases.round():
         left.append(leases.open_files)
@@ -758,4 +758,4 @@ def test_a_file_that_cannot_be_taken_over_keeps_no_other_from_it(
         f"lease recovery of /f0000 goes on: not now (its writer {client.name} has been silent "
         "too long)"
     ]
-    assert client.namenode.core.leases.open_files == 1
+    assert client.namenode.namesystem.leases.open_files == 1

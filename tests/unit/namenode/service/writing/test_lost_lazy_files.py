@@ -22,8 +22,10 @@ EVERY_MS = 300_000
 class Scrubber:
     def __init__(self, client: Any, interval_ms: int = EVERY_MS) -> None:
         self.client = client
-        core = client.namenode.core
-        self.scrubber = LazyPersistScrubber(core, TreeCalls(core), interval_ms=interval_ms)
+        namesystem = client.namenode.namesystem
+        self.scrubber = LazyPersistScrubber(
+            namesystem, TreeCalls(namesystem), interval_ms=interval_ms
+        )
 
     def after(self, ms: int) -> list[str]:
         """Time passes; what is said."""
@@ -57,7 +59,7 @@ def test_only_lazy_persist_files_that_have_lost_a_block_go(client: Any, nodes: N
     lose(nodes, lost + other)
     assert scrubber.after(EVERY_MS - 1) == []
     assert scrubber.after(1) == ["Removing lazyPersist file /lost with no replicas."]
-    there = client.namenode.core.namespace
+    there = client.namenode.namesystem.namespace
     assert there.find("/lost") is None
     assert there.find("/kept") is not None
     assert there.find("/other") is not None
@@ -68,9 +70,9 @@ def test_nothing_is_deleted_without_an_interval_or_in_safe_mode(client: Any, nod
     lose(nodes, write(client, "/lost"))
     assert Scrubber(client, 0).after(10 * EVERY_MS) == []
     scrubber = Scrubber(client)
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     assert scrubber.after(EVERY_MS) == []
-    client.namenode.core.safe_mode.leave()
+    client.namenode.namesystem.safe_mode.leave()
     assert scrubber.after(0) == ["Removing lazyPersist file /lost with no replicas."]
 
 
@@ -79,7 +81,7 @@ def test_the_flag_of_a_new_file_means_the_policy_whatever_else_is_said(
     client: Any, nodes: Nodes
 ) -> None:
     client.create("/f", replication=2, flag=pb.CREATE | pb.LAZY_PERSIST, storagePolicy="COLD")
-    file = client.namenode.core.namespace.find("/f")
+    file = client.namenode.namesystem.namespace.find("/f")
     assert storage_policies.own_id(file) == storage_policies.LAZY_PERSIST.policy_id
     added = next(e for e in reversed(client.namenode.edits()) if isinstance(e, edits.AddOp))
     assert added.storage_policy_id == 15

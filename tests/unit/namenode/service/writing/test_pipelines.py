@@ -125,7 +125,7 @@ class Writing:
         return cast("pb.CompleteResponseProto | None", outcome(answer))
 
     def replicas(self) -> set[str]:
-        block = self.namenode.core.namespace.blocks[self.block_id]
+        block = self.namenode.namesystem.namespace.blocks[self.block_id]
         return {storage.node.identity.uuid for storage in block.replicas}
 
     def told_to_delete(self, node: InMemoryDatanode) -> list[tuple[int, int]]:
@@ -198,7 +198,9 @@ def test_every_attempt_gets_a_stamp_of_its_own() -> None:
     stamps = [writing.stamp, writing.new_stamp(), writing.new_stamp()]
     assert stamps == sorted(set(stamps))
     writing.update(stamps[2], writing.pipeline[1:])
-    assert writing.namenode.core.namespace.blocks[writing.block_id].generation_stamp == stamps[2]
+    assert (
+        writing.namenode.namesystem.namespace.blocks[writing.block_id].generation_stamp == stamps[2]
+    )
 
 
 @pytest.mark.req("FS-126")
@@ -224,7 +226,7 @@ def test_an_update_that_is_repeated_after_a_restart_is_done_once() -> None:
         node.heartbeat()
     writing.block = old
     writing.update(stamp, writing.pipeline[1:], call_id=7)
-    assert writing.namenode.core.namespace.blocks[writing.block_id].generation_stamp == stamp
+    assert writing.namenode.namesystem.namespace.blocks[writing.block_id].generation_stamp == stamp
 
 
 @pytest.mark.parametrize("change", [-1, 0, 5])
@@ -261,7 +263,7 @@ def test_a_pipeline_that_is_older_than_the_active_namenode_waits_for_its_datanod
     """They beat to a new active within seconds; the stream goes on when they have."""
     writing = Writing()
     writing.namenode.clock.advance(RETURN_MS)
-    writing.namenode.core.become_active()
+    writing.namenode.namesystem.become_active()
     late = InMemoryDatanode(writing.namenode, "late", "10.1.1.1", {"DS-late": {}})
     stamp = writing.new_stamp()
     with pytest.raises(errors.RetriableError, match=r"not registered; .* 30 s more to come back"):
@@ -271,7 +273,7 @@ def test_a_pipeline_that_is_older_than_the_active_namenode_waits_for_its_datanod
         writing.update(stamp, [late], call_id=7)
     late.heartbeat()
     writing.update(stamp, [late], call_id=7)
-    block = writing.namenode.core.namespace.blocks[writing.block_id]
+    block = writing.namenode.namesystem.namespace.blocks[writing.block_id]
     assert block.generation_stamp == stamp
 
 
@@ -353,7 +355,7 @@ def test_one_replica_is_enough_to_close_and_the_others_are_made() -> None:
     writing.update(writing.new_stamp(), [survivor])
     survivor.store(writing.block_id, writing.stamp, LENGTH)
     assert writing.complete() is not None
-    block = writing.namenode.core.namespace.blocks[writing.block_id]
+    block = writing.namenode.namesystem.namespace.blocks[writing.block_id]
     assert block.state is BlockState.COMPLETE
     writing.namenode.tick()
     (command,) = survivor.heartbeat()
@@ -385,9 +387,9 @@ def writing() -> Writing:
 def follower(writing: Writing) -> Follower:
     """A standby that knows the pipeline, and to which all datanodes have reported."""
     follower = Follower(writing.namenode)
-    core = writing.namenode.core
-    block = core.namespace.blocks[writing.block_id]
-    core.blocks.allocated(block, block.expected)
+    namesystem = writing.namenode.namesystem
+    block = namesystem.namespace.blocks[writing.block_id]
+    namesystem.blocks.allocated(block, block.expected)
     for node in writing.nodes:
         node.report()
     follower.check()
@@ -419,12 +421,12 @@ def test_stale_replica_does_not_count_at_a_standby_that_nobody_told_of_the_pipel
     writing: Writing, follower: Follower
 ) -> None:
     stamp = writing.new_stamp()
-    blocks = follower.standby.core.blocks
-    vars(writing.namenode.core.blocks).pop("new_pipeline")  # It is not mirrored any more.
+    blocks = follower.standby.namesystem.blocks
+    vars(writing.namenode.namesystem.blocks).pop("new_pipeline")  # It is not mirrored any more.
     for node in writing.pipeline[:2]:
         node.store(writing.block_id, stamp, LENGTH, finalized=False)
     writing.update(stamp, writing.pipeline[:2])
-    block = follower.standby.core.namespace.blocks[writing.block_id]
+    block = follower.standby.namesystem.namespace.blocks[writing.block_id]
     held = {storage.node.identity.uuid for storage in blocks.holders(block)}
     assert held == {node.uuid for node in writing.pipeline[:2]}
     assert not blocks.knows_pipeline(block)
@@ -435,5 +437,5 @@ def test_call_that_an_edit_carries_is_known_to_the_standby(
     writing: Writing, follower: Follower
 ) -> None:
     writing.update(writing.new_stamp(), writing.pipeline, call_id=7)
-    answers = follower.standby.core.retry_cache._answers
+    answers = follower.standby.namesystem.retry_cache._answers
     assert [key[:16] for key in answers] == [CLIENT_ID]

@@ -104,7 +104,7 @@ class RecoveryMachine(RuleBasedStateMachine):
     # Looking.
 
     def inode(self, file: Written) -> File:
-        found = self.namenode.core.namespace.find(file.path)
+        found = self.namenode.namesystem.namespace.find(file.path)
         assert isinstance(found, File)
         return found
 
@@ -392,7 +392,7 @@ class RecoveryMachine(RuleBasedStateMachine):
                 node.register()
                 node.heartbeat()
                 node.report()
-        fresh.core.safe_mode.leave()
+        fresh.namesystem.safe_mode.leave()
 
     @rule(ms=st.sampled_from([0, 1000, 31_000, 70_000]))
     def time_passes(self, ms: int) -> None:
@@ -526,7 +526,7 @@ class RecoveryMachine(RuleBasedStateMachine):
 
     @invariant()
     def stamps_never_go_back(self) -> None:
-        for block in self.namenode.core.namespace.blocks.values():
+        for block in self.namenode.namesystem.namespace.blocks.values():
             assert block.generation_stamp >= self.stamps.get(block.block_id, 0)
             self.stamps[block.block_id] = block.generation_stamp
 

@@ -62,7 +62,7 @@ class World:
 
     @property
     def block(self) -> Block:
-        return self.namenode.core.namespace.blocks[self.block_id]
+        return self.namenode.namesystem.namespace.blocks[self.block_id]
 
     def begin(self, path: str, length: int = SYNCED, previous: Any = None) -> Any:
         """The client's next block: its datanodes write it, and so much is synced."""
@@ -74,7 +74,7 @@ class World:
         return located
 
     def snapshot(self, path: str = "/d/sub/f") -> None:
-        file = self.namenode.core.namespace.find(path)
+        file = self.namenode.namesystem.namespace.find(path)
         assert isinstance(file, File)
         self.client.call(
             "createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/d", snapshotName="s")
@@ -91,11 +91,11 @@ class World:
                 node.register()
                 node.heartbeat()
                 node.report()
-        fresh.core.safe_mode.leave(force=True)
+        fresh.namesystem.safe_mode.leave(force=True)
 
     def fsck(self, path: str = "/", *flags: str) -> str:
         query = {"path": path, **dict.fromkeys(flags, "1")}
-        return "".join(Fsck(self.namenode.core).run("root", "10.9.9.9", parse_options(query)))
+        return "".join(Fsck(self.namenode.namesystem).run("root", "10.9.9.9", parse_options(query)))
 
 
 # The states.
@@ -130,7 +130,7 @@ def committed(world: World) -> None:
 
 def complete(world: World) -> None:
     world.client.write("/d/sub/f", BLOCK, SYNCED, replication=3)
-    file = world.namenode.core.namespace.find("/d/sub/f")
+    file = world.namenode.namesystem.namespace.find("/d/sub/f")
     assert isinstance(file, File)
     world.block_id = file.blocks[-1].block_id
 
@@ -162,7 +162,7 @@ def deleted_with_its_directory(world: World) -> None:
 
 def overwritten(world: World) -> None:
     world.snapshot()
-    if world.namenode.core.leases.open_files:
+    if world.namenode.namesystem.leases.open_files:
         world.client.delete("/d/sub/f")
     world.client.create("/d/sub/f", flag=3, replication=2, client_name="another")
     world.client.call(
@@ -281,7 +281,7 @@ def all_but_one_die(world: World) -> None:
 def a_datanode_is_decommissioned(world: World) -> None:
     node = world.repairs.holders(world.block_id)[0]
     leaving = HostOrder(HostEntry(node.ip, frozenset((node.ip,))), AdminState.DECOMMISSIONED)
-    Administration(world.namenode.core).apply_hosts(Hosts.ordered([leaving]))
+    Administration(world.namenode.namesystem).apply_hosts(Hosts.ordered([leaving]))
 
 
 def a_reader_finds_a_replica_corrupt(world: World) -> None:
@@ -316,7 +316,7 @@ def a_newer_replica_is_reported(world: World) -> None:
         return
     replica = find(node, world.block_id)
     assert replica is not None
-    stamp = world.namenode.core.namespace.generation_stamp
+    stamp = world.namenode.namesystem.namespace.generation_stamp
     if stamp <= world.block.generation_stamp:
         return
     for held in node.replicas.values():
@@ -408,9 +408,9 @@ def test_figures_and_fsck_say_that_replicas_are_lacking(
     all_but_one_die(world)
     for _ in range(10):
         world.repairs.round(obeys=False)
-    queues = world.namenode.core.blocks.redundancy.queues
+    queues = world.namenode.namesystem.blocks.redundancy.queues
     assert world.block_id in queues[Need.HIGHEST]
-    assert world.namenode.core.reconstruction.counts().missing == 0
+    assert world.namenode.namesystem.reconstruction.counts().missing == 0
     ((path, _),) = world.shown
     text = world.fsck(path, "blocks", "files", "locations")
     assert "Status: HEALTHY" in text
@@ -419,7 +419,7 @@ def test_figures_and_fsck_say_that_replicas_are_lacking(
     for _ in range(10):
         world.repairs.round(obeys=False)
     assert world.block_id in queues[Need.MISSING]
-    assert world.namenode.core.reconstruction.counts().missing >= 1
+    assert world.namenode.namesystem.reconstruction.counts().missing >= 1
     assert "Status: CORRUPT" in world.fsck(path)
     listed = world.fsck("/", "listcorruptfileblocks", "includeSnapshots")
     assert f"blk_{world.block_id}\t{path}" in listed

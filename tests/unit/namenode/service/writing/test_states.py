@@ -135,7 +135,7 @@ def log_is_replayed(client: Any, nodes: Nodes) -> None:
 def lease_of_an_image_is_recovered(client: Any, nodes: Nodes) -> None:
     client.create("/a")
     image = io.BytesIO()
-    write_image(client.namenode.core.namespace, 7, 1, image)
+    write_image(client.namenode.namesystem.namespace, 7, 1, image)
     image.seek(0)
     namespace, _ = read_image(image, "fsimage")
     namespace.apply(edits.ReassignLeaseOp(client.name, "/a", namenode_holder(0)))
@@ -202,7 +202,7 @@ def test_a_transition_of_a_block_that_is_not_in_the_table_is_noticed(
     client: Any, nodes: Nodes, observed_states: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.write("/a", 10)
-    (block,) = client.namenode.core.namespace.find("/a").blocks
+    (block,) = client.namenode.namesystem.namespace.find("/a").blocks
     with (
         observed_states._during("OP_TIMES"),
         pytest.raises(AssertionError, match="not in the table of block states"),
@@ -297,7 +297,7 @@ def taken_over_and_restarted(clients: Callable[[], Any], nodes: Nodes) -> None:
         node.heartbeat()
         node.report()
     fresh.tick()
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     fresh.tick(2000)
 
 

@@ -16,7 +16,7 @@ Nodes = list[InMemoryDatanode]
 
 
 def found(namenode: InMemoryNamenode, path: str = "/a") -> File:
-    file = namenode.core.namespace.find(path)
+    file = namenode.namesystem.namespace.find(path)
     assert isinstance(file, File)
     return file
 
@@ -56,7 +56,7 @@ def test_blocks_behind_the_end_are_deleted(client: Any, nodes: Nodes) -> None:
         for block in command.blkCmd.blocks
     }
     assert ordered == {gone}
-    assert gone not in client.namenode.core.namespace.blocks
+    assert gone not in client.namenode.namesystem.namespace.blocks
 
 
 def test_a_cut_within_a_block_is_done_when_its_datanodes_have_cut_it(
@@ -147,7 +147,7 @@ def test_a_cut_goes_on_after_the_namenode_was_started_anew(client: Any, nodes: N
         node.register()
         node.heartbeat()
         node.report()
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     assert found(fresh).length_bytes == 30
     fresh.tick(2000)
     finish(nodes)
@@ -210,7 +210,7 @@ def test_who_may_not_write_may_not_cut(alice: Any, client_of: Any, nodes: Nodes)
 
 def test_nothing_is_cut_in_safe_mode(client: Any, nodes: Nodes) -> None:
     client.write("/a", 10)
-    client.namenode.core.safe_mode.enter()
+    client.namenode.namesystem.safe_mode.enter()
     with pytest.raises(errors.SafeMode):
         client.truncate("/a", 0)
 
@@ -229,7 +229,7 @@ def test_counts_follow(client: Any, nodes: Nodes) -> None:
     finish(nodes)
     answer = client.call("getContentSummary", pb.GetContentSummaryRequestProto(path="/a"))
     assert (answer.summary.length, answer.summary.spaceConsumed) == (1030, 2060)
-    assert client.namenode.core.blocks.safe_count == 2
+    assert client.namenode.namesystem.blocks.safe_count == 2
 
 
 def test_a_file_that_was_cut_can_be_appended_to(client: Any, nodes: Nodes) -> None:

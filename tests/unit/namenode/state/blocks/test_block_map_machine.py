@@ -104,22 +104,24 @@ class BlockMapMachine(RuleBasedStateMachine):
     # Looking.
 
     @property
-    def core(self) -> Any:
-        return self.namenode.core
+    def namesystem(self) -> Any:
+        return self.namenode.namesystem
 
     def file(self, data: st.DataObject, *, is_open: bool) -> File | None:
         found = [
             inode
-            for inode in self.core.namespace.inodes.values()
+            for inode in self.namesystem.namespace.inodes.values()
             if isinstance(inode, File)
             and inode.under_construction == is_open
-            and self.core.namespace.is_attached(inode)
+            and self.namesystem.namespace.is_attached(inode)
         ]
         return data.draw(st.sampled_from(found)) if found else None
 
     def block(self, data: st.DataObject) -> Block | None:
-        found = sorted(self.core.namespace.blocks)[:4]
-        return self.core.namespace.blocks[data.draw(st.sampled_from(found))] if found else None
+        found = sorted(self.namesystem.namespace.blocks)[:4]
+        return (
+            self.namesystem.namespace.blocks[data.draw(st.sampled_from(found))] if found else None
+        )
 
     def up(self, number: int) -> InMemoryDatanode | None:
         node = self.nodes[number]
@@ -160,7 +162,7 @@ class BlockMapMachine(RuleBasedStateMachine):
     def whole_file(self, replication: int, blocks: int) -> None:
         """A file that is written without trouble, where enough nodes are up."""
         self.create(replication)
-        file = max(self.core.namespace.inodes.values(), key=lambda inode: inode.inode_id)
+        file = max(self.namesystem.namespace.inodes.values(), key=lambda inode: inode.inode_id)
         previous = None
         for _ in range(blocks):
             request = pb.AddBlockRequestProto(
@@ -266,7 +268,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             )
         except errors.RemoteError:
             last = file.blocks[-1]
-            pinned = self.core.namespace.snapshots.has_to_keep(file, last.block_id)
+            pinned = self.namesystem.namespace.snapshots.has_to_keep(file, last.block_id)
             assert last.state is not BlockState.UNDER_CONSTRUCTION or pinned
 
     @rule(data=st.data())
@@ -315,7 +317,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         self.snapshots.remove(name)
         request = pb.DeleteSnapshotRequestProto(snapshotRoot="/", snapshotName=name)
         self.namenode.call("deleteSnapshot", request)
-        while self.core.reap():
+        while self.namesystem.reap():
             continue
 
     # Datanodes.
@@ -337,7 +339,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             ReportedReplica(block_id, r.length_bytes, r.generation_stamp, r.state)
             for block_id, r in node.replicas[node.first_storage].items()
         ]
-        report = self.core.blocks.full_report(storage, listed)
+        report = self.namesystem.blocks.full_report(storage, listed)
         for _ in range(slices):
             next(report, None)
         report.close()
@@ -361,11 +363,11 @@ class BlockMapMachine(RuleBasedStateMachine):
         block = self.block(data)
         if block is None or block.state is not BlockState.COMPLETE:
             return
-        file = self.core.namespace.file_of(block)
+        file = self.namesystem.namespace.file_of(block)
         if file.writer:
             return
         live = len(block.replicas)
-        if live <= self.min_replication or not self.core.namespace.is_attached(file):
+        if live <= self.min_replication or not self.namesystem.namespace.is_attached(file):
             return
         self.namenode.call(
             "setReplication",
@@ -386,12 +388,12 @@ class BlockMapMachine(RuleBasedStateMachine):
             for number, node in enumerate(self.nodes)
             if node.uuid not in self.down
             for block_id in sorted(node.known.invalidated)
-            if block_id in self.core.namespace.blocks
+            if block_id in self.namesystem.namespace.blocks
         ]
         if not found:
             return
         survivor, block_id = data.draw(st.sampled_from(found))
-        holders = self.good_copies(self.core.namespace.blocks[block_id])
+        holders = self.good_copies(self.namesystem.namespace.blocks[block_id])
         for number, node in enumerate(self.nodes):
             if number != survivor and node.uuid in holders:
                 self.die(number, is_frozen)
@@ -411,7 +413,7 @@ class BlockMapMachine(RuleBasedStateMachine):
     def check_deletion(self, node: InMemoryDatanode, told: types_pb2.BlockProto) -> None:
         """Nobody is told to delete a replica unless there is another one, in reach, whose
         node was not told the same."""
-        block = self.core.namespace.blocks.get(told.blockId)
+        block = self.namesystem.namespace.blocks.get(told.blockId)
         if (
             block is None
             or block.state is not BlockState.COMPLETE
@@ -459,7 +461,7 @@ class BlockMapMachine(RuleBasedStateMachine):
                 )
         if not any(replica.generation_stamp == told.genStamp for replica in held):
             return
-        block = self.core.namespace.blocks.get(told.blockId)
+        block = self.namesystem.namespace.blocks.get(told.blockId)
         if (
             block is not None
             and block.state is BlockState.COMPLETE
@@ -524,7 +526,7 @@ class BlockMapMachine(RuleBasedStateMachine):
     def move_to_another_rack(self, number: int, rack: int) -> None:
         """The operator has changed the table of racks, and a datanode is started again."""
         self.namenode.racks = {**self.namenode.racks, self.nodes[number].ip: f"/r{rack}"}
-        self.core.racks = RackMap(self.namenode.racks)
+        self.namesystem.racks = RackMap(self.namenode.racks)
         self.come_back(number)
 
     # The host files.
@@ -541,7 +543,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         elif what == "rest for a while":
             until_ms = self.namenode.clock.wall_ms() + 300_000
             self.ordered[number] = HostOrder(entry, AdminState.IN_MAINTENANCE, until_ms)
-        Administration(self.core).apply_hosts(self.hosts)
+        Administration(self.namesystem).apply_hosts(self.hosts)
 
     @property
     def hosts(self) -> Hosts:
@@ -555,9 +557,9 @@ class BlockMapMachine(RuleBasedStateMachine):
             self.orders[self.nodes[number].uuid] = []
         self.namenode = self.namenode.restarted()
         self.namenode.nodes = self.nodes
-        self.core.hosts = self.hosts
+        self.namesystem.hosts = self.hosts
         self.closing = []
-        self.core.safe_mode.leave(force=True)
+        self.namesystem.safe_mode.leave(force=True)
         self.frozen.clear()
         # It knows nothing of what readers found before.
         self.unlucky |= {block_id for _, block_id in self.rotten}
@@ -691,7 +693,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         for node in self.nodes:
             if node.uuid not in self.down:
                 self.take_orders(node)
-        before = {node: node.admin_state for node in self.core.datanodes}
+        before = {node: node.admin_state for node in self.namesystem.datanodes}
         self.namenode.tick()
         for node, state in before.items():
             if node.alive and state.is_under_way and node.admin_state is not state:
@@ -702,8 +704,8 @@ class BlockMapMachine(RuleBasedStateMachine):
         """The datanode may be shut down: enough others have each of its blocks."""
         if not left.admin_state.is_maintenance and left.in_service:
             return  # Its maintenance is over.
-        serving = {node.identity.uuid for node in self.core.datanodes if node.in_service}
-        for block in self.core.namespace.blocks.values():
+        serving = {node.identity.uuid for node in self.namesystem.datanodes if node.in_service}
+        for block in self.namesystem.namespace.blocks.values():
             good = self.good_copies(block)
             if left.identity.uuid not in good or block.block_id in self.unlucky:
                 continue
@@ -711,14 +713,14 @@ class BlockMapMachine(RuleBasedStateMachine):
             enough = self.needed(block) if is_gone else self.min_maintenance
             if block.state is not BlockState.COMPLETE:
                 enough = self.min_replication if is_gone else self.min_maintenance
-                good = [s.node.identity.uuid for s in self.core.blocks.holders(block)]
+                good = [s.node.identity.uuid for s in self.namesystem.blocks.holders(block)]
             elif all(storage.node is not left for storage in block.replicas):
                 continue  # It has yet to report it.
             enough = min(enough, self.wanted(block), 3)
             assert len(serving.intersection(good)) >= enough, (left, block)
 
     def wanted(self, block: Block) -> int:
-        wanted: int = self.core.namespace.measuring.wanted_replication(block)
+        wanted: int = self.namesystem.namespace.measuring.wanted_replication(block)
         return wanted
 
     def needed(self, block: Block) -> int:
@@ -730,10 +732,10 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     def check_figures(self) -> None:
         """The queues and their lengths are those of a count from scratch."""
-        if not self.core.reconstruction.has_scanned:
+        if not self.namesystem.reconstruction.has_scanned:
             return
         found: dict[Need, set[int]] = {need: set() for need in Need}
-        extra, known = set(), self.core.namespace.blocks
+        extra, known = set(), self.namesystem.namespace.blocks
         for block in known.values():
             if block.state is BlockState.UNDER_CONSTRUCTION:
                 self.check_open(block, found)
@@ -741,7 +743,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             live = sum(s.node.in_service for s in block.replicas)
             wanted = self.wanted(block)
             if not block.replicas:
-                awaited = self.core.blocks.awaited_reports(block)
+                awaited = self.namesystem.blocks.awaited_reports(block)
                 found[Need.HIGHEST if awaited else Need.MISSING].add(block.block_id)
             elif live < self.needed(block):
                 need = Need.VERY_LOW if 3 * live < wanted else Need.LOW
@@ -750,30 +752,30 @@ class BlockMapMachine(RuleBasedStateMachine):
                 extra.add(block.block_id)
             elif self.is_badly_placed(block):
                 found[Need.MISPLACED].add(block.block_id)
-        counts = self.core.reconstruction.counts()
+        counts = self.namesystem.reconstruction.counts()
         queues = {
             need: set(queue)
-            for need, queue in zip(Need, self.core.blocks.redundancy.queues, strict=True)
+            for need, queue in zip(Need, self.namesystem.blocks.redundancy.queues, strict=True)
         }
         # Where the orders are given, those in excess wait in no queue, or for a better place.
         assert queues.pop(Need.EXCESS) <= extra
         del found[Need.EXCESS]
         cut = {i for i in queues[Need.MISPLACED] & extra if self.is_badly_placed(known[i])}
         queues[Need.MISPLACED] -= cut
-        if self.core.reconstruction.is_rescanning:
+        if self.namesystem.reconstruction.is_rescanning:
             del queues[Need.MISPLACED], found[Need.MISPLACED]
         assert queues == {need: found[need] for need in queues}
         assert (counts.missing, counts.last_replica, counts.very_low, counts.low) == tuple(
             len(found[need]) for need in (Need.MISSING, Need.HIGHEST, Need.VERY_LOW, Need.LOW)
         )
         assert counts.low_redundancy == counts.too_few + counts.misplaced
-        assert self.core.blocks.redundancy.postponed <= extra
+        assert self.namesystem.blocks.redundancy.postponed <= extra
 
     def check_open(self, block: Block, found: dict[Need, set[int]]) -> None:
         """One that nobody writes any more is counted by those that may have it."""
-        if block.block_id not in self.core.blocks.redundancy.left_open:
+        if block.block_id not in self.namesystem.blocks.redundancy.left_open:
             return
-        holders = [s.node for s in self.core.blocks.holders(block) if s.node.alive]
+        holders = [s.node for s in self.namesystem.blocks.holders(block) if s.node.alive]
         live = sum(node.in_service for node in holders)
         resting = sum(node.admin_state.is_maintenance for node in holders)
         wanted = self.wanted(block)
@@ -787,7 +789,7 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     def is_badly_placed(self, block: Block) -> bool:
         """Whether its replicas are on fewer racks than they should be, and there are others."""
-        serving = {n.location for n in self.core.datanodes if n.alive and n.in_service}
+        serving = {n.location for n in self.namesystem.datanodes if n.alive and n.in_service}
         there = {
             storage.node.location
             for storage in block.replicas
@@ -800,22 +802,22 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     @invariant()
     def datanodes_out_of_service_are_known(self) -> None:
-        away = {node for node in self.core.datanodes if not node.in_service}
-        assert self.core.blocks.redundancy.out_of_service == away
+        away = {node for node in self.namesystem.datanodes if not node.in_service}
+        assert self.namesystem.blocks.redundancy.out_of_service == away
 
     @invariant()
     def storages_and_blocks_agree(self) -> None:
         said = {
             (storage.storage_id, block_id)
-            for node in self.core.datanodes
+            for node in self.namesystem.datanodes
             for storage in node.storages.values()
             for block_id in storage.block_ids
         }
-        blocks = self.core.namespace.blocks.values()
+        blocks = self.namesystem.namespace.blocks.values()
         assert said == {(s.storage_id, b.block_id) for b in blocks for s in b.replicas}
         bad = {
             (storage.storage_id, block_id)
-            for node in self.core.datanodes
+            for node in self.namesystem.datanodes
             for storage in node.storages.values()
             for block_id in storage.corrupt
         }
@@ -824,20 +826,20 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     @invariant()
     def safe_count_is_exact(self) -> None:
-        assert self.core.blocks.safe_count == sum(
+        assert self.namesystem.blocks.safe_count == sum(
             block.state is BlockState.COMPLETE and len(block.replicas) >= self.min_replication
-            for block in self.core.namespace.blocks.values()
+            for block in self.namesystem.namespace.blocks.values()
         )
 
     @invariant()
     def a_node_has_one_replica_of_a_block(self) -> None:
-        for block in self.core.namespace.blocks.values():
+        for block in self.namesystem.namespace.blocks.values():
             counts = Counter(storage.node.identity.uuid for storage in block.replicas)
             assert max(counts.values(), default=1) == 1
 
     @invariant()
     def replicas_are_on_nodes_that_live_or_rest(self) -> None:
-        for block in self.core.namespace.blocks.values():
+        for block in self.namesystem.namespace.blocks.values():
             for storage in block.replicas:
                 node = storage.node
                 assert node.alive or (
@@ -846,37 +848,39 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_was_told_to_go_does_not_count(self) -> None:
-        for node in self.core.datanodes:
+        for node in self.namesystem.datanodes:
             for storage in node.storages.values():
                 assert not node.invalidated.keys() & storage.block_ids
 
     @invariant()
     def orders_are_found_by_their_blocks(self) -> None:
-        invalidation = self.core.blocks.invalidation
-        for block_id in {i for node in self.core.datanodes for i in node.invalidated}:
-            ordered = [node for node in self.core.datanodes if block_id in node.invalidated]
+        invalidation = self.namesystem.blocks.invalidation
+        for block_id in {i for node in self.namesystem.datanodes for i in node.invalidated}:
+            ordered = [node for node in self.namesystem.datanodes if block_id in node.invalidated]
             assert sorted(n.identity.uuid for n in invalidation.ordered(block_id)) == sorted(
                 n.identity.uuid for n in ordered
             )
         assert invalidation.excess == sum(
-            order.is_excess for node in self.core.datanodes for order in node.invalidated.values()
+            order.is_excess
+            for node in self.namesystem.datanodes
+            for order in node.invalidated.values()
         )
 
     @invariant()
     def hints_of_moves_are_of_blocks_that_may_have_too_many_replicas(self) -> None:
-        redundancy = self.core.blocks.redundancy
+        redundancy = self.namesystem.blocks.redundancy
         hinted = set(redundancy.move_hints)
         assert hinted <= redundancy.changed | set(redundancy.queues[Need.EXCESS])
 
     @invariant()
     def complete_blocks_have_no_pipeline(self) -> None:
-        for block in self.core.namespace.blocks.values():
+        for block in self.namesystem.namespace.blocks.values():
             assert block.state is not BlockState.COMPLETE or not block.expected
 
     @invariant()
     def earlier_blocks_are_settled(self) -> None:
-        for inode in self.core.namespace.inodes.values():
-            if isinstance(inode, File) and self.core.namespace.is_attached(inode):
+        for inode in self.namesystem.namespace.inodes.values():
+            if isinstance(inode, File) and self.namesystem.namespace.is_attached(inode):
                 assert all(b.state is not BlockState.UNDER_CONSTRUCTION for b in inode.blocks[:-1])
                 if not inode.under_construction:
                     assert all(b.state is BlockState.COMPLETE for b in inode.blocks)
@@ -897,7 +901,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         self.mend()
 
     def mend(self) -> None:
-        for _ in range(12 + len(self.core.namespace.blocks)):
+        for _ in range(12 + len(self.namesystem.namespace.blocks)):
             if not self.unmended():
                 break
             self.time_passes(310_000)
@@ -906,14 +910,14 @@ class BlockMapMachine(RuleBasedStateMachine):
                 self.nodes[number].report()
         assert not self.unmended()
         self.time_passes(310_000)
-        for node in self.core.datanodes:
+        for node in self.namesystem.datanodes:
             assert not node.admin_state.is_under_way or any(
-                self.is_kept_by(node, block) for block in self.core.namespace.blocks.values()
+                self.is_kept_by(node, block) for block in self.namesystem.namespace.blocks.values()
             ), f"{node} could have left"
 
     def is_kept_by(self, node: Datanode, block: Block) -> bool:
         """Whether the block lacks replicas on others than this datanode, which has one."""
-        holders = self.core.blocks.holders(block)
+        holders = self.namesystem.blocks.holders(block)
         if block.state is BlockState.COMPLETE:
             holders = block.replicas
         serving = sum(storage.node.in_service for storage in holders)
@@ -923,7 +927,7 @@ class BlockMapMachine(RuleBasedStateMachine):
     def unmended(self) -> list[Block]:
         return [
             block
-            for block in self.core.namespace.blocks.values()
+            for block in self.namesystem.namespace.blocks.values()
             if block.state is BlockState.COMPLETE and self.good_copies(block)
             if not self.is_mended(block)
         ]
@@ -933,7 +937,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         should be, on as many racks."""
         if self.is_badly_placed(block):
             return False
-        serving = [node for node in self.core.datanodes if node.in_service]
+        serving = [node for node in self.namesystem.datanodes if node.in_service]
         live = sum(storage.node.in_service for storage in block.replicas)
         return len(set(self.good_copies(block))) == len(block.replicas) and min(
             self.needed(block), len(serving)
@@ -1005,8 +1009,8 @@ def test_replicas_in_doubt_go_when_a_copy_is_there_that_is_sure_to_stay() -> Non
     for number in range(NODES):
         if machine.nodes[number].uuid in {
             storage.node.identity.uuid
-            for block in machine.core.namespace.blocks.values()
-            if machine.core.namespace.file_of(block).path == "/f3"
+            for block in machine.namesystem.namespace.blocks.values()
+            if machine.namesystem.namespace.file_of(block).path == "/f3"
             for storage in block.replicas
         }:
             machine.lose_disk(number=number)
@@ -1016,7 +1020,7 @@ def test_replicas_in_doubt_go_when_a_copy_is_there_that_is_sure_to_stay() -> Non
 def test_an_order_that_was_told_before_the_other_replica_rotted_is_bad_luck() -> None:
     machine = BlockMapMachine()
     machine.start()
-    namespace = machine.core.namespace
+    namespace = machine.namesystem.namespace
     block = next(b for b in namespace.blocks.values() if namespace.file_of(b).path == "/f2")
     machine.one_is_too_many(answer="comes", data=block_numbered(block.block_id))
     kept = block.replicas[0].node.identity.uuid

@@ -49,8 +49,8 @@ class Cluster:
         self.sources: list[str] = []
 
     @property
-    def core(self) -> Any:
-        return self.namenode.core
+    def namesystem(self) -> Any:
+        return self.namenode.namesystem
 
     # The host files.
 
@@ -65,7 +65,7 @@ class Cluster:
             *(HostOrder(_entry(node), S.DECOMMISSIONED) for node in leave),
             *(HostOrder(_entry(node), S.IN_MAINTENANCE, until_ms) for node in rest),
         ]
-        Administration(self.core).apply_hosts(Hosts.ordered(orders))
+        Administration(self.namesystem).apply_hosts(Hosts.ordered(orders))
 
     # Time.
 
@@ -126,13 +126,13 @@ class Cluster:
         return named
 
     def close(self, path: str, named: types_pb2.ExtendedBlockProto) -> Block:
-        for storage in self.core.namespace.blocks[named.blockId].expected:
+        for storage in self.namesystem.namespace.blocks[named.blockId].expected:
             node = self.node(storage.node.identity.uuid)
             node.store(named.blockId, named.generationStamp, LENGTH)
         request = pb.CompleteRequestProto(src=path, clientName=CLIENT, last=named)
         answer: Any = self.namenode.call("complete", request)
         assert answer.result
-        block: Block = self.core.namespace.blocks[named.blockId]
+        block: Block = self.namesystem.namespace.blocks[named.blockId]
         return block
 
     def write(self, path: str, replication: int) -> Block:
@@ -218,7 +218,7 @@ def test_a_datanode_waits_for_ever_where_there_is_no_room_elsewhere() -> None:
     cluster.pass_time(times=10)
     assert state(leaving) is S.DECOMMISSION_INPROGRESS
     assert leaving.known.leaving.low_redundancy == 1
-    assert cluster.core.reconstruction.counts().low_redundancy == 1
+    assert cluster.namesystem.reconstruction.counts().low_redundancy == 1
 
 
 def test_the_default_replication_suffices_for_a_datanode_to_leave() -> None:
@@ -228,7 +228,7 @@ def test_the_default_replication_suffices_for_a_datanode_to_leave() -> None:
     cluster.order(leave=[leaving])
     cluster.pass_time()
     assert state(leaving) is S.DECOMMISSIONED
-    assert cluster.core.reconstruction.counts().low_redundancy == 1
+    assert cluster.namesystem.reconstruction.counts().low_redundancy == 1
 
 
 def test_holders_that_leave_are_the_last_choice_as_sources() -> None:
@@ -281,7 +281,7 @@ def test_replicas_of_who_is_back_in_service_count_again_and_what_is_too_many_goe
     assert state(leaving) is S.NORMAL
     cluster.pass_time()
     assert [len(cluster.holders(block)) for block in blocks] == [3] * 6
-    assert not cluster.core.blocks.redundancy.out_of_service
+    assert not cluster.namesystem.blocks.redundancy.out_of_service
 
 
 # Open files.
@@ -291,7 +291,7 @@ def test_a_datanode_waits_for_the_open_file_whose_block_it_alone_has() -> None:
     cluster = Cluster(3)
     named = cluster.open("/open", 1)
     cluster.write("/other", 1)
-    block = cluster.core.namespace.blocks[named.blockId]
+    block = cluster.namesystem.namespace.blocks[named.blockId]
     leaving = cluster.node(block.expected[0].node.identity.uuid)
     cluster.order(leave=[leaving])
     cluster.pass_time()
@@ -309,7 +309,7 @@ def test_a_datanode_waits_for_the_open_file_whose_block_it_alone_has() -> None:
 def test_a_pipeline_with_others_in_service_keeps_no_datanode() -> None:
     cluster = Cluster(3)
     named = cluster.open("/open", 2)
-    block = cluster.core.namespace.blocks[named.blockId]
+    block = cluster.namesystem.namespace.blocks[named.blockId]
     leaving = cluster.node(block.expected[0].node.identity.uuid)
     cluster.order(leave=[leaving])
     cluster.pass_time()
@@ -354,7 +354,7 @@ def test_a_datanode_that_dies_with_the_only_replica_goes_on_leaving_when_it_come
     cluster.die(leaving)
     cluster.pass_time(times=10)
     assert state(leaving) is S.DECOMMISSION_INPROGRESS
-    assert cluster.core.reconstruction.counts().missing == 1
+    assert cluster.namesystem.reconstruction.counts().missing == 1
     cluster.hold_copies = False
     cluster.come_back(leaving)
     cluster.pass_time()
@@ -364,7 +364,7 @@ def test_a_datanode_that_dies_with_the_only_replica_goes_on_leaving_when_it_come
 
 def test_what_the_files_say_holds_for_who_registers_later() -> None:
     cluster = Cluster(2)
-    cluster.core.hosts = Hosts.ordered(
+    cluster.namesystem.hosts = Hosts.ordered(
         [HostOrder(HostEntry("w", frozenset(("10.0.0.3",))), S.IN_MAINTENANCE, FOR_EVER_MS, "u7")]
     )
     cluster.nodes.append(cluster.namenode.join("dn2"))
@@ -396,7 +396,7 @@ def test_a_datanode_that_is_down_in_maintenance_costs_no_copies() -> None:
     cluster.die(resting)
     cluster.pass_time()
     assert cluster.sources == []
-    counts = cluster.core.reconstruction.counts()
+    counts = cluster.namesystem.reconstruction.counts()
     assert (counts.low_redundancy, counts.missing) == (0, 0)
     assert resting.uuid not in [place.id.datanodeUuid for place in cluster.locations("/f")]
     cluster.come_back(resting)
@@ -432,7 +432,7 @@ def test_with_no_replica_required_maintenance_begins_at_once_and_nothing_is_miss
     assert [node.id.datanodeUuid for node in cluster.locations("/f")] == [resting.uuid]
     cluster.die(resting)
     cluster.pass_time()
-    counts = cluster.core.reconstruction.counts()
+    counts = cluster.namesystem.reconstruction.counts()
     assert (counts.low_redundancy, counts.missing) == (0, 0)
     assert cluster.locations("/f") == []
 
@@ -548,7 +548,7 @@ def test_a_long_look_pauses_and_sees_what_changes_meanwhile(
     mine = [block for block in blocks if leaving in cluster.holders(block)]
     assert len(mine) > 1
     cluster.namenode.clock.advance(INTERVAL_MS)
-    look = cluster.core.membership_round()
+    look = cluster.namesystem.membership_round()
     next(look)
     next(look)
     (other, *_) = [node for node in cluster.holders(mine[0]) if node is not leaving]
@@ -581,7 +581,7 @@ def test_the_dump_names_the_states() -> None:
     leaving, resting, _ = cluster.holders(block)
     cluster.order(leave=[leaving], rest=[resting])
     cluster.pass_time()
-    text = metasave(cluster.core)
+    text = metasave(cluster.namesystem)
     assert "live: 1 decommissioning and decommissioned: 1 corrupt: 0 in excess: 0 " in text
     assert "maintenance mode: 1)" in text
     assert f"{leaving.known.name}(decommissioning)" in text
@@ -591,14 +591,14 @@ def test_the_dump_names_the_states() -> None:
 
 def test_a_standby_applies_its_files_and_leaves_the_rest_to_the_active() -> None:
     cluster = Cluster(3)
-    cluster.core.become_standby()
+    cluster.namesystem.become_standby()
     cluster.order(leave=cluster.nodes[:1])
     cluster.pass_time()
     assert state(cluster.nodes[0]) is S.DECOMMISSION_INPROGRESS
-    cluster.core.become_active()
+    cluster.namesystem.become_active()
     for node in cluster.nodes:
         cluster.come_back(node)
-    cluster.core.safe_mode.leave(force=True)
+    cluster.namesystem.safe_mode.leave(force=True)
     cluster.pass_time()
     assert state(cluster.nodes[0]) is S.DECOMMISSIONED
 
@@ -622,8 +622,8 @@ def test_who_is_taken_off_the_list_is_forgotten_with_its_state() -> None:
     gone = cluster.nodes[0]
     cluster.order(leave=[gone])
     stays = HostOrder(_entry(cluster.nodes[1]))
-    Administration(cluster.core).apply_hosts(Hosts.ordered([stays]))
-    assert not cluster.core.blocks.redundancy.out_of_service
+    Administration(cluster.namesystem).apply_hosts(Hosts.ordered([stays]))
+    assert not cluster.namesystem.blocks.redundancy.out_of_service
     assert cluster.reported(pb.ALL) == [cluster.nodes[1].uuid]
 
 
@@ -643,7 +643,7 @@ def test_complete_blocks_of_an_open_file_keep_a_datanode_too() -> None:
     """The file is named by which it is kept, though its last block is elsewhere."""
     cluster = Cluster(2)
     named = cluster.open("/open", 1)
-    block = cluster.core.namespace.blocks[named.blockId]
+    block = cluster.namesystem.namespace.blocks[named.blockId]
     leaving = cluster.node(block.expected[0].node.identity.uuid)
     leaving.store(named.blockId, named.generationStamp, LENGTH)
     cluster.order(leave=[leaving])

@@ -219,7 +219,9 @@ def test_a_good_replica_in_the_place_of_a_corrupt_one_is_not_forgotten(
     """The namenode cannot tell them apart: it has both deleted, and a copy made."""
     victim = nodes[2]
     victim.replicas["DS-another"] = {}
-    client.namenode.core.blocks.found_corrupt(victim.known, block.block_id, block.generation_stamp)
+    client.namenode.namesystem.blocks.found_corrupt(
+        victim.known, block.block_id, block.generation_stamp
+    )
     nodes[0].namenode.join("dn3")
     client.set_replication("/a", 2)
     client.namenode.tick()
@@ -255,7 +257,7 @@ def test_nothing_goes_while_another_holder_has_not_told_what_it_has(
 def test_a_report_that_breaks_off_leaves_doubt(client: Any, nodes: Nodes, block: Block) -> None:
     storage = nodes[0].known.storages[nodes[0].first_storage]
     assert storage.reported
-    blocks = client.namenode.core.blocks
+    blocks = client.namenode.namesystem.blocks
     listed = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
     report = blocks.full_report(storage, [listed] * 3000)
     next(report)
@@ -273,7 +275,7 @@ def test_a_report_from_before_a_registration_says_nothing_after_it(
 ) -> None:
     storage = nodes[0].known.storages[nodes[0].first_storage]
     listed = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
-    report = client.namenode.core.blocks.full_report(storage, [listed] * 3000)
+    report = client.namenode.namesystem.blocks.full_report(storage, [listed] * 3000)
     next(report)
     nodes[0].register()
     for _ in report:
@@ -328,7 +330,7 @@ def test_a_replica_with_a_stamp_that_was_never_given_out_is_kept(
     """Another namenode may have become active since, and have added the block."""
     if not native:
         monkeypatch.setattr(report_fast_path, "kernel", lambda: None)
-    node, last = nodes[0], client.namenode.core.namespace.generation_stamp
+    node, last = nodes[0], client.namenode.namesystem.namespace.generation_stamp
     replicas = {block.block_id + n: Replica(last + n - 2, 4) for n in range(1, 5)}
     if by_news:
         for block_id, replica in replicas.items():
@@ -344,7 +346,7 @@ def test_a_replica_with_a_stamp_that_was_never_given_out_is_kept(
 def test_newer_replicas_of_a_block_are_kept_though_there_are_others(
     client: Any, nodes: Nodes, block: Block
 ) -> None:
-    last = client.namenode.core.namespace.generation_stamp
+    last = client.namenode.namesystem.namespace.generation_stamp
     nodes[0].drop(block.block_id)
     nodes[0].store(block.block_id, last + 1, 11)
     client.set_replication("/a", 2)
@@ -360,7 +362,7 @@ def test_replicas_from_the_future_are_deleted_when_an_administrator_says_so(
 ) -> None:
     if not native:
         monkeypatch.setattr(report_fast_path, "kernel", lambda: None)
-    node, last = nodes[0], client.namenode.core.namespace.generation_stamp
+    node, last = nodes[0], client.namenode.namesystem.namespace.generation_stamp
     node.store(77, last + 1, 4)
     client.call("setSafeMode", pb.SetSafeModeRequestProto(action=pb.SAFEMODE_FORCE_EXIT))
     assert told(node) == [77]
@@ -384,7 +386,7 @@ def test_a_new_block_gets_no_id_under_which_there_is_a_replica_from_the_future(
 def test_a_heartbeat_takes_no_more_deletions_than_the_limit(client: Any, nodes: Nodes) -> None:
     client.write("/many", *[10] * 7, replication=3)
     client.delete("/many")
-    taken = client.namenode.core.blocks.invalidation.pop_orders(nodes[0].known, 5)
+    taken = client.namenode.namesystem.blocks.invalidation.pop_orders(nodes[0].known, 5)
     assert len(taken) == 5
     assert len(told(nodes[0])) == 2
     assert told(nodes[0]) == []
@@ -395,7 +397,7 @@ def test_replicas_that_no_file_has_are_not_indexed(client: Any, nodes: Nodes) ->
     client.delete("/many")
     assert [len(node.known.orphaned) for node in nodes] == [7, 7, 7]
     assert [len(node.known.invalidated) for node in nodes] == [0, 0, 0]
-    assert client.namenode.core.pending_deletions == 21
+    assert client.namenode.namesystem.pending_deletions == 21
 
 
 def test_what_reports_name_does_not_fill_the_memory(client: Any, nodes: Nodes) -> None:
@@ -470,6 +472,6 @@ def test_no_order_is_kept_for_a_storage_that_is_out_of_reach(
     storage = next(iter(block.replicas))
     node = storage.node
     del node.storages[storage.storage_id]
-    block_map = nodes[0].namenode.core.blocks
+    block_map = nodes[0].namenode.namesystem.blocks
     block_map.invalidation.invalidate(storage, block.block_id, block.generation_stamp)
     assert (dict(node.invalidated), list(node.to_invalidate)) == ({}, [])

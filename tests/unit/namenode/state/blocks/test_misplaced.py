@@ -44,7 +44,7 @@ class Cluster:
 
     @property
     def misplaced(self) -> int:
-        return self.namenode.core.reconstruction.counts().misplaced
+        return self.namenode.namesystem.reconstruction.counts().misplaced
 
     def write(self, path: str, on: Sequence[int]) -> Block:
         """A file whose writer takes no other datanodes than these."""
@@ -75,7 +75,7 @@ class Cluster:
         self.namenode.call(
             "complete", pb.CompleteRequestProto(src=path, clientName=CLIENT, last=named)
         )
-        return self.namenode.core.namespace.blocks[named.blockId]
+        return self.namenode.namesystem.namespace.blocks[named.blockId]
 
     def round(self) -> list[str]:
         """A round of repairs, and every datanode does as it is told. What was done."""
@@ -101,7 +101,7 @@ class Cluster:
         for _ in range(30):
             more = self.round()
             done += more
-            if not more and not self.namenode.core.reconstruction.is_rescanning:
+            if not more and not self.namenode.namesystem.reconstruction.is_rescanning:
                 return done
         raise AssertionError(f"it does not come to rest: {done}")
 
@@ -117,7 +117,9 @@ class Cluster:
         """The datanode comes back on another rack."""
         node = self.nodes[number]
         self.namenode.racks = {**self.namenode.racks, node.ip: rack}
-        self.namenode.core.racks = type(self.namenode.core.racks)(dict(self.namenode.racks))
+        self.namenode.namesystem.racks = type(self.namenode.namesystem.racks)(
+            dict(self.namenode.racks)
+        )
         node.register()
         node.heartbeat()
         node.report()
@@ -166,12 +168,12 @@ def test_blocks_are_looked_at_again_when_a_node_comes_back_on_another_rack() -> 
 
 def test_what_was_badly_placed_is_well_placed_when_the_other_racks_are_gone() -> None:
     cluster = Cluster(["/a", "/a", "/b"])
-    cluster.namenode.core.datanodes.lose(cluster.nodes[2].known)
+    cluster.namenode.namesystem.datanodes.lose(cluster.nodes[2].known)
     cluster.write("/f", on=[0, 1])
     assert cluster.misplaced == 0
     cluster.nodes[2].register()
     cluster.nodes[2].heartbeat()
-    cluster.namenode.core.datanodes.lose(cluster.nodes[2].known)
+    cluster.namenode.namesystem.datanodes.lose(cluster.nodes[2].known)
     cluster.settle()
     assert cluster.misplaced == 0
 
@@ -189,7 +191,7 @@ def test_the_look_at_all_blocks_takes_several_rounds(monkeypatch: pytest.MonkeyP
         storage.remaining_bytes = 0
     found: list[int] = []
     for _ in range(4):
-        assert cluster.namenode.core.reconstruction.is_rescanning or found[-1] == 5
+        assert cluster.namenode.namesystem.reconstruction.is_rescanning or found[-1] == 5
         cluster.namenode.tick(1000)
         found.append(cluster.misplaced)
     assert found == [2, 4, 5, 5]
@@ -210,7 +212,7 @@ def test_blocks_are_spread_anew_when_their_nodes_turn_out_to_be_on_other_racks()
     block = cluster.write("/f", on=[0, 1, 2])
     assert cluster.settle() == []
     table = dict(zip([node.ip for node in cluster.nodes], ["/a", "/a", "/a", "/b"], strict=True))
-    Administration(cluster.namenode.core).apply_racks(RackMap(table))
+    Administration(cluster.namenode.namesystem).apply_racks(RackMap(table))
     assert cluster.settle() == ["copied", "deleted"]
     assert cluster.racks(block) == ["/a", "/a", "/b"]
 
@@ -218,7 +220,7 @@ def test_blocks_are_spread_anew_when_their_nodes_turn_out_to_be_on_other_racks()
 def test_a_node_whose_rack_has_to_be_asked_for_moves_when_the_answer_comes() -> None:
     cluster = Cluster(["/a", "/b"])
     racks = Asked()
-    Administration(cluster.namenode.core).apply_racks(racks)
+    Administration(cluster.namenode.namesystem).apply_racks(racks)
     first, second = cluster.nodes
     assert [first.known.location, second.known.location] == ["/a", "/b"]
     racks.answers[first.ip]("/c")
@@ -229,7 +231,7 @@ def test_a_node_whose_rack_has_to_be_asked_for_moves_when_the_answer_comes() -> 
 def test_a_datanode_that_the_table_lacks_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     cluster = Cluster(["/a", "/b", "/b"])
     first, second, third = cluster.nodes
-    administration = Administration(cluster.namenode.core)
+    administration = Administration(cluster.namenode.namesystem)
     administration.apply_racks(RackMap({first.ip: "/a", third.known.identity.hostname: "/b"}))
     warned = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert [second.ip in each and "-refreshNodes" in each for each in warned] == [True]
@@ -268,7 +270,7 @@ def test_replicas_that_are_about_to_leave_count_on_no_rack() -> None:
     assert cluster.settle() == []
     ip = cluster.nodes[2].ip
     order = HostOrder(HostEntry(ip, frozenset((ip,))), AdminState.DECOMMISSIONED)
-    Administration(cluster.namenode.core).apply_hosts(Hosts.ordered([order]))
+    Administration(cluster.namenode.namesystem).apply_hosts(Hosts.ordered([order]))
     cluster.settle()
     assert cluster.nodes[3].known.location in [
         storage.node.location for storage in block.replicas if storage.node.in_service
@@ -290,7 +292,7 @@ def test_replicas_in_one_upgrade_domain_are_spread() -> None:
         HostOrder(HostEntry(node.ip, frozenset((node.ip,))), upgrade_domain=domain)
         for node, domain in zip(cluster.nodes, ["u1", "u2", "u2", "u2", "u3"], strict=True)
     ]
-    Administration(cluster.namenode.core).apply_hosts(Hosts.ordered(orders))
+    Administration(cluster.namenode.namesystem).apply_hosts(Hosts.ordered(orders))
     block = cluster.write("/f", on=[0, 1, 2])
     assert cluster.misplaced == 1
     assert cluster.settle() == ["copied", "deleted"]
@@ -319,7 +321,7 @@ def test_a_copy_to_another_rack_that_fails_is_ordered_again_elsewhere() -> None:
     second = target()
     assert len(second) == 1
     assert not first & second
-    assert cluster.namenode.core.reconstruction.timed_out == 1
+    assert cluster.namenode.namesystem.reconstruction.timed_out == 1
 
 
 def test_full_racks_are_not_looked_at_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,7 +332,7 @@ def test_full_racks_are_not_looked_at_without_end(monkeypatch: pytest.MonkeyPatc
     full = [storage for node in cluster.nodes[2:] for storage in node.known.storages.values()]
     for storage in full:
         storage.remaining_bytes = 0
-    placement = cluster.namenode.core.placement
+    placement = cluster.namenode.namesystem.placement
     before = placement.looks
     cluster.namenode.tick(1000)
     assert placement.looks - before == 4 * reconstruction.SLICE_COPIES

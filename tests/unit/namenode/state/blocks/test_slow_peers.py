@@ -92,11 +92,11 @@ def test_a_slow_datanode_gets_replicas_last_where_that_is_wanted(avoids: bool) -
     namenode = InMemoryNamenode(replace(AVOIDING, avoid_slow_for_writing=avoids))
     nodes = [namenode.join(f"dn{n}") for n in range(4)]
     complain(namenode, nodes[0], f"{nodes[3].ip}:9866")
-    core = namenode.core
+    namesystem = namenode.namesystem
 
     def chosen(count: int) -> set[Datanode]:
-        avoid = core.gets_blocks_last(core.clock.monotonic_ms())
-        found = core.placement.choose(count, block_size_bytes=1, avoid=avoid)
+        avoid = namesystem.gets_blocks_last(namesystem.clock.monotonic_ms())
+        found = namesystem.placement.choose(count, block_size_bytes=1, avoid=avoid)
         return {storage.node for storage in found}
 
     assert (nodes[3].known in set().union(*(chosen(1) for _ in range(60)))) != avoids
@@ -106,7 +106,7 @@ def test_a_slow_datanode_gets_replicas_last_where_that_is_wanted(avoids: bool) -
 def test_readers_are_sent_to_a_slow_datanode_last_where_that_is_wanted(
     client: Any, nodes: list[InMemoryDatanode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    core = client.namenode.core
+    namesystem = client.namenode.namesystem
     client.write("/f", 10, replication=3)
     complain(client.namenode, nodes[0], f"{nodes[2].ip}:9866")
 
@@ -114,14 +114,16 @@ def test_readers_are_sent_to_a_slow_datanode_last_where_that_is_wanted(
         return {client.locations("/f").blocks[0].locs[-1].id.datanodeUuid for _ in range(40)}
 
     assert last() == {node.uuid for node in nodes}
-    monkeypatch.setattr(core, "settings", replace(core.settings, avoid_slow_for_reading=True))
+    monkeypatch.setattr(
+        namesystem, "settings", replace(namesystem.settings, avoid_slow_for_reading=True)
+    )
     assert last() == {nodes[2].uuid}
 
 
 def test_figures_of_slow_peers_and_disks_are_kept_for_a_while(
     client: Any, nodes: list[InMemoryDatanode]
 ) -> None:
-    core, slow, reporter = client.namenode.core, nodes[1], nodes[0]
+    namesystem, slow, reporter = client.namenode.namesystem, nodes[1], nodes[0]
     client.namenode.call(
         "sendHeartbeat",
         dn.HeartbeatRequestProto(
@@ -144,7 +146,7 @@ def test_figures_of_slow_peers_and_disks_are_kept_for_a_while(
         ),
         address=reporter.ip,
     )
-    status = namenode_status(core, AROUND)
+    status = namenode_status(namesystem, AROUND)
     (peer,) = status.slow_peers
     assert (peer.name, peer.reporter) == (slow.known.name, reporter.known.name)
     assert (peer.mean_ms, peer.median_ms, peer.deviation_ms, peer.limit_ms) == (50, 1, 0, 5)
@@ -153,8 +155,8 @@ def test_figures_of_slow_peers_and_disks_are_kept_for_a_while(
         (f"{place}:/d1", {"WRITE": 70}),
         (f"{place}:/d0", {"READ": 30}),
     ]
-    client.namenode.clock.advance(core.settings.slow_holds_ms)
-    later = namenode_status(core, AROUND)
+    client.namenode.clock.advance(namesystem.settings.slow_holds_ms)
+    later = namenode_status(namesystem, AROUND)
     assert (list(later.slow_peers), list(later.slow_disks)) == ([], [])
 
 

@@ -45,8 +45,8 @@ class Nameservice:
         self.active = InMemoryNamenode(settings, clock=clock)
         first = decode_record(self.active.log[0])
         self.standby = InMemoryNamenode(settings, namespace=replayed([first.edit]), clock=clock)
-        self.standby.core.last_txid = first.txid
-        self.standby.core.become_standby()
+        self.standby.namesystem.last_txid = first.txid
+        self.standby.namesystem.become_standby()
         self.nodes: list[tuple[InMemoryDatanode, InMemoryDatanode]] = []
         if joins:
             self.join()
@@ -60,11 +60,11 @@ class Nameservice:
             self.nodes.append((here, there))
 
     def tail(self, to_txid: int | None = None) -> None:
-        core = self.standby.core
-        for record in self.active.log[core.last_txid : to_txid]:
-            core.follow(decode_record(record))
-        if core.last_txid == len(self.active.log):
-            core.caught_up()
+        namesystem = self.standby.namesystem
+        for record in self.active.log[namesystem.last_txid : to_txid]:
+            namesystem.follow(decode_record(record))
+        if namesystem.last_txid == len(self.active.log):
+            namesystem.caught_up()
 
     def write(self, path: str, replication: int = 3, *, closes: bool = True) -> Block:
         """A file of one block, whose replicas both are told of."""
@@ -81,7 +81,7 @@ class Nameservice:
             ),
         )
         self.active.call("addBlock", pb.AddBlockRequestProto(src=path, clientName="writer"))
-        file: Any = self.active.core.namespace.find(path)
+        file: Any = self.active.namesystem.namespace.find(path)
         block: Block = file.blocks[-1]
         for storage in block.expected:
             self.store(storage.node.identity.uuid, block, block.generation_stamp)
@@ -105,14 +105,14 @@ class Nameservice:
 
     def fail_over(self) -> InMemoryNamenode:
         self.tail()
-        core = self.standby.core
-        core.become_active()
-        core.commit(edits.StartLogSegmentOp())
-        core.safe_mode.leave(force=True)
+        namesystem = self.standby.namesystem
+        namesystem.become_active()
+        namesystem.commit(edits.StartLogSegmentOp())
+        namesystem.safe_mode.leave(force=True)
         return self.standby
 
     def known(self, block: Block) -> Block:
-        return self.standby.core.namespace.blocks[block.block_id]
+        return self.standby.namesystem.namespace.blocks[block.block_id]
 
 
 @pytest.fixture
@@ -130,11 +130,11 @@ def kinds(commands: list[dn.DatanodeCommandProto]) -> set[int]:
 @pytest.mark.req("FS-055", "FS-056")
 def test_a_report_ahead_of_the_log_counts_when_its_edits_are_read(nameservice: Nameservice) -> None:
     block = nameservice.write("/f")
-    assert len(nameservice.standby.core.blocks.postponed) == 3
+    assert len(nameservice.standby.namesystem.blocks.postponed) == 3
     nameservice.tail()
     assert nameservice.known(block).state is BlockState.COMPLETE
     assert len(nameservice.known(block).replicas) == 3
-    assert len(nameservice.standby.core.blocks.postponed) == 0
+    assert len(nameservice.standby.namesystem.blocks.postponed) == 0
 
 
 @pytest.mark.parametrize("txid", range(1, 8))
@@ -198,15 +198,15 @@ def test_a_stamp_that_no_edit_has_named_is_told_of(
     active = nameservice.active
     block = nameservice.write("/f", closes=at == "closed")
     stamp = block.generation_stamp + 1
-    active.core.commit(edits.SetGenstampV2Op(stamp))
+    active.namesystem.commit(edits.SetGenstampV2Op(stamp))
     for face, _ in nameservice.nodes[:lost]:
         face.store(block.block_id, stamp, LENGTH)
     if at == "open":
-        assert len(active.core.blocks.postponed) == lost
-        file: Any = active.core.namespace.find("/f")
+        assert len(active.namesystem.blocks.postponed) == lost
+        file: Any = active.namesystem.namespace.find("/f")
         blocks = (edits.EditBlock(block.block_id, LENGTH, block.generation_stamp),)
-        active.core.commit(close_edit(file, blocks, active.clock.wall_ms()))
-        assert not len(active.core.blocks.postponed)
+        active.namesystem.commit(close_edit(file, blocks, active.clock.wall_ms()))
+        assert not len(active.namesystem.blocks.postponed)
     assert len(block.corrupt) == lost
     assert len(block.replicas) == 3 - lost
     for face, _ in nameservice.nodes:
@@ -224,20 +224,20 @@ def test_a_replica_that_is_deleted_again_waits_no_longer(nameservice: Nameservic
 
 def test_of_a_dead_datanode_nothing_waits(nameservice: Nameservice) -> None:
     nameservice.write("/f")
-    core = nameservice.standby.core
+    namesystem = nameservice.standby.namesystem
     for _, face in nameservice.nodes[:2]:
         face.known.last_heartbeat_ms -= 10**6
-    core.tick()
-    assert len(core.blocks.postponed) == 1
+    namesystem.tick()
+    assert len(namesystem.blocks.postponed) == 1
 
 
 def test_no_more_reports_wait_than_there_is_room_for(
     nameservice: Nameservice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    core = nameservice.standby.core
-    core.blocks.postponed = PostponedReports(limit=2)
+    namesystem = nameservice.standby.namesystem
+    namesystem.blocks.postponed = PostponedReports(limit=2)
     block = nameservice.write("/f")
-    assert len(core.blocks.postponed) == 2
+    assert len(namesystem.blocks.postponed) == 2
     nameservice.tail()
     late = next(face for _, face in nameservice.nodes if face.known.must_report)
     assert len(nameservice.known(block).replicas) == 2
@@ -310,22 +310,22 @@ def test_a_standby_stays_in_safe_mode_until_it_has_read_the_log_and_its_blocks_a
     None
 ):
     nameservice = Nameservice(joins=False)
-    safe_mode = nameservice.standby.core.safe_mode
+    safe_mode = nameservice.standby.namesystem.safe_mode
     block = None
     for number in range(3):
         face = nameservice.active.join(f"dn{number}")
         nameservice.nodes.append((face, face))
     block = nameservice.write("/f")
     there = [nameservice.standby.join(f"dn{number}") for number in range(3)]
-    nameservice.standby.core.tick()
+    nameservice.standby.namesystem.tick()
     assert safe_mode.on, "it knows no block, but may have to"
     assert "edit log" in safe_mode.status()
     nameservice.tail()
-    nameservice.standby.core.tick()
+    nameservice.standby.namesystem.tick()
     assert (safe_mode.on, safe_mode.total_blocks) == (True, 1)
     there[0].store(block.block_id, block.generation_stamp, LENGTH)
     nameservice.standby.clock.advance(30_000)
-    nameservice.standby.core.tick()
+    nameservice.standby.namesystem.tick()
     assert not safe_mode.on
 
 
@@ -373,13 +373,13 @@ def test_no_replica_is_deleted_for_the_sake_of_one_that_was_not_reported_to_the_
     nameservice.active.tick()  # Two are ordered to go, and may be gone by now.
     started = nameservice.fail_over()
     started.tick()
-    assert not any(node.invalidated for node in started.core.datanodes)
+    assert not any(node.invalidated for node in started.namesystem.datanodes)
     face = nameservice.nodes[0][1]
     reports_in_full(face)
     started.tick()
     # One is there for sure, and stays; the others may go.
     assert block.block_id not in face.known.invalidated
-    assert [len(node.invalidated) for node in started.core.datanodes] == [0, 1, 1]
+    assert [len(node.invalidated) for node in started.namesystem.datanodes] == [0, 1, 1]
 
 
 def test_a_report_under_a_lease_of_before_is_no_answer_to_the_new_active(
@@ -444,12 +444,12 @@ def test_a_new_active_asks_some_datanodes_at_a_time_for_their_reports() -> None:
 
 def test_whoever_becomes_a_standby_forgets_orders_and_pipelines(nameservice: Nameservice) -> None:
     block = nameservice.write("/f", closes=False)
-    core = nameservice.active.core
-    assert core.blocks.knows_pipeline(block)
-    core.become_standby()
-    assert not core.blocks.knows_pipeline(block)
+    namesystem = nameservice.active.namesystem
+    assert namesystem.blocks.knows_pipeline(block)
+    namesystem.become_standby()
+    assert not namesystem.blocks.knows_pipeline(block)
     assert len(block.expected) == 3, "where replicas were reported"
-    assert core.reconstruction.pending_count == 0
+    assert namesystem.reconstruction.pending_count == 0
 
 
 def _mkdirs(path: str) -> pb.MkdirsRequestProto:
@@ -494,7 +494,7 @@ def append(nameservice: Nameservice, namenode: InMemoryNamenode) -> None:
     namenode.call("append", pb.AppendRequestProto(src="/f", clientName="other", flag=4))
     answer = namenode.call("addBlock", pb.AddBlockRequestProto(src="/f", clientName="other"))
     assert isinstance(answer, pb.AddBlockResponseProto)
-    block = namenode.core.namespace.blocks[answer.block.b.blockId]
+    block = namenode.namesystem.namespace.blocks[answer.block.b.blockId]
     for storage in block.expected:
         nameservice.store(storage.node.identity.uuid, block, block.generation_stamp)
     answer.block.b.numBytes = LENGTH
@@ -528,7 +528,7 @@ def test_a_truncation_that_was_answered_once_more_is_no_reason_to_refuse_the_nex
     append(nameservice, fresh)
     request = pb.TruncateRequestProto(src="/f", newLength=0, clientName="w")
     fresh.call("truncate", request, client_id=bytes(range(16)), call_id=8, retry_count=1)
-    file: Any = fresh.core.namespace.find("/f")
+    file: Any = fresh.namesystem.namespace.find("/f")
     assert file.length_bytes == 0
 
 
@@ -541,11 +541,11 @@ def test_the_oldest_truncations_are_forgotten(
         nameservice.write(path)
         request = pb.TruncateRequestProto(src=path, newLength=0, clientName="w")
         nameservice.active.call("truncate", request)
-        inode = nameservice.active.core.namespace.find(path)
+        inode = nameservice.active.namesystem.namespace.find(path)
         assert inode is not None
         ids.append(inode.inode_id)
     fresh = nameservice.fail_over()
-    assert list(fresh.core.namespace.truncations) == ids[1:]
+    assert list(fresh.namesystem.namespace.truncations) == ids[1:]
 
 
 @pytest.mark.parametrize("change", [{"clientName": "another"}, {"newLength": 1}])
@@ -560,7 +560,7 @@ def test_a_repeated_truncation_is_refused_to_the_client_and_for_the_length_of_th
     fields: dict[str, Any] = {"src": "/f", "newLength": 0, "clientName": "w"} | change
     request = pb.TruncateRequestProto(**fields)
     fresh.call("truncate", request, client_id=bytes(range(16)), call_id=8, retry_count=1)
-    file: Any = fresh.core.namespace.find("/f")
+    file: Any = fresh.namesystem.namespace.find("/f")
     assert file.length_bytes == request.newLength
 
 
@@ -574,7 +574,7 @@ def test_a_truncation_that_is_repeated_at_the_next_active_is_answered_if_nobody_
     assert truncated(fresh, retry_count=1)
     append(nameservice, fresh)
     assert truncated(fresh, retry_count=2), "the first answer again"
-    file: Any = fresh.core.namespace.find("/f")
+    file: Any = fresh.namesystem.namespace.find("/f")
     assert file.length_bytes == LENGTH
     assert len(fresh.log) > count
 
@@ -591,5 +591,5 @@ def test_a_truncation_that_was_answered_here_is_no_reason_to_refuse_a_repeated_o
     answer = active.call("truncate", request, client_id=bytes(range(16)), call_id=8, retry_count=1)
     assert isinstance(answer, pb.TruncateResponseProto)
     assert answer.result
-    file: Any = active.core.namespace.find("/f")
+    file: Any = active.namesystem.namespace.find("/f")
     assert file.length_bytes == 0

@@ -360,7 +360,7 @@ def test_a_repeated_call_gets_the_first_answer(root: Caching, namenode: InMemory
 
 def test_safe_mode_refuses_every_change(root: Caching, namenode: InMemoryNamenode) -> None:
     root.add("/a", "p")
-    namenode.core.safe_mode.enter()
+    namenode.namesystem.safe_mode.enter()
     acts: tuple[Callable[[], object], ...] = (
         lambda: root.add_pool("q"),
         lambda: root.modify_pool("p", mode=0o700),

@@ -81,17 +81,19 @@ def test_a_snapshottable_directory_that_was_moved_and_deleted_is_none_any_more(
     namenode.call("rename", pb.RenameRequestProto(src="/a/d", dst="/b/d"))
     namenode.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/b/d"))
     delete(namenode, deleted)
-    core = namenode.core
+    namesystem = namenode.namesystem
     for step in ("shown", "gone"):
-        assert [root.directory.path for root in core.namespace.snapshots.roots.values()] == ["/a"]
-        for other in (reloaded(core.namespace), replayed(namenode.edits())):
-            assert fingerprint(other) == fingerprint(core.namespace), step
+        assert [root.directory.path for root in namesystem.namespace.snapshots.roots.values()] == [
+            "/a"
+        ]
+        for other in (reloaded(namesystem.namespace), replayed(namenode.edits())):
+            assert fingerprint(other) == fingerprint(namesystem.namespace), step
         request = pb.DeleteSnapshotRequestProto(snapshotRoot="/a", snapshotName="s1")
         if step == "shown":
             namenode.call("deleteSnapshot", request)
             namenode.tick()
-    assert block_id not in core.namespace.blocks
-    check_consistent(core.namespace)
+    assert block_id not in namesystem.namespace.blocks
+    check_consistent(namesystem.namespace)
 
 
 def test_an_image_that_lists_a_deleted_directory_as_snapshottable_is_loaded(
@@ -100,7 +102,7 @@ def test_an_image_that_lists_a_deleted_directory_as_snapshottable_is_loaded(
     """Such images were written until that was mended."""
     namenode = started()
     mkdirs(namenode, "/a", "/b")
-    namespace = namenode.core.namespace
+    namespace = namenode.namesystem.namespace
     gone = namespace.find("/b")
     assert isinstance(gone, Directory)
     delete(namenode, "/b")
@@ -121,7 +123,7 @@ def test_a_block_that_only_a_snapshot_has_is_copied_as_its_directory_says() -> N
     snapshot(namenode, "/d")
     delete(namenode, "/d/deleted")
     lost = next(node for node in namenode.nodes if node.uuid in holders)
-    namenode.core.datanode_manager.lose(lost.known)
+    namenode.namesystem.datanode_manager.lose(lost.known)
     copied: set[int] = set()
     for _ in range(20):
         for node in namenode.nodes:
@@ -141,10 +143,10 @@ def test_a_lost_block_that_only_a_snapshot_has_is_told_where_that_is() -> None:
     delete(namenode, "/d/deleted")
     namenode.nodes[0].drop(block_id)
     namenode.tick(4000)
-    core, name = namenode.core, f"blk_{block_id}"
+    namesystem, name = namenode.namesystem, f"blk_{block_id}"
     for told in (
-        "".join(describe_blocks(core, (name,), Options("/"))),
-        metasave(core),
-        "\n".join(ClusterLog(core).work()),
+        "".join(describe_blocks(namesystem, (name,), Options("/"))),
+        metasave(namesystem),
+        "\n".join(ClusterLog(namesystem).work()),
     ):
         assert "/d/.snapshot/s1/deleted" in told

@@ -99,9 +99,9 @@ def test_blocks_stay_as_long_as_a_snapshot_has_them(snap: Any, namenode: InMemor
     create(snap, "/d", "s2")
     snap.delete("/d/sub")
     remove(snap, "/d", "s2")
-    assert len(namenode.core.namespace.blocks) == 2
+    assert len(namenode.namesystem.namespace.blocks) == 2
     remove(snap, "/d", "s1")
-    namespace = namenode.core.namespace
+    namespace = namenode.namesystem.namespace
     assert not namespace.blocks
     assert [inode.path for inode in namespace.inodes.values()] == ["/", "/d"]
     snapshots = namespace.snapshots
@@ -117,7 +117,7 @@ def test_replayed_log_makes_the_same_snapshots(snap: Any, namenode: InMemoryName
     snap.delete("/d/new")
     rename(snap, "/d", "s2", "s3")
     fresh = replayed(namenode).snapshots
-    live = namenode.core.namespace.snapshots
+    live = namenode.namesystem.namespace.snapshots
     assert {(s.snapshot_id, s.name, s.mtime_ms, s.directory.inode_id) for s in fresh.all()} == {
         (s.snapshot_id, s.name, s.mtime_ms, s.directory.inode_id) for s in live.all()
     }
@@ -221,11 +221,11 @@ def test_renamed_out_of_the_tree_it_stays_in_the_snapshot(
     assert tree(snap, "/d/.snapshot/s1") == before
     snap.delete("/elsewhere")
     assert tree(snap, "/d/.snapshot/s1") == before
-    while namenode.core.reap():
+    while namenode.namesystem.reap():
         pass
-    assert len(namenode.core.namespace.blocks) == 2
+    assert len(namenode.namesystem.namespace.blocks) == 2
     remove(snap, "/d", "s1")
-    assert not namenode.core.namespace.blocks
+    assert not namenode.namesystem.namespace.blocks
 
 
 def test_append_and_truncation_leave_the_snapshots_length(snap: Any) -> None:
@@ -386,7 +386,7 @@ def test_block_in_a_snapshot_is_not_cut_but_copied(snap: Any, namenode: InMemory
     create(snap, "/d", "s1")
     assert snap.truncate("/d/sub/f", 120) is False
     node, order = next((node, order) for node in namenode.nodes for order in node.orders())
-    file = namenode.core.namespace.find("/d/sub/f")
+    file = namenode.namesystem.namespace.find("/d/sub/f")
     assert isinstance(file, File)
     old = snap.locations("/d/.snapshot/s1/sub/f").blocks[-1].b
     assert order.block.b.blockId == old.blockId
@@ -394,7 +394,7 @@ def test_block_in_a_snapshot_is_not_cut_but_copied(snap: Any, namenode: InMemory
     node.recover(order, 20, [node])
     assert (snap.status("/d/sub/f").length, file.writer) == (120, None)
     assert snap.status("/d/.snapshot/s1/sub/f").length == 150
-    assert len(namenode.core.namespace.blocks) == 3
+    assert len(namenode.namesystem.namespace.blocks) == 3
 
 
 @pytest.mark.parametrize("from_image", [False, True])
@@ -411,18 +411,18 @@ def test_copy_is_made_after_a_start_though_its_snapshot_is_gone(
     snap.namenode = fresh
     if not deleted_first:
         remove(snap, "/d", "s1")
-    assert source.blockId in fresh.core.namespace.blocks
+    assert source.blockId in fresh.namesystem.namespace.blocks
     fresh.tick(2000)
     commands = [command for node in fresh.nodes for command in node.heartbeat()]
     assert not [block for command in commands for block in command.blkCmd.blocks]
     (order,) = (order for command in commands for order in command.recoveryCmd.blocks)
     assert order.block.b.blockId == source.blockId
     fresh.nodes[0].recover(order, 20, fresh.nodes)
-    file = fresh.core.namespace.find("/d/sub/f")
+    file = fresh.namesystem.namespace.find("/d/sub/f")
     assert isinstance(file, File)
     assert (file.length_bytes, file.writer) == (120, None)
     assert order.truncateBlock.blockId == file.blocks[-1].block_id
-    assert source.blockId not in fresh.core.namespace.blocks
+    assert source.blockId not in fresh.namesystem.namespace.blocks
 
 
 def started_anew(namenode: InMemoryNamenode, *, from_image: bool) -> InMemoryNamenode:
@@ -434,7 +434,7 @@ def started_anew(namenode: InMemoryNamenode, *, from_image: bool) -> InMemoryNam
         node.register()
         node.heartbeat()
         node.report()
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     return fresh
 
 
@@ -448,7 +448,7 @@ def test_image_of_a_cut_at_the_end_of_an_older_snapshot_can_be_loaded(
     create(snap, "/d", "s2")
     assert snap.truncate("/d/sub/g", 120) is False
     remove(snap, "/d", "s2")
-    fresh = namenode.restarted(from_image=True).core.namespace
+    fresh = namenode.restarted(from_image=True).namesystem.namespace
     file = fresh.find("/d/sub/g")
     assert isinstance(file, File)
     assert file.length_bytes == 120
@@ -471,8 +471,8 @@ def test_snapshot_of_a_file_that_is_gone_before_it_was_copied_has_all_its_bytes(
         assert found.blocks[-1].locs
         snap.namenode = started_anew(snap.namenode, from_image=True)
     remove(snap, "/d", "s2")
-    assert not snap.namenode.core.namespace.blocks
-    assert not snap.namenode.core.namespace.snapshots.copies
+    assert not snap.namenode.namesystem.namespace.blocks
+    assert not snap.namenode.namesystem.namespace.snapshots.copies
 
 
 def test_a_directory_may_go_into_one_that_was_in_it(snap: Any) -> None:
@@ -488,7 +488,7 @@ def test_a_directory_may_go_into_one_that_was_in_it(snap: Any) -> None:
             assert snap.names(path) == []
     remove(snap, "/d", "s1")
     assert snap.names("/d") == ["b", "sub"]
-    check_consistent(snap.namenode.core.namespace)
+    check_consistent(snap.namenode.namesystem.namespace)
 
 
 def test_what_was_renamed_on_all_levels_of_a_deep_tree_is_found(snap: Any) -> None:
@@ -514,8 +514,8 @@ def test_what_a_file_is_copied_from_goes_with_it_when_no_snapshot_is_allowed_any
     disallow(snap, "/d")
     snap.delete(gone)
     for _ in range(2):
-        assert not snap.namenode.core.namespace.blocks
-        assert not snap.namenode.core.namespace.snapshots.copies
+        assert not snap.namenode.namesystem.namespace.blocks
+        assert not snap.namenode.namesystem.namespace.snapshots.copies
         snap.namenode.tick()
         snap.namenode = started_anew(snap.namenode, from_image=True)
 
@@ -573,5 +573,5 @@ def test_image_tells_of_what_was_deleted_how_it_was_last(
     create(snap, "/d", "s2")
     inode_id = snap.status("/d/sub/f").fileId
     snap.delete("/d/sub")
-    found = namenode.restarted(from_image=True).core.namespace.snapshots.versions[inode_id]
+    found = namenode.restarted(from_image=True).namesystem.namespace.snapshots.versions[inode_id]
     assert [(version.last, version.length_bytes) for version in found] == [(0, 150), (1, 180)]

@@ -44,7 +44,7 @@ def set_quota(
 
 
 def quota(namenode: InMemoryNamenode, path: str) -> Quota:
-    directory = namenode.core.namespace.find(path)
+    directory = namenode.namesystem.namespace.find(path)
     assert isinstance(directory, Directory)
     assert directory.quota is not None
     return directory.quota
@@ -62,7 +62,7 @@ def _counts_are_right(namenode: InMemoryNamenode) -> Iterator[None]:
     fresh = Namespace()
     for record in namenode.log:
         fresh.apply(decode_record(record).edit)
-    for namespace in (namenode.core.namespace, fresh):
+    for namespace in (namenode.namesystem.namespace, fresh):
         for inode in namespace.inodes.values():
             if isinstance(inode, Directory) and inode.quota is not None:
                 kept = inode.quota
@@ -94,7 +94,7 @@ def test_what_would_not_fit_with_its_parents_makes_none_of_them(client: Any) -> 
     set_quota(client, "/d", 3)
     with pytest.raises(errors.NamespaceQuotaExceeded):
         client.mkdirs("/d/a/b/c")
-    assert client.namenode.core.namespace.find("/d/a") is None
+    assert client.namenode.namesystem.namespace.find("/d/a") is None
 
 
 def test_overwriting_needs_no_further_name(client: Any) -> None:
@@ -482,7 +482,7 @@ def test_counts_are_the_same_after_a_start_from_an_image(
     fresh = namenode.restarted(from_image=True)
     assert used(fresh, "/d") == before
     kept.namenode = fresh
-    fresh.core.safe_mode.leave()
+    fresh.namesystem.safe_mode.leave()
     drop_snapshot(kept, "/d", "s1")
     assert used(fresh, "/d") == (4, 10 + 2 * (BLOCK + 20))
     drop_snapshot(kept, "/d", "s2")

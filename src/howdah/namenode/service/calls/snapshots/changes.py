@@ -12,10 +12,10 @@ from datetime import datetime
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.calls.snapshots.rules import attached_roots, is_within
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import Directory
 from howdah.namenode.state.snapshots.snapshots import MAX_SNAPSHOT_ID, Snapshot, Snapshottable
@@ -25,19 +25,19 @@ from howdah.protocol.rpc.service import Caller
 class SnapshotCalls:
     """Operations on snapshots as such."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
 
     # Which directories may have some.
 
     def allow(self, caller: Caller, path: str) -> None:
-        core = self._core
-        core.permissions.check_superuser(core.identity(caller), "allow snapshots")
-        core.safe_mode.check(f"Cannot allow snapshot for {path}")
+        namesystem = self._namesystem
+        namesystem.permissions.check_superuser(namesystem.identity(caller), "allow snapshots")
+        namesystem.safe_mode.check(f"Cannot allow snapshot for {path}")
         found = self._directory(caller, path)
         directory = found.inode
         assert isinstance(directory, Directory), "it was just looked at"
-        for root in attached_roots(core):
+        for root in attached_roots(namesystem):
             nested = f"Nested snapshottable directories not allowed: path={found.path}, the "
             end = "is already a snapshottable directory."
             if root.directory is directory:
@@ -46,24 +46,24 @@ class SnapshotCalls:
                 raise errors.SnapshotError(f"{nested}subdirectory {root.directory.path} {end}")
             if is_within(directory, root.directory):
                 raise errors.SnapshotError(f"{nested}ancestor {root.directory.path} {end}")
-        core.commit(edits.AllowSnapshotOp(found.path))
+        namesystem.commit(edits.AllowSnapshotOp(found.path))
 
     def disallow(self, caller: Caller, path: str) -> None:
-        core = self._core
-        core.permissions.check_superuser(core.identity(caller), "disallow snapshots")
-        core.safe_mode.check(f"Cannot disallow snapshot for {path}")
+        namesystem = self._namesystem
+        namesystem.permissions.check_superuser(namesystem.identity(caller), "disallow snapshots")
+        namesystem.safe_mode.check(f"Cannot disallow snapshot for {path}")
         found = self._directory(caller, path)
         assert found.inode is not None, "it was just looked at"
-        root = core.namespace.snapshots.roots.get(found.inode.inode_id)
+        root = namesystem.namespace.snapshots.roots.get(found.inode.inode_id)
         if root is not None and root.snapshots:
             raise errors.SnapshotError(
                 f"The directory {found.path} has snapshot(s). Please redo the operation after "
                 "removing all the snapshots."
             )
-        core.commit(edits.DisallowSnapshotOp(found.path))
+        namesystem.commit(edits.DisallowSnapshotOp(found.path))
 
     def _directory(self, caller: Caller, path: str) -> Resolved:
-        _, found = self._core.resolve_to_change(caller, path)
+        _, found = self._namesystem.resolve_to_change(caller, path)
         if found.inode is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         if not isinstance(found.inode, Directory):
@@ -72,32 +72,32 @@ class SnapshotCalls:
 
     def _root(self, found: Resolved) -> Snapshottable:
         assert found.inode is not None, "it was just looked at"
-        root = self._core.namespace.snapshots.roots.get(found.inode.inode_id)
+        root = self._namesystem.namespace.snapshots.roots.get(found.inode.inode_id)
         if root is None:
             raise errors.SnapshotError(f"Directory is not a snapshottable directory: {found.path}")
         return root
 
     def _own(self, caller: Caller, path: str) -> Resolved:
-        core = self._core
-        who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found, "Directory/File does not exist {}")
-        core.permissions.check_owner(who, inode)
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_to_change(caller, path)
+        inode = namesystem.require(found, "Directory/File does not exist {}")
+        namesystem.permissions.check_owner(who, inode)
         return self._directory(caller, path)
 
     # Snapshots.
 
     def create(self, caller: Caller, path: str, name: str) -> str:
         """The path of the new snapshot, which gets a name if it has none."""
-        core = self._core
-        core.safe_mode.check(f"Cannot create snapshot for {path}")
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot create snapshot for {path}")
         found = self._own(caller, path)
-        now_ms = core.clock.wall_ms()
+        now_ms = namesystem.clock.wall_ms()
         name = name or default_name(now_ms)
         if name in (".", "..", paths.DOT_SNAPSHOT, ".reserved") or ":" in name or "/" in name:
             raise _invalid(name)
         self._check_name(found.path, name)
-        snapshots = core.namespace.snapshots
-        if found.inode is core.namespace.root and found.inode.inode_id not in snapshots.roots:
+        snapshots = namesystem.namespace.snapshots
+        if found.inode is namesystem.namespace.root and found.inode.inode_id not in snapshots.roots:
             raise errors.SnapshotError(
                 "Failed to add snapshot: there are already 0 snapshot(s) and the snapshot quota is "
                 "0: snapshots of / are not allowed"
@@ -107,19 +107,19 @@ class SnapshotCalls:
             raise errors.SnapshotError(
                 "Failed to create the snapshot. The FileSystem has run out of snapshot IDs and "
                 "ID rollover is not supported and the max snapshot limit is: "
-                f"{core.settings.max_snapshots_per_directory}"
+                f"{namesystem.settings.max_snapshots_per_directory}"
             )
-        self._check_limit(snapshots.count, core.settings.max_snapshots, "file system")
+        self._check_limit(snapshots.count, namesystem.settings.max_snapshots, "file system")
         self._check_limit(
             len(root.snapshots),
-            core.settings.max_snapshots_per_directory,
+            namesystem.settings.max_snapshots_per_directory,
             "per directory",
         )
         if root.named(name) is not None:
             raise errors.SnapshotError(
                 f'Failed to add snapshot: there is already a snapshot with the same name "{name}".'
             )
-        core.commit(
+        namesystem.commit(
             edits.CreateSnapshotOp(
                 found.path,
                 name,
@@ -133,7 +133,7 @@ class SnapshotCalls:
     def created(self, path: str, name: str) -> str:
         """The answer to `create` once more. Of a snapshot without a name it is the newest; one
         with a name may be gone by now, and its directory, too."""
-        found = self._core.resolve(path)
+        found = self._namesystem.resolve(path)
         if name:
             return snapshot_path(found.path, name)
         if found.inode is None:
@@ -153,11 +153,11 @@ class SnapshotCalls:
     def _check_name(self, path: str, name: str) -> None:
         if "/" in name:
             raise errors.IllegalArgument('Snapshot name cannot contain "/"')
-        paths.check_new_name(path, name, path, self._core.settings.max_component_bytes)
+        paths.check_new_name(path, name, path, self._namesystem.settings.max_component_bytes)
 
     def rename(self, caller: Caller, path: str, old: str, new: str) -> None:
-        core = self._core
-        core.safe_mode.check(f"Cannot rename snapshot for {path}")
+        namesystem = self._namesystem
+        namesystem.safe_mode.check(f"Cannot rename snapshot for {path}")
         found = self._own(caller, path)
         if new in ("", ".", ".."):
             raise _invalid(new)  # No path would lead to it.
@@ -171,22 +171,22 @@ class SnapshotCalls:
             raise errors.SnapshotError(
                 f"The snapshot {new} already exists for directory {found.path}"
             )
-        core.commit(
+        namesystem.commit(
             edits.RenameSnapshotOp(
                 found.path,
                 old,
                 new,
-                core.clock.wall_ms(),
+                namesystem.clock.wall_ms(),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )
         )
 
     def delete(self, caller: Caller, path: str, name: str) -> None:
-        core = self._core
+        namesystem = self._namesystem
         if not name:
             raise errors.RemoteError("The snapshot name is null or empty.")
-        core.safe_mode.check(f"Cannot delete snapshot for {path}")
+        namesystem.safe_mode.check(f"Cannot delete snapshot for {path}")
         found = self._own(caller, path)
         root = self._root(found)
         if root.named(name) is None:
@@ -194,11 +194,11 @@ class SnapshotCalls:
                 f"Cannot delete snapshot {name} from path {found.path}: "
                 "the snapshot does not exist."
             )
-        core.commit(
+        namesystem.commit(
             edits.DeleteSnapshotOp(
                 found.path,
                 name,
-                core.clock.wall_ms(),
+                namesystem.clock.wall_ms(),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )
@@ -209,9 +209,9 @@ class SnapshotCalls:
     def snapshottable(self, caller: Caller) -> list[Snapshottable] | None:
         """The caller's snapshottable directories, by path; the superuser's are all. None if
         there is no such directory at all."""
-        core = self._core
-        who = core.identity(caller)
-        roots = attached_roots(core)
+        namesystem = self._namesystem
+        who = namesystem.identity(caller)
+        roots = attached_roots(namesystem)
         if not roots:
             return None
         return sorted(
@@ -221,14 +221,14 @@ class SnapshotCalls:
 
     def listing(self, caller: Caller, path: str) -> list[Snapshot]:
         """A directory's snapshots, by name."""
-        core = self._core
-        who, found = core.resolve_checked(caller, path)
+        namesystem = self._namesystem
+        who, found = namesystem.resolve_checked(caller, path)
         if found.inode is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
-        core.permissions.check(who, found.inode, Access.READ)
+        namesystem.permissions.check(who, found.inode, Access.READ)
         directory = self._directory(caller, path)
-        roots = core.namespace.snapshots.roots
-        if found.inode is core.namespace.root and found.inode.inode_id not in roots:
+        roots = namesystem.namespace.snapshots.roots
+        if found.inode is namesystem.namespace.root and found.inode.inode_id not in roots:
             return []
         return self._root(directory).by_name()
 

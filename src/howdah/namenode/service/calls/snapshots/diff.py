@@ -11,9 +11,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.calls.snapshots.changes import snapshot_path
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import Directory, INode
 from howdah.namenode.state.snapshots.diff import (
     Gone,
@@ -42,8 +42,8 @@ class Page:
 class SnapshotDiffCalls:
     """Comparisons of states."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
         self._kept: tuple[tuple[int, int, int], list[Modified]] | None = None
 
     def report(
@@ -65,21 +65,25 @@ class SnapshotDiffCalls:
             entries += [(one, made) for made in one.made]
             entries += [(one, gone) for gone in one.gone]
         first = max(index, 0)
-        limit = self._core.settings.snapshot_diff_listing_limit
+        limit = self._namesystem.settings.snapshot_diff_listing_limit
         end = first + (limit if limit > 0 else 1000)
         return Page(entries[first:end], end if end < len(entries) else -1, is_from_earlier)
 
     def _compare(
         self, caller: Caller, path: str, old: str, new: str
     ) -> Generator[None, None, tuple[list[Modified], bool]]:
-        core = self._core
-        _, found = core.resolve_to_change(caller, path)
+        namesystem = self._namesystem
+        _, found = namesystem.resolve_to_change(caller, path)
         if found.inode is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         if not isinstance(found.inode, Directory):
             raise errors.PathIsNotDirectory(f"`{found.path}': Is not a directory")
-        is_root = found.inode is core.namespace.root
-        if is_root and old == new and found.inode.inode_id not in core.namespace.snapshots.roots:
+        is_root = found.inode is namesystem.namespace.root
+        if (
+            is_root
+            and old == new
+            and found.inode.inode_id not in namesystem.namespace.snapshots.roots
+        ):
             return [], True  # As of every directory that may have snapshots.
         root = self._root_of(found.path, found.inode)
         from_id, to_id = (self._state(root, name) for name in (old, new))
@@ -90,17 +94,17 @@ class SnapshotDiffCalls:
         key = (found.inode.inode_id, earlier, later)
         if self._kept is not None and self._kept[0] == key:
             return self._kept[1], from_id < to_id
-        diff = SnapshotDiff(core.namespace.snapshots, found.inode, earlier, later)
+        diff = SnapshotDiff(namesystem.namespace.snapshots, found.inode, earlier, later)
         modified = yield from diff.modified()
         self._kept = (key, modified) if later != NOW else None
         return modified, from_id < to_id
 
     def _root_of(self, path: str, directory: Directory) -> Snapshottable:
-        roots = self._core.namespace.snapshots.roots
+        roots = self._namesystem.namespace.snapshots.roots
         root = roots.get(directory.inode_id)
         if root is not None:
             return root
-        if not self._core.settings.snapshot_diff_below_root:
+        if not self._namesystem.settings.snapshot_diff_below_root:
             raise errors.SnapshotError(f"Directory is not a snapshottable directory: {path}")
         node: INode | None = directory
         while node is not None:
@@ -124,19 +128,19 @@ class SnapshotDiffCalls:
 
     def _check_readable(self, caller: Caller, path: str, root: Snapshottable, *names: str) -> None:
         """Who compares must be able to read both; the superuser is."""
-        core = self._core
+        namesystem = self._namesystem
         top = root.directory.path
         for name in names:
             where = path
             if name:
                 below = path[len(top.rstrip("/")) :]
                 where = snapshot_path(top, name) + below
-            who, found = core.resolve_checked(caller, where)
-            if who.is_superuser or not core.permissions.enabled:
+            who, found = namesystem.resolve_checked(caller, where)
+            if who.is_superuser or not namesystem.permissions.enabled:
                 return
             stack = [found.inode]
             while stack:
                 inode = stack.pop()
                 if isinstance(inode, Directory):
-                    core.permissions.check(who, inode, Access.READ)
+                    namesystem.permissions.check(who, inode, Access.READ)
                     stack += [c for c in inode.children.values() if isinstance(c, Directory)]

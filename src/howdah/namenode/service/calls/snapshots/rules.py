@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import Directory, INode
 from howdah.namenode.state.snapshots.snapshots import Snapshottable
 
 
-def attached_roots(core: Core) -> list[Snapshottable]:
+def attached_roots(namesystem: Namesystem) -> list[Snapshottable]:
     """The snapshottable directories; those that were deleted are still to be freed."""
-    namespace = core.namespace
+    namespace = namesystem.namespace
     return [
         root for root in namespace.snapshots.roots.values() if namespace.is_attached(root.directory)
     ]
@@ -26,12 +26,12 @@ def is_within(inode: INode, top: INode) -> bool:
     return False
 
 
-def check_no_snapshots(core: Core, inode: INode | None) -> None:
+def check_no_snapshots(namesystem: Namesystem, inode: INode | None) -> None:
     """Raises SnapshotError if the inode, which is to go, or something below it has
     snapshots."""
-    if inode is None or not core.namespace.snapshots.count:
+    if inode is None or not namesystem.namespace.snapshots.count:
         return
-    for root in attached_roots(core):
+    for root in attached_roots(namesystem):
         if root.snapshots and is_within(root.directory, inode):
             path = root.directory.path
             raise errors.SnapshotError(
@@ -40,9 +40,9 @@ def check_no_snapshots(core: Core, inode: INode | None) -> None:
             )
 
 
-def check_not_nested(core: Core, moved: INode, parent: Directory) -> None:
+def check_not_nested(namesystem: Namesystem, moved: INode, parent: Directory) -> None:
     """Raises SnapshotError if a snapshottable directory would come to lie in another."""
-    roots = core.namespace.snapshots.roots
+    roots = namesystem.namespace.snapshots.roots
     if not roots:
         return
     node: INode | None = parent
@@ -50,7 +50,7 @@ def check_not_nested(core: Core, moved: INode, parent: Directory) -> None:
         node = node.parent
     if node is None:
         return
-    if any(is_within(root.directory, moved) for root in attached_roots(core)):
+    if any(is_within(root.directory, moved) for root in attached_roots(namesystem)):
         raise errors.SnapshotError(
             f"Unable to rename because {moved.path} has snapshottable descendant directories "
             f"and {parent.path} is a descent of a snapshottable directory, and HDFS does not "

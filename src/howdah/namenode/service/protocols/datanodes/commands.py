@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.writing.block_recovery import BlockRecovery, RecoveryOrder
@@ -14,8 +14,10 @@ from howdah.proto import datanode_namenode_pb2 as pb
 class DatanodeCommands:
     """Brings what the parts of the namenode want of a datanode into commands."""
 
-    def __init__(self, core: Core, cluster: ClusterIdentity, recovery: BlockRecovery) -> None:
-        self._core = core
+    def __init__(
+        self, namesystem: Namesystem, cluster: ClusterIdentity, recovery: BlockRecovery
+    ) -> None:
+        self._namesystem = namesystem
         self._cluster = cluster
         self._recovery = recovery
 
@@ -36,11 +38,11 @@ class DatanodeCommands:
             command = pb.BlockCommandProto(
                 action=pb.BlockCommandProto.TRANSFER, blockPoolId=pool_id
             )
-            streams = self._core.reconstruction.streams
+            streams = self._namesystem.reconstruction.streams
             room = streams.may_run(node) - node.transfers_running
             while node.to_transfer and len(command.blocks) < room:
                 order = node.to_transfer.popleft()
-                block = self._core.namespace.blocks.get(order.block_id)
+                block = self._namesystem.namespace.blocks.get(order.block_id)
                 if block is None or not block.is_settled:
                     # Deleted, or open again for an append, since the order was given.
                     continue
@@ -56,7 +58,7 @@ class DatanodeCommands:
                 command.blocks.add(blockId=block_id, genStamp=stamp)
                 command.targets.add()
             orders.append(_block_command(command))
-        to_cache, to_uncache = self._core.caching.orders(node)
+        to_cache, to_uncache = self._namesystem.caching.orders(node)
         for action, block_ids in (
             (pb.BlockIdCommandProto.CACHE, to_cache),
             (pb.BlockIdCommandProto.UNCACHE, to_uncache),
@@ -73,10 +75,12 @@ class DatanodeCommands:
         return orders
 
     def _deletions(self, node: Datanode) -> list[tuple[int, int]]:
-        core = self._core
-        if core.safe_mode.on or core.keeps_replicas:
+        namesystem = self._namesystem
+        if namesystem.safe_mode.on or namesystem.keeps_replicas:
             return []
-        return core.blocks.invalidation.pop_orders(node, core.settings.deletions_per_command)
+        return namesystem.blocks.invalidation.pop_orders(
+            node, namesystem.settings.deletions_per_command
+        )
 
     @staticmethod
     def _settings_for(node: Datanode) -> list[pb.DatanodeCommandProto]:
@@ -98,7 +102,9 @@ class DatanodeCommands:
         block = order.block
         recovering = pb.RecoveringBlockProto(
             newGenStamp=order.recovery_id,
-            block=encoders.located_block(self._core.settings, order.source, 0, list(order.places)),
+            block=encoders.located_block(
+                self._namesystem.settings, order.source, 0, list(order.places)
+            ),
         )
         recovering.block.b.numBytes = order.source.length_bytes
         if block.truncating or block.state is BlockState.COMMITTED:

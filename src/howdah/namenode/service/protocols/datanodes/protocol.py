@@ -26,7 +26,7 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 from howdah import errors
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import bad_blocks, encoders
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.protocols.datanodes import report_decoder
@@ -66,7 +66,7 @@ class DatanodeProtocol:
 
     def __init__(
         self,
-        core: Core,
+        namesystem: Namesystem,
         cluster: ClusterIdentity,
         recovery: BlockRecovery,
         replicas_changed: Callable[[list[int]], None],
@@ -77,19 +77,19 @@ class DatanodeProtocol:
         `ha_state` is a name of HAServiceStateProto."""
         self._ha_state = ha_state
         self._is_upgrade_finalized = is_upgrade_finalized
-        self._core = core
+        self._namesystem = namesystem
         self._futures = LogThrottleBySubject(60_000)
         self._cluster = cluster
         self._recovery = recovery
-        self._registrations = Registrations(core, cluster, recovery)
-        self._orders = DatanodeCommands(core, cluster, recovery)
+        self._registrations = Registrations(namesystem, cluster, recovery)
+        self._orders = DatanodeCommands(namesystem, cluster, recovery)
         self._replicas_changed = replicas_changed
         self._report_leases = ReportLeases(
-            core.settings.max_report_leases,
-            core.settings.report_lease_ms,
-            first_id=core.clock.wall_ms(),
+            namesystem.settings.max_report_leases,
+            namesystem.settings.report_lease_ms,
+            first_id=namesystem.clock.wall_ms(),
         )
-        core.on_role.append(self._report_leases.begin_term)
+        namesystem.on_role.append(self._report_leases.begin_term)
 
     def service(self) -> Service:
         descriptor = pb.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
@@ -106,23 +106,23 @@ class DatanodeProtocol:
         return self._registrations.register(request, caller)
 
     def _is_alive(self, uuid: str) -> bool:
-        node = self._core.datanodes.get(uuid)
+        node = self._namesystem.datanodes.get(uuid)
         return node is not None and node.alive
 
     def send_heartbeat(
         self, request: pb.HeartbeatRequestProto, caller: Caller
     ) -> pb.HeartbeatResponseProto:
-        core, state = self._core, self._ha_state()
+        namesystem, state = self._namesystem, self._ha_state()
         ha_state = _HA_STATES.get(state, pb.NNHAStatusHeartbeatProto.STANDBY)
-        gives_orders = core.writable and ha_state == pb.NNHAStatusHeartbeatProto.ACTIVE
+        gives_orders = namesystem.writable and ha_state == pb.NNHAStatusHeartbeatProto.ACTIVE
         answer = pb.HeartbeatResponseProto()
         # One by one: arguments by name take a message twice as long.
         answer.fullBlockReportLeaseId = NO_LEASE
         answer.isSlownode = False
         status = answer.haStatus
         status.state = ha_state
-        status.txid = core.last_txid
-        known = core.datanodes.get(request.registration.datanodeID.datanodeUuid)
+        status.txid = namesystem.last_txid
+        known = namesystem.datanodes.get(request.registration.datanodeID.datanodeUuid)
         if known is not None:
             self._registrations.check_allowed(known.identity)
         try:
@@ -131,24 +131,26 @@ class DatanodeProtocol:
             answer.cmds.append(register_command())
             return answer
         self._tell_rolling_upgrade(answer)
-        if request.requestFullBlockReportLease and not core.is_behind:
+        if request.requestFullBlockReportLease and not namesystem.is_behind:
             answer.fullBlockReportLeaseId = self._report_leases.request(
-                node.identity.uuid, self._is_alive, core.clock.monotonic_ms()
+                node.identity.uuid, self._is_alive, namesystem.clock.monotonic_ms()
             )
-        core.datanode_manager.heartbeat(node, report_decoder.heartbeat(request, core.datanodes))
-        answer.isSlownode = core.datanode_manager.is_slow(node)
+        namesystem.datanode_manager.heartbeat(
+            node, report_decoder.heartbeat(request, namesystem.datanodes)
+        )
+        answer.isSlownode = namesystem.datanode_manager.is_slow(node)
         if not request.requestFullBlockReportLease and self._wants_report(node):
             answer.cmds.append(register_command())
         elif gives_orders:
             answer.cmds.extend(self._orders.pop_commands(node))
-        core.update_safe_mode()
+        namesystem.update_safe_mode()
         return answer
 
     def _tell_rolling_upgrade(self, answer: pb.HeartbeatResponseProto) -> None:
         """Under way: datanodes keep what they delete. Finalized: they give it up. With no word
         of either they leave it as it is. Datanodes before Hadoop 2.7 know the first field
         alone, which is never about one that is over."""
-        upgrade = self._core.namespace.rolling_upgrade
+        upgrade = self._namesystem.namespace.rolling_upgrade
         if not upgrade.is_under_way and upgrade.finalized is None:
             return
         status = answer.rollingUpgradeStatusV2
@@ -160,12 +162,12 @@ class DatanodeProtocol:
     def _wants_report(self, node: Datanode) -> bool:
         """Whether the datanode, which asks for no lease, is to be told now to register again, so
         that it reports in full."""
-        now_ms = self._core.clock.monotonic_ms()
+        now_ms = self._namesystem.clock.monotonic_ms()
         uuid = node.identity.uuid
         if self._report_leases.is_out(uuid, now_ms):
             return False
         if node.must_report:
-            return not self._core.is_behind and self._report_leases.is_due(uuid, now_ms)
+            return not self._namesystem.is_behind and self._report_leases.is_due(uuid, now_ms)
         if (
             node.reported_registration == node.registrations
             or now_ms - node.registered_ms < REPORT_OVERDUE_MS
@@ -184,7 +186,7 @@ class DatanodeProtocol:
     ) -> pb.CacheReportResponseProto:
         """All that a datanode has in its cache."""
         node = self._registrations.known(request.registration, caller)
-        if not self._core.caching.reported(node, request.blocks, len(request.blocks)):
+        if not self._namesystem.caching.reported(node, request.blocks, len(request.blocks)):
             log.debug("the cache report of datanode %s is not heeded", node.name)
         return pb.CacheReportResponseProto()
 
@@ -204,7 +206,7 @@ class DatanodeProtocol:
             answer.cmd.CopyFrom(register_command())
             return answer
         uuid, context, registration = node.identity.uuid, request.context, node.registrations
-        self._report_leases.check(uuid, context.leaseId, self._core.clock.monotonic_ms())
+        self._report_leases.check(uuid, context.leaseId, self._namesystem.clock.monotonic_ms())
         is_asked_for = self._report_leases.is_of_this_term(context.leaseId)
         for report in request.reports:
             if report.blocks and not report.blocksBuffers:
@@ -213,13 +215,13 @@ class DatanodeProtocol:
                     "only buffers are read"
                 )
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
-            notes = self._core.safe_mode.on and self._core.writable
+            notes = self._namesystem.safe_mode.on and self._namesystem.writable
             listed = block_lists.decode(
                 report.numberOfBlocks,
                 report.blocksBuffers,
                 self._noting_future if notes else report_decoder.reported_replica,
             )
-            yield from self._core.blocks.full_report(
+            yield from self._namesystem.blocks.full_report(
                 storage, listed, is_asked_for=is_asked_for, shows_orphaned=notes
             )
         is_asked_for = self._report_leases.is_of_this_term(context.leaseId)
@@ -227,7 +229,7 @@ class DatanodeProtocol:
             node.reported_registration = registration
             if is_asked_for:
                 node.must_report = False
-            elif self._core.writable and not all(s.reported for s in node.storages.values()):
+            elif self._namesystem.writable and not all(s.reported for s in node.storages.values()):
                 # It was not asked for, and leaves open what the change of roles left open.
                 node.must_report = True
             if context.leaseId:
@@ -239,11 +241,11 @@ class DatanodeProtocol:
                 node.block_count,
                 len(node.storages),
             )
-        node.last_report_ms = self._core.clock.monotonic_ms()
+        node.last_report_ms = self._namesystem.clock.monotonic_ms()
         self._after_reports()
         self._warn_of_future(node)
         answer = pb.BlockReportResponseProto()
-        if self._core.writable and self._is_upgrade_finalized():
+        if self._namesystem.writable and self._is_upgrade_finalized():
             # Hadoop's active says so to everybody, each time, whether or not there was one.
             answer.cmd.cmdType = pb.DatanodeCommandProto.FinalizeCommand
             answer.cmd.finalizeCmd.blockPoolId = self._cluster.block_pool_id
@@ -254,8 +256,8 @@ class DatanodeProtocol:
     ) -> ReportedReplica:
         """A replica of which the metadata that the namenode was started with may know nothing.
         It knows all about those that a report is not asked for one by one."""
-        if generation_stamp > self._core.namespace.generation_stamp:
-            self._core.safe_mode.found_future(block_id, length_bytes)
+        if generation_stamp > self._namesystem.namespace.generation_stamp:
+            self._namesystem.safe_mode.found_future(block_id, length_bytes)
         return report_decoder.reported_replica(block_id, length_bytes, generation_stamp, state)
 
     def block_received_and_deleted(
@@ -273,10 +275,10 @@ class DatanodeProtocol:
             storage = node.storage(part.storageUuid, kind)
             for info in part.blocks:
                 if info.status == pb.ReceivedDeletedBlockInfoProto.DELETED:
-                    self._core.blocks.deleted(storage, info.block.blockId)
+                    self._namesystem.blocks.deleted(storage, info.block.blockId)
                     continue
                 received = info.status == pb.ReceivedDeletedBlockInfoProto.RECEIVED
-                self._core.blocks.has_news(
+                self._namesystem.blocks.has_news(
                     storage,
                     ReportedReplica(
                         info.block.blockId,
@@ -286,27 +288,27 @@ class DatanodeProtocol:
                     ),
                 )
                 if received and info.deleteHint:
-                    source = self._core.datanodes.get(info.deleteHint)
+                    source = self._namesystem.datanodes.get(info.deleteHint)
                     if source is not None:
-                        self._core.blocks.moved(storage, info.block.blockId, source)
+                        self._namesystem.blocks.moved(storage, info.block.blockId, source)
         self._after_reports()
         self._warn_of_future(node)
         return pb.BlockReceivedAndDeletedResponseProto()
 
     def _after_reports(self) -> None:
         inode_ids = list(
-            dict.fromkeys(block.file_id for block in self._core.blocks.take_finalized())
+            dict.fromkeys(block.file_id for block in self._namesystem.blocks.take_finalized())
         )
-        self._core.update_safe_mode()
+        self._namesystem.update_safe_mode()
         if inode_ids:
             self._replicas_changed(inode_ids)
 
     def _warn_of_future(self, node: Datanode) -> None:
-        replica = self._core.blocks.take_future()
+        replica = self._namesystem.blocks.take_future()
         if replica is None:
             return
         kept_back = self._futures.suppressed_count(
-            node.identity.uuid, self._core.clock.monotonic_ms()
+            node.identity.uuid, self._namesystem.clock.monotonic_ms()
         )
         if kept_back is not None:
             log.warning(
@@ -318,7 +320,7 @@ class DatanodeProtocol:
                 node.name,
                 replica.block_id,
                 replica.generation_stamp,
-                self._core.namespace.generation_stamp,
+                self._namesystem.namespace.generation_stamp,
                 kept_back,
             )
 
@@ -332,7 +334,7 @@ class DatanodeProtocol:
     def report_bad_blocks(
         self, request: pb.ReportBadBlocksRequestProto, caller: Caller
     ) -> pb.ReportBadBlocksResponseProto:
-        bad_blocks.note(self._core, request.blocks)
+        bad_blocks.note(self._namesystem, request.blocks)
         return pb.ReportBadBlocksResponseProto()
 
     def commit_block_synchronization(
@@ -342,13 +344,13 @@ class DatanodeProtocol:
         the namenode was started anew, are left out: they will report by themselves."""
         targets = []
         for target, storage_id in zip(request.newTaragets, request.newTargetStorages, strict=False):
-            node = self._core.datanodes.get(target.datanodeUuid)
+            node = self._namesystem.datanodes.get(target.datanodeUuid)
             storage = node.storages.get(storage_id) if node is not None else None
             if storage is not None:
                 targets.append(storage)
         self._recovery.commit(
             RecoveryResult(
-                encoders.client_block(self._core.settings, request.block),
+                encoders.client_block(self._namesystem.settings, request.block),
                 request.newGenStamp,
                 request.newLength,
                 request.closeFile,
@@ -365,5 +367,5 @@ class DatanodeProtocol:
         """A datanode's trouble. A bad disk is taken out by the heartbeats that follow."""
         node = self._registrations.known(request.registartion, caller)
         if request.errorCode == pb.ErrorReportRequestProto.FATAL_DISK_ERROR:
-            self._core.datanode_manager.lose(node)
+            self._namesystem.datanode_manager.lose(node)
         return pb.ErrorReportResponseProto()

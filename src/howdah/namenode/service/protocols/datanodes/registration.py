@@ -7,7 +7,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.service.calls.administration import warn_of_unknown
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeIdentity
@@ -24,18 +24,20 @@ _SAID_AGAIN_MS: Final = 60_000
 class Registrations:
     """Takes datanodes in, and knows those that are."""
 
-    def __init__(self, core: Core, cluster: ClusterIdentity, recovery: BlockRecovery) -> None:
-        self._core = core
+    def __init__(
+        self, namesystem: Namesystem, cluster: ClusterIdentity, recovery: BlockRecovery
+    ) -> None:
+        self._namesystem = namesystem
         self._cluster = cluster
         self._recovery = recovery
-        self._rivals = Rivals(lambda: core.settings.datanode_moves_ms)
+        self._rivals = Rivals(lambda: namesystem.settings.datanode_moves_ms)
         self._two_of_a_kind = LogThrottleBySubject(_SAID_AGAIN_MS)
 
     def register(
         self, request: pb.RegisterDatanodeRequestProto, caller: Caller
     ) -> pb.RegisterDatanodeResponseProto | Deferred:
         """Answered at once, or when somebody has told where in the network the node is."""
-        core = self._core
+        namesystem = self._namesystem
         registration = request.registration
         told = registration.datanodeID
         ip = address_of(caller.address, told.ipAddr)
@@ -53,7 +55,7 @@ class Registrations:
         )
         self.check_allowed(identity)
         self._check_rival(identity)
-        location = core.racks.known_location(ip, identity.hostname)
+        location = namesystem.racks.known_location(ip, identity.hostname)
         if location is not None:
             return self._register(identity, location, registration)
 
@@ -64,7 +66,7 @@ class Registrations:
             return self._register(identity, found, registration)
 
         answer = Deferred()
-        core.racks.look_up(ip, answer.fed_by("registerDatanode", locate))
+        namesystem.racks.look_up(ip, answer.fed_by("registerDatanode", locate))
         return answer
 
     def _register(
@@ -73,16 +75,16 @@ class Registrations:
         location: str,
         registration: pb.DatanodeRegistrationProto,
     ) -> pb.RegisterDatanodeResponseProto:
-        core = self._core
-        now_ms = core.clock.monotonic_ms()
-        known = core.datanodes.get(identity.uuid)
+        namesystem = self._namesystem
+        now_ms = namesystem.clock.monotonic_ms()
+        known = namesystem.datanodes.get(identity.uuid)
         before = None if known is None else (known.alive, now_ms - known.last_heartbeat_ms)
-        node, displaced = core.datanodes.register(identity, location, now_ms)
+        node, displaced = namesystem.datanodes.register(identity, location, now_ms)
         _log_registration(node, before)
-        warn_of_unknown(core.racks, node)
-        core.blocks.registered(node)
-        core.reconstruction.registered(node)
-        core.caching.registered(node)
+        warn_of_unknown(namesystem.racks, node)
+        namesystem.blocks.registered(node)
+        namesystem.reconstruction.registered(node)
+        namesystem.caching.registered(node)
         self._recovery.registered(node)
         for other in displaced:
             log.warning(
@@ -93,10 +95,10 @@ class Registrations:
                 other.identity.uuid,
                 other.block_count,
             )
-            core.blocks.node_gone(other)
-            core.caching.node_gone(other)
-            core.membership.forget(other)
-        core.membership.obey(node, core.hosts, core.clock.wall_ms())
+            namesystem.blocks.node_gone(other)
+            namesystem.caching.node_gone(other)
+            namesystem.membership.forget(other)
+        namesystem.membership.obey(node, namesystem.hosts, namesystem.clock.wall_ms())
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
         # All that Hadoop's namenode sends back, whatever the datanode left out.
         answer.registration.datanodeID.ipAddr = identity.ip
@@ -105,7 +107,7 @@ class Registrations:
         return answer
 
     def check_allowed(self, identity: DatanodeIdentity) -> None:
-        if not self._core.hosts.allows(identity):
+        if not self._namesystem.hosts.allows(identity):
             raise errors.DisallowedDatanode(
                 f"Datanode denied communication with namenode because the host is not in the "
                 f"include-list: {identity.transfer_address} ({identity.uuid})"
@@ -114,12 +116,12 @@ class Registrations:
     def _check_rival(self, identity: DatanodeIdentity) -> None:
         """Raises DisallowedDatanode if there are two datanodes of this uuid, and RetriableError
         while that is not known."""
-        core = self._core
-        known = core.datanodes.get(identity.uuid)
+        namesystem = self._namesystem
+        known = namesystem.datanodes.get(identity.uuid)
         address = identity.transfer_address
         if known is None or known.name == address:
             return
-        now_ms = core.clock.monotonic_ms()
+        now_ms = namesystem.clock.monotonic_ms()
         silent_s = (now_ms - known.last_heartbeat_ms) / 1000
         match self._rivals.judge(known, address, now_ms):
             case Claim.IT_HAS_MOVED:
@@ -163,7 +165,7 @@ class Registrations:
     def known(self, registration: pb.DatanodeRegistrationProto, caller: Caller) -> Datanode:
         """The live datanode that calls. Raises UnregisteredNode: it must register (again)."""
         told = registration.datanodeID
-        node = self._core.datanodes.get(told.datanodeUuid)
+        node = self._namesystem.datanodes.get(told.datanodeUuid)
         if node is None or not node.alive:
             raise errors.UnregisteredNode(
                 f"Data node {told.ipAddr}:{told.xferPort} ({told.datanodeUuid}) is not registered "

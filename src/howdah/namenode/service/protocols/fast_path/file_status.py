@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.block_table import LENGTH
 from howdah.namenode.state.inodes.block_table import WIDTH as BLOCK_WIDTH
 from howdah.namenode.state.inodes.directory import Directory, INode
@@ -56,13 +56,13 @@ def tables_of(files: FileTable, snapshot_roots: Mapping[int, object]) -> Tables:
 class TablesNow:
     """Those of a namenode, which has others after it has loaded an image."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._files = core.namespace.inodes.files
-        self._tables = tables_of(self._files, core.namespace.snapshots.roots)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._files = namesystem.namespace.inodes.files
+        self._tables = tables_of(self._files, namesystem.namespace.snapshots.roots)
 
     def now(self) -> Tables:
-        namespace = self._core.namespace
+        namespace = self._namesystem.namespace
         files = namespace.inodes.files
         if files is not self._files:
             self._files = files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.fast_path import file_status, locations
 from howdah.namenode.state.blocks import topology
@@ -23,9 +23,9 @@ _LONG_AGO_MS: Final = -(1 << 63)
 class FastReads:
     """Of one namenode. `methods` has them by their names."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._tables = file_status.TablesNow(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._tables = file_status.TablesNow(namesystem)
         self._far: dict[tuple[str, str], dict[str, int]] = {}
         self.file_info_by = file_status.file_info
         self.block_locations_by = locations.block_locations
@@ -37,35 +37,35 @@ class FastReads:
 
     def file_info(self, request: bytes, user: str, address: str) -> bytes | None:
         """As `QueryMethods.get_file_info`."""
-        core = self._core
-        who = core.identity_of(user)
+        namesystem = self._namesystem
+        who = namesystem.identity_of(user)
         return self.file_info_by(
             request,
-            core.namespace.known_ways(),
+            namesystem.namespace.known_ways(),
             user,
             who.groups,
-            core.permissions.is_exempt(who),
+            namesystem.permissions.is_exempt(who),
             self._tables.now(),
         )
 
     def block_locations(self, request: bytes, user: str, address: str) -> bytes | None:
         """As `QueryMethods.get_block_locations`."""
-        core = self._core
-        settings = core.settings
-        is_plain = core.writable and not (
+        namesystem = self._namesystem
+        settings = namesystem.settings
+        is_plain = namesystem.writable and not (
             settings.cache_adaptive
             or settings.avoid_slow_for_reading
-            or core.blocks.redundancy.out_of_service
+            or namesystem.blocks.redundancy.out_of_service
         )
         if not is_plain or not address:
             return None
-        who = core.identity_of(user)
+        who = namesystem.identity_of(user)
         arguments = (
             request,
-            core.namespace.known_ways(),
+            namesystem.namespace.known_ways(),
             user,
             who.groups,
-            core.permissions.is_exempt(who),
+            namesystem.permissions.is_exempt(who),
             self._tables.now(),
             self._view(address),
         )
@@ -77,11 +77,11 @@ class FastReads:
         return None
 
     def _view(self, address: str) -> locations.View:
-        core = self._core
-        blocks = core.namespace.inodes.files.blocks
-        client = core.datanodes.by_ip(address)
+        namesystem = self._namesystem
+        blocks = namesystem.namespace.inodes.files.blocks
+        client = namesystem.datanodes.by_ip(address)
         if client is None:
-            name, location = address, core.racks.client_location(address)
+            name, location = address, namesystem.racks.client_location(address)
         else:
             name, location = client.identity.uuid, client.location
         far = self._far.get((location, name))
@@ -89,21 +89,21 @@ class FastReads:
             if len(self._far) >= _MAX_CALLERS:
                 self._far.clear()
             far = self._far[location, name] = {}
-        precision_ms = core.settings.atime_precision_ms
-        keeps_times = precision_ms and not core.safe_mode.on
+        precision_ms = namesystem.settings.atime_precision_ms
+        keeps_times = precision_ms and not namesystem.safe_mode.on
         return locations.View(
-            core.settings.block_pool_id,
+            namesystem.settings.block_pool_id,
             blocks.storages,
             blocks.extras,
-            core.caching.planner.cached_blocks,
+            namesystem.caching.planner.cached_blocks,
             location,
             name,
             far,
-            core.clock.monotonic_ms(),
-            core.datanodes.stale_ms,
+            namesystem.clock.monotonic_ms(),
+            namesystem.datanodes.stale_ms,
             AdminState.NORMAL,
-            core.dice.getrandbits(32),
-            core.clock.wall_ms() - precision_ms if keeps_times else _LONG_AGO_MS,
+            namesystem.dice.getrandbits(32),
+            namesystem.clock.wall_ms() - precision_ms if keeps_times else _LONG_AGO_MS,
         )
 
     @staticmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.fast_path import file_status
 from howdah.namenode.service.protocols.fast_path.located_block import field, located_block
@@ -21,9 +21,9 @@ from howdah.namenode.state.inodes.inodes import Block, File
 class WrittenAnswers:
     """Of one namenode."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._tables = file_status.TablesNow(core)
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._tables = file_status.TablesNow(namesystem)
 
     def created(self, file: File) -> bytes | None:
         """The status of a file, as the answer to `create` has it. None for one of which there is
@@ -35,7 +35,7 @@ class WrittenAnswers:
     def placed(self, block: Block, offset_bytes: int, places: Iterable[Storage]) -> bytes:
         """A new block with its places, in the order given."""
         block_bytes = located_block(
-            self._core.settings.block_pool_id,
+            self._namesystem.settings.block_pool_id,
             block.block_id,
             block.generation_stamp,
             block.length_bytes,

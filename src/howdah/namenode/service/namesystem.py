@@ -56,7 +56,7 @@ class EditSink(Protocol):
     def append(self, record: bytes, /) -> object: ...
 
 
-class Core(Checks):
+class Namesystem(Checks):
     """Everything that the operations work on."""
 
     def __init__(
