@@ -4,7 +4,7 @@ A field says once which key it comes from, and in which unit: its default is tha
 `read` fills a record from a configuration.
 
 >>> from dataclasses import dataclass
->>> from howdah import keys
+>>> from howdah.config import keys
 >>> @dataclass(frozen=True)
 ... class Settings:
 ...     replication: int = setting(keys.DFS_REPLICATION)
