@@ -85,8 +85,8 @@ class Mover:
                     policy = self._policies.get(status.storage_policy or _HOT, ())
                     needed = repair(block, policy, groups, racks, left_bytes)
                     found.unplaced += needed.unplaced
-                    for each in needed.moves:
-                        threads.append(self._moves.begin(each))
+                    for move in needed.moves:
+                        threads.append(self._moves.begin(move))
                 threads = [thread for thread in threads if thread.is_alive()]
         for thread in threads:
             thread.join()

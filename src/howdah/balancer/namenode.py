@@ -82,7 +82,7 @@ class BalancedNamenode:
             pb.GetDatanodeStorageReportRequestProto(type=pb.LIVE),
             pb.GetDatanodeStorageReportResponseProto,
         )
-        return [_node_report(each) for each in answer.datanodeStorageReports]
+        return [_node_report(report) for report in answer.datanodeStorageReports]
 
     def is_upgrading(self) -> bool:
         """Whether an upgrade, or a rolling one, waits to be finalized."""
@@ -154,19 +154,19 @@ class BalancedNamenode:
         return FileBlocks(
             tuple(
                 BlockPlaces(
-                    each.block.block_id,
-                    each.block.generation_stamp,
-                    each.block.length_bytes,
+                    block.block.block_id,
+                    block.block.generation_stamp,
+                    block.block.length_bytes,
                     tuple(
                         (node.uuid, kind)
-                        for node, kind in zip(each.nodes, each.storage_types, strict=True)
+                        for node, kind in zip(block.nodes, block.storage_types, strict=True)
                     ),
                 )
-                for each in located.blocks
-                if each.block.block_id != open_id and not each.corrupt
+                for block in located.blocks
+                if block.block.block_id != open_id and not block.corrupt
             ),
             is_open=open_block is not None,
-            has_corrupt=any(each.corrupt for each in located.blocks),
+            has_corrupt=any(block.corrupt for block in located.blocks),
         )
 
     def _call(

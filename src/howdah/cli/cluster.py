@@ -264,7 +264,10 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
     states = cluster.ha_states() if layout.has_roles else {}
     several = len(layout.nameservices) > 1
     nameservices = {
-        node.name: each.name for each in layout.nameservices for node in each.namenodes if several
+        node.name: nameservice.name
+        for nameservice in layout.nameservices
+        for node in nameservice.namenodes
+        if several
     }
     if as_json:
         first = next((n for n in layout.namenodes if states.get(n.name) == ACTIVE), None)

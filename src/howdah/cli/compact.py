@@ -42,7 +42,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         )
     if options.json:
         told = {
-            "directories": [asdict(each) for each in found.directories],
+            "directories": [asdict(directory) for directory in found.directories],
             "recovered": list(found.recovered),
             "undecided": list(found.undecided),
             "notes": list(found.notes),
@@ -102,15 +102,18 @@ def _print_outcome(found: Compaction, options: argparse.Namespace) -> None:
         print(f"{printable(path)}: got the files that an earlier run had made")
     for undecided in found.undecided:
         print(f"to be decided by you: {printable(undecided)}")
-    for each in found.directories:
-        path = printable(each.path)
-        if each.failed:
-            print(f"{path}: failed: {each.reason}")
-        elif each.reason:
-            print(f"{path}: left alone, {each.reason}")
+    for directory in found.directories:
+        path = printable(directory.path)
+        if directory.failed:
+            print(f"{path}: failed: {directory.reason}")
+        elif directory.reason:
+            print(f"{path}: left alone, {directory.reason}")
         else:
-            told = f"{each.files_before} files to {each.files_after}, {byte_text(each.bytes)}"
-            kept = f", the old ones are in {printable(each.kept_at)}" if each.kept_at else ""
+            told = f"{directory.files_before} files to {directory.files_after}"
+            told += f", {byte_text(directory.bytes)}"
+            kept = (
+                f", the old ones are in {printable(directory.kept_at)}" if directory.kept_at else ""
+            )
             print(f"{path}: {told}{kept}")
     files, blocks, memory = summary(found.changed)
     would = "would be saved" if options.dry_run else "saved"

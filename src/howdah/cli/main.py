@@ -263,7 +263,7 @@ def _hint(name: str) -> str:
     if name.startswith("-"):
         near = get_close_matches(name, options, 1, 0.6)
     else:
-        near = [lower[each] for each in get_close_matches(bare.lower(), lower, 3, 0.6)]
+        near = [lower[match] for match in get_close_matches(bare.lower(), lower, 3, 0.6)]
     if not near and bare in registry.COMMANDS:
         near = [f"dfs -{bare}"]
     return (f": did you mean {' or '.join(near)}?" if near else "") + more

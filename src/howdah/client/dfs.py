@@ -81,7 +81,7 @@ class _Identity:
         """Where the open files are, as a router said; none if it did not of one of them, for
         then the leases of all are renewed. Hadoop: DFSClient.getNamespaces."""
         with self.lock:
-            found = {each.namespace for each in self.open_files}
+            found = {open_file.namespace for open_file in self.open_files}
         return [] if "" in found else sorted(found)
 
     def _lost_lease(self, why: str) -> None:
@@ -319,7 +319,9 @@ class DFSClient:
         identity = self._identity.get()
         with identity.lock:
             totals = list(self.tally.totals())
-            totals[Count.BYTES_WRITTEN] += sum(each.bytes_written for each in identity.open_files)
+            totals[Count.BYTES_WRITTEN] += sum(
+                open_file.bytes_written for open_file in identity.open_files
+            )
         return totals
 
     def open(self, path: str) -> DFSInputStream:

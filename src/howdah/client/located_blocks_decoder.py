@@ -45,7 +45,7 @@ class Located:
 def _blocks(
     length: int, parts: list[Any], growing: bool, last_parts: Any, is_complete: bool
 ) -> LocatedBlocks:
-    blocks = tuple([_block(*each) for each in parts])
+    blocks = tuple([_block(*part) for part in parts])
     last = None
     if parts and is_complete and last_parts is not None and last_parts[1] == parts[-1][1]:
         last = blocks[-1]

@@ -133,7 +133,7 @@ def _split(words: Sequence[str]) -> tuple[_Given, list[str]]:
             values.append(rest.pop(0))
         if len(values) > option.values:
             raise InvalidOptions(f"Option {name} takes no value")
-        given[name] = [each.strip() for each in values]
+        given[name] = [value.strip() for value in values]
     if rest and rest[0] == "--":
         rest.pop(0)
     return given, rest

@@ -82,7 +82,7 @@ class CopyContext:
 
     def check_roots(self) -> None:
         """Raises `SourceGone` unless every source directory is still the same inode."""
-        roots = (each for each in self.sources if each[0].is_directory)
+        roots = (source for source in self.sources if source[0].is_directory)
         for_each(lambda each: self._check_root(*each), roots)
 
     def _check_root(self, source: Source, status: FileStatus) -> None:

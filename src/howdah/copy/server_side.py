@@ -43,10 +43,10 @@ def notes_of(
     target: FileSystem, sources: Sequence[FileSystem], counters: Counters
 ) -> Iterator[str]:
     """What a user of one store, or of two, may not expect of a copy."""
-    for each in sources:
-        why_not = target.server_copies(each).why_not
+    for source in sources:
+        why_not = target.server_copies(source).why_not
         if why_not and counters.files_copied:
-            yield f"{target.uri} does not copy {each.uri}: {why_not}; the bytes came by here"
+            yield f"{target.uri} does not copy {source.uri}: {why_not}; the bytes came by here"
     if counters.refused_by_server:
         yield (
             f"{counters.refused_by_server} files were not copied by {target.uri} itself, which "

@@ -67,7 +67,7 @@ def _steps(volumes: VolumeSet, threshold_percent: float) -> list[MoveStep]:
     steps: list[MoveStep] = []
     current = volumes
     while current.needs_balancing(threshold_percent):
-        current = _set_of(current, [each for each in current.volumes if each.counts])
+        current = _set_of(current, [volume for volume in current.volumes if volume.counts])
         ordered = sorted(current.volumes, key=lambda volume: volume.density)
         if len(ordered) < 2:
             break
@@ -85,7 +85,7 @@ def _steps(volumes: VolumeSet, threshold_percent: float) -> list[MoveStep]:
                 full: replace(full, used_bytes=full.used_bytes - count),
             }
             steps.append(MoveStep(full, empty, count, current.ideal, current.set_id))
-        current = _set_of(current, [moved.get(each, each) for each in current.volumes])
+        current = _set_of(current, [moved.get(volume, volume) for volume in current.volumes])
     return steps
 
 

@@ -112,7 +112,7 @@ def _indented(value: object, indent: str) -> str:
 def parse_state(text: str) -> tuple[WorkEntry, ...]:
     """Raises `ProtocolViolation`."""
     try:
-        return tuple(_entry(each) for each in json.loads(text or "[]"))
+        return tuple(_entry(entry) for entry in json.loads(text or "[]"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise errors.ProtocolViolation(
             f"the datanode told of its moves what cannot be read: {text[:200]!r}"

@@ -48,18 +48,22 @@ def _loopback(facts: Facts) -> Iterator[Finding]:
                 "to put it beside 127.0.1.1 in /etc/hosts)",
             )
     if facts.spans_machines or len(known) > 1:
-        for each in facts.listeners:
-            if each.is_loopback:
+        for listener in facts.listeners:
+            if listener.is_loopback:
                 yield error(
                     "loopback",
-                    f"{each.key} is {each.host}:{each.port}, which no other machine reaches",
-                    f"set it to 0.0.0.0:{each.port}, or to an address of this machine",
+                    f"{listener.key} is {listener.host}:{listener.port}, "
+                    "which no other machine reaches",
+                    f"set it to 0.0.0.0:{listener.port}, or to an address of this machine",
                 )
 
 
 def _ports(facts: Facts) -> Iterator[Finding]:
-    fixed = sorted((each for each in facts.listeners if each.port), key=lambda each: each.port)
-    for port, group in groupby(fixed, key=lambda each: each.port):
+    fixed = sorted(
+        (listener for listener in facts.listeners if listener.port),
+        key=lambda listener: listener.port,
+    )
+    for port, group in groupby(fixed, key=lambda listener: listener.port):
         same = _clashing(list(group))
         if len(same) > 1:
             yield error(
@@ -111,17 +115,17 @@ def _may_be_itself(listener: Listener) -> bool:
 
 
 def _namenodes(facts: Facts) -> Iterator[Finding]:
-    for each in facts.namenodes:
-        if each.state is None:
+    for namenode in facts.namenodes:
+        if namenode.state is None:
             yield warning(
                 "namenode",
-                f"namenode {each.name} at {each.address} does not answer: {each.error}",
+                f"namenode {namenode.name} at {namenode.address} does not answer: {namenode.error}",
                 "start it, or correct its address; behind a firewall open its port",
             )
     for name, nodes in facts.nameservices.items():
         if len(nodes) < 2:
             continue
-        mine = [each for each in facts.namenodes if each.nameservice == name]
+        mine = [namenode for namenode in facts.namenodes if namenode.nameservice == name]
         answered = [each for each in mine if each.state is not None]
         active = [each.name for each in answered if each.state == "ACTIVE"]
         if answered and not active:
@@ -145,7 +149,7 @@ def _namenodes(facts: Facts) -> Iterator[Finding]:
 def _journals(facts: Facts) -> Iterator[Finding]:
     """A majority that is silent is an error where a namenode runs; else nothing is started yet."""
     for name in facts.journal_nodes:
-        mine = [each for each in facts.journals if each.nameservice == name]
+        mine = [journal for journal in facts.journals if journal.nameservice == name]
         for each in mine:
             if each.is_formatted is None:
                 yield warning(
@@ -163,7 +167,8 @@ def _journals(facts: Facts) -> Iterator[Finding]:
                     "dfs.journalnode.enable.sync.format = true",
                 )
         if _lacks_majority(facts, name) and any(
-            each.nameservice == name and each.state is not None for each in facts.namenodes
+            namenode.nameservice == name and namenode.state is not None
+            for namenode in facts.namenodes
         ):
             silent = [each.address for each in mine if each.is_formatted is None]
             yield error(
@@ -175,6 +180,6 @@ def _journals(facts: Facts) -> Iterator[Finding]:
 
 
 def _lacks_majority(facts: Facts, name: str) -> bool:
-    mine = [each for each in facts.journals if each.nameservice == name]
+    mine = [journal for journal in facts.journals if journal.nameservice == name]
     silent = sum(each.is_formatted is None for each in mine)
     return bool(mine) and len(mine) - silent < len(mine) // 2 + 1

@@ -279,7 +279,9 @@ class _Places:
                 assert isinstance(fs, HdfsFileSystem)
                 state = fs.administration.ha_state()
                 if state == "ACTIVE":
-                    racks = tuple(each.location for each in fs.administration.datanodes("LIVE"))
+                    racks = tuple(
+                        datanode.location for datanode in fs.administration.datanodes("LIVE")
+                    )
         except (HowdahError, OSError) as error:
             return Namenode(shown, name, address, None, str(error)), None
         ahead = (

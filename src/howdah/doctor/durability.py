@@ -48,7 +48,7 @@ def _name_directories(facts: Facts) -> Iterator[Finding]:
     if NAMENODE not in facts.roles or any(facts.journal_nodes.values()):
         return
     key = keys.DFS_NAMENODE_NAME_DIR
-    here = [each for each in facts.directories if each.key == key.name]
+    here = [directory for directory in facts.directories if directory.key == key.name]
     if (len(here) or len(facts.conf.get(key))) == 1:
         yield warning(
             "one name directory",

@@ -55,4 +55,4 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 def exit_code(findings: Sequence[Finding], *, strict: bool) -> int:
     """1 if there is an error, or with `strict` anything at all; else 0."""
-    return int(any(strict or each.level is Level.ERROR for each in findings))
+    return int(any(strict or finding.level is Level.ERROR for finding in findings))

@@ -25,8 +25,8 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield from _build(facts)
     yield from _limits(facts)
     yield from _clock(facts)
-    for each in facts.directories:
-        yield from _directory(each)
+    for directory in facts.directories:
+        yield from _directory(directory)
     yield from _same_device(facts)
 
 
@@ -71,12 +71,13 @@ def _limits(facts: Facts) -> Iterator[Finding]:
 
 
 def _clock(facts: Facts) -> Iterator[Finding]:
-    for each in facts.namenodes:
-        if each.ahead_s is not None and abs(each.ahead_s) - each.doubt_s > MOST_SKEW_S:
-            way = "ahead of" if each.ahead_s > 0 else "behind"
+    for namenode in facts.namenodes:
+        if namenode.ahead_s is not None and abs(namenode.ahead_s) - namenode.doubt_s > MOST_SKEW_S:
+            way = "ahead of" if namenode.ahead_s > 0 else "behind"
             yield warning(
                 "clock",
-                f"the clock of namenode {each.name} is {abs(each.ahead_s):.0f} s {way} ours",
+                f"the clock of namenode {namenode.name} is "
+                f"{abs(namenode.ahead_s):.0f} s {way} ours",
                 "run NTP (chrony, systemd-timesyncd) on every machine",
             )
     if facts.clock_is_kept is False and facts.spans_machines:
@@ -150,7 +151,11 @@ def _space(each: Directory, where: str) -> Iterator[Finding]:
 
 
 def _same_device(facts: Facts) -> Iterator[Finding]:
-    sound = [each for each in facts.directories if each.is_directory and not each.error]
+    sound = [
+        directory
+        for directory in facts.directories
+        if directory.is_directory and not directory.error
+    ]
     volumes = [each for each in sound if each.role == DATANODE]
     for one, other in combinations(volumes, 2):
         if one.device == other.device and one.kind == other.kind:

@@ -70,7 +70,9 @@ def expand(pattern: str) -> list[str]:
             out.append(current)
         else:
             start, end, alternatives = span
-            waiting[:0] = [current[:start] + each + current[end:] for each in alternatives]
+            waiting[:0] = [
+                current[:start] + alternative + current[end:] for alternative in alternatives
+            ]
         if len(out) + len(waiting) > MAX_EXPANSIONS:
             raise IllegalArgument(
                 f"Pattern {pattern!r} stands for more than {MAX_EXPANSIONS} others"

@@ -301,7 +301,7 @@ def _changed(proto: pb.MetadataUpdateEventProto) -> MetadataEvent:
         group=proto.groupName,
         permission=proto.perms.perm if proto.HasField("perms") else None,
         acl=tuple(map(acl_entry, proto.acls)),
-        xattrs=tuple((full_name(each), _xattr_value(each)) for each in proto.xAttrs),
+        xattrs=tuple((full_name(attribute), _xattr_value(attribute)) for attribute in proto.xAttrs),
         xattrs_removed=proto.xAttrsRemoved,
     )
 

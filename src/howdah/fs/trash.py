@@ -119,7 +119,7 @@ class Trash:
         if not is_taken(name):
             return name
         names = (f"{name}{time_ms}" for time_ms in itertools.count(int(self._now() * 1000)))
-        return next(each for each in names if not is_taken(each))
+        return next(name for name in names if not is_taken(name))
 
     def checkpoint(self) -> str | None:
         """Close `Current`; the path of the checkpoint, None if there was nothing to close."""

@@ -121,7 +121,10 @@ class MovingFileSystem(NamingFileSystem):
                 sources, targets = map(self._strip_protocol, pairs)
                 self._copy_with_attributes(sources, targets)
                 # With `maxdepth` no directory is copied: an empty one is nowhere else.
-                taken = {*sources, *(above for each in sources for above in _directories_of(each))}
+                taken = {
+                    *sources,
+                    *(above for source in sources for above in _directories_of(source)),
+                }
                 self._remove_copied([name for name in names if name in taken], recursive=recursive)
                 left = [name for name in names if name not in taken]
                 if recursive and left:

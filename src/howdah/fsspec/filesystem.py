@@ -197,7 +197,7 @@ class HowdahFileSystem(MovingFileSystem):
         tell = _raise if on_error == "raise" else on_error if callable(on_error) else _omit
         for where, directories, files in self._hdfs.walk(top, tell):
             below = {status.name: _info(status) for status in directories}
-            here = {"" if each.path == where else each.name: _info(each) for each in files}
+            here = {"" if file.path == where else file.name: _info(file) for file in files}
             yield where, below if detail else list(below), here if detail else list(here)
             if maxdepth is not None and _depth(top, where) + 1 >= maxdepth:
                 directories.clear()

@@ -98,7 +98,7 @@ class Clients:
     def moved_bytes(self) -> tuple[int, int]:
         """Bytes that were read and written, by all clients that there were."""
         with self._lock:
-            found = [each.fs.statistics() for each in self._clients.values()]
+            found = [client.fs.statistics() for client in self._clients.values()]
             read_bytes, written_bytes = self._moved
         return (
             read_bytes + sum(each.bytes_read for each in found),

@@ -164,11 +164,11 @@ def beans(
             "modelerType": "org.apache.hadoop.hdfs.qjournal.server.JournalNode",
             "JournalsStatus": json.dumps(formatted),
             "HostAndPort": address,
-            "ClusterIds": sorted({each.cluster_id for each in versions}),
+            "ClusterIds": sorted({version.cluster_id for version in versions}),
             "StorageInfos": [
-                f"{{LayoutVersion={each.layout_version}, NamespaceId={each.namespace_id}, "
-                f"ClusterId={each.cluster_id}, CreationTime={each.ctime_ms}}}"
-                for each in versions
+                f"{{LayoutVersion={version.layout_version}, NamespaceId={version.namespace_id}, "
+                f"ClusterId={version.cluster_id}, CreationTime={version.ctime_ms}}}"
+                for version in versions
             ],
             "JNStartedTimeInMillis": started_ms,
             "Version": __version__,
@@ -189,7 +189,7 @@ def families(journals: Iterable[Journal]) -> Iterator[Family]:
         "howdah_journalnode_sync_seconds",
         "histogram",
         "Writing a batch of edits and having it on the disk.",
-        tuple(({"journal": each.journal_id}, each.figures.syncs) for each in journals),
+        tuple(({"journal": journal.journal_id}, journal.figures.syncs) for journal in journals),
     )
 
 
@@ -225,9 +225,9 @@ def _bean(status: Status, figures: JournalMetrics, now_s: float) -> jmx.Bean:
 def _percentiles(figures: JournalMetrics, now_s: float) -> jmx.Bean:
     """How long syncs took in the interval of each length that ended last, in microseconds."""
     shown: jmx.Bean = {}
-    for each in figures.latencies:
-        count, values = each.read(now_s)
-        name = f"Syncs{each.interval_s}s"
+    for latency in figures.latencies:
+        count, values = latency.read(now_s)
+        name = f"Syncs{latency.interval_s}s"
         shown[f"{name}NumOps"] = count
         for percent, value in values.items():
             shown[f"{name}{percent}thPercentileLatencyMicros"] = value

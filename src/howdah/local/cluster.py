@@ -151,7 +151,7 @@ def format_new(layout: Layout) -> None:
     """
     found = [_version_of(layout, node.name) for node in layout.namenodes]
     cluster_id = next((_cluster_id(version) for version in found if version is not None), None)
-    groups = [each.namenodes for each in layout.nameservices] or [layout.namenodes]
+    groups = [nameservice.namenodes for nameservice in layout.nameservices] or [layout.namenodes]
     for group in groups:
         cluster_id = _format_group(layout, [node.name for node in group], cluster_id)
 
@@ -182,8 +182,8 @@ def format_election(layout: Layout) -> None:
     """Make what failover controllers want in ZooKeeper, which has to run."""
     from howdah.failover.server import format_zookeeper
 
-    for each in layout.nameservices:
-        format_zookeeper(layout.server_conf(each.namenodes[0].name))
+    for nameservice in layout.nameservices:
+        format_zookeeper(layout.server_conf(nameservice.namenodes[0].name))
 
 
 def _version_of(layout: Layout, name: str) -> Path | None:

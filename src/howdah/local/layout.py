@@ -237,7 +237,7 @@ class Layout:
             case Federation(nameservices):
                 return {
                     "version": FEDERATION_VERSION,
-                    "nameservices": [asdict(each) for each in nameservices],
+                    "nameservices": [asdict(nameservice) for nameservice in nameservices],
                 }
 
     def with_values(self, values: Mapping[str, str]) -> Layout:
@@ -276,7 +276,7 @@ class Layout:
                     f"the cluster in {self.dir} has {count} {what}, not {wanted}; "
                     "another cluster takes another directory"
                 )
-        names = [each.name for each in self.nameservices]
+        names = [nameservice.name for nameservice in self.nameservices]
         if nameservices is not None and list(nameservices) != names:
             raise InvalidConfiguration(
                 f"the cluster in {self.dir} has the nameservices {', '.join(names) or '(none)'}, "
@@ -305,17 +305,19 @@ class Layout:
 
     def nameservice_of(self, name: str) -> Nameservice:
         """That of a namenode or failover controller. Raises InvalidConfiguration."""
-        for each in self.nameservices:
-            if name in each.controllers or name in [node.name for node in each.namenodes]:
-                return each
+        for nameservice in self.nameservices:
+            if name in nameservice.controllers or name in [
+                node.name for node in nameservice.namenodes
+            ]:
+                return nameservice
         raise InvalidConfiguration(f"{name} serves no nameservice of this cluster")
 
     def nameservice_called(self, name: str) -> Nameservice:
         """Raises InvalidConfiguration for one that isn't there."""
-        for each in self.nameservices:
-            if each.name == name:
-                return each
-        names = ", ".join(each.name for each in self.nameservices)
+        for nameservice in self.nameservices:
+            if nameservice.name == name:
+                return nameservice
+        names = ", ".join(nameservice.name for nameservice in self.nameservices)
         raise InvalidConfiguration(
             f"there is no nameservice {name!r}, only {names}"
             if names
@@ -326,17 +328,17 @@ class Layout:
     def namenodes(self) -> tuple[Namenode, ...]:
         if isinstance(self.served_by, Namenode):
             return (self.served_by,)
-        return tuple(node for each in self.nameservices for node in each.namenodes)
+        return tuple(node for nameservice in self.nameservices for node in nameservice.namenodes)
 
     @property
     def has_roles(self) -> bool:
         """Whether namenodes are active or standby."""
-        return any(each.is_highly_available for each in self.nameservices)
+        return any(nameservice.is_highly_available for nameservice in self.nameservices)
 
     @property
     def controllers(self) -> list[str]:
         """All failover controllers."""
-        return [name for each in self.nameservices for name in each.controllers]
+        return [name for nameservice in self.nameservices for name in nameservice.controllers]
 
     @property
     def shared_names(self) -> list[str]:
@@ -364,7 +366,7 @@ class Layout:
     @property
     def uris(self) -> tuple[str, ...]:
         """One for each namespace."""
-        return tuple(each.uri for each in self.nameservices) or (self.uri,)
+        return tuple(nameservice.uri for nameservice in self.nameservices) or (self.uri,)
 
     @property
     def names(self) -> list[str]:
@@ -420,10 +422,12 @@ class Layout:
         fixed = {keys.FS_DEFAULTFS.name: self.uri}
         if self.has_roles:
             values |= ha.QUICK_CLIENT
-        for each in self.nameservices:
-            fixed |= each.client_values()
+        for nameservice in self.nameservices:
+            fixed |= nameservice.client_values()
         if self.nameservices:
-            fixed[keys.DFS_NAMESERVICES.name] = ",".join(each.name for each in self.nameservices)
+            fixed[keys.DFS_NAMESERVICES.name] = ",".join(
+                nameservice.name for nameservice in self.nameservices
+            )
         else:  # fsck goes to the namenode's web server
             (namenode,) = self.namenodes
             fixed[keys.DFS_NAMENODE_HTTP_ADDRESS.name] = namenode.http
@@ -447,9 +451,9 @@ class Layout:
         if not self.nameservices:
             return {key: f"{LOOPBACK}:{self.https[self.namenodes[0].name]}"}
         return {
-            f"{key}.{each.suffix_of(node)}": f"{LOOPBACK}:{self.https[node.name]}"
-            for each in self.nameservices
-            for node in each.namenodes
+            f"{key}.{nameservice.suffix_of(node)}": f"{LOOPBACK}:{self.https[node.name]}"
+            for nameservice in self.nameservices
+            for node in nameservice.namenodes
         }
 
     def server_conf(self, name: str) -> Configuration:

@@ -263,14 +263,14 @@ class Federation:
 
     def check_same(self, values: Mapping[str, str]) -> None:
         """Raises InvalidConfiguration for values that would make it another federation."""
-        listed = ",".join(each.name for each in self.nameservices)
+        listed = ",".join(nameservice.name for nameservice in self.nameservices)
         if values.get("dfs.nameservices", listed) != listed:
             raise InvalidConfiguration(
                 f"dfs.nameservices is {listed} since this cluster was made, and stays so"
             )
         rest = {name: value for name, value in values.items() if name != "dfs.nameservices"}
-        for each in self.nameservices:
-            each.check_same(rest)
+        for nameservice in self.nameservices:
+            nameservice.check_same(rest)
 
     @classmethod
     def from_saved(cls, saved: Sequence[Mapping[str, object]]) -> Federation:

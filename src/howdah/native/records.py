@@ -21,19 +21,19 @@ def quickly_made(cls: type[T]) -> type[T]:
     assert cls.__bases__ == (object,), cls
     assert not hasattr(cls, "__post_init__"), cls
     assert all(
-        each.init and not each.kw_only and each.default_factory is dataclasses.MISSING
-        for each in fields
+        field.init and not field.kw_only and field.default_factory is dataclasses.MISSING
+        for field in fields
     ), cls
-    unfrozen: Any = type(f"_New{cls.__name__}", (), {"__slots__": [each.name for each in fields]})
+    unfrozen: Any = type(f"_New{cls.__name__}", (), {"__slots__": [field.name for field in fields]})
     slow = cls.__init__
     known = {"_slow": slow, "_cls": cls, "_unfrozen": unfrozen, "_set": object.__setattr__}
-    parameters, names = ["self"], [each.name for each in fields]
-    for each in fields:
-        if each.default is dataclasses.MISSING:
-            parameters.append(each.name)
+    parameters, names = ["self"], [field.name for field in fields]
+    for field in fields:
+        if field.default is dataclasses.MISSING:
+            parameters.append(field.name)
         else:
-            known[f"_default_{each.name}"] = each.default
-            parameters.append(f"{each.name}=_default_{each.name}")
+            known[f"_default_{field.name}"] = field.default
+            parameters.append(f"{field.name}=_default_{field.name}")
     lines = [
         f"def __init__({', '.join(parameters)}):",
         # A subclass has a layout of its own.

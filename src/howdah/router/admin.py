@@ -208,7 +208,7 @@ class RouterAdmin:
         """Raises IllegalArgument for what cannot be an entry here."""
         entry = entry_from_proto(record)
         known = self._core.nameservices.members
-        unknown = {each.nameservice for each in entry.destinations} - known.keys()
+        unknown = {destination.nameservice for destination in entry.destinations} - known.keys()
         if unknown:
             raise errors.IllegalArgument(
                 f"Invalid entry, {', '.join(sorted(unknown))} is none of the nameservices of "
@@ -231,18 +231,20 @@ class RouterAdmin:
         if before is not None and before.quota == entry.quota:
             return
         nameservices = self._core.nameservices
-        for each in entry.destinations:
-            for request in _quota_requests(each.path, before, entry):
+        for destination in entry.destinations:
+            for request in _quota_requests(destination.path, before, entry):
                 try:
                     await nameservices.call(
-                        each.nameservice,
+                        destination.nameservice,
                         "setQuota",
                         request,
                         client_namenode_pb2.SetQuotaResponseProto,
                         nameservices.own_identity(user_of(caller)),
                     )
                 except errors.HowdahError as error:
-                    log.warning("the quota of %s is not set at %s: %s", entry.source, each, error)
+                    log.warning(
+                        "the quota of %s is not set at %s: %s", entry.source, destination, error
+                    )
         self._core.usage.setdefault(entry.source, Usage())
 
     async def _remove_mount_table_entry(

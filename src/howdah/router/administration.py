@@ -63,14 +63,14 @@ class Administration:
         )
         return [
             (
-                entry_from_proto(each),
+                entry_from_proto(entry),
                 Usage(
-                    from_uint64(each.quota.fileAndDirectoryCount),
-                    from_uint64(each.quota.spaceConsumed),
-                    consumed_by_type(each.quota),
+                    from_uint64(entry.quota.fileAndDirectoryCount),
+                    from_uint64(entry.quota.spaceConsumed),
+                    consumed_by_type(entry.quota),
                 ),
             )
-            for each in answer.entries
+            for entry in answer.entries
         ]
 
     def entry(self, path: str) -> MountEntry | None:
@@ -89,8 +89,8 @@ class Administration:
         now_ms = int(time.time() * 1000)
         request = pb.AddMountTableEntriesRequestProto(
             entry=[
-                entry_to_proto(replace(each, created_ms=now_ms, modified_ms=now_ms))
-                for each in entries
+                entry_to_proto(replace(entry, created_ms=now_ms, modified_ms=now_ms))
+                for entry in entries
             ]
         )
         answer = self._rpc.call(
@@ -195,11 +195,11 @@ def generic_refresh(address: Address, identifier: str, arguments: list[str]) -> 
         kind = refresh_pb2.GenericRefreshResponseCollectionProto
         return [
             Refreshed(
-                each.senderName if each.HasField("senderName") else None,
-                each.userMessage if each.HasField("userMessage") else None,
-                each.exitStatus,
+                response.senderName if response.HasField("senderName") else None,
+                response.userMessage if response.HasField("userMessage") else None,
+                response.exitStatus,
             )
-            for each in rpc.call("refresh", request, kind).responses
+            for response in rpc.call("refresh", request, kind).responses
         ]
 
 

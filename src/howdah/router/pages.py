@@ -101,7 +101,7 @@ class Pages:
         core = self._core
         members = self._nameservices.members.values()
         return RouterFacts(
-            namenodes=[replace(each) for found in members for each in found.namenodes],
+            namenodes=[replace(namenode) for found in members for namenode in found.namenodes],
             disabled=self._nameservices.disabled,
             entries=entries_found(core.table.entries, query),
             entry_count=len(core.table.entries),
@@ -154,7 +154,9 @@ class Pages:
             started_ms=self._started_ms,
             safe_mode=self._core.safe_mode.is_on,
             nameservices=list(members),
-            namenodes=[replace(each) for found in members.values() for each in found.namenodes],
+            namenodes=[
+                replace(namenode) for found in members.values() for namenode in found.namenodes
+            ],
             disabled=self._nameservices.disabled,
             entries=list(self._core.table.entries.values()),
             now_s=time.monotonic(),
@@ -176,7 +178,9 @@ class Pages:
         return self.watch.answer(request, beans, lambda: families)
 
     def _families(self) -> list[Family]:
-        namenodes = [each for m in self._nameservices.members.values() for each in m.namenodes]
+        namenodes = [
+            namenode for m in self._nameservices.members.values() for namenode in m.namenodes
+        ]
         return [
             Family(
                 "howdah_router_namenode_state",
@@ -185,13 +189,13 @@ class Pages:
                 tuple(
                     (
                         {
-                            "nameservice": each.nameservice,
-                            "namenode": each.name,
+                            "nameservice": namenode.nameservice,
+                            "namenode": namenode.name,
                             "state": state.value.lower(),
                         },
-                        float(each.state is state),
+                        float(namenode.state is state),
                     )
-                    for each in namenodes
+                    for namenode in namenodes
                     for state in State
                 ),
             ),

@@ -289,7 +289,7 @@ class Router:
 
 
 def _has_local(table: MountTable) -> bool:
-    return any(each.order is Order.LOCAL for each in table.entries.values())
+    return any(entry.order is Order.LOCAL for entry in table.entries.values())
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:

@@ -239,7 +239,7 @@ class _Mirror:
     ) -> Counters:
         counters = Counters()
         dry = DryRunTask(self._task)
-        for row in (*(each for each in rows if each.kind != Kind.MISSING), *missing):
+        for row in (*(row for row in rows if row.kind != Kind.MISSING), *missing):
             tell_action(counters, dry.action(row), tell)
         return counters
 

@@ -121,12 +121,12 @@ def survey(reports: Iterable[NodeReport], rules: Rules) -> Overview:
 
 def _sums(report: NodeReport, kind: StorageType, policy: Policy) -> tuple[int, int, int]:
     """(capacity, used, remaining) of the datanode's storages of that type, in bytes."""
-    storages = [each for each in report.storages if each.storage_type is kind]
+    storages = [storage for storage in report.storages if storage.storage_type is kind]
     return (
-        sum(each.capacity_bytes for each in storages),
+        sum(storage.capacity_bytes for storage in storages),
         sum(
-            each.used_bytes if policy is Policy.DATANODE else each.pool_used_bytes
-            for each in storages
+            storage.used_bytes if policy is Policy.DATANODE else storage.pool_used_bytes
+            for storage in storages
         ),
-        sum(each.remaining_bytes for each in storages),
+        sum(storage.remaining_bytes for storage in storages),
     )

@@ -84,7 +84,9 @@ def lines() -> dict[str, Line]:
         "haadmin": {
             name: Place(
                 tuple(
-                    dict.fromkeys(options_of(c.synopsis) + tuple(f"--{each}" for each in c.options))
+                    dict.fromkeys(
+                        options_of(c.synopsis) + tuple(f"--{option}" for option in c.options)
+                    )
                 )
             )
             for name, c in haadmin.COMMANDS.items()

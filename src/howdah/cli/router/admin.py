@@ -259,7 +259,9 @@ def _add(administration: Administration, words: list[str]) -> int:
         done = administration.add(options.applied(entry))
         problem = "Cannot add mount point"
     else:
-        new = tuple(each for each in destinations if each not in known.destinations)
+        new = tuple(
+            destination for destination in destinations if destination not in known.destinations
+        )
         entry = replace(known, destinations=(*known.destinations, *new))
         # As Hadoop's: what is not said is HASH, also of an entry that had another order.
         options.order = options.order or "HASH"
@@ -552,10 +554,10 @@ def _refresh_arguments(words: list[str]) -> int:
         raise BadArgument(f"Cannot parse {place}: {error}") from error
     answers = generic_refresh(address, identifier, arguments)
     print("Refresh Responses:\n")
-    for each in answers:
-        print(each)
+    for answer in answers:
+        print(answer)
     # Of several handlers that fail the code is that of no one of them.
-    codes = [each.code for each in answers if each.code]
+    codes = [answer.code for answer in answers if answer.code]
     return (codes[0] & 255 if len(codes) == 1 else FAILED) if codes else 0
 
 

@@ -143,7 +143,11 @@ def _put(administration: Administration, entry: MountEntry) -> None:
     if known is None:
         done = administration.add(entry)
     else:
-        new = tuple(each for each in entry.destinations if each not in known.destinations)
+        new = tuple(
+            destination
+            for destination in entry.destinations
+            if destination not in known.destinations
+        )
         done = administration.update(
             replace(entry, destinations=(*known.destinations, *new), quota=known.quota)
         )

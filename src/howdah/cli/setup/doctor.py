@@ -55,15 +55,15 @@ def main(argv: list[str], conf: Configuration) -> int:
         told = {
             "build": None if facts.build is None else facts.build.as_dict(),
             "roles": sorted(facts.roles),
-            "findings": [each.as_dict() for each in findings],
+            "findings": [finding.as_dict() for finding in findings],
             "exitCode": code,
         }
         print(json.dumps(told))
         return code
     for line in [] if facts.build is None else facts.build.lines():
         print(line)
-    for each in findings:
-        print(each.line())
+    for finding in findings:
+        print(finding.line())
     if not findings:
         servers = ", ".join(sorted(facts.roles)) or "no server"
         print(f"nothing is wrong ({servers} on this machine)")

@@ -139,9 +139,9 @@ class InlineSync:
         self._block_id = pipeline.block.block.block_id
         self._nodes = len(pipeline.block.nodes)
         parts: list[Buffer] = []
-        for each in packets:
-            sums = each.packet.sums
-            parts += (encode_prelude(each.header, len(sums)), sums, each.packet.data)
+        for packet in packets:
+            sums = packet.packet.sums
+            parts += (encode_prelude(packet.header, len(sums)), sums, packet.packet.data)
         self._wire = b"".join(parts)
         self._packets = packets
         acks.lent_to = self
@@ -155,7 +155,9 @@ class InlineSync:
     def _prepare(self) -> tuple[int, bytes]:
         """Make the call ready, while the datanodes work. How many bytes the first ack has, and the
         acks to hear."""
-        acks = [encode_ack(each.seqno, (Status.SUCCESS,) * self._nodes) for each in self._packets]
+        acks = [
+            encode_ack(packet.seqno, (Status.SUCCESS,) * self._nodes) for packet in self._packets
+        ]
         if self._lengths is not None:
             self._call = self._lengths.prepare(
                 self._block_id, self._packets[0].packet.end, durable=self._durable

@@ -340,9 +340,9 @@ class Streamer:
         match action:
             case Send(packets):
                 buffers: list[bytes | bytearray | memoryview] = []
-                for each in packets:
-                    sums = each.packet.sums
-                    buffers += (encode_prelude(each.header, len(sums)), sums, each.packet.data)
+                for packet in packets:
+                    sums = packet.packet.sums
+                    buffers += (encode_prelude(packet.header, len(sums)), sums, packet.packet.data)
                 self._send(buffers)
             case SendRest(data):
                 self._send([data])

@@ -87,7 +87,7 @@ def beans(inventory: ReplicaIndex, gauges: Gauges, known: Known, rates: Rates) -
             **activity(gauges.figure, rates, now_ns),
             "BlocksVerified": known.verified,
             "BlockVerificationFailures": known.damaged,
-            "BlocksInPendingIBR": sum(each.pending_news for each in known.namenodes),
+            "BlocksInPendingIBR": sum(namenode.pending_news for namenode in known.namenodes),
             "DataNodeActiveXceiversCount": gauges.connections,
         },
         *(_volume(volume, gauges, rates, now_ns) for volume in volumes),
@@ -167,10 +167,10 @@ def _info(inventory: ReplicaIndex, gauges: Gauges, known: Known) -> Bean:
         "XmitsInProgress": gauges.copies,
         "SecurityEnabled": False,
         "NamenodeAddresses": json.dumps(
-            {each.namenode.rpartition(":")[0]: each.pool_id for each in known.namenodes}
+            {namenode.namenode.rpartition(":")[0]: namenode.pool_id for namenode in known.namenodes}
         ),
-        "BPServiceActorInfo": json.dumps([_actor(each) for each in known.namenodes]),
-        "SlowDisks": json.dumps({each.path: dict(each.means()) for each in known.slow.disks})
+        "BPServiceActorInfo": json.dumps([_actor(namenode) for namenode in known.namenodes]),
+        "SlowDisks": json.dumps({disk.path: dict(disk.means()) for disk in known.slow.disks})
         if known.slow.disks
         else None,
     }

@@ -244,8 +244,10 @@ class DataDirectories:
     def remove(self, volume: Volume) -> None:
         """Nothing is done there any more; another process may have it."""
         with self._formatting:
-            gone = [each for each in self._directories if each.volume is volume]
-            self._directories = [each for each in self._directories if each.volume is not volume]
+            gone = [directory for directory in self._directories if directory.volume is volume]
+            self._directories = [
+                directory for directory in self._directories if directory.volume is not volume
+            ]
             lock = self._locks_of.pop(volume, None)
         if gone and lock is not None:
             lock.release()

@@ -285,7 +285,7 @@ class Nameservices:
         for actor in failed:
             actor.stop()
         with self._judging:
-            nameservice.actors = tuple(each for each in nameservice.actors if each not in failed)
+            nameservice.actors = tuple(actor for actor in nameservice.actors if actor not in failed)
             self.all = tuple(each for each in self.all if each.actors)
         raise errors.RemoteError(problem)
 

@@ -107,7 +107,7 @@ def facts(
             for state in inventory.states("")
         ],
         pools=pools,
-        namenodes=[NamenodeFacts(*each) for each in namenodes],
+        namenodes=[NamenodeFacts(*namenode) for namenode in namenodes],
         connections=gauges.connections,
         locked_bytes=gauges.locked_bytes,
         lockable_bytes=memory_bytes,
@@ -119,12 +119,12 @@ def facts(
         if scanners.enabled
         else None,
         slow_peers=[
-            f"{each.name}: {each.mean_ms:.1f} ms a packet, where {each.median_ms:.1f} ms are usual"
-            for each in slow.peers
+            f"{peer.name}: {peer.mean_ms:.1f} ms a packet, where {peer.median_ms:.1f} ms are usual"
+            for peer in slow.peers
         ],
         slow_disks=[
-            f"{each.path}: " + ", ".join(f"{what} {mean:.1f} ms" for what, mean in each.means())
-            for each in slow.disks
+            f"{disk.path}: " + ", ".join(f"{what} {mean:.1f} ms" for what, mean in disk.means())
+            for disk in slow.disks
         ],
         defects=dict(unexpected_errors.seen),
     )

@@ -138,16 +138,19 @@ class DirectoryScanner:
         self, pool_id: str, by_volume: Sequence[tuple[Volume, tuple[int, list[Difference]]]]
     ) -> None:
         total = sum(count for _, (count, _) in by_volume)
-        kinds = Counter(each.kind for _, (_, differences) in by_volume for each in differences)
+        kinds = Counter(
+            difference.kind for _, (_, differences) in by_volume for difference in differences
+        )
         level = logging.WARNING if kinds else logging.INFO
         log.log(level, "BlockPool %s %s", pool_id, summary(total, kinds))
         # Last those that are missing: an operator may have moved them to another volume.
         for are_missing in (False, True):
             for volume, (_, differences) in by_volume:
                 chosen = merged(
-                    each
-                    for each in differences
-                    if (each.kind is Kind.MISSING_BLOCK and not each.strays) is are_missing
+                    difference
+                    for difference in differences
+                    if (difference.kind is Kind.MISSING_BLOCK and not difference.strays)
+                    is are_missing
                 )
                 for start in range(0, len(chosen), BATCH):
                     batch = tuple(chosen[start : start + BATCH])
@@ -196,8 +199,8 @@ class DirectoryScanner:
 def merged(differences: Iterable[Difference]) -> list[tuple[int, tuple[str, ...]]]:
     """One for each block, with all its strays."""
     strays: dict[int, tuple[str, ...]] = {}
-    for each in differences:
-        strays[each.block_id] = strays.get(each.block_id, ()) + each.strays
+    for difference in differences:
+        strays[difference.block_id] = strays.get(difference.block_id, ()) + difference.strays
     return list(strays.items())
 
 

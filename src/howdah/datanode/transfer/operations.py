@@ -97,7 +97,9 @@ def served(request: Request, here: str, peer: str) -> tuple[Request, Span]:
         attributes["howdah.bytes"] = request.length_bytes
     elif isinstance(request, WriteBlock):
         attributes["howdah.stage"] = request.stage.name
-        attributes["howdah.targets"] = ",".join(each.transfer_address for each in request.targets)
+        attributes["howdah.targets"] = ",".join(
+            target.transfer_address for target in request.targets
+        )
     span = spans.serve(_NAMES[type(request)], attributes, request.trace)
     context = span.wire()
     return (replace(request, trace=context) if context else request), span

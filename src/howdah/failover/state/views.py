@@ -132,7 +132,7 @@ def overview(sight: ElectionView) -> list[Child]:
         live(
             "verdict",
             tag("h2", headline, data_say=True),
-            tag("ul", [tag("li", each) for each in reasons]) if reasons else None,
+            tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
             class_=f"verdict {level}",
         ),
         refresh_hint(),
@@ -183,12 +183,12 @@ def _namenodes(sight: ElectionView) -> Child:
         ("Namenode", "Address", "Election", "Fencing"),
         [
             (
-                each.namenode,
-                "{}:{}".format(*each.address),
-                badge("ok", "elected") if each.namenode == elected else badge("idle", "no"),
-                each.fencing or "none",
+                target.namenode,
+                "{}:{}".format(*target.address),
+                badge("ok", "elected") if target.namenode == elected else badge("idle", "no"),
+                target.fencing or "none",
             )
-            for each in sorted(sight.targets, key=lambda each: each.namenode)
+            for target in sorted(sight.targets, key=lambda target: target.namenode)
         ],
     )
 

@@ -528,6 +528,6 @@ def read_record(opcode: str, data: Element) -> ed.LoggedEdit:
             values["storage_kind"] = ed.StorageKind(values["storage_kind"])
         except ValueError as error:
             raise errors.IllegalArgument(f"STORAGETYPE: {error}") from error
-    known = {each.name for each in fields(kind)}
+    known = {field.name for field in fields(kind)}
     assert values.keys() <= known, f"{opcode} has no {values.keys() - known}"
     return ed.LoggedEdit(_integer(data.want("TXID"), "TXID"), kind(**values))

@@ -293,8 +293,8 @@ def _policy(element: Element) -> rec.ErasureCodingPolicyRecord:
             schema.want_integer("parityUnits"),
             tuple(
                 [
-                    rec.SchemaOptionRecord(each.want_text("key"), each.want_text("value"))
-                    for each in options
+                    rec.SchemaOptionRecord(option.want_text("key"), option.want_text("value"))
+                    for option in options
                 ]
             ),
         ),

@@ -72,7 +72,7 @@ def methods_of(classes: tuple[str, ...]) -> tuple[str, ...]:
                 f"{keys.FS_S3A_AWS_CREDENTIALS_PROVIDER.name} names {name}, which is not "
                 f"supported; there are {', '.join(sorted(_PROVIDERS))}"
             )
-        found += [each for each in methods if each not in found]
+        found += [method for method in methods if method not in found]
     return tuple(found)
 
 

@@ -39,7 +39,9 @@ class HasUploads(Protocol):
 def _below(store: ObjectStore, path: str) -> list[Upload]:
     key = key_of(path)
     return [
-        each for each in store.uploads(key) if paths.is_under(path_of(each.key), path) or not key
+        upload
+        for upload in store.uploads(key)
+        if paths.is_under(path_of(upload.key), path) or not key
     ]
 
 

@@ -237,8 +237,8 @@ class ObjectOutput(OutputUntilClose):
 
     def _check_whole(self) -> None:
         """A store makes an object of the parts that are named, and misses none."""
-        length = sum(each.length for each in self._parts)
-        numbers = [each.number for each in self._parts]
+        length = sum(part.length for part in self._parts)
+        numbers = [part.number for part in self._parts]
         if numbers != [*range(1, self._begun + 1)] or length != self._position:
             raise errors.RemoteError(
                 f"{self.path}: the store has {len(numbers)} of {self._begun} parts, and {length} "

@@ -71,8 +71,8 @@ class ListingAhead:
 
     def _statuses(self, path: str, found: _Entries) -> list[FileStatus]:
         tree, prefix = self._tree, prefix_of(path)
-        files = {each.key for each in found.files}
-        told = [tree.status(Found(path_of(each.key), each)) for each in found.files]
+        files = {file.key for file in found.files}
+        told = [tree.status(Found(path_of(file.key), file)) for file in found.files]
         told += [
             tree.status(Found(path_of(prefix + name), None))
             for name in found.directories
@@ -171,7 +171,7 @@ class ListingAhead:
         for key in reversed(list(_above(keys[-1].key))):
             below = f"{key}/"
             if key and below.startswith(self._top) and not prefix.startswith(below):
-                self._tail = [each for each in keys if each.key.startswith(below)]
+                self._tail = [listed for listed in keys if listed.key.startswith(below)]
                 self._tail_prefix, self._token = below, token
                 return
 

@@ -327,15 +327,15 @@ class S3Store:
             more |= {"ChecksumCRC32C": field_codec.crc_text(joined), "ChecksumType": "FULL_OBJECT"}
         listed = [
             {
-                "PartNumber": each.number,
-                "ETag": f'"{each.etag}"',
+                "PartNumber": part.number,
+                "ETag": f'"{part.etag}"',
                 **(
                     {}
-                    if each.crc32c is None
-                    else {"ChecksumCRC32C": field_codec.crc_text(each.crc32c)}
+                    if part.crc32c is None
+                    else {"ChecksumCRC32C": field_codec.crc_text(part.crc32c)}
                 ),
             }
-            for each in parts
+            for part in parts
         ]
         found = self._call(
             "the end of an upload",

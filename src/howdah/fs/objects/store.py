@@ -122,13 +122,13 @@ def deleted_alone(delete: Callable[[str], None], key: str) -> list[NotDeleted]:
 def joined_crc32c(parts: Sequence[Part]) -> int | None:
     """The CRC32C of all parts one after the other; None if one of them has none."""
     total: int | None = None
-    for each in parts:
-        if each.crc32c is None:
+    for part in parts:
+        if part.crc32c is None:
             return None
         if total is None:
-            total = each.crc32c
+            total = part.crc32c
         else:
-            total = combine(ChecksumType.CRC32C, total, each.crc32c, each.length)
+            total = combine(ChecksumType.CRC32C, total, part.crc32c, part.length)
     return total
 
 

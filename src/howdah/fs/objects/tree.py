@@ -196,15 +196,15 @@ class Tree:
             is_first = False
             files = [each for each in page.objects if each.key[-1:] != "/"]
             found = [
-                self._status_of_file(f"/{each.key}", each)
-                for each in files
-                if self.is_nameable(each.key[len(prefix) :], prefix)
+                self._status_of_file(f"/{file.key}", file)
+                for file in files
+                if self.is_nameable(file.key[len(prefix) :], prefix)
             ]
             # Some stores tell a marker below as an object, and not (only) as a prefix.
             markers = () if len(files) == len(page.objects) else markers_below(page, prefix)
             prefixes = dict.fromkeys((*page.prefixes, *markers))
             if prefixes or told:
-                keys = {each.key for each in files}
+                keys = {file.key for file in files}
                 found += [
                     self.status(Found(path_of(each), None))
                     for each in prefixes

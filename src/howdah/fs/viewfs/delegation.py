@@ -148,7 +148,7 @@ class Delegation(FileSystem):
 
     def _nfly(self, link: Link, rules: Nfly) -> FileSystem:
         """All targets of a link as one filesystem: the same one for all its paths."""
-        targets = [Target(self._target(link, each), each.path) for each in link.targets]
+        targets = [Target(self._target(link, target), target.path) for target in link.targets]
         with self._lock:
             fs = self._nflies.get(link.mount)
             if fs is None:

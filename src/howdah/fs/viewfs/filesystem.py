@@ -476,7 +476,7 @@ class ViewFileSystem(ViewAttributes):
         return self._target(link, link.target).get_status()
 
     def _links_below(self, name: str) -> list[Link]:
-        return [each for each in self.table.all_links() if paths.is_under(each.mount, name)]
+        return [link for link in self.table.all_links() if paths.is_under(link.mount, name)]
 
     def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
         """Those of the target that a path is in; without a path, of the one that everything

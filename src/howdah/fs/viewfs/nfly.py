@@ -87,7 +87,7 @@ class NflyFileSystem(FileSystem):
         """The targets belong to the view."""
 
     def child_filesystems(self) -> list[FileSystem]:
-        return [each.fs for each in self._targets]
+        return [target.fs for target in self._targets]
 
     # --- changes ------------------------------------------------------------------------
 

@@ -177,7 +177,7 @@ class WebHdfsFileSystem(HdfsNamespace):
         if block_size is not None:
             query["blocksize"] = str(block_size)
         if flags:
-            wanted = [each.name for each in flags if each.name]
+            wanted = [flag.name for flag in flags if flag.name]
             query["createflag"] = ",".join(["CREATE", *["OVERWRITE"] * overwrite, *wanted])
         return self._output("PUT", "CREATE", resolved, query, 0, progress)
 

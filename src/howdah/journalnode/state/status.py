@@ -38,8 +38,8 @@ class JournalMetrics:
 
     def synced(self, ns: int, now_s: float) -> None:
         self.syncs.add(ns)
-        for each in self.latencies:
-            each.add(ns // 1000, now_s)
+        for latency in self.latencies:
+            latency.add(ns // 1000, now_s)
 
     def count_edits(self, count: int, length_bytes: int) -> None:
         self.empty_answers += not count

@@ -53,7 +53,7 @@ class CachingCalls:
     async def _in_all(self, method: str, request: Message, caller: Caller) -> None:
         done = await self._core.call_all(self._everywhere(), method, request, caller)
         failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
-        grave = [each for each in failures if not isinstance(each, errors.InvalidRequest)]
+        grave = [failure for failure in failures if not isinstance(failure, errors.InvalidRequest)]
         if grave or len(failures) == len(done):
             raise (grave or failures)[0]
 
@@ -67,7 +67,7 @@ class CachingCalls:
         names = self._core.nameservices.enabled
         if not names:
             raise errors.NoNamenodes("No namespace available.")
-        return [_root_location(each) for each in names]
+        return [_root_location(name) for name in names]
 
     # -- directives --------------------------------------------------------------------------
 
@@ -207,9 +207,9 @@ class CachingCalls:
             return {name: [_root_location(name)] for name in names}
         locations = core.resolve(only.path, caller, "listCacheDirectives").locations
         places: dict[str, list[Location]] = {}
-        for each in locations:
-            if each.nameservice in names:
-                places.setdefault(each.nameservice, []).append(each)
+        for location in locations:
+            if location.nameservice in names:
+                places.setdefault(location.nameservice, []).append(location)
         return places
 
     async def _page(
@@ -239,15 +239,15 @@ class CachingCalls:
         request: pb.ListCacheDirectivesRequestProto,
         answer: pb.ListCacheDirectivesResponseProto,
     ) -> None:
-        for each in page.elements:
+        for element in page.elements:
             path: str | None = request.filter.path
             if not request.filter.HasField("path"):
-                path = self._core.table.source_of(nameservice, each.info.path)
+                path = self._core.table.source_of(nameservice, element.info.path)
             if path is None:
                 continue
             taken = answer.elements.add()
-            taken.CopyFrom(each)
-            taken.info.id = cache_ids.routers_id(nameservice, each.info.id)
+            taken.CopyFrom(element)
+            taken.info.id = cache_ids.routers_id(nameservice, element.info.id)
             taken.info.path = path
 
 
@@ -264,7 +264,7 @@ def _named(directive_id: int) -> Iterator[None]:
 def _reached(done: Sequence[tuple[Location, Any]]) -> list[Any]:
     """What was answered. Raises a refusal, or the first failure where nobody answered."""
     failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
-    grave = [each for each in failures if not is_unavailable(each)]
+    grave = [failure for failure in failures if not is_unavailable(failure)]
     if grave or len(failures) == len(done):
         raise (grave or failures)[0]
     return [each for _, each in done if not isinstance(each, errors.HowdahError)]

@@ -62,10 +62,10 @@ class _Asking:
         if not names:
             raise errors.NoNamenodes("No namespace available.")
         done = await self._core.call_all(
-            [_root_location(each) for each in names], method, request, caller
+            [_root_location(name) for name in names], method, request, caller
         )
         failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
-        grave = [each for each in failures if not (may_miss and is_unavailable(each))]
+        grave = [failure for failure in failures if not (may_miss and is_unavailable(failure))]
         if grave or len(failures) == len(done):
             raise (grave or failures)[0]
         return [
@@ -218,7 +218,7 @@ class ClusterCalls(_Asking):
         names = [
             each for each in nameservices.enabled if each in nameservices.states.with_observers
         ]
-        places = [_root_location(each) for each in names]
+        places = [_root_location(name) for name in names]
         for _, outcome in await self._core.call_all(places, "msync", request, caller):
             if isinstance(outcome, errors.HowdahError):
                 raise outcome

@@ -109,7 +109,9 @@ class Core:
         if found is None:
             return None
         enabled = tuple(
-            each for each in found.locations if each.nameservice not in self.nameservices.disabled
+            location
+            for location in found.locations
+            if location.nameservice not in self.nameservices.disabled
         )
         if not enabled:
             return None
@@ -127,9 +129,9 @@ class Core:
         """Also the other nameservices that may have something of a trash path."""
         known = found or Resolution(normalised(path), None, ())
         others = tuple(
-            each
-            for each in self.table.trash_of_others(known)
-            if each.nameservice not in self.nameservices.disabled
+            trash_of_other
+            for trash_of_other in self.table.trash_of_others(known)
+            if trash_of_other.nameservice not in self.nameservices.disabled
         )
         return replace(known, locations=(*known.locations, *others)) if others else found
 
@@ -220,7 +222,7 @@ class Core:
             if is_found is None or is_found(answer):
                 return answer, location
             answered = answered or (answer, location)
-        unavailable = [each for each in failures if isinstance(each, _UNAVAILABLE)]
+        unavailable = [failure for failure in failures if isinstance(failure, _UNAVAILABLE)]
         if unavailable:
             raise unavailable[0]
         if answered is not None:
@@ -244,7 +246,7 @@ class Core:
             except errors.HowdahError as error:
                 return error
 
-        found = await asyncio.gather(*(one(each) for each in locations))
+        found = await asyncio.gather(*(one(location) for location in locations))
         return list(zip(locations, found, strict=True))
 
     async def every(
@@ -293,7 +295,7 @@ class Core:
             except errors.HowdahError as error:
                 return translate_error(error, location, self.table)
 
-        found = await asyncio.gather(*(one(each) for each in locations))
+        found = await asyncio.gather(*(one(location) for location in locations))
         return list(zip(locations, found, strict=True))
 
     async def existing(
@@ -317,7 +319,7 @@ class Core:
                 failures.append(status)
             elif status is not None and file_id in (0, status.fileId):
                 return location
-        grave = [each for each in failures if not (tolerant and is_unavailable(each))]
+        grave = [failure for failure in failures if not (tolerant and is_unavailable(failure))]
         if grave or len(failures) == len(locations):
             raise (grave or failures)[0]
         return None
@@ -334,7 +336,7 @@ class Core:
             tolerant = is_tolerant(resolution.entry)
         found = await self.statuses(resolution.locations, caller)
         failures = [each for _, each in found if isinstance(each, errors.HowdahError)]
-        grave = [each for each in failures if not (tolerant and is_unavailable(each))]
+        grave = [failure for failure in failures if not (tolerant and is_unavailable(failure))]
         if grave or len(failures) == len(found):
             raise (grave or failures)[0]
         return [(at, each) for at, each in found if not isinstance(each, errors.HowdahError)]
@@ -382,7 +384,7 @@ def is_unavailable(error: object) -> bool:
 
 def worst(failures: Sequence[errors.HowdahError]) -> errors.HowdahError:
     """The first that says more than that the path is not there."""
-    others = [each for each in failures if not isinstance(each, errors.PathNotFound)]
+    others = [failure for failure in failures if not isinstance(failure, errors.PathNotFound)]
     return (others or list(failures))[0]
 
 
@@ -393,9 +395,10 @@ def answers_of(
     answers = [each for _, each in done if not isinstance(each, errors.HowdahError)]
     failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
     grave = [
-        each
-        for each in failures
-        if not isinstance(each, errors.PathNotFound) and not (tolerant and is_unavailable(each))
+        failure
+        for failure in failures
+        if not isinstance(failure, errors.PathNotFound)
+        and not (tolerant and is_unavailable(failure))
     ]
     if grave:
         raise grave[0]

@@ -40,7 +40,7 @@ class FileCalls:
         try:
             answer = await core.call_one(place, "create", request, caller, field="src")
         except errors.HowdahError as error:
-            others = [each for each in found.locations if each != place]
+            others = [location for location in found.locations if location != place]
             if not is_unavailable(error) or not is_tolerant(found.entry) or not others:
                 raise
             answer, place = await core.first(others, "create", request, caller, field="src")
@@ -114,7 +114,7 @@ class FileCalls:
         locations: Sequence[Location] = core.resolve(request.src, caller, method).locations
         if len(locations) > 1 and block is not None:
             nameservice = await core.nameservices.of_block_pool(block.poolId)
-            here = [each for each in locations if each.nameservice == nameservice]
+            here = [location for location in locations if location.nameservice == nameservice]
             locations = here or locations
         if len(locations) > 1:
             place = await core.existing(locations, caller, file_id=request.fileId)
@@ -138,8 +138,8 @@ class FileCalls:
         self, request: pb.ReportBadBlocksRequestProto, caller: Caller
     ) -> Message:
         pools: dict[str, list[types_pb2.LocatedBlockProto]] = {}
-        for each in request.blocks:
-            pools.setdefault(each.b.poolId, []).append(each)
+        for block in request.blocks:
+            pools.setdefault(block.b.poolId, []).append(block)
         for pool, blocks in pools.items():
             part = pb.ReportBadBlocksRequestProto(blocks=blocks)
             await self._of_pool("reportBadBlocks", part, caller, pool)
@@ -162,7 +162,7 @@ class FileCalls:
         names = named if are_known else self._core.nameservices.enabled
         plain = pb.RenewLeaseRequestProto(clientName=request.clientName)
         done = await self._core.call_all(
-            [_root_location(each) for each in names], "renewLease", plain, caller
+            [_root_location(name) for name in names], "renewLease", plain, caller
         )
         failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
         if failures and (are_known or len(failures) == len(done)):

@@ -118,10 +118,10 @@ class ListingCalls:
             return status
         timeout_s = core.mount_status_timeout_s
         answers = await asyncio.gather(
-            *(core.status(each, caller, timeout_s) for each in found.locations),
+            *(core.status(location, caller, timeout_s) for location in found.locations),
             return_exceptions=True,
         )
-        real = merging.statuses([each for each in answers if isinstance(each, Status)])
+        real = merging.statuses([answer for answer in answers if isinstance(answer, Status)])
         if real is not None and real.fileType == Status.IS_DIR:
             status.permission.CopyFrom(real.permission)
             status.owner, status.group = real.owner, real.group
@@ -152,7 +152,7 @@ class ListingCalls:
         path = _normal(request.src)
         children = core.table.mounts(path)
         pages, failures = await self._pages(request, caller)
-        grave = [each for each in failures if not isinstance(each, errors.PathNotFound)]
+        grave = [failure for failure in failures if not isinstance(failure, errors.PathNotFound)]
         may_miss = core.partial_listing and (pages or children is not None)
         if grave and not (may_miss and all(is_unavailable(each) for each in grave)):
             raise grave[0]
@@ -163,7 +163,7 @@ class ListingCalls:
         mounts = await asyncio.gather(
             *(self._mount_point(joined(path, f"/{name}"), caller) for name in children or ())
         )
-        return merged(pages, {each.path: each for each in mounts}, request.startAfter)
+        return merged(pages, {mount.path: mount for mount in mounts}, request.startAfter)
 
     async def _pages(
         self, request: pb.GetListingRequestProto, caller: Caller
@@ -231,14 +231,14 @@ class ListingCalls:
     ) -> Message:
         answers = await self._everywhere("getContentSummary", request, caller)
         return pb.GetContentSummaryResponseProto(
-            summary=merging.content_summaries([each.summary for each in answers])
+            summary=merging.content_summaries([answer.summary for answer in answers])
         )
 
     async def get_quota_usage(
         self, request: pb.GetQuotaUsageRequestProto, caller: Caller
     ) -> Message:
         answers = await self._everywhere("getQuotaUsage", request, caller)
-        usage = merging.quota_usages([each.usage for each in answers])
+        usage = merging.quota_usages([answer.usage for answer in answers])
         entry = self._core.table.entries.get(_normal(request.path))
         if entry is not None and entry.quota.is_set:
             usage.quota = entry.quota.names % (1 << 64)
@@ -296,7 +296,7 @@ class ListingCalls:
         done = await core.call_all(locations, method, request, caller, field="path")
         answers = [each for _, each in done if not isinstance(each, errors.HowdahError)]
         failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
-        grave = [each for each in failures if not isinstance(each, errors.PathNotFound)]
+        grave = [failure for failure in failures if not isinstance(failure, errors.PathNotFound)]
         if grave and not all(is_unavailable(e) and is_tolerant(entries[0]) for e in grave):
             raise grave[0]
         if not answers:
@@ -370,18 +370,21 @@ def _normal(path: str) -> str:
 def _outermost(locations: Sequence[Location]) -> list[Location]:
     """Without those that lie below another one, whose sums have them already."""
     kept: list[Location] = []
-    for each in locations:
+    for location in locations:
         inside = any(
-            other is not each
-            and other.nameservice == each.nameservice
+            other is not location
+            and other.nameservice == location.nameservice
             and (
-                (other.path != each.path and each.path.startswith(other.path.rstrip("/") + "/"))
-                or (other.path == each.path and other in kept)
+                (
+                    other.path != location.path
+                    and location.path.startswith(other.path.rstrip("/") + "/")
+                )
+                or (other.path == location.path and other in kept)
             )
             for other in locations
         )
         if not inside:
-            kept.append(each)
+            kept.append(location)
     return kept
 
 

@@ -38,7 +38,9 @@ def _one(core: Core, method: str, field: str) -> Work:
         path = getattr(request, field)
         found = core.resolve(path, caller, method)
         if method in _OF_ONE and len(found.locations) > 1:
-            places = ", ".join(f"{each.nameservice}->{each.path}" for each in found.locations)
+            places = ", ".join(
+                f"{location.nameservice}->{location.path}" for location in found.locations
+            )
             raise errors.UnsupportedOperation(
                 f"{method} of {path}: it is in several places ({places}), and can be asked for "
                 f"each of them alone"
@@ -64,7 +66,7 @@ def _every(core: Core, method: str, field: str) -> Work:
             answers = await core.every(found, method, request, caller, field=field)
             answer = answers[0]
             if isinstance(answer, pb.SetReplicationResponseProto):
-                answer.result = any(each.result for each in answers)
+                answer.result = any(answer.result for answer in answers)
         translate(core, answer, found.locations[0])
         assert isinstance(answer, Message)
         return answer
@@ -96,7 +98,7 @@ def translate(core: Core, answer: Message, location: Location) -> None:
         for each in answer.snapshotList.snapshotListing:
             each.parent_fullpath = back_bytes(location, each.parent_fullpath)
     elif isinstance(answer, pb.ListCorruptFileBlocksResponseProto):
-        files = [_back(location, each) for each in answer.corrupt.files]
+        files = [_back(location, file) for file in answer.corrupt.files]
         del answer.corrupt.files[:]
         answer.corrupt.files.extend(files)
     elif isinstance(answer, pb.GetLinkTargetResponseProto):

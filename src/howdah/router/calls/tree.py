@@ -45,7 +45,7 @@ class TreeCalls:
         found = core.resolve(request.src, caller, "mkdirs")
         if found.is_all:
             answers = await core.every(found, "mkdirs", request, caller, field="src")
-            return pb.MkdirsResponseProto(result=all(each.result for each in answers))
+            return pb.MkdirsResponseProto(result=all(answer.result for answer in answers))
         place = found.locations[0]
         if len(found.locations) > 1:
             tolerant = is_tolerant(found.entry)
@@ -53,7 +53,7 @@ class TreeCalls:
         try:
             answer = await core.call_one(place, "mkdirs", request, caller, field="src")
         except errors.HowdahError as error:
-            others = [each for each in found.locations if each != place]
+            others = [location for location in found.locations if location != place]
             if not is_unavailable(error) or not is_tolerant(found.entry) or not others:
                 raise
             answer, _ = await core.first(others, "mkdirs", request, caller, field="src")
@@ -77,7 +77,7 @@ class TreeCalls:
                     await core.call_one(place, "delete", request, caller, field="src")
         places = [place for place, _ in reached]
         done = await core.call_all(places, "delete", request, caller, field="src")
-        is_gone = any(each.result for each in answers_of(done, is_tolerant(found.entry)))
+        is_gone = any(answer.result for answer in answers_of(done, is_tolerant(found.entry)))
         if not is_gone and len(places) < len(found.locations):
             # It may be in one that cannot be reached.
             await core.reached(found, caller, tolerant=False)
@@ -92,7 +92,7 @@ class TreeCalls:
         if await self._elsewhere(move, caller):
             return pb.RenameResponseProto(result=False)
         answers = await self._move_all(move, request, caller)
-        return pb.RenameResponseProto(result=any(each.result for each in answers))
+        return pb.RenameResponseProto(result=any(answer.result for answer in answers))
 
     async def rename2(self, request: pb.Rename2RequestProto, caller: Caller) -> Message:
         move = self._move(request, caller, "rename2")
@@ -126,7 +126,7 @@ class TreeCalls:
         targets = core.resolve(request.dst, caller, method).locations
         pairs = []
         for place in found.locations:
-            same = [each for each in targets if each.nameservice == place.nameservice]
+            same = [target for target in targets if target.nameservice == place.nameservice]
             nth = [each for each in same if each.nth == place.nth]
             if same:
                 pairs.append((place, (nth or same)[0]))
@@ -142,7 +142,7 @@ class TreeCalls:
         namenodes that move do not see it."""
         here = await self._having(move.sources, caller)
         seen = [to for place, to in move.pairs if place in here or not here]
-        others = [each for each in move.targets if each not in seen]
+        others = [target for target in move.targets if target not in seen]
         found = []
         for place in others:
             status = await self._status(place, caller)
@@ -212,7 +212,7 @@ class TreeCalls:
             raise known from error
 
     async def _having(self, places: Sequence[Location], caller: Caller) -> list[Location]:
-        return [each for each in places if await self._status(each, caller) is not None]
+        return [place for place in places if await self._status(place, caller) is not None]
 
     async def _status(
         self, place: Location, caller: Caller
@@ -226,7 +226,7 @@ class TreeCalls:
 
     async def concat(self, request: pb.ConcatRequestProto, caller: Caller) -> Message:
         target = await self._file(request.trg, caller)
-        sources = [await self._file(each, caller) for each in request.srcs]
+        sources = [await self._file(src, caller) for src in request.srcs]
         for path, place in zip(request.srcs, sources, strict=True):
             if place.nameservice != target.nameservice:
                 raise errors.RemoteError(
@@ -234,7 +234,7 @@ class TreeCalls:
                     f"namespace with nameservice {place.nameservice} from the target file with "
                     f"nameservice {target.nameservice}"
                 )
-        moved = pb.ConcatRequestProto(trg=target.path, srcs=[each.path for each in sources])
+        moved = pb.ConcatRequestProto(trg=target.path, srcs=[source.path for source in sources])
         answer = await self._core.call_one(target, "concat", moved, caller)
         assert isinstance(answer, Message)
         return answer
@@ -260,7 +260,7 @@ class TreeCalls:
             place = await self._link_place(found, caller)
         if request.target.startswith("/"):
             targets = core.resolve(request.target, caller, "getFileInfo").locations
-            same = [each for each in targets if each.nameservice == place.nameservice]
+            same = [target for target in targets if target.nameservice == place.nameservice]
             if not same:
                 raise errors.UnsupportedOperation(
                     f"a symbolic link at {request.link} cannot lead to {request.target}: "
@@ -280,8 +280,8 @@ class TreeCalls:
         parent = core.resolve(found.path.rpartition("/")[0] or "/", caller, "createSymlink")
         above = await core.existing(parent.locations, caller, tolerant=tolerant)
         same = [
-            each
-            for each in found.locations
-            if above is not None and each.nameservice == above.nameservice
+            location
+            for location in found.locations
+            if above is not None and location.nameservice == above.nameservice
         ]
         return (same or found.locations)[0]

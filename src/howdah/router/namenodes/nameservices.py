@@ -73,9 +73,9 @@ class Nameservices:
         self._connections = connections
         if self.states.with_observers:
             self._names = {
-                each.address: name
+                namenode.address: name
                 for name, members in self.members.items()
-                for each in members.namenodes
+                for namenode in members.namenodes
             }
             connections.when_seen = self._seen
         self._user = user
@@ -201,7 +201,7 @@ class Nameservices:
                         self._answered(namenode, method, asked_s)
                     return answer
             is_failing_over = any(
-                isinstance(each, errors.StandbyError) for each in failures.values()
+                isinstance(failure, errors.StandbyError) for failure in failures.values()
             )
             if not is_failing_over or pause_s is None:
                 break
@@ -325,8 +325,10 @@ class Nameservices:
         await asyncio.shield(self._refresh)
 
     async def _heartbeat(self) -> None:
-        namenodes = [each for members in self.members.values() for each in members.namenodes]
-        await asyncio.gather(*(self._poll(each) for each in namenodes))
+        namenodes = [
+            namenode for members in self.members.values() for namenode in members.namenodes
+        ]
+        await asyncio.gather(*(self._poll(namenode) for namenode in namenodes))
 
     async def _poll(self, namenode: Namenode) -> None:
         asked_s = asyncio.get_running_loop().time()

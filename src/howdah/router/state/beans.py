@@ -80,7 +80,7 @@ class FederationFacts:
 
 def federation(facts: FederationFacts, members: Sequence[Member]) -> list[Bean]:
     """FederationState and Router. `members` are what the namenodes' own `/jmx` says."""
-    active = [each for each in facts.namenodes if each.state is State.ACTIVE]
+    active = [namenode for namenode in facts.namenodes if namenode.state is State.ACTIVE]
     counted = _counted(active, members)
     used = sum(each.capacity_bytes - each.available_bytes for each in active)
     total, left = _sum(active, "capacity_bytes"), _sum(active, "available_bytes")
@@ -89,8 +89,8 @@ def federation(facts: FederationFacts, members: Sequence[Member]) -> list[Bean]:
         "RouterId": facts.name,
         "RouterStarted": _timestamp(facts.started_ms),
         "RouterStatus": "SAFEMODE" if facts.safe_mode else "RUNNING",
-        "ClusterId": _set(each.cluster for each in facts.namenodes),
-        "BlockPoolId": _set(each.block_pool for each in facts.namenodes),
+        "ClusterId": _set(namenode.cluster for namenode in facts.namenodes),
+        "BlockPoolId": _set(namenode.block_pool for namenode in facts.namenodes),
         "Version": f"{__version__}, howdah",
         "CompileInfo": f"howdah {__version__}",
         "SecurityEnabled": False,
@@ -117,12 +117,12 @@ def federation(facts: FederationFacts, members: Sequence[Member]) -> list[Bean]:
             "HighestPriorityLowRedundancyECBlocks": 0,
             **_sums(active, counted),
             "Namenodes": json.dumps(
-                {str(each): _namenode(each, facts, members) for each in facts.namenodes}
+                {str(namenode): _namenode(namenode, facts, members) for namenode in facts.namenodes}
             ),
             "Nameservices": json.dumps(
                 {each.nameservice: _namenode(each, facts, members) for each in active}
             ),
-            "MountTable": json.dumps([_mount(each) for each in facts.entries]),
+            "MountTable": json.dumps([_mount(entry) for entry in facts.entries]),
         },
         {
             "name": f"Hadoop:service={SERVICE},name=Router",
@@ -144,10 +144,10 @@ def _counted(active: Iterable[Namenode], members: Sequence[Member]) -> list[Mapp
 def _member(namenode: Namenode, members: Sequence[Member]) -> Member | None:
     return next(
         (
-            each
-            for each in members
-            if (each.nameservice, each.name) == (namenode.nameservice, namenode.name)
-            and not each.trouble
+            member
+            for member in members
+            if (member.nameservice, member.name) == (namenode.nameservice, namenode.name)
+            and not member.trouble
         ),
         None,
     )
@@ -165,12 +165,12 @@ def _sums(active: Sequence[Namenode], counted: Sequence[Mapping[str, int]]) -> B
 
 
 def _sum(namenodes: Iterable[Namenode], attribute: str) -> int:
-    return sum(int(getattr(each, attribute)) for each in namenodes)
+    return sum(int(getattr(namenode, attribute)) for namenode in namenodes)
 
 
 def _set(texts: Iterable[str]) -> str:
     """As Java writes a set."""
-    return f"[{', '.join(sorted({each for each in texts if each}))}]"
+    return f"[{', '.join(sorted({text for text in texts if text}))}]"
 
 
 def _timestamp(unix_ms: int) -> str:
@@ -210,8 +210,8 @@ def _namenode(namenode: Namenode, facts: FederationFacts, members: Sequence[Memb
 def _mount(entry: MountEntry) -> Bean:
     return {
         "sourcePath": entry.source,
-        "nameserviceId": ",".join(each.nameservice for each in entry.destinations),
-        "path": ",".join(dict.fromkeys(each.path for each in entry.destinations)),
+        "nameserviceId": ",".join(destination.nameservice for destination in entry.destinations),
+        "path": ",".join(dict.fromkeys(destination.path for destination in entry.destinations)),
         "order": entry.order.value,
         "readonly": entry.read_only,
         "faulttolerant": entry.fault_tolerant,

@@ -42,7 +42,7 @@ def entries_found(entries: Mapping[str, MountEntry], text: str) -> list[MountEnt
         for entry in entries.values()
         if not wanted
         or wanted in entry.source.casefold()
-        or any(wanted in str(each).casefold() for each in entry.destinations)
+        or any(wanted in str(destination).casefold() for destination in entry.destinations)
     ]
     return sorted(found, key=lambda entry: entry.source)[:MOST_ENTRIES]
 
@@ -58,20 +58,24 @@ def overview(found: RouterFacts, query: str) -> list[Child]:
 
 
 def _verdict(found: RouterFacts) -> Html:
-    names = dict.fromkeys(each.nameservice for each in found.namenodes)
-    active = {each.nameservice for each in found.namenodes if each.state is State.ACTIVE}
+    names = dict.fromkeys(namenode.nameservice for namenode in found.namenodes)
+    active = {
+        namenode.nameservice for namenode in found.namenodes if namenode.state is State.ACTIVE
+    }
     bad = [
         f"{name} has no active namenode"
         for name in names
         if name not in active and name not in found.disabled
     ]
     warn = [
-        f"namenode {each} does not answer: {each.why}"
-        for each in found.namenodes
-        if each.state is State.UNAVAILABLE and each.nameservice in active
+        f"namenode {namenode} does not answer: {namenode.why}"
+        for namenode in found.namenodes
+        if namenode.state is State.UNAVAILABLE and namenode.nameservice in active
     ]
     warn += [f"{name} is disabled" for name in names if name in found.disabled]
-    warn += [f"{each} is in safe mode" for each in found.namenodes if each.is_in_safe_mode]
+    warn += [
+        f"{namenode} is in safe mode" for namenode in found.namenodes if namenode.is_in_safe_mode
+    ]
     if found.safe_mode:
         bad.append("this router is in safe mode: it forwards nothing that changes something")
     headline = "All namespaces can be reached"
@@ -83,7 +87,7 @@ def _verdict(found: RouterFacts) -> Html:
     return live(
         "verdict",
         tag("h2", headline, data_say=True),
-        tag("ul", [tag("li", each) for each in reasons]) if reasons else None,
+        tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
         class_=f"verdict {'bad' if bad else 'warn' if warn else 'ok'}",
     )
 
@@ -169,7 +173,13 @@ def _mount(entry: MountEntry, usage: Usage | None) -> list[Child]:
         space = f"{iec_size(used.space_bytes)} of {iec_size(quota.space_bytes)}"
     return [
         [entry.source, [" ", badge("idle", "read only")] if entry.read_only else None],
-        tag("ul", [tag("li", f"{each.nameservice} {each.path}") for each in entry.destinations]),
+        tag(
+            "ul",
+            [
+                tag("li", f"{destination.nameservice} {destination.path}")
+                for destination in entry.destinations
+            ],
+        ),
         entry.order.name,
         f"{entry.owner}:{entry.group}",
         names,

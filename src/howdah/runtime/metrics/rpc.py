@@ -74,7 +74,7 @@ class RpcMetrics:
     @property
     def successes(self) -> int:
         """Calls that were done."""
-        return sum(each.times.count for each in list(self.methods.values()))
+        return sum(method.times.count for method in list(self.methods.values()))
 
     @property
     def requests(self) -> int:

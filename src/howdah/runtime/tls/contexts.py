@@ -142,7 +142,7 @@ def _choose_ciphers(context: ssl.SSLContext, stores: Stores) -> None:
 
     def listed(name: str, patterns: tuple[str, ...]) -> bool:
         names = {name, java_name(name)}
-        return any(re.fullmatch(pattern, each) for pattern in patterns for each in names)
+        return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
 
     kept = []
     for cipher in context.get_ciphers():

@@ -81,9 +81,11 @@ class DirectoryAttributes:
                 names=summary.quota if summary.quota >= 0 else None,
                 space_bytes=summary.space_quota if summary.space_quota >= 0 else None,
             )
-        for each in summary.type_quotas:
-            if each.quota >= 0:
-                self._fs.set_quota(building, space_bytes=each.quota, storage_type=each.storage_type)
+        for type_quota in summary.type_quotas:
+            if type_quota.quota >= 0:
+                self._fs.set_quota(
+                    building, space_bytes=type_quota.quota, storage_type=type_quota.storage_type
+                )
 
 
 def xattrs_of(fs: FileSystem, path: str) -> dict[str, bytes]:

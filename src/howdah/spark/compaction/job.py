@@ -206,7 +206,7 @@ class _Work:
             raise from_spark(error) from error
 
     def _plans(self, found: TreeContents) -> list[Plan]:
-        return [plan(each, self._target_bytes, found.logged) for each in found.contents]
+        return [plan(content, self._target_bytes, found.logged) for content in found.contents]
 
     def _rewriter(self, confirm: Callable[[], None]) -> Rewriter:
         return Rewriter(

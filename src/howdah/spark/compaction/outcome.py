@@ -36,11 +36,11 @@ class Compaction:
 
     @property
     def changed(self) -> tuple[Compacted, ...]:
-        return tuple(each for each in self.directories if not each.reason)
+        return tuple(directory for directory in self.directories if not directory.reason)
 
     @property
     def failed(self) -> tuple[Compacted, ...]:
-        return tuple(each for each in self.directories if each.failed)
+        return tuple(directory for directory in self.directories if directory.failed)
 
 
 def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str = "") -> Compacted:

@@ -128,18 +128,18 @@ def _listed_by_namenode(fs: HdfsFileSystem, path: bytes) -> Iterator[Columns]:
         if not entries or not entries[0].path:
             return  # a file, which is its own listing
         yield (
-            [prefix + each.path for each in entries],
-            [_KINDS[each.fileType] for each in entries],
-            [each.length for each in entries],
-            [each.block_replication for each in entries],
-            [each.blocksize for each in entries],
-            [signed(each.modification_time) for each in entries],
-            [signed(each.access_time) for each in entries],
-            [each.permission.perm for each in entries],
-            [each.owner for each in entries],
-            [each.group for each in entries],
-            [each.storagePolicy for each in entries],
-            [each.fileId for each in entries],
+            [prefix + entry.path for entry in entries],
+            [_KINDS[entry.fileType] for entry in entries],
+            [entry.length for entry in entries],
+            [entry.block_replication for entry in entries],
+            [entry.blocksize for entry in entries],
+            [signed(entry.modification_time) for entry in entries],
+            [signed(entry.access_time) for entry in entries],
+            [entry.permission.perm for entry in entries],
+            [entry.owner for entry in entries],
+            [entry.group for entry in entries],
+            [entry.storagePolicy for entry in entries],
+            [entry.fileId for entry in entries],
         )
         if not page.remainingEntries:
             return

@@ -75,7 +75,7 @@ def check_filesystem(
     report if a check fails, unless `strict` is false.
     """
     wanted = frozenset(only)
-    chosen = [each for each in all_checks() if not wanted or wanted & {each.name, each.topic}]
+    chosen = [check for check in all_checks() if not wanted or wanted & {check.name, check.topic}]
     subject = Subject(fs, root, other=other, traits=traits, write_faults=write_faults)
     report = check_subject(subject, chosen)
     if strict and not report.ok:
@@ -88,8 +88,8 @@ def contract_parameters() -> list[object]:
     import pytest
 
     return [
-        pytest.param(each, id=each.name, marks=pytest.mark.req(*each.requirements))
-        for each in all_checks()
+        pytest.param(check, id=check.name, marks=pytest.mark.req(*check.requirements))
+        for check in all_checks()
     ]
 
 

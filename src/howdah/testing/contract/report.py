@@ -51,8 +51,16 @@ class Report:
     @property
     def proved(self) -> frozenset[str]:
         """The requirements of which every check that was run has passed."""
-        passed = {each for result in self.of(Outcome.PASSED) for each in result.check.requirements}
-        failed = {each for result in self.of(Outcome.FAILED) for each in result.check.requirements}
+        passed = {
+            requirement
+            for result in self.of(Outcome.PASSED)
+            for requirement in result.check.requirements
+        }
+        failed = {
+            requirement
+            for result in self.of(Outcome.FAILED)
+            for requirement in result.check.requirements
+        }
         return frozenset(passed - failed)
 
     def __str__(self) -> str:

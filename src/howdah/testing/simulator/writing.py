@@ -278,9 +278,9 @@ class OutputStream:
     def _perform(self, action: Action) -> Steps[None]:
         match action:
             case Send(packets):
-                for each in packets:
+                for packet in packets:
                     self._send(
-                        Packet(each.header, bytes(each.packet.sums), bytes(each.packet.data))
+                        Packet(packet.header, bytes(packet.packet.sums), bytes(packet.packet.data))
                     )
             case Heartbeat():
                 self._send(HEARTBEAT)

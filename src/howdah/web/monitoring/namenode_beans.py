@@ -62,15 +62,15 @@ def snapshot_info(directories: Sequence[SnapshotsOf]) -> Bean:
         {
             "SnapshottableDirectories": [
                 {
-                    "path": each.path,
-                    "snapshotNumber": each.count,
-                    "snapshotQuota": each.most,
-                    "modificationTime": each.mtime_ms,
-                    "permission": int(f"{each.mode:o}"),
-                    "owner": each.owner,
-                    "group": each.group,
+                    "path": directory.path,
+                    "snapshotNumber": directory.count,
+                    "snapshotQuota": directory.most,
+                    "modificationTime": directory.mtime_ms,
+                    "permission": int(f"{directory.mode:o}"),
+                    "owner": directory.owner,
+                    "group": directory.group,
                 }
-                for each in directories
+                for directory in directories
             ],
             "Snapshots": [
                 {

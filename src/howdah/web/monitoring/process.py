@@ -58,7 +58,7 @@ def beans(service: str, process_name: str) -> list[Bean]:
     """JvmMetrics, and of `java.lang` what checks ask for."""
     resident, threads = _resident_and_threads()
     limit = memory_limit_bytes()
-    collections = sum(int(each["collections"]) for each in gc.get_stats())
+    collections = sum(int(stat["collections"]) for stat in gc.get_stats())
     count = logged.by_level
     host = socket.gethostname()
     return [

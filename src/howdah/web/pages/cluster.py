@@ -49,7 +49,7 @@ class Member:
 def page(members: Sequence[Member]) -> list[Child]:
     """The body of the page."""
     names = list(dict.fromkeys(member.nameservice for member in members))
-    groups = [[each for each in members if each.nameservice == name] for name in names]
+    groups = [[member for member in members if member.nameservice == name] for name in names]
     levels = [_judged(group) for group in groups]
     worst = max((level for level, _ in levels), key=("ok", "warn", "bad").index, default="ok")
     trouble = [

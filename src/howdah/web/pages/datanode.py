@@ -96,22 +96,22 @@ def overview(found: DatanodeFacts) -> list[Child]:
 
 
 def _verdict(found: DatanodeFacts) -> Html:
-    bad = [f"{each.path}: {each.failure}" for each in found.volumes if each.failure]
-    warn = [f"{each.path} does not answer in time" for each in found.volumes if each.hangs]
+    bad = [f"{volume.path}: {volume.failure}" for volume in found.volumes if volume.failure]
+    warn = [f"{volume.path} does not answer in time" for volume in found.volumes if volume.hangs]
     warn += [
-        f"namenode {each.address} has not registered this datanode"
-        for each in found.namenodes
-        if not each.is_served
+        f"namenode {namenode.address} has not registered this datanode"
+        for namenode in found.namenodes
+        if not namenode.is_served
     ]
     warn += [
-        f"{each.path}: {units.count(each.errors, 'replica')} found damaged"
-        for each in found.scans or ()
-        if each.errors
+        f"{scan.path}: {units.count(scan.errors, 'replica')} found damaged"
+        for scan in found.scans or ()
+        if scan.errors
     ]
     if found.defects:
         total = sum(found.defects.values())
         warn.append(f"{units.count(total, 'error')} that nobody foresaw: please report")
-    served = sum(each.is_served for each in found.namenodes)
+    served = sum(namenode.is_served for namenode in found.namenodes)
     headline = "This datanode serves, and all of its volumes work"
     if not served:
         headline = "No namenode knows this datanode"
@@ -124,7 +124,7 @@ def _verdict(found: DatanodeFacts) -> Html:
     return live(
         "verdict",
         tag("h2", headline, data_say=True),
-        tag("ul", [tag("li", each) for each in reasons]) if reasons else None,
+        tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
         class_=f"verdict {level}",
     )
 
@@ -169,11 +169,11 @@ def _namenodes(namenodes: Sequence[NamenodeFacts]) -> Html:
             ("Namenode", "Nameservice", "State"),
             [
                 (
-                    each.address,
-                    each.nameservice or "—",
-                    badge("ok", "registered") if each.is_served else badge("warn", "waits"),
+                    namenode.address,
+                    namenode.nameservice or "—",
+                    badge("ok", "registered") if namenode.is_served else badge("warn", "waits"),
                 )
-                for each in namenodes
+                for namenode in namenodes
             ],
             empty="It reports to none yet.",
         ),
@@ -202,13 +202,13 @@ def _scanner(scans: Sequence[ScanFacts] | None) -> Html:
             ("Volume", "Replicas", "Damaged", "Rounds", "In the last hour"),
             [
                 (
-                    each.path,
-                    f"{each.blocks:,}",
-                    badge("bad", f"{each.errors:,}") if each.errors else "0",
-                    f"{each.rounds:,}",
-                    iec_size(each.bytes_in_last_hour),
+                    scan.path,
+                    f"{scan.blocks:,}",
+                    badge("bad", f"{scan.errors:,}") if scan.errors else "0",
+                    f"{scan.rounds:,}",
+                    iec_size(scan.bytes_in_last_hour),
                 )
-                for each in scans
+                for scan in scans
             ],
             numbers=(1, 2, 3, 4),
             empty="No volume is verified yet.",

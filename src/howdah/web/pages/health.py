@@ -154,5 +154,5 @@ def _nodes(status: NamenodeStatus) -> Iterator[Finding]:
             "bad" if full >= 97 else "warn", f"the datanodes are {full:.0f} % full", "/nodes"
         )
     if status.slow_peers:
-        slow = len({each.name for each in status.slow_peers})
+        slow = len({slow_peer.name for slow_peer in status.slow_peers})
         yield Finding("warn", f"{count(slow, 'datanode')} slow by what others measured")

@@ -33,12 +33,13 @@ class JournalFacts:
 
 def overview(journals: Sequence[JournalFacts], now_ms: int) -> list[Child]:
     """The body of the page."""
-    bad = [f"{each.name}: {each.trouble}" for each in journals if each.trouble]
-    warn = [f"{each.name} has no vote yet" for each in journals if not each.has_vote]
+    bad = [f"{journal.name}: {journal.trouble}" for journal in journals if journal.trouble]
+    warn = [f"{journal.name} has no vote yet" for journal in journals if not journal.has_vote]
     warn += [
-        f"{each.name} lacks {units.count(each.missing, 'transaction')}, which journal sync brings"
-        for each in journals
-        if each.missing
+        f"{journal.name} lacks {units.count(journal.missing, 'transaction')}, "
+        "which journal sync brings"
+        for journal in journals
+        if journal.missing
     ]
     level = "bad" if bad else "warn" if warn else "ok"
     headline = {
@@ -51,7 +52,7 @@ def overview(journals: Sequence[JournalFacts], now_ms: int) -> list[Child]:
         live(
             "verdict",
             tag("h2", headline, data_say=True),
-            tag("ul", [tag("li", each) for each in reasons]) if reasons else None,
+            tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
             class_=f"verdict {level}",
         ),
         refresh_hint(),
@@ -70,7 +71,7 @@ def overview(journals: Sequence[JournalFacts], now_ms: int) -> list[Child]:
                     "Last write",
                     "Written since the start",
                 ),
-                [_row(each, now_ms) for each in journals],
+                [_row(journal, now_ms) for journal in journals],
                 numbers=(2, 3, 4, 5, 6, 7),
                 empty="No namenode has formatted one.",
             ),

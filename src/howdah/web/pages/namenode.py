@@ -78,8 +78,8 @@ def overview(status: NamenodeStatus, times: Times) -> list[Child]:
 def verdict_html(verdict: Verdict) -> Html:
     """The answer to the first question, with its reasons."""
     reasons = [
-        tag("li", tag("a", each.text, href=each.path) if each.path else each.text)
-        for each in verdict.findings[:_SHOWN]
+        tag("li", tag("a", finding.text, href=finding.path) if finding.path else finding.text)
+        for finding in verdict.findings[:_SHOWN]
     ]
     more = len(verdict.findings) - _SHOWN
     return live(

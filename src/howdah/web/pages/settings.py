@@ -73,6 +73,6 @@ def _breakable(key: str) -> list[Child]:
     """A key that goes on in the next line behind a point, and within no word."""
     first, *others = key.split(".")
     parts: list[Child] = [first]
-    for each in others:
-        parts += [".", tag("wbr"), each]
+    for other in others:
+        parts += [".", tag("wbr"), other]
     return parts

@@ -23,7 +23,7 @@ def page(directories: Sequence[SnapshotsOf], total: int) -> list[Child]:
             table(
                 "Directories that may have snapshots",
                 ("Directory", "Owner", "Snapshots", "Newest first"),
-                [_row(each) for each in directories],
+                [_row(directory) for directory in directories],
                 numbers=(2,),
                 empty="No directory may have snapshots yet: howdah dfsadmin -allowSnapshot PATH.",
             ),

@@ -113,8 +113,8 @@ class Count(Command):
         }
         for name in self._types:
             quotas[f"{name}_QUOTA"] = (NONE, 0)
-        for each in summary.type_quotas:
-            quotas[f"{each.storage_type}_QUOTA"] = (each.quota, each.consumed)
+        for type_quota in summary.type_quotas:
+            quotas[f"{type_quota.storage_type}_QUOTA"] = (type_quota.quota, type_quota.consumed)
         for name, (quota, used) in quotas.items():
             limited = quota >= 0
             values[name] = size_text(quota, human) if limited else NO_QUOTA
@@ -153,9 +153,9 @@ def _record(name: str, summary: ContentSummary) -> dict[str, Any]:
         "quota": summary.quota if summary.quota >= 0 else None,
         "space_quota": summary.space_quota if summary.space_quota >= 0 else None,
         "type_quotas": {
-            each.storage_type: {"quota": each.quota, "consumed": each.consumed}
-            for each in summary.type_quotas
-            if each.quota >= 0
+            type_quota.storage_type: {"quota": type_quota.quota, "consumed": type_quota.consumed}
+            for type_quota in summary.type_quotas
+            if type_quota.quota >= 0
         },
         "erasure_coding_policy": summary.erasure_coding_policy,
         "snapshot_length": summary.snapshot_length,

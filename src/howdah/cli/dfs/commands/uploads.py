@@ -49,10 +49,10 @@ class AbortUploads(Command):
             )
         if not self._only_lists:
             now_ms = int(time.time() * 1000)
-            for each in fs.abort_uploads(path, older_than_ms=self._age_ms, now_ms=now_ms):
-                self._print_upload(fs.uri, each, is_aborted=True)
-        for each in fs.unfinished_uploads(path):
-            self._print_upload(fs.uri, each, is_aborted=False)
+            for upload in fs.abort_uploads(path, older_than_ms=self._age_ms, now_ms=now_ms):
+                self._print_upload(fs.uri, upload, is_aborted=True)
+        for upload in fs.unfinished_uploads(path):
+            self._print_upload(fs.uri, upload, is_aborted=False)
 
     def _print_upload(self, uri: str, upload: UnfinishedUpload, *, is_aborted: bool) -> None:
         name = f"{uri}{upload.path}"

@@ -96,7 +96,7 @@ def judge(
     the block belong, and `blocks` and `metas` all that there are on this volume."""
     if memory is Memory.CHANGING:
         return NOTHING
-    everything = (*(each.path for each in metas), *(each.path for each in blocks))
+    everything = (*(each.path for each in metas), *(block.path for block in blocks))
     if memory is Memory.ELSEWHERE:
         return Outcome(aside=everything)
     is_here = memory is Memory.HERE

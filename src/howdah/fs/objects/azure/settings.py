@@ -205,9 +205,9 @@ def _secrets(conf: Configuration, container: str, hosts: tuple[str, ...]) -> Sec
     sas = _first(
         conf,
         [
-            *(f"fs.azure.sas.fixed.token.{container}.{each}" for each in hosts),
+            *(f"fs.azure.sas.fixed.token.{container}.{host}" for host in hosts),
             *_account_keys("fs.azure.sas.fixed.token", hosts),
-            *(f"fs.azure.sas.{container}.{each}" for each in hosts),
+            *(f"fs.azure.sas.{container}.{host}" for host in hosts),
         ],
     )
     if kind.lower() == "sas":

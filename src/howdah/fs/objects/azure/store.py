@@ -237,7 +237,7 @@ class AzureStore:
         *,
         exclusive: bool,
     ) -> Answer:
-        body = documents.block_list(each.etag for each in parts)
+        body = documents.block_list(part.etag for part in parts)
         headers = {**_sent(body), **described, **_condition(exclusive)}
         return self._call(what, "PUT", key, [("comp", "blocklist")], headers, body)
 
@@ -366,7 +366,7 @@ class AzureStore:
             objects += self._own_marker(prefix)
         if start_after:
             objects = [each for each in objects if each.key > start_after]
-            prefixes = {each: None for each in prefixes if each > start_after}
+            prefixes = {prefix: None for prefix in prefixes if prefix > start_after}
         return Page(tuple(objects), tuple(prefixes), marker or None)
 
     def _listed(
@@ -389,18 +389,18 @@ class AzureStore:
         ]
         answer = self._call("a listing", "GET", None, query, about=prefix)
         page = documents.listing(answer.body)
-        for each in page.blobs:
-            self._check_flat(each.is_directory)
-            if is_folder(each.metadata):
-                key = f"{each.name}/"
+        for blob in page.blobs:
+            self._check_flat(blob.is_directory)
+            if is_folder(blob.metadata):
+                key = f"{blob.name}/"
                 if delimiter:
                     prefixes[key] = None
                     continue
             else:
-                key = each.name
+                key = blob.name
             objects.append(
                 ObjectInfo(
-                    key, each.length, each.modified_ms, each.etag, None, crc_of(each.metadata)
+                    key, blob.length, blob.modified_ms, blob.etag, None, crc_of(blob.metadata)
                 )
             )
         prefixes.update(dict.fromkeys(page.prefixes))

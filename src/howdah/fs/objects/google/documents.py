@@ -81,11 +81,11 @@ def page(body: bytes) -> Page:
     token = found.get("nextPageToken")
     if not isinstance(items, list) or not isinstance(prefixes, list):
         raise errors.ProtocolViolation("a listing has no list")
-    if not all(isinstance(each, dict) for each in items):
+    if not all(isinstance(item, dict) for item in items):
         raise errors.ProtocolViolation("a listing has an entry that is no object")
     return Page(
-        tuple(resource(each) for each in items),
-        tuple(str(each) for each in prefixes),
+        tuple(resource(item) for item in items),
+        tuple(str(prefix) for prefix in prefixes),
         str(token) if token else None,
     )
 

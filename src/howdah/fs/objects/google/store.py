@@ -345,7 +345,7 @@ class GoogleStore:
             answer = self._call("a listing", "GET", prefix, self._objects, query, is_of_bucket=True)
             page = documents.page(answer.body)
             objects += [each for each in page.objects if each.key != start_after]
-            prefixes += [each for each in page.prefixes if each not in prefixes]
+            prefixes += [prefix for prefix in page.prefixes if prefix not in prefixes]
             token = page.token
             # A page may be empty, and not the last.
             if token is None or len(objects) + len(prefixes) >= (limit or 1):

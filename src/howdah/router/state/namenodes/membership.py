@@ -72,15 +72,17 @@ class Members:
 
     @property
     def active(self) -> Namenode | None:
-        return next((each for each in self.namenodes if each.state is State.ACTIVE), None)
+        return next(
+            (namenode for namenode in self.namenodes if namenode.state is State.ACTIVE), None
+        )
 
     @property
     def block_pool(self) -> str:
-        return next((each.block_pool for each in self.namenodes if each.block_pool), "")
+        return next((namenode.block_pool for namenode in self.namenodes if namenode.block_pool), "")
 
     @property
     def is_unavailable(self) -> bool:
-        return all(each.state is State.UNAVAILABLE for each in self.namenodes)
+        return all(namenode.state is State.UNAVAILABLE for namenode in self.namenodes)
 
     @property
     def available_bytes(self) -> int:
@@ -93,7 +95,7 @@ class Members:
 
     def next_observer(self) -> Namenode | None:
         """Whose turn it is to answer a read."""
-        observers = [each for each in self.namenodes if each.state is State.OBSERVER]
+        observers = [namenode for namenode in self.namenodes if namenode.state is State.OBSERVER]
         if not observers:
             return None
         self._reads += 1
@@ -103,8 +105,8 @@ class Members:
         """Whom to ask first for a read that an observer may answer."""
         first = self.next_observer()
         others = [each for each in self.in_order() if each is not first]
-        observers = [each for each in others if each.state is State.OBSERVER]
-        rest = [each for each in others if each.state is not State.OBSERVER]
+        observers = [other for other in others if other.state is State.OBSERVER]
+        rest = [other for other in others if other.state is not State.OBSERVER]
         return [*([] if first is None else [first]), *observers, *rest]
 
     def note_state(

@@ -50,7 +50,9 @@ def _decoded(data: bytes) -> Mapping[str, int]:
     except DecodeError as error:
         raise errors.ProtocolViolation(f"routerFederatedState of the call: {error}") from error
     # Hadoop's routers say the smallest number of a nameservice that they have not heard of.
-    return {each.key: each.value for each in proto.namespaceStateIds if each.value >= 0}
+    return {
+        state_id.key: state_id.value for state_id in proto.namespaceStateIds if state_id.value >= 0
+    }
 
 
 def encode_states(states: Mapping[str, int]) -> bytes:
@@ -75,7 +77,7 @@ class States:
         """Reads of a nameservice go to observers `by_default`, or where it is in `overrides`
         the other way round. `refresh_s` below 0: rule 4 does not hold."""
         self.with_observers = frozenset(
-            each for each in nameservices if by_default != (each in overrides)
+            nameservice for nameservice in nameservices if by_default != (nameservice in overrides)
         )
         self._most_sent = most_sent
         self._refresh_s = refresh_s

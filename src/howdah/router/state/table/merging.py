@@ -26,9 +26,9 @@ def statuses(found: Sequence[Status]) -> Status | None:
         return found[0] if found else None
     one = Status()
     one.CopyFrom(directories[0])
-    one.childrenNum = sum(max(each.childrenNum, 0) for each in directories)
-    one.modification_time = max(each.modification_time for each in directories)
-    one.access_time = max(each.access_time for each in directories)
+    one.childrenNum = sum(max(directory.childrenNum, 0) for directory in directories)
+    one.modification_time = max(directory.modification_time for directory in directories)
+    one.access_time = max(directory.access_time for directory in directories)
     return one
 
 
@@ -125,7 +125,7 @@ def cache_pools(
     pages: Sequence[pb.ListCachePoolsResponseProto],
 ) -> pb.ListCachePoolsResponseProto:
     """One page of pools by their names: as far as every nameservice has told, with the sums."""
-    ends = [each.entries[-1].info.poolName for each in pages if each.hasMore and each.entries]
+    ends = [page.entries[-1].info.poolName for page in pages if page.hasMore and page.entries]
     end = min(ends, default=None)
     named: dict[str, list[pb.CachePoolEntryProto]] = {}
     for page in pages:
@@ -147,7 +147,7 @@ def cache_directives(
     pages: Sequence[pb.ListCacheDirectivesResponseProto],
 ) -> pb.ListCacheDirectivesResponseProto:
     """One page of directives of one nameservice, which was asked for several paths."""
-    ends = [each.elements[-1].info.id for each in pages if each.hasMore and each.elements]
+    ends = [page.elements[-1].info.id for page in pages if page.hasMore and page.elements]
     end = min(ends, default=None)
     found = {entry.info.id: entry for page in pages for entry in page.elements}
     kept = [found[number] for number in sorted(found) if end is None or number <= end]

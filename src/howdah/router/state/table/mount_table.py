@@ -107,15 +107,15 @@ class MountEntry:
             raise _invalid("the mount point is no normal path", self)
         if not self.destinations:
             raise _invalid("no destination paths specified", self)
-        for each in self.destinations:
-            if not each.nameservice:
+        for destination in self.destinations:
+            if not destination.nameservice:
                 raise _invalid("invalid destination nameservice", self)
-            if not each.path:
+            if not destination.path:
                 raise _invalid("invalid destination path", self)
-            if not each.path.startswith("/"):
+            if not destination.path.startswith("/"):
                 raise _invalid("all destination must start with /", self)
-            if not is_valid(each.path):
-                raise _invalid(f"the destination {each} is no normal path", self)
+            if not is_valid(destination.path):
+                raise _invalid(f"the destination {destination} is no normal path", self)
         if len(set(self.destinations)) < len(self.destinations):
             raise _invalid("a destination is named twice", self)
         if self.fault_tolerant:
@@ -206,8 +206,8 @@ class MountTable:
 
     def entry_of(self, path: str) -> MountEntry | None:
         """The entry with the longest source that covers the path."""
-        for each in ancestors(path):
-            found = self.entries.get(each)
+        for ancestor in ancestors(path):
+            found = self.entries.get(ancestor)
             if found is not None:
                 return found
         return None
@@ -267,14 +267,14 @@ class MountTable:
         trash = _TRASH.match(path)
         if trash is None:
             return ()
-        taken = {(each.nameservice, each.path) for each in resolution.locations}
+        taken = {(location.nameservice, location.path) for location in resolution.locations}
         names = dict.fromkeys(
             destination.nameservice
             for entry in self.below(path[trash.end() :] or "/")
             for destination in entry.destinations
             if (destination.nameservice, path) not in taken
         )
-        number = 1 + max((each.nth for each in resolution.locations), default=-1)
+        number = 1 + max((location.nth for location in resolution.locations), default=-1)
         return tuple(Location(name, path, "/", "/", nth) for nth, name in enumerate(names, number))
 
     def at_or_below(self, path: str) -> list[MountEntry]:
@@ -312,5 +312,5 @@ class MountTable:
 
 def _same_path(path: str, locations: tuple[Location, ...]) -> tuple[Location, ...]:
     """The same path in the nameservices of the locations, each once."""
-    names = dict.fromkeys(each.nameservice for each in locations)
+    names = dict.fromkeys(location.nameservice for location in locations)
     return tuple(Location(name, path, "/", "/", nth) for nth, name in enumerate(names))

@@ -51,7 +51,11 @@ def final_name(path: str) -> str:
 
 @lru_cache(1024)
 def _ring(nameservices: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    points = {_digest(f"{each}/{n}"): each for each in nameservices for n in range(POINTS)}
+    points = {
+        _digest(f"{nameservice}/{n}"): nameservice
+        for nameservice in nameservices
+        for n in range(POINTS)
+    }
     hashes = tuple(sorted(points))
     return hashes, tuple(points[each] for each in hashes)
 
@@ -85,7 +89,7 @@ class Surroundings:
 
 def first_nameservice(resolution: Resolution, around: Surroundings) -> str:
     """The nameservice that the order of the entry puts first."""
-    names = list(dict.fromkeys(each.nameservice for each in resolution.locations))
+    names = list(dict.fromkeys(location.nameservice for location in resolution.locations))
     entry = resolution.entry
     if entry is None or len(names) == 1:
         return names[0]
@@ -111,5 +115,5 @@ def ordered(resolution: Resolution, around: Surroundings) -> tuple[Location, ...
     if len(locations) < 2:
         return locations
     first = first_nameservice(resolution, around)
-    front = [each for each in locations if each.nameservice == first]
-    return (*front, *(each for each in locations if each.nameservice != first))
+    front = [location for location in locations if location.nameservice == first]
+    return (*front, *(location for location in locations if location.nameservice != first))

@@ -43,8 +43,8 @@ def entry_to_proto(entry: MountEntry, used: Usage | None = None) -> pb.MountTabl
     return pb.MountTableRecordProto(
         srcPath=entry.source,
         destinations=[
-            pb.RemoteLocationProto(nameserviceId=each.nameservice, path=each.path)
-            for each in entry.destinations
+            pb.RemoteLocationProto(nameserviceId=destination.nameservice, path=destination.path)
+            for destination in entry.destinations
         ],
         dateCreated=entry.created_ms,
         dateModified=entry.modified_ms,
@@ -107,7 +107,11 @@ def entry_from_proto(message: pb.MountTableRecordProto) -> MountEntry:
             f"{len(message.destinations)} destinations; at most {_MOST_DESTINATIONS} are allowed"
         )
     texts = [message.srcPath, message.ownerName, message.groupName]
-    texts += [text for each in message.destinations for text in (each.nameserviceId, each.path)]
+    texts += [
+        text
+        for destination in message.destinations
+        for text in (destination.nameserviceId, destination.path)
+    ]
     if any(len(text) > _MOST_CHARACTERS or "\0" in text or "\n" in text for text in texts):
         raise errors.IllegalArgument("Invalid entry, a text is too long or has control characters")
     quota = Quota()
@@ -123,7 +127,10 @@ def entry_from_proto(message: pb.MountTableRecordProto) -> MountEntry:
         raise errors.IllegalArgument(f"Invalid entry, the mode {mode:o} is none")
     entry = MountEntry(
         message.srcPath,
-        tuple(Destination(each.nameserviceId, each.path) for each in message.destinations),
+        tuple(
+            Destination(destination.nameserviceId, destination.path)
+            for destination in message.destinations
+        ),
         Order[pb.MountTableRecordProto.DestOrder.Name(message.destOrder)],
         message.readOnly,
         message.faultTolerant,
