@@ -48,7 +48,7 @@ _KEEP_QUOTA: Final = (1 << 63) - 1
 
 
 class RouterAdmin:
-    """The calls; what blocks runs on threads."""
+    """Answers the calls of administrators; what blocks runs on threads."""
 
     def __init__(
         self,
@@ -283,22 +283,22 @@ class RouterAdmin:
     async def _get_destination(
         self, request: pb.GetDestinationRequestProto, caller: Caller
     ) -> Message:
-        """The nameservices in which a path is: those that have it, or else the one in which a
-        new file would be made."""
+        """Return the nameservices that have the path; if none has it, the one in which a new file
+        would be made."""
         core = self._core
         path = normalised(request.srcPath) if request.srcPath.startswith("/") else request.srcPath
-        found = core.find(path, caller)
-        if found is None:
+        resolution = core.find(path, caller)
+        if resolution is None:
             raise errors.NoLocation(f"Cannot find locations for {path}")
         names = []
-        for location in found.locations:
+        for location in resolution.locations:
             try:
                 if await core.status(location, caller) is not None:
                     names.append(location.nameservice)
             except errors.HowdahError as error:
                 log.warning("%s at %s: %s", path, location.nameservice, error)
         if not names:
-            names = [found.locations[0].nameservice]
+            names = [resolution.locations[0].nameservice]
         return pb.GetDestinationResponseProto(destinations=list(dict.fromkeys(names)))
 
     async def _refresh_mount_table_entries(

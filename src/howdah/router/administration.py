@@ -74,7 +74,7 @@ class Administration:
         ]
 
     def entry(self, path: str) -> MountEntry | None:
-        return next((each for each, _ in self.entries(path) if each.source == path), None)
+        return next((entry for entry, _ in self.entries(path) if entry.source == path), None)
 
     def add(self, entry: MountEntry) -> bool:
         # Hadoop's routers refuse an entry without its times, and keep those that it has.

@@ -46,7 +46,7 @@ _SERVICE: Final = "Hadoop:service=Router,name="
 
 
 class Pages:
-    """Of one router."""
+    """Serves the pages of one router."""
 
     def __init__(
         self,
@@ -101,7 +101,9 @@ class Pages:
         core = self._core
         members = self._nameservices.members.values()
         return RouterFacts(
-            namenodes=[replace(namenode) for found in members for namenode in found.namenodes],
+            namenodes=[
+                replace(namenode) for nameservice in members for namenode in nameservice.namenodes
+            ],
             disabled=self._nameservices.disabled,
             entries=entries_found(core.table.entries, query),
             entry_count=len(core.table.entries),
@@ -155,7 +157,9 @@ class Pages:
             safe_mode=self._core.safe_mode.is_on,
             nameservices=list(members),
             namenodes=[
-                replace(namenode) for found in members.values() for namenode in found.namenodes
+                replace(namenode)
+                for nameservice in members.values()
+                for namenode in nameservice.namenodes
             ],
             disabled=self._nameservices.disabled,
             entries=list(self._core.table.entries.values()),
@@ -223,9 +227,10 @@ class Pages:
         return Report("router", [self._pulse.check(time.monotonic())])
 
     def _ready(self) -> Report:
-        """It forwards calls: the state store could be read, and a nameservice has an active."""
+        """Report whether the router can forward calls: the state store could be read, and a
+        nameservice has an active."""
         members = self._nameservices.members
-        served = [name for name, each in members.items() if each.active is not None]
+        served = [name for name, nameservice in members.items() if nameservice.active is not None]
         return Report(
             "router",
             [

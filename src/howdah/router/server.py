@@ -182,16 +182,18 @@ class Router:
         except OSError as error:
             log.warning("the state store is left as it is: %s", error)
 
-    def _repeat(self, interval_s: float, what: str, work: Callable[[], Awaitable[None]]) -> None:
+    def _repeat(self, interval_s: float, action: str, work: Callable[[], Awaitable[None]]) -> None:
         async def repeat() -> None:
             while True:
                 await asyncio.sleep(interval_s)
                 try:
                     await work()
                 except (errors.HowdahError, OSError) as error:
-                    log.warning("%s failed: %s; again in %g s", what, error, interval_s)
+                    log.warning("%s failed: %s; again in %g s", action, error, interval_s)
                 except Exception as error:  # noqa: BLE001 - rule 3 of `howdah.runtime.unexpected_errors`
-                    unexpected_errors.note(what, error, f"it has another turn in {interval_s:g} s")
+                    unexpected_errors.note(
+                        action, error, f"it has another turn in {interval_s:g} s"
+                    )
 
         self._background.append(asyncio.create_task(repeat()))
 

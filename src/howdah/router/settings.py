@@ -95,11 +95,11 @@ def _check_renames(conf: Configuration) -> None:
 
 
 def served(conf: Configuration) -> dict[str, dict[str, Address]]:
-    """The namenodes that a router knows, by nameservice. Raises InvalidConfiguration."""
+    """Return the namenodes that a router knows, by nameservice. Raises InvalidConfiguration."""
     names = list(nameservices.nameservices(conf))
     listed = conf.get(keys.DFS_FEDERATION_ROUTER_MONITOR_NAMENODE)
-    wanted = list(dict.fromkeys(each.partition(".")[0] for each in listed)) or names
-    unknown = [each for each in wanted if each not in names]
+    wanted = list(dict.fromkeys(entry.partition(".")[0] for entry in listed)) or names
+    unknown = [nameservice for nameservice in wanted if nameservice not in names]
     if unknown:
         raise errors.InvalidConfiguration(
             f"{keys.DFS_FEDERATION_ROUTER_MONITOR_NAMENODE.name} names {', '.join(unknown)}, which "

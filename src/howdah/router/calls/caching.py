@@ -52,7 +52,7 @@ class CachingCalls:
 
     async def _in_all(self, method: str, request: Message, caller: Caller) -> None:
         done = await self._core.call_all(self._everywhere(), method, request, caller)
-        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        failures = [outcome for _, outcome in done if isinstance(outcome, errors.HowdahError)]
         grave = [failure for failure in failures if not isinstance(failure, errors.InvalidRequest)]
         if grave or len(failures) == len(done):
             raise (grave or failures)[0]
@@ -74,19 +74,19 @@ class CachingCalls:
     async def add_cache_directive(
         self, request: pb.AddCacheDirectiveRequestProto, caller: Caller
     ) -> Message:
-        """In every destination of the path; the id is that of the first. Where one refuses, the
-        directives that the others have got are removed."""
+        """Add the directive in every destination of the path; return the id in the first. Where one
+        refuses, remove the directives that the others have added."""
         core = self._core
         if request.info.HasField("id"):
             raise errors.InvalidRequest("No ID should be supplied when adding a directive")
         if not request.info.path:
             raise errors.InvalidRequest("No path specified.")
-        found = core.resolve(request.info.path, caller, "addCacheDirective")
+        resolution = core.resolve(request.info.path, caller, "addCacheDirective")
         made: list[tuple[Location, int]] = []
-        if len(found.locations) > 1:
-            await core.reached(found, caller, tolerant=False)
+        if len(resolution.locations) > 1:
+            await core.reached(resolution, caller, tolerant=False)
         try:
-            for place in found.locations:
+            for place in resolution.locations:
                 asked = pb.AddCacheDirectiveRequestProto()
                 asked.CopyFrom(request)
                 asked.info.path = place.path
@@ -131,8 +131,8 @@ class CachingCalls:
         asked.CopyFrom(request)
         asked.info.id = cache_ids.own_id(request.info.id)
         if request.info.HasField("path"):
-            found = core.resolve(request.info.path, caller, "modifyCacheDirective").locations
-            here = [each for each in found if each.nameservice == nameservice]
+            locations = core.resolve(request.info.path, caller, "modifyCacheDirective").locations
+            here = [location for location in locations if location.nameservice == nameservice]
             if not here:
                 raise errors.InvalidRequest(
                     f"cache directive {request.info.id} is one of nameservice {nameservice}, and "
@@ -154,10 +154,10 @@ class CachingCalls:
         return pb.RemoveCacheDirectiveResponseProto()
 
     def _home(self, directive_id: int) -> str:
-        found = cache_ids.nameservice_of(directive_id, list(self._core.nameservices.members))
-        if found is None or not cache_ids.own_id(directive_id):
+        nameservice = cache_ids.nameservice_of(directive_id, list(self._core.nameservices.members))
+        if nameservice is None or not cache_ids.own_id(directive_id):
             raise errors.InvalidRequest(f"No directive with ID {directive_id} found.")
-        return found
+        return nameservice
 
     async def list_cache_directives(
         self, request: pb.ListCacheDirectivesRequestProto, caller: Caller
@@ -262,12 +262,12 @@ def _named(directive_id: int) -> Iterator[None]:
 
 
 def _reached(done: Sequence[tuple[Location, Any]]) -> list[Any]:
-    """What was answered. Raises a refusal, or the first failure where nobody answered."""
-    failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+    """Return the answers. Raises a refusal, or the first failure if nobody answered."""
+    failures = [outcome for _, outcome in done if isinstance(outcome, errors.HowdahError)]
     grave = [failure for failure in failures if not is_unavailable(failure)]
     if grave or len(failures) == len(done):
         raise (grave or failures)[0]
-    return [each for _, each in done if not isinstance(each, errors.HowdahError)]
+    return [outcome for _, outcome in done if not isinstance(outcome, errors.HowdahError)]
 
 
 def _root_location(nameservice: str) -> Location:

@@ -56,7 +56,7 @@ class _Asking:
     async def _every(
         self, method: str, request: Message, caller: Caller, *, may_miss: bool = False
     ) -> list[tuple[str, Any]]:
-        """What every nameservice answers. Raises the first failure; with `may_miss` only if
+        """Return what every nameservice answers. Raises the first failure; with `may_miss` only if
         none answers, or one refuses."""
         names = self._core.nameservices.enabled
         if not names:
@@ -64,14 +64,14 @@ class _Asking:
         done = await self._core.call_all(
             [_root_location(name) for name in names], method, request, caller
         )
-        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        failures = [outcome for _, outcome in done if isinstance(outcome, errors.HowdahError)]
         grave = [failure for failure in failures if not (may_miss and is_unavailable(failure))]
         if grave or len(failures) == len(done):
             raise (grave or failures)[0]
         return [
-            (place.nameservice, each)
-            for place, each in done
-            if not isinstance(each, errors.HowdahError)
+            (place.nameservice, outcome)
+            for place, outcome in done
+            if not isinstance(outcome, errors.HowdahError)
         ]
 
 
@@ -80,7 +80,7 @@ class _Simple(_Asking):
         async def work(request: Message, caller: Caller) -> Message:
             names = self._core.nameservices.enabled
             default = self._core.default_nameservice
-            names.sort(key=lambda each: each != default)
+            names.sort(key=lambda nameservice: nameservice != default)
             failures: list[errors.HowdahError] = []
             for name in names:
                 try:
@@ -101,7 +101,7 @@ class _Simple(_Asking):
     def sum(self, method: str) -> Work:
         async def work(request: Message, caller: Caller) -> Message:
             done = await self._every(method, request, caller, may_miss=True)
-            answer: Message = merging.summed([each for _, each in done], ANSWERS[method])
+            answer: Message = merging.summed([response for _, response in done], ANSWERS[method])
             return answer
 
         return work
@@ -111,9 +111,9 @@ class _Simple(_Asking):
             done = await self._every(method, request, caller)
             answer = done[0][1]
             if isinstance(answer, pb.RestoreFailedStorageResponseProto):
-                answer.result = all(each.result for _, each in done)
+                answer.result = all(response.result for _, response in done)
             elif isinstance(answer, pb.SaveNamespaceResponseProto):
-                answer.saved = all(each.saved for _, each in done)
+                answer.saved = all(response.saved for _, response in done)
             assert isinstance(answer, Message)
             return answer
 
@@ -126,7 +126,7 @@ class ClusterCalls(_Asking):
     ) -> Message:
         done = await self._every("getDatanodeReport", request, caller, may_miss=True)
         return pb.GetDatanodeReportResponseProto(
-            di=merging.datanodes((name, each.di) for name, each in done)
+            di=merging.datanodes((name, answer.di) for name, answer in done)
         )
 
     async def get_slow_datanode_report(
@@ -135,7 +135,7 @@ class ClusterCalls(_Asking):
         done = await self._every("getSlowDatanodeReport", request, caller, may_miss=True)
         return pb.GetSlowDatanodeReportResponseProto(
             datanodeInfoProto=merging.datanodes(
-                (name, each.datanodeInfoProto) for name, each in done
+                (name, answer.datanodeInfoProto) for name, answer in done
             )
         )
 
@@ -143,59 +143,60 @@ class ClusterCalls(_Asking):
         self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
     ) -> Message:
         done = await self._every("getDatanodeStorageReport", request, caller, may_miss=True)
-        reports = [report for _, each in done for report in each.datanodeStorageReports]
+        reports = [report for _, answer in done for report in answer.datanodeStorageReports]
         return pb.GetDatanodeStorageReportResponseProto(
             datanodeStorageReports=merging.storage_reports(reports)
         )
 
     async def set_safe_mode(self, request: pb.SetSafeModeRequestProto, caller: Caller) -> Message:
-        """True if all nameservices are in safe mode."""
+        """Return True if all nameservices are in safe mode."""
         asks = request.action == pb.SAFEMODE_GET
         done = await self._every("setSafeMode", request, caller, may_miss=asks)
-        return pb.SetSafeModeResponseProto(result=all(each.result for _, each in done))
+        return pb.SetSafeModeResponseProto(result=all(answer.result for _, answer in done))
 
     async def roll_edits(self, request: pb.RollEditsRequestProto, caller: Caller) -> Message:
         done = await self._every("rollEdits", request, caller)
         return pb.RollEditsResponseProto(
-            newSegmentTxId=max(each.newSegmentTxId for _, each in done)
+            newSegmentTxId=max(answer.newSegmentTxId for _, answer in done)
         )
 
     async def get_current_edit_log_txid(
         self, request: pb.GetCurrentEditLogTxidRequestProto, caller: Caller
     ) -> Message:
         done = await self._every("getCurrentEditLogTxid", request, caller)
-        return pb.GetCurrentEditLogTxidResponseProto(txid=max(each.txid for _, each in done))
+        return pb.GetCurrentEditLogTxidResponseProto(txid=max(answer.txid for _, answer in done))
 
     async def upgrade_status(
         self, request: pb.UpgradeStatusRequestProto, caller: Caller
     ) -> Message:
         done = await self._every("upgradeStatus", request, caller)
         return pb.UpgradeStatusResponseProto(
-            upgradeFinalized=all(each.upgradeFinalized for _, each in done)
+            upgradeFinalized=all(answer.upgradeFinalized for _, answer in done)
         )
 
     async def rolling_upgrade(
         self, request: pb.RollingUpgradeRequestProto, caller: Caller
     ) -> Message:
-        """In all nameservices; of those that are in one, the first is told."""
+        """Send the action to all nameservices; return the first answer that has an upgrade under
+        way, or else the first."""
         done = await self._every("rollingUpgrade", request, caller)
-        under_way = [each for _, each in done if each.HasField("rollingUpgradeInfo")]
-        answer = (under_way or [each for _, each in done])[0]
+        under_way = [response for _, response in done if response.HasField("rollingUpgradeInfo")]
+        answer = (under_way or [response for _, response in done])[0]
         assert isinstance(answer, Message)
         return answer
 
     async def get_snapshottable_dir_listing(
         self, request: pb.GetSnapshottableDirListingRequestProto, caller: Caller
     ) -> Message:
-        """Those that are mounted, as the router's paths: each once, though it is in several
-        destinations."""
+        """List the mounted snapshottable directories by the router's paths: a directory that is in
+        several destinations is listed once."""
         done = await self._every("getSnapshottableDirListing", request, caller)
         answer = pb.GetSnapshottableDirListingResponseProto()
-        found: Sequence[types_pb2.SnapshottableDirectoryStatusProto]
+        directories: Sequence[types_pb2.SnapshottableDirectoryStatusProto]
         sources: set[str] = set()
-        for name, each in done:
-            found = each.snapshottableDirList.snapshottableDirListing
-            for directory in found:
+        for name, response in done:
+            directories = response.snapshottableDirList.snapshottableDirListing
+            for directory in directories:
                 parent = directory.parent_fullpath.decode("utf-8", "surrogateescape")
                 own = directory.dirStatus.path.decode("utf-8", "surrogateescape")
                 path = f"{parent.rstrip('/')}/{own}".rstrip("/") or "/"
@@ -213,10 +214,12 @@ class ClusterCalls(_Asking):
         return answer
 
     async def msync(self, request: pb.MsyncRequestProto, caller: Caller) -> Message:
-        """In nameservices whose reads go to observers; those of others are up to date."""
+        """Send msync to the nameservices whose reads go to observers; the others are up to date."""
         nameservices = self._core.nameservices
         names = [
-            each for each in nameservices.enabled if each in nameservices.states.with_observers
+            nameservice
+            for nameservice in nameservices.enabled
+            if nameservice in nameservices.states.with_observers
         ]
         places = [_root_location(name) for name in names]
         for _, outcome in await self._core.call_all(places, "msync", request, caller):

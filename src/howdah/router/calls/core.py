@@ -80,60 +80,64 @@ class Core:
     # -- where ---------------------------------------------------------------------------------
 
     def resolve(self, path: str, caller: Caller, method: str) -> Resolution:
-        """Where a path is, the first destination first; disabled nameservices are left out.
+        """Return where a path is, the first destination first; disabled nameservices are left out.
 
         Raises NoLocation, AccessDenied of what is read-only, QuotaExceeded.
         """
-        found = self.find(path, caller)
+        resolution = self.find(path, caller)
         if method in OVER_TRASH:
-            found = self._with_trash(path, found)
-        if found is None:
+            resolution = self._with_trash(path, resolution)
+        if resolution is None:
             raise errors.NoLocation(
                 f"Cannot find locations for {path} in the mount table of this router"
             )
-        entry = found.entry
+        entry = resolution.entry
         if entry is not None and is_write(method):
             if entry.read_only:
                 self.nameservices.figures.read_only += 1
                 raise errors.AccessDenied(f"{path} is in a read only mount point")
             if self.quotas_enabled and method in QUOTA_COUNTS:
-                self._check_quotas(found.path)
-        return found
+                self._check_quotas(resolution.path)
+        return resolution
 
     def find(self, path: str, caller: Caller) -> Resolution | None:
         if is_at_or_below(normalised(path), RESERVED):
             raise errors.UnsupportedOperation(
                 f"{path}: paths below {RESERVED} belong to one namenode; a router has none"
             )
-        found = self.table.resolve(path)
-        if found is None:
+        resolution = self.table.resolve(path)
+        if resolution is None:
             return None
         enabled = tuple(
             location
-            for location in found.locations
+            for location in resolution.locations
             if location.nameservice not in self.nameservices.disabled
         )
         if not enabled:
             return None
         if len(enabled) == 1:
-            return found if enabled == found.locations else replace(found, locations=enabled)
+            return (
+                resolution
+                if enabled == resolution.locations
+                else replace(resolution, locations=enabled)
+            )
         around = Surroundings(
             random.random(),
             self.near(caller.address),
             self.nameservices.available_bytes,
         )
-        found = Resolution(found.path, found.entry, enabled)
-        return Resolution(found.path, found.entry, ordered(found, around))
+        resolution = Resolution(resolution.path, resolution.entry, enabled)
+        return Resolution(resolution.path, resolution.entry, ordered(resolution, around))
 
-    def _with_trash(self, path: str, found: Resolution | None) -> Resolution | None:
-        """Also the other nameservices that may have something of a trash path."""
-        known = found or Resolution(normalised(path), None, ())
+    def _with_trash(self, path: str, resolution: Resolution | None) -> Resolution | None:
+        """Add the other nameservices that may have something at a trash path."""
+        known = resolution or Resolution(normalised(path), None, ())
         others = tuple(
             trash_of_other
             for trash_of_other in self.table.trash_of_others(known)
             if trash_of_other.nameservice not in self.nameservices.disabled
         )
-        return replace(known, locations=(*known.locations, *others)) if others else found
+        return replace(known, locations=(*known.locations, *others)) if others else resolution
 
     def _check_quotas(self, path: str) -> None:
         for source, usage in self.usage.items():
@@ -238,7 +242,7 @@ class Core:
         *,
         field: str = "",
     ) -> list[tuple[Location, Any | errors.HowdahError]]:
-        """What every destination answers, or fails with."""
+        """Return what every destination answers, or the error that it fails with."""
 
         async def one(location: Location) -> Any | errors.HowdahError:
             try:
@@ -246,8 +250,8 @@ class Core:
             except errors.HowdahError as error:
                 return error
 
-        found = await asyncio.gather(*(one(location) for location in locations))
-        return list(zip(locations, found, strict=True))
+        outcomes = await asyncio.gather(*(one(location) for location in locations))
+        return list(zip(locations, outcomes, strict=True))
 
     async def every(
         self,
@@ -283,7 +287,8 @@ class Core:
     async def statuses(
         self, locations: Sequence[Location], caller: Caller
     ) -> list[tuple[Location, types_pb2.HdfsFileStatusProto | errors.HowdahError | None]]:
-        """What is at each destination, or why it cannot be said."""
+        """Return the status at each destination, None where nothing is, or the error if it cannot
+        be asked."""
 
         async def one(
             location: Location,
@@ -295,8 +300,8 @@ class Core:
             except errors.HowdahError as error:
                 return translate_error(error, location, self.table)
 
-        found = await asyncio.gather(*(one(location) for location in locations))
-        return list(zip(locations, found, strict=True))
+        outcomes = await asyncio.gather(*(one(location) for location in locations))
+        return list(zip(locations, outcomes, strict=True))
 
     async def existing(
         self,
@@ -306,15 +311,15 @@ class Core:
         file_id: int = 0,
         tolerant: bool = False,
     ) -> Location | None:
-        """The first destination in which something is at the path (with this id, if one is
+        """Return the first destination in which something is at the path (with this id, if one is
         given); None if all of them say that nothing is.
 
         Where nothing is found and a destination could not say, its failure is raised: the path
         may be there. With `tolerant` those that cannot be reached do not count, if others answer.
         """
-        found = await self.statuses(locations, caller)
+        statuses = await self.statuses(locations, caller)
         failures = []
-        for location, status in found:
+        for location, status in statuses:
             if isinstance(status, errors.HowdahError):
                 failures.append(status)
             elif status is not None and file_id in (0, status.fileId):
@@ -327,31 +332,33 @@ class Core:
     async def reached(
         self, resolution: Resolution, caller: Caller, *, tolerant: bool | None = None
     ) -> list[tuple[Location, types_pb2.HdfsFileStatusProto | None]]:
-        """The destinations that answer, and what is there: before a change in all of them.
+        """Return the destinations that answer, and what is there: before a change in all of them.
 
         Raises the failure of one that does not, so that the others are not changed alone. A
         fault-tolerant mount point does without those that cannot be reached.
         """
         if tolerant is None:
             tolerant = is_tolerant(resolution.entry)
-        found = await self.statuses(resolution.locations, caller)
-        failures = [each for _, each in found if isinstance(each, errors.HowdahError)]
+        outcomes = await self.statuses(resolution.locations, caller)
+        failures = [outcome for _, outcome in outcomes if isinstance(outcome, errors.HowdahError)]
         grave = [failure for failure in failures if not (tolerant and is_unavailable(failure))]
-        if grave or len(failures) == len(found):
+        if grave or len(failures) == len(outcomes):
             raise (grave or failures)[0]
-        return [(at, each) for at, each in found if not isinstance(each, errors.HowdahError)]
+        return [
+            (at, outcome) for at, outcome in outcomes if not isinstance(outcome, errors.HowdahError)
+        ]
 
     async def holding(
         self, resolution: Resolution, caller: Caller, *, tolerant: bool | None = None
     ) -> tuple[Location, ...]:
-        """The destinations that have the path, of those that `reached` gives; all of these where
-        none has it, since they know what to say."""
-        found = await self.reached(resolution, caller, tolerant=tolerant)
-        places = tuple(at for at, each in found if each is not None)
-        if not places and len(found) < len(resolution.locations):
+        """Return the destinations that have the path, of those that `reached` gives; all of these
+        where none has it, since they know what to say."""
+        reached = await self.reached(resolution, caller, tolerant=tolerant)
+        places = tuple(at for at, status in reached if status is not None)
+        if not places and len(reached) < len(resolution.locations):
             # It may be in one that cannot be reached.
             await self.reached(resolution, caller, tolerant=False)
-        return places or tuple(at for at, _ in found)
+        return places or tuple(at for at, _ in reached)
 
 
 def with_value(request: M, field: str, value: Any) -> M:
@@ -391,9 +398,9 @@ def worst(failures: Sequence[errors.HowdahError]) -> errors.HowdahError:
 def answers_of(
     done: Sequence[tuple[Location, Any | errors.HowdahError]], tolerant: bool
 ) -> list[Any]:
-    """The answers of destinations that know the path. Raises what the others failed with."""
-    answers = [each for _, each in done if not isinstance(each, errors.HowdahError)]
-    failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+    """Return the answers of destinations that know the path. Raises what the others failed with."""
+    answers = [outcome for _, outcome in done if not isinstance(outcome, errors.HowdahError)]
+    failures = [outcome for _, outcome in done if isinstance(outcome, errors.HowdahError)]
     grave = [
         failure
         for failure in failures

@@ -29,19 +29,19 @@ class FileCalls:
 
     async def create(self, request: pb.CreateRequestProto, caller: Caller) -> Message:
         core = self._core
-        found = core.resolve(request.src, caller, "create")
-        if found.path in core.table.entries:
-            core.check_no_mount(found.path)
-        place = await self._place_of(found, caller)
+        resolution = core.resolve(request.src, caller, "create")
+        if resolution.path in core.table.entries:
+            core.check_no_mount(resolution.path)
+        place = await self._place_of(resolution, caller)
         if place is None:
-            place = found.locations[0]
-            if found.is_all and request.createParent:
-                await self._make_parent(found, request, caller)
+            place = resolution.locations[0]
+            if resolution.is_all and request.createParent:
+                await self._make_parent(resolution, request, caller)
         try:
             answer = await core.call_one(place, "create", request, caller, field="src")
         except errors.HowdahError as error:
-            others = [location for location in found.locations if location != place]
-            if not is_unavailable(error) or not is_tolerant(found.entry) or not others:
+            others = [location for location in resolution.locations if location != place]
+            if not is_unavailable(error) or not is_tolerant(resolution.entry) or not others:
                 raise
             answer, place = await core.first(others, "create", request, caller, field="src")
         if answer.HasField("fs"):
@@ -50,12 +50,13 @@ class FileCalls:
         return answer
 
     async def _make_parent(
-        self, found: Resolution, request: pb.CreateRequestProto, caller: Caller
+        self, resolution: Resolution, request: pb.CreateRequestProto, caller: Caller
     ) -> None:
-        """The directory, in all destinations: it would be in one of them only."""
-        parent = found.path.rpartition("/")[0] or "/"
+        """Make the parent directory in all destinations: otherwise it would be in one of them
+        only."""
+        parent = resolution.path.rpartition("/")[0] or "/"
         above = self._core.resolve(parent, caller, "mkdirs")
-        if above.entry is not found.entry:
+        if above.entry is not resolution.entry:
             return
         mode = request.unmasked if request.HasField("unmasked") else request.masked
         bits = 0o300  # those who make directories on the way have to get in
@@ -67,19 +68,19 @@ class FileCalls:
         )
         await self._core.every(above, "mkdirs", make, caller, field="src")
 
-    async def _place_of(self, found: Resolution, caller: Caller) -> Location | None:
-        """Where the file is already, if it is. Raises the failure of a destination that could not
-        be asked: the file may be there, and one of the two would hide the other."""
-        locations = found.locations
+    async def _place_of(self, resolution: Resolution, caller: Caller) -> Location | None:
+        """Return where the file is already, if it is. Raises the failure of a destination that
+        could not be asked: the file may be there, and one of the two would hide the other."""
+        locations = resolution.locations
         if len(locations) == 1:
             return locations[0]
-        tolerant = is_tolerant(found.entry)
+        tolerant = is_tolerant(resolution.entry)
         return await self._core.existing(locations, caller, tolerant=tolerant)
 
     async def append(self, request: pb.AppendRequestProto, caller: Caller) -> Message:
-        found = self._core.resolve(request.src, caller, "append")
+        resolution = self._core.resolve(request.src, caller, "append")
         answer, place = await self._core.first(
-            found.locations, "append", request, caller, field="src"
+            resolution.locations, "append", request, caller, field="src"
         )
         if answer.HasField("stat"):
             answer.stat.namespace = place.nameservice
@@ -154,17 +155,17 @@ class FileCalls:
         return answer
 
     async def renew_lease(self, request: pb.RenewLeaseRequestProto, caller: Caller) -> Message:
-        """In the nameservices that the client names, those in which it writes; in all where it
-        names none, or one that is unknown here, and then one that answers will do."""
+        """Renew the lease in the nameservices that the client names, in which it writes. If it
+        names none, or an unknown one, renew it in all: then one answer is enough."""
         known = self._core.nameservices.members
         named = list(dict.fromkeys(request.namespaces))
-        are_known = bool(named) and all(each in known for each in named)
+        are_known = bool(named) and all(name in known for name in named)
         names = named if are_known else self._core.nameservices.enabled
         plain = pb.RenewLeaseRequestProto(clientName=request.clientName)
         done = await self._core.call_all(
             [_root_location(name) for name in names], "renewLease", plain, caller
         )
-        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        failures = [outcome for _, outcome in done if isinstance(outcome, errors.HowdahError)]
         if failures and (are_known or len(failures) == len(done)):
             raise failures[0]
         return pb.RenewLeaseResponseProto()

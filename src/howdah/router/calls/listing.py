@@ -45,8 +45,8 @@ class ListingCalls:
         children = core.table.mounts(_normal(request.src))
         status: Status | None = None
         try:
-            found = core.resolve(request.src, caller, "getFileInfo")
-            status = await self._status(found, request, caller)
+            resolution = core.resolve(request.src, caller, "getFileInfo")
+            status = await self._status(resolution, request, caller)
         except errors.NoLocation:
             if children is None:
                 raise
@@ -59,36 +59,39 @@ class ListingCalls:
         return pb.GetFileInfoResponseProto(fs=status)
 
     async def _status(
-        self, found: Resolution, request: pb.GetFileInfoRequestProto, caller: Caller
+        self, resolution: Resolution, request: pb.GetFileInfoRequestProto, caller: Caller
     ) -> Status | None:
         core = self._core
-        if not found.is_all:
+        if not resolution.is_all:
             answer, _ = await core.first(
-                found.locations,
+                resolution.locations,
                 "getFileInfo",
                 request,
                 caller,
                 field="src",
-                is_found=lambda each: bool(each.HasField("fs")),
+                is_found=lambda outcome: bool(outcome.HasField("fs")),
             )
             return answer.fs if answer.HasField("fs") else None
-        done = await core.call_all(found.locations, "getFileInfo", request, caller, field="src")
+        done = await core.call_all(
+            resolution.locations, "getFileInfo", request, caller, field="src"
+        )
         statuses = [
-            each.fs
-            for _, each in done
-            if not isinstance(each, errors.HowdahError) and each.HasField("fs")
+            outcome.fs
+            for _, outcome in done
+            if not isinstance(outcome, errors.HowdahError) and outcome.HasField("fs")
         ]
-        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        failures = [outcome for _, outcome in done if isinstance(outcome, errors.HowdahError)]
         if not statuses and failures:
             raise failures[0]
         return merging.statuses(statuses)
 
     def _virtual(self, path: str, children: int, name: bytes) -> Status:
-        """A directory that is there because a mount point is, or one that cannot be asked."""
+        """Return the status of a directory that exists as a mount point only, or whose destination
+        cannot be asked."""
         core = self._core
         entry = core.table.entries.get(path)
         date_ms = max(
-            (each.modified_ms for each in core.table.at_or_below(path)),
+            (mount.modified_ms for mount in core.table.at_or_below(path)),
             default=0,
         )
         return Status(
@@ -108,17 +111,18 @@ class ListingCalls:
         )
 
     async def _mount_point(self, path: str, caller: Caller) -> Status:
-        """A mount point in a listing: as its destination is, if that can be asked soon."""
+        """Return the status of a mount point in a listing: that of its destination if it answers
+        soon."""
         core = self._core
         name = path.rpartition("/")[2].encode("utf-8", "surrogateescape")
         children = core.table.mounts(path) or ()
         status = self._virtual(path, len(children), name)
-        found = core.find(path, caller) if path in core.table.entries else None
-        if found is None:
+        resolution = core.find(path, caller) if path in core.table.entries else None
+        if resolution is None:
             return status
         timeout_s = core.mount_status_timeout_s
         answers = await asyncio.gather(
-            *(core.status(location, caller, timeout_s) for location in found.locations),
+            *(core.status(location, caller, timeout_s) for location in resolution.locations),
             return_exceptions=True,
         )
         real = merging.statuses([answer for answer in answers if isinstance(answer, Status)])
@@ -146,15 +150,15 @@ class ListingCalls:
     async def _page(
         self, request: pb.GetListingRequestProto, caller: Caller
     ) -> Page[Status] | None:
-        """None where nothing is. Raises what destinations fail with, unless there is more to
-        show and partial listings are allowed."""
+        """Return a page, or None where nothing is. Raises what destinations fail with, unless there
+        is more to show and partial listings are allowed."""
         core = self._core
         path = _normal(request.src)
         children = core.table.mounts(path)
         pages, failures = await self._pages(request, caller)
         grave = [failure for failure in failures if not isinstance(failure, errors.PathNotFound)]
         may_miss = core.partial_listing and (pages or children is not None)
-        if grave and not (may_miss and all(is_unavailable(each) for each in grave)):
+        if grave and not (may_miss and all(is_unavailable(error) for error in grave)):
             raise grave[0]
         if not pages and children is None:
             if failures:
@@ -170,17 +174,17 @@ class ListingCalls:
     ) -> tuple[list[Page[Status]], list[errors.HowdahError]]:
         core = self._core
         try:
-            found = core.resolve(request.src, caller, "getListing")
+            resolution = core.resolve(request.src, caller, "getListing")
         except errors.NoLocation as error:
             return [], [error]
-        done = await core.call_all(found.locations, "getListing", request, caller, field="src")
+        done = await core.call_all(resolution.locations, "getListing", request, caller, field="src")
         pages = []
         failures = []
         for _, answer in done:
             if isinstance(answer, errors.HowdahError):
                 failures.append(answer)
             elif answer.HasField("dirList"):
-                entries = [(each.path, each) for each in answer.dirList.partialListing]
+                entries = [(status.path, status) for status in answer.dirList.partialListing]
                 pages.append(Page(entries, answer.dirList.remainingEntries))
         return pages, failures
 
@@ -258,10 +262,10 @@ class ListingCalls:
             raise errors.AccessDenied(
                 f"Permission denied: {caller.user} is not allowed to change quota of {request.path}"
             )
-        found = core.resolve(request.path, caller, "setQuota")
-        if len(found.locations) > 1:
-            found = replace(found, locations=await core.holding(found, caller))
-        answers = await core.every(found, "setQuota", request, caller, field="path")
+        resolution = core.resolve(request.path, caller, "setQuota")
+        if len(resolution.locations) > 1:
+            resolution = replace(resolution, locations=await core.holding(resolution, caller))
+        answers = await core.every(resolution, "setQuota", request, caller, field="path")
         assert isinstance(answers[0], Message)
         return answers[0]
 
@@ -271,16 +275,16 @@ class ListingCalls:
         request: pb.GetContentSummaryRequestProto | pb.GetQuotaUsageRequestProto,
         caller: Caller,
     ) -> list[Any]:
-        """What all destinations of a path and of the mount points below it answer."""
+        """Return what all destinations of a path and of the mount points below it answer."""
         core = self._core
         path = _normal(request.path)
         locations: list[Location] = []
         failure: errors.NoLocation | None = None
         entries: list[MountEntry | None] = []
         try:
-            found = core.resolve(path, caller, method)
-            locations += found.locations
-            entries.append(found.entry)
+            resolution = core.resolve(path, caller, method)
+            locations += resolution.locations
+            entries.append(resolution.entry)
         except errors.NoLocation as error:
             failure = error
         for entry in core.table.below(path):
@@ -290,12 +294,12 @@ class ListingCalls:
                 entries.append(entry)
         # Several may be of one nameservice, and each is a call of its own there.
         outermost = _outermost(locations)
-        locations = [replace(each, nth=number) for number, each in enumerate(outermost)]
+        locations = [replace(location, nth=number) for number, location in enumerate(outermost)]
         if not locations:
             raise failure or errors.NoLocation(f"Cannot find locations for {path}")
         done = await core.call_all(locations, method, request, caller, field="path")
-        answers = [each for _, each in done if not isinstance(each, errors.HowdahError)]
-        failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
+        answers = [outcome for _, outcome in done if not isinstance(outcome, errors.HowdahError)]
+        failures = [outcome for _, outcome in done if isinstance(outcome, errors.HowdahError)]
         grave = [failure for failure in failures if not isinstance(failure, errors.PathNotFound)]
         if grave and not all(is_unavailable(e) and is_tolerant(entries[0]) for e in grave):
             raise grave[0]
@@ -334,23 +338,25 @@ class ListingCalls:
     async def list_open_files(
         self, request: pb.ListOpenFilesRequestProto, caller: Caller
     ) -> Message:
-        """In the order of their ids; ids of several namenodes may be the same, and then both
-        files are in the same page."""
+        """List open files in the order of their ids; ids of several namenodes may be the same, and
+        then both files are in the same page."""
         core = self._core
-        found = core.resolve(request.path or "/", caller, "listOpenFiles")
+        resolution = core.resolve(request.path or "/", caller, "listOpenFiles")
         answers: list[tuple[Location, pb.ListOpenFilesResponseProto]] = []
-        done = await core.call_all(found.locations, "listOpenFiles", request, caller, field="path")
+        done = await core.call_all(
+            resolution.locations, "listOpenFiles", request, caller, field="path"
+        )
         answers_of(done, tolerant=False)
         for location, answer in done:
             if not isinstance(answer, errors.HowdahError):
                 answers.append((location, answer))
-        ends = [each.entries[-1].id for _, each in answers if each.hasMore and each.entries]
+        ends = [page.entries[-1].id for _, page in answers if page.hasMore and page.entries]
         end = min(ends, default=None)
         merged_answer = pb.ListOpenFilesResponseProto(hasMore=bool(ends))
         merged_answer.types.extend(answers[0][1].types)
         entries = []
-        for location, each in answers:
-            for entry in each.entries:
+        for location, page in answers:
+            for entry in page.entries:
                 if end is None or entry.id <= end:
                     entries.append(
                         with_value(
@@ -359,7 +365,7 @@ class ListingCalls:
                             core.table.source_of(location.nameservice, entry.path) or entry.path,
                         )
                     )
-        merged_answer.entries.extend(sorted(entries, key=lambda each: each.id))
+        merged_answer.entries.extend(sorted(entries, key=lambda entry: entry.id))
         return merged_answer
 
 

@@ -36,17 +36,17 @@ def path_methods(core: Core) -> dict[str, Work]:
 def _one(core: Core, method: str, field: str) -> Work:
     async def work(request: Message, caller: Caller) -> Message:
         path = getattr(request, field)
-        found = core.resolve(path, caller, method)
-        if method in _OF_ONE and len(found.locations) > 1:
+        resolution = core.resolve(path, caller, method)
+        if method in _OF_ONE and len(resolution.locations) > 1:
             places = ", ".join(
-                f"{location.nameservice}->{location.path}" for location in found.locations
+                f"{location.nameservice}->{location.path}" for location in resolution.locations
             )
             raise errors.UnsupportedOperation(
                 f"{method} of {path}: it is in several places ({places}), and can be asked for "
                 f"each of them alone"
             )
         answer, location = await core.first(
-            found.locations, method, request, caller, field=field, is_found=_has_something
+            resolution.locations, method, request, caller, field=field, is_found=_has_something
         )
         translate(core, answer, location)
         assert isinstance(answer, Message)
@@ -57,17 +57,19 @@ def _one(core: Core, method: str, field: str) -> Work:
 
 def _every(core: Core, method: str, field: str) -> Work:
     async def work(request: Message, caller: Caller) -> Message:
-        found = core.resolve(getattr(request, field), caller, method)
-        if len(found.locations) == 1:
-            answer = await core.call_one(found.locations[0], method, request, caller, field=field)
+        resolution = core.resolve(getattr(request, field), caller, method)
+        if len(resolution.locations) == 1:
+            answer = await core.call_one(
+                resolution.locations[0], method, request, caller, field=field
+            )
         else:
-            places = await core.holding(found, caller)
-            found = replace(found, locations=places)
-            answers = await core.every(found, method, request, caller, field=field)
+            places = await core.holding(resolution, caller)
+            resolution = replace(resolution, locations=places)
+            answers = await core.every(resolution, method, request, caller, field=field)
             answer = answers[0]
             if isinstance(answer, pb.SetReplicationResponseProto):
                 answer.result = any(answer.result for answer in answers)
-        translate(core, answer, found.locations[0])
+        translate(core, answer, resolution.locations[0])
         assert isinstance(answer, Message)
         return answer
 
@@ -83,7 +85,7 @@ def _has_something(answer: Message) -> bool:
 
 
 def translate(core: Core, answer: Message, location: Location) -> None:
-    """Paths of the nameservice in an answer, in place."""
+    """Replace paths of the nameservice in an answer by the router's, in place."""
     if isinstance(answer, pb.CreateSnapshotResponseProto):
         answer.snapshotPath = _back(location, answer.snapshotPath)
     elif isinstance(answer, pb.GetEnclosingRootResponseProto):
@@ -95,8 +97,8 @@ def translate(core: Core, answer: Message, location: Location) -> None:
     ):
         answer.diffReport.snapshotRoot = _back(location, answer.diffReport.snapshotRoot)
     elif isinstance(answer, pb.GetSnapshotListingResponseProto):
-        for each in answer.snapshotList.snapshotListing:
-            each.parent_fullpath = back_bytes(location, each.parent_fullpath)
+        for snapshot in answer.snapshotList.snapshotListing:
+            snapshot.parent_fullpath = back_bytes(location, snapshot.parent_fullpath)
     elif isinstance(answer, pb.ListCorruptFileBlocksResponseProto):
         files = [_back(location, file) for file in answer.corrupt.files]
         del answer.corrupt.files[:]
@@ -109,8 +111,8 @@ def translate(core: Core, answer: Message, location: Location) -> None:
 
 
 def _back(location: Location, path: str) -> str:
-    found = source_path(location, path)
-    return path if found is None else found
+    source = source_path(location, path)
+    return path if source is None else source
 
 
 def back_bytes(location: Location, path: bytes) -> bytes:

@@ -42,19 +42,19 @@ class TreeCalls:
 
     async def mkdirs(self, request: pb.MkdirsRequestProto, caller: Caller) -> Message:
         core = self._core
-        found = core.resolve(request.src, caller, "mkdirs")
-        if found.is_all:
-            answers = await core.every(found, "mkdirs", request, caller, field="src")
+        resolution = core.resolve(request.src, caller, "mkdirs")
+        if resolution.is_all:
+            answers = await core.every(resolution, "mkdirs", request, caller, field="src")
             return pb.MkdirsResponseProto(result=all(answer.result for answer in answers))
-        place = found.locations[0]
-        if len(found.locations) > 1:
-            tolerant = is_tolerant(found.entry)
-            place = await core.existing(found.locations, caller, tolerant=tolerant) or place
+        place = resolution.locations[0]
+        if len(resolution.locations) > 1:
+            tolerant = is_tolerant(resolution.entry)
+            place = await core.existing(resolution.locations, caller, tolerant=tolerant) or place
         try:
             answer = await core.call_one(place, "mkdirs", request, caller, field="src")
         except errors.HowdahError as error:
-            others = [location for location in found.locations if location != place]
-            if not is_unavailable(error) or not is_tolerant(found.entry) or not others:
+            others = [location for location in resolution.locations if location != place]
+            if not is_unavailable(error) or not is_tolerant(resolution.entry) or not others:
                 raise
             answer, _ = await core.first(others, "mkdirs", request, caller, field="src")
         assert isinstance(answer, Message)
@@ -62,13 +62,15 @@ class TreeCalls:
 
     async def delete(self, request: pb.DeleteRequestProto, caller: Caller) -> Message:
         core = self._core
-        found = core.resolve(request.src, caller, "delete")
-        core.check_no_mount(found.path)
-        if len(found.locations) == 1:
-            answer = await core.call_one(found.locations[0], "delete", request, caller, field="src")
+        resolution = core.resolve(request.src, caller, "delete")
+        core.check_no_mount(resolution.path)
+        if len(resolution.locations) == 1:
+            answer = await core.call_one(
+                resolution.locations[0], "delete", request, caller, field="src"
+            )
             assert isinstance(answer, Message)
             return answer
-        reached = await core.reached(found, caller)
+        reached = await core.reached(resolution, caller)
         if not request.recursive:
             # One that cannot remove a directory which is not empty refuses first: after that the
             # others must not have done it.
@@ -77,10 +79,10 @@ class TreeCalls:
                     await core.call_one(place, "delete", request, caller, field="src")
         places = [place for place, _ in reached]
         done = await core.call_all(places, "delete", request, caller, field="src")
-        is_gone = any(answer.result for answer in answers_of(done, is_tolerant(found.entry)))
-        if not is_gone and len(places) < len(found.locations):
+        is_gone = any(answer.result for answer in answers_of(done, is_tolerant(resolution.entry)))
+        if not is_gone and len(places) < len(resolution.locations):
             # It may be in one that cannot be reached.
-            await core.reached(found, caller, tolerant=False)
+            await core.reached(resolution, caller, tolerant=False)
         return pb.DeleteResponseProto(result=is_gone)
 
     async def rename(self, request: pb.RenameRequestProto, caller: Caller) -> Message:
@@ -118,16 +120,16 @@ class TreeCalls:
     def _move(
         self, request: pb.RenameRequestProto | pb.Rename2RequestProto, caller: Caller, method: str
     ) -> _Move:
-        """Each destination of the source with one of the target in the same nameservice.
-        Raises AcrossMountPoints if there is none."""
+        """Pair each destination of the source with one of the target in the same nameservice.
+        Raises AcrossMountPoints if there is no pair."""
         core = self._core
-        found = core.resolve(request.src, caller, method)
-        core.check_no_mount(found.path)
+        resolution = core.resolve(request.src, caller, method)
+        core.check_no_mount(resolution.path)
         targets = core.resolve(request.dst, caller, method).locations
         pairs = []
-        for place in found.locations:
+        for place in resolution.locations:
             same = [target for target in targets if target.nameservice == place.nameservice]
-            nth = [each for each in same if each.nth == place.nth]
+            nth = [candidate for candidate in same if candidate.nth == place.nth]
             if same:
                 pairs.append((place, (nth or same)[0]))
         if not pairs:
@@ -135,20 +137,20 @@ class TreeCalls:
                 f"Rename of {request.src} to {request.dst} is not allowed, "
                 f"{errors.AcrossMountPoints.ROUTERS_WORDS} was found"
             )
-        return _Move(method, found.locations, targets, pairs)
+        return _Move(method, resolution.locations, targets, pairs)
 
     async def _elsewhere(self, move: _Move, caller: Caller) -> list[Location]:
-        """Destinations of the target with a file at its path, to which nothing is moved: the
-        namenodes that move do not see it."""
+        """Return the destinations of the target with a file at its path, to which nothing is moved:
+        the namenodes that move do not see it."""
         here = await self._having(move.sources, caller)
         seen = [to for place, to in move.pairs if place in here or not here]
         others = [target for target in move.targets if target not in seen]
-        found = []
+        occupied = []
         for place in others:
             status = await self._status(place, caller)
             if status is not None and status.fileType != types_pb2.HdfsFileStatusProto.IS_DIR:
-                found.append(place)
-        return found
+                occupied.append(place)
+        return occupied
 
     async def _move_all(
         self,
@@ -168,7 +170,8 @@ class TreeCalls:
         if not here:
             return [await self._repeated(move, request, caller)]
         return [
-            await self._call_rename(move, (each, movable[each]), request, caller) for each in here
+            await self._call_rename(move, (source, movable[source]), request, caller)
+            for source in here
         ]
 
     async def _repeated(
@@ -240,11 +243,11 @@ class TreeCalls:
         return answer
 
     async def _file(self, path: str, caller: Caller) -> Location:
-        """The destination that has a file. Raises PathNotFound."""
-        found = self._core.resolve(path, caller, "concat")
-        if len(found.locations) == 1:
-            return found.locations[0]
-        place = await self._core.existing(found.locations, caller)
+        """Return the destination that has a file. Raises PathNotFound."""
+        resolution = self._core.resolve(path, caller, "concat")
+        if len(resolution.locations) == 1:
+            return resolution.locations[0]
+        place = await self._core.existing(resolution.locations, caller)
         if place is None:
             raise errors.PathNotFound(f"File does not exist: {path}")
         return place
@@ -252,12 +255,12 @@ class TreeCalls:
     async def create_symlink(
         self, request: pb.CreateSymlinkRequestProto, caller: Caller
     ) -> Message:
-        """The target is a path of the router, too, if it is absolute."""
+        """Create a symbolic link; an absolute target is a path of the router, too."""
         core = self._core
-        found = core.resolve(request.link, caller, "createSymlink")
-        place = found.locations[0]
-        if len(found.locations) > 1:
-            place = await self._link_place(found, caller)
+        resolution = core.resolve(request.link, caller, "createSymlink")
+        place = resolution.locations[0]
+        if len(resolution.locations) > 1:
+            place = await self._link_place(resolution, caller)
         if request.target.startswith("/"):
             targets = core.resolve(request.target, caller, "getFileInfo").locations
             same = [target for target in targets if target.nameservice == place.nameservice]
@@ -271,17 +274,18 @@ class TreeCalls:
         assert isinstance(answer, Message)
         return answer
 
-    async def _link_place(self, found: Resolution, caller: Caller) -> Location:
-        """Where something is at the path already, else where its parent is."""
-        core, tolerant = self._core, is_tolerant(found.entry)
-        there = await core.existing(found.locations, caller, tolerant=tolerant)
+    async def _link_place(self, resolution: Resolution, caller: Caller) -> Location:
+        """Return the destination in which something is at the path already, otherwise the one with
+        its parent."""
+        core, tolerant = self._core, is_tolerant(resolution.entry)
+        there = await core.existing(resolution.locations, caller, tolerant=tolerant)
         if there is not None:
             return there
-        parent = core.resolve(found.path.rpartition("/")[0] or "/", caller, "createSymlink")
+        parent = core.resolve(resolution.path.rpartition("/")[0] or "/", caller, "createSymlink")
         above = await core.existing(parent.locations, caller, tolerant=tolerant)
         same = [
             location
-            for location in found.locations
+            for location in resolution.locations
             if above is not None and location.nameservice == above.nameservice
         ]
-        return (same or found.locations)[0]
+        return (same or resolution.locations)[0]

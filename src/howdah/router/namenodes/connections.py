@@ -261,12 +261,12 @@ class Connections:
         return len(self._open)
 
     def by_address(self) -> dict[str, tuple[int, int]]:
-        """How many are open to each namenode, and how many of these nobody uses now."""
-        found: dict[str, tuple[int, int]] = {}
-        for ((host, port), *_), each in self._open.items():
-            count, idle = found.get(f"{host}:{port}", (0, 0))
-            found[f"{host}:{port}"] = count + 1, idle + each.is_idle
-        return found
+        """Return how many connections are open to each namenode, and how many of these are idle."""
+        counts: dict[str, tuple[int, int]] = {}
+        for ((host, port), *_), connection in self._open.items():
+            count, idle = counts.get(f"{host}:{port}", (0, 0))
+            counts[f"{host}:{port}"] = count + 1, idle + connection.is_idle
+        return counts
 
     @property
     def being_made(self) -> int:
@@ -362,24 +362,24 @@ class Connections:
         return True
 
     def _is_open(self, address: Address, user: str) -> bool:
-        found = self._open.get(_pool_slot(address, user))
-        return found is not None and found.is_open
+        connection = self._open.get(_pool_slot(address, user))
+        return connection is not None and connection.is_open
 
     async def _connection(self, address: Address, user: str) -> _Connection:
         key = _pool_slot(address, user)
-        found = self._open.get(key)
-        if found is not None and found.is_open:
-            found.used_s = asyncio.get_running_loop().time()
-            return found
+        connection = self._open.get(key)
+        if connection is not None and connection.is_open:
+            connection.used_s = asyncio.get_running_loop().time()
+            return connection
         async with self._locks.setdefault(key, asyncio.Lock()):
             now_s = asyncio.get_running_loop().time()
-            found = self._open.get(key)
-            if found is None or not found.is_open:
+            connection = self._open.get(key)
+            if connection is None or not connection.is_open:
                 self._open.pop(key, None)
                 self._make_room()
-                found = self._open[key] = await self._connect(address, user)
-            found.used_s = now_s
-            return found
+                connection = self._open[key] = await self._connect(address, user)
+            connection.used_s = now_s
+            return connection
 
     async def _connect(self, address: Address, user: str) -> _Connection:
         host, port = address
@@ -411,7 +411,7 @@ class Connections:
     def _make_room(self) -> None:
         if len(self._open) < MOST_CONNECTIONS:
             return
-        idle = [key for key, each in self._open.items() if each.is_idle]
+        idle = [key for key, connection in self._open.items() if connection.is_idle]
         if not idle:
             raise errors.RetriableError(
                 f"all {MOST_CONNECTIONS} connections of the router to namenodes are in use"
@@ -425,10 +425,10 @@ class Connections:
             del self._locks[key]
 
     def sweep(self) -> None:
-        """Close what nobody has used for a while."""
+        """Close the connections that have been idle for a while."""
         limit_s = asyncio.get_running_loop().time() - self._idle_limit_s
-        for key, each in list(self._open.items()):
-            if not each.is_open or (each.is_idle and each.used_s < limit_s):
+        for key, connection in list(self._open.items()):
+            if not connection.is_open or (connection.is_idle and connection.used_s < limit_s):
                 self._drop(key)
         # Of connections that were never made.
         for key, lock in list(self._locks.items()):

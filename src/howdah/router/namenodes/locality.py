@@ -29,16 +29,16 @@ Lookup = Callable[[str], frozenset[str]]
 
 
 def addresses_of(host: str) -> frozenset[str]:
-    """The IP addresses of a host. Raises OSError."""
+    """Return the IP addresses of a host. Raises OSError."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except UnicodeError as error:
         raise OSError(f"{host!r} is no name of a host") from error
-    return frozenset(str(address[0]) for *_, address in found)
+    return frozenset(str(address[0]) for *_, address in infos)
 
 
 class Locality:
-    """Asks, and keeps what was heard last."""
+    """Asks where servers are, and keeps what was heard last."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Locality:
         self._hosts = Hosts()
         self._nameservices = nameservices
         self._namenode_hosts = {
-            name: {host for host, _ in found.values()} for name, found in addresses.items()
+            name: {host for host, _ in namenodes.values()} for name, namenodes in addresses.items()
         }
         self._lookup = lookup
         self._is_here = is_here
@@ -76,7 +76,7 @@ class Locality:
 
     async def _look_and_ask(self) -> None:
         hosts = set().union(*self._namenode_hosts.values())
-        names = [each for each in self._nameservices.enabled if each in self._namenode_hosts]
+        names = [name for name in self._nameservices.enabled if name in self._namenode_hosts]
         await asyncio.gather(
             *(self._look_up(host) for host in hosts),
             *(self._query_datanodes(name) for name in names),
@@ -84,8 +84,8 @@ class Locality:
         await asyncio.to_thread(self._tell_own)
         self._hosts = Hosts.of(
             {
-                name: frozenset[str]().union(*(self._addresses.get(each, ()) for each in found))
-                for name, found in self._namenode_hosts.items()
+                name: frozenset[str]().union(*(self._addresses.get(host, ()) for host in own_hosts))
+                for name, own_hosts in self._namenode_hosts.items()
             },
             self._datanodes,
             frozenset(address for address, is_own in self._here.items() if is_own),
@@ -100,7 +100,7 @@ class Locality:
             self._note(host, "")
 
     async def _query_datanodes(self, nameservice: str) -> None:
-        """For the addresses of its datanodes, dead ones too."""
+        """Query a namenode for the addresses of its datanodes, dead ones too."""
         key = f"datanodes of {nameservice}"
         namenode = self._nameservices.members[nameservice].active
         if namenode is None:
@@ -116,7 +116,7 @@ class Locality:
         except errors.HowdahError as error:
             self._note(key, f"the datanodes of nameservice {nameservice} cannot be asked: {error}")
         else:
-            self._datanodes[nameservice] = frozenset(each.id.ipAddr for each in answer.di)
+            self._datanodes[nameservice] = frozenset(datanode.id.ipAddr for datanode in answer.di)
             self._note(key, "")
 
     def _tell_own(self) -> None:

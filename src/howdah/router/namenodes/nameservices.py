@@ -66,7 +66,7 @@ class Nameservices:
         heartbeat_timeout_s: float,
         states: States | None = None,
     ) -> None:
-        self.members = {name: Members(name, found) for name, found in addresses.items()}
+        self.members = {name: Members(name, namenodes) for name, namenodes in addresses.items()}
         self.disabled: frozenset[str] = frozenset()
         self.states = states or States()
         self.figures = ProxyFigures()
@@ -94,17 +94,17 @@ class Nameservices:
 
     @property
     def available_bytes(self) -> dict[str, int]:
-        return {name: each.available_bytes for name, each in self.members.items()}
+        return {name: members.available_bytes for name, members in self.members.items()}
 
     def is_alone(self, nameservice: str) -> bool:
         """Whether the nameservice has one namenode."""
         return len(self.members[nameservice].namenodes) == 1
 
     async def of_block_pool(self, block_pool: str) -> str:
-        """The nameservice of a block pool. Raises NoLocation."""
+        """Return the nameservice of a block pool. Raises NoLocation."""
         for attempt in range(2):
-            for name, each in self.members.items():
-                if each.block_pool == block_pool:
+            for name, members in self.members.items():
+                if members.block_pool == block_pool:
                     return name
             if not attempt:
                 await self.heartbeat()

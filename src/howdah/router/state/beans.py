@@ -79,10 +79,10 @@ class FederationFacts:
 
 
 def federation(facts: FederationFacts, members: Sequence[Member]) -> list[Bean]:
-    """FederationState and Router. `members` are what the namenodes' own `/jmx` says."""
+    """Return FederationState and Router. `members` are what the namenodes' own `/jmx` says."""
     active = [namenode for namenode in facts.namenodes if namenode.state is State.ACTIVE]
     counted = _counted(active, members)
-    used = sum(each.capacity_bytes - each.available_bytes for each in active)
+    used = sum(namenode.capacity_bytes - namenode.available_bytes for namenode in active)
     total, left = _sum(active, "capacity_bytes"), _sum(active, "available_bytes")
     common = {
         "HostAndPort": facts.name,
@@ -120,7 +120,7 @@ def federation(facts: FederationFacts, members: Sequence[Member]) -> list[Bean]:
                 {str(namenode): _namenode(namenode, facts, members) for namenode in facts.namenodes}
             ),
             "Nameservices": json.dumps(
-                {each.nameservice: _namenode(each, facts, members) for each in active}
+                {namenode.nameservice: _namenode(namenode, facts, members) for namenode in active}
             ),
             "MountTable": json.dumps([_mount(entry) for entry in facts.entries]),
         },
@@ -137,8 +137,8 @@ def federation(facts: FederationFacts, members: Sequence[Member]) -> list[Bean]:
 
 
 def _counted(active: Iterable[Namenode], members: Sequence[Member]) -> list[Mapping[str, int]]:
-    found = (_member(each, members) for each in active)
-    return [each.numbers for each in found if each is not None and each.numbers]
+    known = (_member(namenode, members) for namenode in active)
+    return [member.numbers for member in known if member is not None and member.numbers]
 
 
 def _member(namenode: Namenode, members: Sequence[Member]) -> Member | None:
@@ -182,7 +182,7 @@ def _namenode(namenode: Namenode, facts: FederationFacts, members: Sequence[Memb
     numbers = {} if member is None else member.numbers
     state = "DISABLED" if namenode.nameservice in facts.disabled else namenode.state.value
     contact_s = namenode.contact_s
-    found: Bean = {
+    bean: Bean = {
         "nameserviceId": namenode.nameservice,
         "namenodeId": namenode.name,
         "clusterId": namenode.cluster,
@@ -199,12 +199,12 @@ def _namenode(namenode: Namenode, facts: FederationFacts, members: Sequence[Memb
         "numOfBlocksPendingDeletion": namenode.pending_deletion_blocks,
     }
     if member is not None:
-        found |= {"webAddress": member.address, "webScheme": member.scheme}
+        bean |= {"webAddress": member.address, "webScheme": member.scheme}
     for name, summed in _OF_A_NAMENODE.items():
         of = _SUMMED[summed]
         if of in numbers:
-            found[name] = numbers[of]
-    return found
+            bean[name] = numbers[of]
+    return bean
 
 
 def _mount(entry: MountEntry) -> Bean:
@@ -237,10 +237,11 @@ class Connected:
 def passing_on(
     figures: ProxyFigures, connected: Connected, rates: Rates, now_ns: int
 ) -> Iterator[Bean]:
-    """FederationRPC, and NameserviceActivity of each nameservice. Means are in milliseconds."""
+    """Yield FederationRPC, and NameserviceActivity of each nameservice. Means are in
+    milliseconds."""
     total = figures.all()
-    count = sum(each for each, _ in connected.to_namenodes.values())
-    idle = sum(each for _, each in connected.to_namenodes.values())
+    count = sum(opened for opened, _ in connected.to_namenodes.values())
+    idle = sum(opened for _, opened in connected.to_namenodes.values())
     yield {
         "name": f"Hadoop:service={SERVICE},name=FederationRPC",
         "modelerType": "org.apache.hadoop.hdfs.server.federation.metrics.FederationRPCMetrics",
@@ -263,8 +264,8 @@ def passing_on(
         "RpcClientNumConnectionPools": len(connected.to_namenodes),
         "RpcClientConnections": json.dumps(
             {
-                address: {"active": each - unused, "idle": unused, "total": each}
-                for address, (each, unused) in connected.to_namenodes.items()
+                address: {"active": opened - unused, "idle": unused, "total": opened}
+                for address, (opened, unused) in connected.to_namenodes.items()
             }
         ),
     }
@@ -307,18 +308,18 @@ def state_store(
 
 
 def client_activity(methods: Iterable[str], ports: Iterable[RpcMetrics]) -> Bean:
-    """RouterClientActivity: calls that were answered, by method."""
+    """Return RouterClientActivity: calls that were answered, by method."""
     figures = list(ports)
-    found: Bean = {
+    bean: Bean = {
         "name": f"Hadoop:service={SERVICE},name=RouterClientActivity",
         "modelerType": "RouterClientActivity",
         "tag.Context": "router",
         "tag.ProcessName": "Router",
     }
     for method in methods:
-        each = [port.methods[method].times.count for port in figures if method in port.methods]
-        found[f"{_NAMED.get(method, method[:1].upper() + method[1:])}Ops"] = sum(each)
-    return found
+        counts = [port.methods[method].times.count for port in figures if method in port.methods]
+        bean[f"{_NAMED.get(method, method[:1].upper() + method[1:])}Ops"] = sum(counts)
+    return bean
 
 
 def _mean_ms(rates: Rates, name: str, times: Times, now_ns: int) -> float:

@@ -36,7 +36,7 @@ class NameserviceFigures:
 
 
 class ProxyFigures:
-    """Of one router."""
+    """Counts the calls that one router forwards."""
 
     def __init__(self) -> None:
         self.by_nameservice: dict[str, NameserviceFigures] = {}
@@ -48,19 +48,19 @@ class ProxyFigures:
         self.read_only = 0
 
     def of(self, nameservice: str) -> NameserviceFigures:
-        found = self.by_nameservice.get(nameservice)
-        if found is None:
-            found = self.by_nameservice[nameservice] = NameserviceFigures()
-        return found
+        figures = self.by_nameservice.get(nameservice)
+        if figures is None:
+            figures = self.by_nameservice[nameservice] = NameserviceFigures()
+        return figures
 
     def all(self) -> NameserviceFigures:
-        """The sum."""
+        """Return the sum over all nameservices."""
         total = NameserviceFigures()
-        for each in list(self.by_nameservice.values()):
-            total.proxied.count += each.proxied.count
-            total.proxied.total_ns += each.proxied.total_ns
-            total.of_observers += each.of_observers
-            total.standby += each.standby
-            total.communicate += each.communicate
-            total.no_namenodes += each.no_namenodes
+        for figures in list(self.by_nameservice.values()):
+            total.proxied.count += figures.proxied.count
+            total.proxied.total_ns += figures.proxied.total_ns
+            total.of_observers += figures.of_observers
+            total.standby += figures.standby
+            total.communicate += figures.communicate
+            total.no_namenodes += figures.no_namenodes
         return total

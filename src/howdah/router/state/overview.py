@@ -35,48 +35,49 @@ class RouterFacts:
 
 
 def entries_found(entries: Mapping[str, MountEntry], text: str) -> list[MountEntry]:
-    """At most `MOST_ENTRIES`, by path, whose paths or nameservices contain the text."""
+    """Return at most `MOST_ENTRIES` entries, by path, whose paths or nameservices contain the
+    text."""
     wanted = text.casefold()
-    found = [
+    matches = [
         entry
         for entry in entries.values()
         if not wanted
         or wanted in entry.source.casefold()
         or any(wanted in str(destination).casefold() for destination in entry.destinations)
     ]
-    return sorted(found, key=lambda entry: entry.source)[:MOST_ENTRIES]
+    return sorted(matches, key=lambda entry: entry.source)[:MOST_ENTRIES]
 
 
-def overview(found: RouterFacts, query: str) -> list[Child]:
-    """The body of the page."""
+def overview(facts: RouterFacts, query: str) -> list[Child]:
+    """Return the body of the page."""
     return [
-        _verdict(found),
+        _verdict(facts),
         refresh_hint(),
-        _namespaces(found),
-        section("mounts", "Mount table", _search(query), _mounts(found), is_live=False),
+        _namespaces(facts),
+        section("mounts", "Mount table", _search(query), _mounts(facts), is_live=False),
     ]
 
 
-def _verdict(found: RouterFacts) -> Html:
-    names = dict.fromkeys(namenode.nameservice for namenode in found.namenodes)
+def _verdict(facts: RouterFacts) -> Html:
+    names = dict.fromkeys(namenode.nameservice for namenode in facts.namenodes)
     active = {
-        namenode.nameservice for namenode in found.namenodes if namenode.state is State.ACTIVE
+        namenode.nameservice for namenode in facts.namenodes if namenode.state is State.ACTIVE
     }
     bad = [
         f"{name} has no active namenode"
         for name in names
-        if name not in active and name not in found.disabled
+        if name not in active and name not in facts.disabled
     ]
     warn = [
         f"namenode {namenode} does not answer: {namenode.why}"
-        for namenode in found.namenodes
+        for namenode in facts.namenodes
         if namenode.state is State.UNAVAILABLE and namenode.nameservice in active
     ]
-    warn += [f"{name} is disabled" for name in names if name in found.disabled]
+    warn += [f"{name} is disabled" for name in names if name in facts.disabled]
     warn += [
-        f"{namenode} is in safe mode" for namenode in found.namenodes if namenode.is_in_safe_mode
+        f"{namenode} is in safe mode" for namenode in facts.namenodes if namenode.is_in_safe_mode
     ]
-    if found.safe_mode:
+    if facts.safe_mode:
         bad.append("this router is in safe mode: it forwards nothing that changes something")
     headline = "All namespaces can be reached"
     if bad:
@@ -92,25 +93,29 @@ def _verdict(found: RouterFacts) -> Html:
     )
 
 
-def _namespaces(found: RouterFacts) -> Html:
-    def row(each: Namenode) -> list[Child]:
-        taken = units.percent(each.capacity_bytes - each.available_bytes, each.capacity_bytes)
+def _namespaces(facts: RouterFacts) -> Html:
+    def row(namenode: Namenode) -> list[Child]:
+        taken = units.percent(
+            namenode.capacity_bytes - namenode.available_bytes, namenode.capacity_bytes
+        )
         contact = "never"
-        if each.contact_s is not None:
-            contact = f"{units.span(found.now_s - each.contact_s)} ago"
-        state: list[Child] = [badge(_LEVELS.get(each.state, "idle"), each.state.name.lower())]
-        if each.is_in_safe_mode:
+        if namenode.contact_s is not None:
+            contact = f"{units.span(facts.now_s - namenode.contact_s)} ago"
+        state: list[Child] = [
+            badge(_LEVELS.get(namenode.state, "idle"), namenode.state.name.lower())
+        ]
+        if namenode.is_in_safe_mode:
             state += [" ", badge("warn", "safe mode")]
-        if each.nameservice in found.disabled:
+        if namenode.nameservice in facts.disabled:
             state += [" ", badge("warn", "disabled")]
         return [
-            each.nameservice,
-            each.name or "—",
-            each.address_text,
+            namenode.nameservice,
+            namenode.name or "—",
+            namenode.address_text,
             state,
             contact,
-            bar(taken, fill_level(taken), f"{taken:.0f} %") if each.capacity_bytes else "",
-            tag("code", each.block_pool),
+            bar(taken, fill_level(taken), f"{taken:.0f} %") if namenode.capacity_bytes else "",
+            tag("code", namenode.block_pool),
         ]
 
     return section(
@@ -119,7 +124,7 @@ def _namespaces(found: RouterFacts) -> Html:
         table(
             "Namenodes as this router last found them",
             ("Nameservice", "Namenode", "Address", "State", "Last answer", "Full", "Block pool"),
-            map(row, found.namenodes),
+            map(row, facts.namenodes),
             numbers=(4,),
         ),
     )
@@ -141,13 +146,13 @@ def _search(query: str) -> Html:
     )
 
 
-def _mounts(found: RouterFacts) -> Html:
-    default = found.default_nameservice
+def _mounts(facts: RouterFacts) -> Html:
+    default = facts.default_nameservice
     return live(
         "entries",
         tag(
             "p",
-            f"{len(found.entries):,} of {found.entry_count:,} mount points are shown. ",
+            f"{len(facts.entries):,} of {facts.entry_count:,} mount points are shown. ",
             f"What none covers is in {default}." if default else "What none covers is nowhere.",
             class_="quiet",
             data_found=True,
@@ -155,10 +160,10 @@ def _mounts(found: RouterFacts) -> Html:
         table(
             "Mount points",
             ("Path", "Destinations", "Order", "Owner", "Names", "Space"),
-            [_mount(entry, found.usage.get(entry.source)) for entry in found.entries],
+            [_mount(entry, facts.usage.get(entry.source)) for entry in facts.entries],
             numbers=(4, 5),
             empty="No mount point is like that."
-            if found.entry_count
+            if facts.entry_count
             else "There is no mount point yet: howdah routeradmin -add SOURCE NAMESERVICE PATH.",
         ),
     )

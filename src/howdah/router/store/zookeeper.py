@@ -52,8 +52,8 @@ class ZooKeeperRecords:
             if not names and not session.exists(directory):
                 # Else a table that somebody has lost would be an empty one.
                 raise OSError(errno.ENOENT, "the znode of these records is gone", directory)
-            found = [(name, session.read(self._path(kind, name))) for name in names]
-        for name, znode in found:
+            znodes = [(name, session.read(self._path(kind, name))) for name in names]
+        for name, znode in znodes:
             if znode is None:
                 continue  # removed meanwhile
             if len(znode.content) > MOST_BYTES:

@@ -86,12 +86,12 @@ class Members:
 
     @property
     def available_bytes(self) -> int:
-        found = self.active
-        return found.available_bytes if found is not None else 0
+        active = self.active
+        return active.available_bytes if active is not None else 0
 
     def in_order(self) -> list[Namenode]:
-        """Whom to ask first."""
-        return sorted(self.namenodes, key=lambda each: _RANK[each.state])
+        """Return the namenodes in the order in which to ask them."""
+        return sorted(self.namenodes, key=lambda namenode: _RANK[namenode.state])
 
     def next_observer(self) -> Namenode | None:
         """Whose turn it is to answer a read."""
@@ -102,9 +102,10 @@ class Members:
         return observers[self._reads % len(observers)]
 
     def observers_first(self) -> list[Namenode]:
-        """Whom to ask first for a read that an observer may answer."""
+        """Return the namenodes in the order in which to ask them for a read that an observer may
+        answer."""
         first = self.next_observer()
-        others = [each for each in self.in_order() if each is not first]
+        others = [namenode for namenode in self.in_order() if namenode is not first]
         observers = [other for other in others if other.state is State.OBSERVER]
         rest = [other for other in others if other.state is not State.OBSERVER]
         return [*([] if first is None else [first]), *observers, *rest]
@@ -140,5 +141,5 @@ class Members:
         return before
 
     def _is_overtaken(self, asked_s: float) -> bool:
-        found = self.active
-        return found is not None and asked_s < found.asked_s
+        active = self.active
+        return active is not None and asked_s < active.asked_s

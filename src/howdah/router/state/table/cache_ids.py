@@ -26,18 +26,18 @@ def tag(nameservice: str) -> int:
 
 
 def in_order(nameservices: Iterable[str]) -> list[str]:
-    """As their directives are listed.
+    """Return the nameservices in the order in which their directives are listed.
 
     Raises UnsupportedOperation for two whose ids would be alike.
     """
-    found = sorted(nameservices, key=tag)
-    for one, other in itertools.pairwise(found):
+    ordered = sorted(nameservices, key=tag)
+    for one, other in itertools.pairwise(ordered):
         if tag(one) == tag(other):
             raise errors.UnsupportedOperation(
                 f"cache directives of nameservices {one} and {other} would have the same ids at "
                 f"a router: one of them has to be renamed"
             )
-    return found
+    return ordered
 
 
 def routers_id(nameservice: str, own_id: int) -> int:
@@ -56,6 +56,8 @@ def own_id(directive_id: int) -> int:
 
 
 def nameservice_of(directive_id: int, nameservices: Sequence[str]) -> str | None:
-    """The one that has a directive; None if no nameservice here has."""
+    """Return the nameservice that has a directive; None if none here has it."""
     wanted = directive_id >> OWN_BITS
-    return next((each for each in in_order(nameservices) if tag(each) == wanted), None)
+    return next(
+        (nameservice for nameservice in in_order(nameservices) if tag(nameservice) == wanted), None
+    )

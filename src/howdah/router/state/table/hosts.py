@@ -35,11 +35,11 @@ class Hosts:
         return cls(by_namenode, by_datanode, _at(by_namenode, here), _at(by_datanode, here))
 
     def near(self, address: str) -> tuple[frozenset[str], ...]:
-        """Nameservices near a caller, the nearest group first."""
-        found = (self.namenodes.get(address, _NONE), self.datanodes.get(address, _NONE))
+        """Return the nameservices near a caller, the nearest group first."""
+        groups = (self.namenodes.get(address, _NONE), self.datanodes.get(address, _NONE))
         if is_loopback(address):
-            return (*found, self.namenodes_here, self.datanodes_here)
-        return found
+            return (*groups, self.namenodes_here, self.datanodes_here)
+        return groups
 
 
 def is_loopback(address: str) -> bool:
@@ -48,12 +48,12 @@ def is_loopback(address: str) -> bool:
 
 
 def _turned(addresses: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for name, each in addresses.items():
-        for address in each:
-            found.setdefault(address, set()).add(name)
-    return {address: frozenset(names) for address, names in found.items()}
+    by_address: dict[str, set[str]] = {}
+    for name, own_addresses in addresses.items():
+        for address in own_addresses:
+            by_address.setdefault(address, set()).add(name)
+    return {address: frozenset(names) for address, names in by_address.items()}
 
 
 def _at(servers: Mapping[str, frozenset[str]], addresses: frozenset[str]) -> frozenset[str]:
-    return _NONE.union(*(servers[each] for each in servers.keys() & addresses))
+    return _NONE.union(*(servers[address] for address in servers.keys() & addresses))

@@ -19,11 +19,12 @@ _UINT64: Final = 1 << 64
 _WithTypes = types_pb2.ContentSummaryProto | types_pb2.QuotaUsageProto
 
 
-def statuses(found: Sequence[Status]) -> Status | None:
-    """One path in several destinations: a directory before a file, with all its children."""
-    directories = [each for each in found if each.fileType == Status.IS_DIR]
+def statuses(candidates: Sequence[Status]) -> Status | None:
+    """Merge the statuses of one path in several destinations: a directory before a file, with all
+    its children."""
+    directories = [status for status in candidates if status.fileType == Status.IS_DIR]
     if not directories:
-        return found[0] if found else None
+        return candidates[0] if candidates else None
     one = Status()
     one.CopyFrom(directories[0])
     one.childrenNum = sum(max(directory.childrenNum, 0) for directory in directories)
@@ -47,12 +48,12 @@ def summed(messages: Iterable[M], kind: type[M]) -> M:
 
 
 def content_summaries(
-    found: Sequence[types_pb2.ContentSummaryProto],
+    summaries: Sequence[types_pb2.ContentSummaryProto],
 ) -> types_pb2.ContentSummaryProto:
-    """The sums; the quota is that of the first."""
+    """Sum the summaries; the quota is that of the first."""
     one = types_pb2.ContentSummaryProto()
-    one.CopyFrom(found[0])
-    for other in found[1:]:
+    one.CopyFrom(summaries[0])
+    for other in summaries[1:]:
         for name in (
             "length",
             "fileCount",
@@ -69,11 +70,11 @@ def content_summaries(
     return one
 
 
-def quota_usages(found: Sequence[types_pb2.QuotaUsageProto]) -> types_pb2.QuotaUsageProto:
-    """The sums; the quota is that of the first."""
+def quota_usages(usages: Sequence[types_pb2.QuotaUsageProto]) -> types_pb2.QuotaUsageProto:
+    """Sum the usages; the quota is that of the first."""
     one = types_pb2.QuotaUsageProto()
-    one.CopyFrom(found[0])
-    for other in found[1:]:
+    one.CopyFrom(usages[0])
+    for other in usages[1:]:
         one.fileAndDirectoryCount += other.fileAndDirectoryCount
         one.spaceConsumed += other.spaceConsumed
         _add_types(one, other)
@@ -81,13 +82,13 @@ def quota_usages(found: Sequence[types_pb2.QuotaUsageProto]) -> types_pb2.QuotaU
 
 
 def _add_types(one: _WithTypes, other: _WithTypes) -> None:
-    """What is used of storage types that have a quota."""
-    by_type = {each.type: each for each in one.typeQuotaInfos.typeQuotaInfo}
-    for each in other.typeQuotaInfos.typeQuotaInfo:
-        if each.type in by_type:
-            by_type[each.type].consumed += each.consumed
+    """Add what is used of storage types that have a quota."""
+    by_type = {usage.type: usage for usage in one.typeQuotaInfos.typeQuotaInfo}
+    for usage in other.typeQuotaInfos.typeQuotaInfo:
+        if usage.type in by_type:
+            by_type[usage.type].consumed += usage.consumed
         else:
-            one.typeQuotaInfos.typeQuotaInfo.add().CopyFrom(each)
+            one.typeQuotaInfos.typeQuotaInfo.add().CopyFrom(usage)
 
 
 def _xfer(node: types_pb2.DatanodeInfoProto) -> str:
@@ -95,12 +96,12 @@ def _xfer(node: types_pb2.DatanodeInfoProto) -> str:
 
 
 def datanodes(
-    found: Iterable[tuple[str, Iterable[types_pb2.DatanodeInfoProto]]],
+    reports: Iterable[tuple[str, Iterable[types_pb2.DatanodeInfoProto]]],
 ) -> list[types_pb2.DatanodeInfoProto]:
-    """Every datanode once, as the namenode has it that heard from it last; the nameservice
+    """Return every datanode once, as the namenode has it that heard from it last; the nameservice
     stands in front of its rack."""
     nodes: dict[str, types_pb2.DatanodeInfoProto] = {}
-    for nameservice, reported in found:
+    for nameservice, reported in reports:
         for node in reported:
             known = nodes.get(_xfer(node))
             if known is None or node.lastUpdate > known.lastUpdate:
@@ -110,11 +111,11 @@ def datanodes(
 
 
 def storage_reports(
-    found: Iterable[pb.DatanodeStorageReportProto],
+    reports: Iterable[pb.DatanodeStorageReportProto],
 ) -> list[pb.DatanodeStorageReportProto]:
-    """Every datanode once, as the namenode has it that heard from it last."""
+    """Return every datanode once, as the namenode has it that heard from it last."""
     nodes: dict[str, pb.DatanodeStorageReportProto] = {}
-    for report in found:
+    for report in reports:
         known = nodes.get(_xfer(report.datanodeInfo))
         if known is None or report.datanodeInfo.lastUpdate > known.datanodeInfo.lastUpdate:
             nodes[_xfer(report.datanodeInfo)] = report
@@ -124,7 +125,8 @@ def storage_reports(
 def cache_pools(
     pages: Sequence[pb.ListCachePoolsResponseProto],
 ) -> pb.ListCachePoolsResponseProto:
-    """One page of pools by their names: as far as every nameservice has told, with the sums."""
+    """Return one page of pools by their names, with the sums, as far as every nameservice has
+    listed them."""
     ends = [page.entries[-1].info.poolName for page in pages if page.hasMore and page.entries]
     end = min(ends, default=None)
     named: dict[str, list[pb.CachePoolEntryProto]] = {}
@@ -137,8 +139,8 @@ def cache_pools(
             answer.hasMore = True
             break
         # One that the caller may not read has nothing but its name.
-        fullest = max(named[name], key=lambda each: len(each.info.ListFields()))
-        stats = summed((each.stats for each in named[name]), pb.CachePoolStatsProto)
+        fullest = max(named[name], key=lambda pool: len(pool.info.ListFields()))
+        stats = summed((pool.stats for pool in named[name]), pb.CachePoolStatsProto)
         answer.entries.add(info=fullest.info, stats=stats)
     return answer
 
@@ -146,9 +148,9 @@ def cache_pools(
 def cache_directives(
     pages: Sequence[pb.ListCacheDirectivesResponseProto],
 ) -> pb.ListCacheDirectivesResponseProto:
-    """One page of directives of one nameservice, which was asked for several paths."""
+    """Return one page of directives of one nameservice, which was asked for several paths."""
     ends = [page.elements[-1].info.id for page in pages if page.hasMore and page.elements]
     end = min(ends, default=None)
-    found = {entry.info.id: entry for page in pages for entry in page.elements}
-    kept = [found[number] for number in sorted(found) if end is None or number <= end]
+    by_id = {entry.info.id: entry for page in pages for entry in page.elements}
+    kept = [by_id[number] for number in sorted(by_id) if end is None or number <= end]
     return pb.ListCacheDirectivesResponseProto(elements=kept, hasMore=bool(ends))

@@ -129,8 +129,8 @@ class MountEntry:
         return shown + " [RO]" * self.read_only + " [FT]" * self.fault_tolerant
 
 
-def _invalid(what: str, entry: MountEntry) -> errors.IllegalArgument:
-    return errors.IllegalArgument(f"Invalid entry, {what} {entry}")
+def _invalid(problem: str, entry: MountEntry) -> errors.IllegalArgument:
+    return errors.IllegalArgument(f"Invalid entry, {problem} {entry}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class MountTable:
 
     def __init__(self, entries: Iterable[MountEntry] = (), default_nameservice: str = "") -> None:
         self.entries = {
-            entry.source: entry for entry in sorted(entries, key=lambda each: each.source)
+            entry.source: entry for entry in sorted(entries, key=lambda entry: entry.source)
         }
         self.default_nameservice = default_nameservice
         children: dict[str, set[str]] = {}
@@ -205,15 +205,16 @@ class MountTable:
         self._children = {path: tuple(sorted(names)) for path, names in children.items()}
 
     def entry_of(self, path: str) -> MountEntry | None:
-        """The entry with the longest source that covers the path."""
+        """Return the entry with the longest source that covers the path."""
         for ancestor in ancestors(path):
-            found = self.entries.get(ancestor)
-            if found is not None:
-                return found
+            entry = self.entries.get(ancestor)
+            if entry is not None:
+                return entry
         return None
 
     def resolve(self, path: str) -> Resolution | None:
-        """Where a path is, in the order in which its destinations were written; None: nowhere.
+        """Return where a path is, in the order in which its destinations were written; None:
+        nowhere.
 
         Raises InvalidPath for a path that is none.
         """
@@ -222,10 +223,10 @@ class MountTable:
         path = normalised(path)
         trash = _TRASH.match(path)
         if trash is not None and trash.end() < len(path):
-            found = self._resolve(path[trash.end() :])
-            if found is None or found.entry is None:
+            resolution = self._resolve(path[trash.end() :])
+            if resolution is None or resolution.entry is None:
                 return self._resolve(path)
-            return Resolution(path, found.entry, _same_path(path, found.locations))
+            return Resolution(path, resolution.entry, _same_path(path, resolution.locations))
         return self._resolve(path)
 
     def _resolve(self, path: str) -> Resolution | None:
@@ -244,21 +245,22 @@ class MountTable:
         return Resolution(path, entry, tuple(locations))
 
     def children(self, path: str) -> tuple[str, ...] | None:
-        """Names right below `path` that are mount points or lead to one; () for a mount point
-        with none below; None for a path that is neither. Of a trash path those of the path that
-        was moved there: in the trash they are not by themselves."""
-        found = self.mounts(path)
+        """Return the names right below `path` that are mount points or lead to one; () for a mount
+        point with none below; None for a path that is neither. For a trash path, return those of
+        the path that was moved there: the trash itself has no mount points."""
+        names = self.mounts(path)
         trash = _TRASH.match(path)
-        if found is None and trash is not None:
+        if names is None and trash is not None:
             return self.mounts(path[trash.end() :] or "/")
-        return found
+        return names
 
     def mounts(self, path: str) -> tuple[str, ...] | None:
-        """As `children`, of what is there by being a mount point, or above one."""
-        found = self._children.get(path)
-        if found is None and path in self.entries:
+        """Return the same as `children`, but only for a path that is a mount point, or above
+        one."""
+        names = self._children.get(path)
+        if names is None and path in self.entries:
             return ()
-        return found
+        return names
 
     def trash_of_others(self, resolution: Resolution) -> tuple[Location, ...]:
         """Where else something of a trash path may be: in the nameservices of the mount points
@@ -284,8 +286,8 @@ class MountTable:
         return [entry for entry in self.at_or_below(path) if entry.source != path]
 
     def source_of(self, nameservice: str, path: str) -> str | None:
-        """The router's path of a path of a nameservice, by the longest destination that covers
-        it; None if it is mounted nowhere."""
+        """Return the router's path of a path of a nameservice, by the longest destination that
+        covers it; None if it is mounted nowhere."""
         best: tuple[int, str] | None = None
         for entry in self.entries.values():
             for destination in entry.destinations:
@@ -293,12 +295,12 @@ class MountTable:
                 if destination.nameservice != nameservice or not is_at_or_below(path, root):
                     continue
                 rest = "" if path == root else path[len(root.rstrip("/")) :]
-                found = joined(entry.source, rest)
-                covering = self.entry_of(found)
+                source = joined(entry.source, rest)
+                covering = self.entry_of(source)
                 if covering is not entry:
                     continue  # another entry hides it
                 if best is None or len(root) > best[0]:
-                    best = (len(root), found)
+                    best = (len(root), source)
         if best is not None:
             return best[1]
         is_default = nameservice == self.default_nameservice and self.entry_of(path) is None

@@ -38,15 +38,15 @@ _TEMPORARY: Final = re.compile(
 
 
 def final_name(path: str) -> str:
-    """What a file will be called that has a temporary name.
+    """Return the final name of a file that has a temporary one.
 
     >>> final_name("/data/a.csv._COPYING_")
     '/data/a.csv'
     """
-    found = _TEMPORARY.search(path)
-    if found is None:
+    match = _TEMPORARY.search(path)
+    if match is None:
         return path
-    return "".join(group for group in found.groups() if group) or path
+    return "".join(group for group in match.groups() if group) or path
 
 
 @lru_cache(1024)
@@ -57,7 +57,7 @@ def _ring(nameservices: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...
         for n in range(POINTS)
     }
     hashes = tuple(sorted(points))
-    return hashes, tuple(points[each] for each in hashes)
+    return hashes, tuple(points[digest] for digest in hashes)
 
 
 def _digest(text: str) -> str:

@@ -24,11 +24,11 @@ class Page(Generic[T]):
 
 
 def merged(pages: Iterable[Page[T]], mounts: Mapping[bytes, T], start_after: bytes) -> Page[T]:
-    """One page of all. The first of several entries with one name counts."""
+    """Merge all pages into one. The first of several entries with one name counts."""
     pages = list(pages)
     ends = [page.entries[-1][0] for page in pages if page.remaining and page.entries]
     end = min(ends, default=None)
-    found: dict[bytes, T] = {}
+    entries: dict[bytes, T] = {}
     remaining = 0
     for page in pages:
         remaining += page.remaining
@@ -36,12 +36,12 @@ def merged(pages: Iterable[Page[T]], mounts: Mapping[bytes, T], start_after: byt
             if end is not None and name > end:
                 remaining += 1
             else:
-                found.setdefault(name, entry)
+                entries.setdefault(name, entry)
     for name, entry in mounts.items():
         if name <= start_after:
             continue
         if end is not None and name > end:
             remaining += 1
         else:
-            found[name] = entry
-    return Page(sorted(found.items(), key=lambda item: item[0]), remaining)
+            entries[name] = entry
+    return Page(sorted(entries.items(), key=lambda item: item[0]), remaining)

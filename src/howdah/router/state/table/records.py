@@ -82,22 +82,24 @@ def type_quotas_to_proto(quota: Quota, used: Usage) -> types_pb2.StorageTypeQuot
 
 
 def consumed_by_type(quota: types_pb2.QuotaUsageProto) -> tuple[tuple[StorageType, int], ...]:
-    """What a namenode, or a router, says that is used on storages of types with a quota."""
+    """Return what a namenode, or a router, reports as used on storages of types with a quota."""
     return tuple(
         sorted(
-            (StorageType(each.type), max(from_uint64(each.consumed), 0))
-            for each in quota.typeQuotaInfos.typeQuotaInfo
+            (StorageType(usage.type), max(from_uint64(usage.consumed), 0))
+            for usage in quota.typeQuotaInfos.typeQuotaInfo
         )
     )
 
 
 def _limits_by_type(quota: types_pb2.QuotaUsageProto) -> tuple[tuple[StorageType, int], ...]:
-    """Hadoop says -1 of types without one."""
-    found = {
-        StorageType(each.type): from_uint64(each.quota)
-        for each in quota.typeQuotaInfos.typeQuotaInfo
+    """Return the quotas by storage type. Hadoop sends -1 for types without one."""
+    limits = {
+        StorageType(usage.type): from_uint64(usage.quota)
+        for usage in quota.typeQuotaInfos.typeQuotaInfo
     }
-    return tuple(sorted((each, limit) for each, limit in found.items() if limit >= 0))
+    return tuple(
+        sorted((storage_type, limit) for storage_type, limit in limits.items() if limit >= 0)
+    )
 
 
 def entry_from_proto(message: pb.MountTableRecordProto) -> MountEntry:

@@ -25,7 +25,7 @@ def source_path(location: Location, path: str) -> str | None:
 
 
 def translate_text(text: str, location: Location) -> str:
-    """A message with the location's paths as the router's.
+    """Return a message with the location's paths as the router's.
 
     >>> where = Location("ns1", "/data/x/y", "/data", "/mnt")
     >>> translate_text("File does not exist: /data/x/y", where)
@@ -37,8 +37,8 @@ def translate_text(text: str, location: Location) -> str:
     if root != "/":
         source = location.source
 
-        def replaced(found: re.Match[str]) -> str:
-            goes_on = text[found.end() : found.end() + 1] == "/"
+        def replaced(match: re.Match[str]) -> str:
+            goes_on = text[match.end() : match.end() + 1] == "/"
             return source.rstrip("/") if goes_on else source
 
         return re.sub(_BEFORE + re.escape(root) + _BEHIND, replaced, text)
@@ -50,18 +50,18 @@ def translate_text(text: str, location: Location) -> str:
     if not known:
         return text
     pattern = _BEFORE + "(" + "|".join(map(re.escape, known)) + ")" + _BEHIND
-    return re.sub(pattern, lambda found: known[found.group(1)], text)
+    return re.sub(pattern, lambda match: known[match.group(1)], text)
 
 
 def translate_error(
     error: errors.HowdahError, location: Location, table: MountTable
 ) -> errors.HowdahError:
-    """The same error, of the same class, about the router's paths."""
+    """Return the same error, of the same class, about the router's paths."""
     if isinstance(error, errors.UnresolvedPath):
         # The message is a path, and nothing else.
         path = error.message
-        found = source_path(location, path) or table.source_of(location.nameservice, path)
-        message = found or path
+        source = source_path(location, path) or table.source_of(location.nameservice, path)
+        message = source or path
     else:
         message = translate_text(error.message, location)
     if message == error.message:
