@@ -75,8 +75,8 @@ _BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
 """Java's client writes such characters of a path as they are, which other servers let pass."""
 
 
-def _escaped(found: re.Match[bytes]) -> bytes:
-    return b"%%%02X" % ord(found[0])
+def _escaped(match: re.Match[bytes]) -> bytes:
+    return b"%%%02X" % ord(match[0])
 
 
 @dataclass(frozen=True, slots=True)

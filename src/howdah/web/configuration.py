@@ -31,12 +31,12 @@ class Property:
 
 
 def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
-    """The answer to a GET of `PATH`."""
-    found = sorted(properties, key=lambda each: each.name)
-    shown = without_secrets(found)
+    """Return the answer to a GET of `PATH`."""
+    ordered = sorted(properties, key=lambda setting: setting.name)
+    shown = without_secrets(ordered)
     name = request.query.get("name")
     if name is not None:
-        shown = [each for each in shown if each.name == name]
+        shown = [setting for setting in shown if setting.name == name]
         if not shown:
             return text_response(404, f"Property {name} not found")
     wanted = request.query.get("format")
@@ -50,9 +50,10 @@ def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
 
 
 def _further_patterns(properties: Iterable[Property]) -> list[re.Pattern[str]]:
-    """Of `hadoop.security.sensitive-config-keys`: what the administrator calls a secret."""
+    """Return the patterns of `hadoop.security.sensitive-config-keys`: what the administrator calls
+    a secret."""
     name = keys.HADOOP_SECURITY_SENSITIVE_CONFIG_KEYS.name
-    listed = next((each.value for each in properties if each.name == name), "")
+    listed = next((setting.value for setting in properties if setting.name == name), "")
     patterns = []
     for word in re.split(r"[,\s]+", listed):
         try:
@@ -63,18 +64,18 @@ def _further_patterns(properties: Iterable[Property]) -> list[re.Pattern[str]]:
 
 
 def without_secrets(properties: Iterable[Property]) -> list[Property]:
-    """The same, without the values of keys that say that they are secret, or of which an
-    administrator has said it."""
-    found = list(properties)
-    further = _further_patterns(found)
-    return [without_secret(each, further) for each in found]
+    """Return the properties without the values of keys that are secret by their names, or by a
+    setting of an administrator."""
+    listed = list(properties)
+    further = _further_patterns(listed)
+    return [without_secret(setting, further) for setting in listed]
 
 
-def without_secret(found: Property, further: Iterable[re.Pattern[str]] = ()) -> Property:
-    """The same, without its value where the key says that it is a secret."""
-    if _SECRET.search(found.name) or any(each.search(found.name) for each in further):
-        return Property(found.name, _HIDDEN, found.source)
-    return found
+def without_secret(setting: Property, further: Iterable[re.Pattern[str]] = ()) -> Property:
+    """Return the property, without its value where the key says that it is a secret."""
+    if _SECRET.search(setting.name) or any(pattern.search(setting.name) for pattern in further):
+        return Property(setting.name, _HIDDEN, setting.source)
+    return setting
 
 
 def _as_json(properties: list[Property]) -> str:

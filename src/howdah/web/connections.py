@@ -57,8 +57,8 @@ class AnswerLost(errors.HowdahError, ConnectionError):
 class BrokenOff(errors.Unreachable):
     """A connection was not made, or ended, before an answer was whole. `host` is the server's."""
 
-    def __init__(self, place: Place, what: str, cause: Exception | None = None) -> None:
-        super().__init__(what)
+    def __init__(self, place: Place, message: str, cause: Exception | None = None) -> None:
+        super().__init__(message)
         self.host = place.host
         # The numbers of OpenSSL's errors are its own.
         if cause is not None and not isinstance(cause, ssl.SSLError):
@@ -160,10 +160,10 @@ class Connections:
 
 
 def _parsed(raw: bytes, place: Place) -> tuple[Head, bool]:
-    """A head, and whether it is of HTTP/1.1. Raises ProtocolViolation."""
+    """Parse a head; return it, and whether it is of HTTP/1.1. Raises ProtocolViolation."""
     first, *lines = raw.splitlines()
-    found = _STATUS.fullmatch(first)
-    if found is None:
+    status_line = _STATUS.fullmatch(first)
+    if status_line is None:
         raise errors.ProtocolViolation(f"{place} answers no HTTP: {first[:40]!r}")
     headers: dict[str, str] = {}
     for line in lines:
@@ -175,7 +175,7 @@ def _parsed(raw: bytes, place: Place) -> tuple[Head, bool]:
         name, value = parts[1].decode("ascii").lower(), parts[2].strip(b" \t").decode("latin-1")
         if headers.setdefault(name, value) != value and name in _FRAMING:
             raise errors.ProtocolViolation(f"{place} answers no HTTP: {name} twice")
-    return Head(int(found[2]), headers), found[1] == b"1"
+    return Head(int(status_line[2]), headers), status_line[1] == b"1"
 
 
 def _wait_at_most(connection: socket.socket, timeout_s: float | None) -> None:
@@ -265,22 +265,22 @@ class Exchange:
     # The answer.
 
     def refused(self) -> Head | None:
-        """After `Expect: 100-continue`: None if the body may come, else the answer that came
-        instead. Raises Unreachable, CallTimeout."""
+        """Wait for the answer to `Expect: 100-continue`: return None if the body may come,
+        otherwise the answer that came instead. Raises Unreachable."""
         _wait_at_most(self._socket, CONTINUE_S)
         try:
-            found = self._next_head(until_continue=True)
+            head = self._next_head(until_continue=True)
         except errors.CallTimeout:
             return None
         finally:
             _wait_at_most(self._socket, self._pool.read_timeout_s)
-        return found
+        return head
 
     def head(self) -> Head:
-        """Raises Unreachable, CallTimeout, ProtocolViolation."""
-        found = self._next_head(until_continue=False)
-        assert found is not None, "an informational answer ends nothing here"
-        return found
+        """Read the head of the answer. Raises Unreachable, CallTimeout, ProtocolViolation."""
+        head = self._next_head(until_continue=False)
+        assert head is not None, "an informational answer ends nothing here"
+        return head
 
     def _next_head(self, *, until_continue: bool) -> Head | None:
         while True:
@@ -420,14 +420,14 @@ class Exchange:
         return count
 
     def body(self, max_bytes: int) -> bytes:
-        """All of it. Raises as `readinto`, and ProtocolViolation for a longer one."""
-        found = bytearray()
+        """Read the whole body. Raises as `readinto`, and ProtocolViolation for a longer one."""
+        content = bytearray()
         piece = memoryview(bytearray(min(_RECEIVE_BYTES, (self._left_bytes or 64 * 1024) + 1)))
         while count := self.readinto(piece):
-            found += piece[:count]
-            if len(found) > max_bytes:
+            content += piece[:count]
+            if len(content) > max_bytes:
                 raise errors.ProtocolViolation(f"{self.place} answers more than {max_bytes} bytes")
-        return bytes(found)
+        return bytes(content)
 
     def _ended(self, error: OSError) -> BrokenOff:
         return BrokenOff(self.place, f"the connection to {self.place} ended: {error}", error)

@@ -76,13 +76,13 @@ def varying(response: Response) -> Response:
 
 
 def unless_known(request: Request, response: Response) -> Response:
-    """304 if the other side has what `response` brings: its ETag is among those of
+    """Return 304 if the other side has what `response` brings: its ETag is among those of
     If-None-Match (RFC 9110, 13.1.2; the comparison is the weak one)."""
     tag = response.headers.get("ETag")
     known = request.headers.get("if-none-match")
     if tag is None or known is None or response.status != 200:
         return response
-    tags = {each.strip().removeprefix("W/") for each in known.split(",")}
+    tags = {etag.strip().removeprefix("W/") for etag in known.split(",")}
     if tag.removeprefix("W/") not in tags and tags != {"*"}:
         return response
     kept = ("ETag", "Cache-Control", "Vary", "Content-Security-Policy")

@@ -51,13 +51,13 @@ class FileOut:
 
     def run(self, channel: Channel) -> None:
         try:
-            found, file = self._opened()
+            outgoing, file = self._opened()
         except OSError as error:
             log.warning("cannot send what was asked for: %s", error)
             self._answer = text_response(self._missing_status, str(error))
             return
         with file:
-            path, size_bytes = found.path, found.length_bytes
+            path, size_bytes = outgoing.path, outgoing.length_bytes
             if size_bytes is None:
                 size_bytes = file.seek(0, 2)
             headers = {
@@ -66,8 +66,8 @@ class FileOut:
                 "Accept-Ranges": "bytes",
                 FILE_NAME_HEADER: path.name,
             }
-            if found.md5 is not None:
-                headers[MD5_HEADER] = found.md5
+            if outgoing.md5 is not None:
+                headers[MD5_HEADER] = outgoing.md5
             try:
                 part = part_wanted(self._request.headers.get("range"), size_bytes)
             except ValueError as error:
@@ -103,13 +103,13 @@ class FileOut:
             time.sleep(throttle.delay_s(moved, time.monotonic()))
 
     def _opened(self) -> tuple[OutgoingFile, FileIO]:
-        """A file that got another name since it was found is looked for again."""
-        found = self._find()
+        """Open the file; look for it again if it was renamed since it was found."""
+        outgoing = self._find()
         try:
-            return found, FileIO(found.path)
+            return outgoing, FileIO(outgoing.path)
         except FileNotFoundError:
-            found = self._find()
-            return found, FileIO(found.path)
+            outgoing = self._find()
+            return outgoing, FileIO(outgoing.path)
 
     def done(self) -> Response | None:
         return self._answer

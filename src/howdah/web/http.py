@@ -63,19 +63,19 @@ class Framing:
     option: str | None = "SAMEORIGIN"
 
     def headers(self, answers: Mapping[str, str]) -> dict[str, str]:
-        """Those of an answer that has `answers`, and this.
+        """Return the headers of an answer that has `answers`, and the one of this option.
 
         >>> Framing("DENY").headers({})
         {'X-Frame-Options': 'DENY'}
         """
-        found = dict(answers)
+        headers = dict(answers)
         if self.option is None:
-            return found
+            return headers
         ancestors = {"SAMEORIGIN": "'self'", "DENY": "'none'"}.get(self.option)
         # Browsers heed the policy, and the older header where there is none.
-        if POLICY_HEADER in found and ancestors is not None:
-            found[POLICY_HEADER] += f"; frame-ancestors {ancestors}"
-        return {**found, "X-Frame-Options": self.option}
+        if POLICY_HEADER in headers and ancestors is not None:
+            headers[POLICY_HEADER] += f"; frame-ancestors {ancestors}"
+        return {**headers, "X-Frame-Options": self.option}
 
 
 def may_be_request(received: bytes) -> bool:
@@ -138,24 +138,24 @@ class Part:
 
 
 def part_wanted(header: str | None, size_bytes: int) -> Part | None:
-    """What the header Range asks of a body. None: all of it, as for every form of the header
-    that a server may leave unheeded. Raises ValueError where no byte of it is there (416).
+    """Return the part of a body that the header Range asks for. None: all of it, as for every form
+    of the header that a server may ignore. Raises ValueError where no byte of it is there (416).
 
     >>> part_wanted("bytes=10-", 25)
     Part(offset=10, length_bytes=15)
     >>> part_wanted("bytes=-5", 25)
     Part(offset=20, length_bytes=5)
     """
-    found = _RANGE.match(header.strip()) if header else None
-    if found is None or not (found[1] or found[2]):
+    match = _RANGE.match(header.strip()) if header else None
+    if match is None or not (match[1] or match[2]):
         return None
-    if not found[1]:
-        length = min(int(found[2]), size_bytes)
+    if not match[1]:
+        length = min(int(match[2]), size_bytes)
         first, last = size_bytes - length, size_bytes - 1
     else:
-        first = int(found[1])
-        last = min(int(found[2]), size_bytes - 1) if found[2] else size_bytes - 1
-        if found[2] and int(found[2]) < first:
+        first = int(match[1])
+        last = min(int(match[2]), size_bytes - 1) if match[2] else size_bytes - 1
+        if match[2] and int(match[2]) < first:
             return None
     if first > last:
         raise ValueError(f"bytes {header} are not within the {size_bytes} bytes that there are")

@@ -20,23 +20,23 @@ _MOST_PARTS: Final = 32
 Bean = dict[str, object]
 
 
-def respond_beans(request: Request, found: list[Bean]) -> Response:
-    """The answer of a server that has these beans."""
+def respond_beans(request: Request, beans: list[Bean]) -> Response:
+    """Return the answer of a server that has these beans."""
     wanted = request.query.get("get")
     if wanted is not None:
         name, _, attribute = wanted.partition("::")
-        bean = next((bean for bean in found if bean["name"] == name), None)
+        bean = next((bean for bean in beans if bean["name"] == name), None)
         if bean is None or attribute not in bean:
             return text_response(404, f"there is no {wanted}")
-        found = [{key: bean[key] for key in ("name", "modelerType", attribute)}]
+        beans = [{key: bean[key] for key in ("name", "modelerType", attribute)}]
     else:
         pattern = request.query.get("qry", "*")
         if _is_too_long(pattern):
             return text_response(
                 400, f"a query has at most {_MOST_CHARACTERS} characters and {_MOST_PARTS} keys"
             )
-        found = [bean for bean in found if _matches(str(bean["name"]), pattern)]
-    body = json.dumps({"beans": found}, indent=2).encode()
+        beans = [bean for bean in beans if _matches(str(bean["name"]), pattern)]
+    body = json.dumps({"beans": beans}, indent=2).encode()
     return answer(200, body, "application/json; charset=utf-8")
 
 

@@ -26,12 +26,12 @@ def object_of(things: Sequence[T], member: Callable[[T], tuple[str, object]]) ->
 
 
 def list_of(things: Sequence[T], shown: Callable[[T], object]) -> str:
-    """A list of what `shown` says of each, as `json.dumps` writes it.
+    """Return a list of what `shown` returns for each thing, as `json.dumps` writes it.
 
     >>> list_of([1, 2], str)
     '["1", "2"]'
     """
-    return "[" + ", ".join(_slices(things, lambda part: [shown(each) for each in part])) + "]"
+    return "[" + ", ".join(_slices(things, lambda part: [shown(thing) for thing in part])) + "]"
 
 
 def _slices(things: Sequence[T], made: Callable[[Sequence[T]], object]) -> list[str]:

@@ -37,10 +37,10 @@ class WebPorts:
 
     @property
     def first(self) -> Address:
-        """That by which servers reach each other: HTTP where there is both."""
-        found = self.http or self.https
-        assert found is not None, "there is no policy without both"
-        return found
+        """Return the address by which servers reach each other: HTTP where there is both."""
+        address = self.http or self.https
+        assert address is not None, "there is no policy without both"
+        return address
 
     @property
     def is_secure(self) -> bool:

@@ -234,10 +234,10 @@ class HttpServer:
     def start(self, host: str, port: int, tls: ServerTls | None = None) -> int:
         """Listen on every address of a name, with `tls` for HTTP over TLS; the port, which is a
         free one for port 0. May be called for several ports. Raises OSError."""
-        found = socket.getaddrinfo(
+        infos = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        addresses = sorted({(info[0], str(info[4][0])) for info in found})
+        addresses = sorted({(info[0], str(info[4][0])) for info in infos})
         # An address of the other family is a convenience where the machine has that family.
         for number, (family, address) in enumerate(addresses):
             try:
@@ -410,22 +410,22 @@ class HttpServer:
         beside = serving.beside.get(request.path)
         try:
             if beside is None:
-                found = serving.run(lambda: serving.handler(request))
+                result = serving.run(lambda: serving.handler(request))
             else:
-                found = beside(request)
+                result = beside(request)
         except Gone:
             raise
         except Exception as error:  # noqa: BLE001 - the client gets an answer
             unexpected_errors.note(
                 f"{request.method} {request.path}", error, "its client gets an error"
             )
-            found = text_response(500, f"this request met a defect: {type(error).__name__}")
-        if isinstance(found, Response):
-            self._respond(channel, request, found)
-        elif isinstance(found, Exchange):
-            self._exchange(channel, request, found, serving.run)
+            result = text_response(500, f"this request met a defect: {type(error).__name__}")
+        if isinstance(result, Response):
+            self._respond(channel, request, result)
+        elif isinstance(result, Exchange):
+            self._exchange(channel, request, result, serving.run)
         else:
-            self._stream(channel, found, serving.run)
+            self._stream(channel, result, serving.run)
 
     def _respond(self, channel: Channel, request: Request, response: Response) -> None:
         response = unless_known(request, response)

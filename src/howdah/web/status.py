@@ -196,15 +196,15 @@ class NamenodeStatus:
 
 
 def _lines(status: NamenodeStatus) -> str:
-    """An object with a line for each figure."""
+    """Return an object with a line for each figure."""
     lines = []
-    for each in fields(status):
-        value = getattr(status, each.name)
-        if each.name == "datanodes":
+    for figure in fields(status):
+        value = getattr(status, figure.name)
+        if figure.name == "datanodes":
             text = list_of(value, lambda node: {name: getattr(node, name) for name in _OF_NODE})
         else:
             text = json.dumps(value, default=asdict)
-        lines.append(f"  {json.dumps(each.name)}: {text}")
+        lines.append(f"  {json.dumps(figure.name)}: {text}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -213,13 +213,13 @@ def respond(
     status: Callable[[], NamenodeStatus],
     turn: AbstractContextManager[object] = nullcontext(),  # noqa: B008 - it does nothing
 ) -> Response:
-    """`/status.json`, for scripts; what else is asked for is not here. In `turn` the status is
-    put into words."""
+    """Answer `/status.json`, for scripts; nothing else is here. The status is put into words in
+    `turn`."""
     if request.method not in ("GET", "HEAD"):
         return answer(405, b"only GET and HEAD are answered\n", "text/plain")
     if request.path == "/status.json":
-        found = status()
+        current = status()
         with turn:
-            return answer(200, _lines(found).encode(), "application/json")
+            return answer(200, _lines(current).encode(), "application/json")
     body = f"there is no {request.path} here\n".encode()
     return answer(404, body, "text/plain; charset=utf-8")

@@ -40,7 +40,7 @@ class Visit:
 
 
 class CostLimiter:
-    """Who owes what.
+    """Keeps what each network owes.
 
     All debts melt at one rate at a time, so one sum says how far: what was made good of a debt
     that is never paid. Of each debt it is kept at which sum it is paid.
@@ -65,19 +65,19 @@ class CostLimiter:
         """A heap with one entry for each debt. Where a debt has grown since, its sum is too low."""
 
     def visit(self, address: str, now_s: float) -> Visit:
-        """A connection has said its first byte."""
-        found = Visit(network_of(address))
+        """Record that a connection has sent its first byte, and return its visit."""
+        visit = Visit(network_of(address))
         self._melt(now_s)
-        owed_s = self._owed_s(found.network)
+        owed_s = self._owed_s(visit.network)
         if not owed_s:
-            return found
+            return visit
         wait_s = max(0.0, owed_s - self._allowance_s) / self._rate()
         if wait_s > MOST_WAIT_S:
-            found.wait_s = None
-            return found
-        found.wait_s = wait_s
-        self._charge(found, EXPECTED_S)
-        return found
+            visit.wait_s = None
+            return visit
+        visit.wait_s = wait_s
+        self._charge(visit, EXPECTED_S)
+        return visit
 
     def settle(self, visit: Visit, took_s: float, now_s: float) -> None:
         """What the connection has cost without a request; 0 for one that has made one, and for

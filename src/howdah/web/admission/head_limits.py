@@ -40,15 +40,15 @@ class HeadLines:
         self._is_whole = False
 
     def are_too_many(self, piece: bytes) -> bool:
-        """Whether the head has so many lines, or more, with this piece."""
+        """Return whether the head has so many lines, or more, with this piece."""
         if self._is_whole:
             return False
         joined = self._tail + piece
-        found = _BLANK.search(joined)
-        end = len(joined) if found is None else found.start() + 1
+        match = _BLANK.search(joined)
+        end = len(joined) if match is None else match.start() + 1
         self._left -= joined.count(b"\n", len(self._tail), end)
         self._tail = joined[-2:]
-        self._is_whole = found is not None
+        self._is_whole = match is not None
         return self._left <= 0
 
 

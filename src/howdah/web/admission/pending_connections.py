@@ -62,8 +62,9 @@ Missed = Arrival | Channel
 
 
 def least_missed(arrivals: Iterable[Arrival], channels: Iterable[Channel]) -> Missed | None:
-    """The one that is silent for the longest; where none is, the one whose head is not whole for
-    the longest: whoever drips bytes holds no place that others want."""
+    """Return the one that is silent for the longest; where none is, the one whose head has been
+    incomplete for the longest: a client that sends its head byte by byte holds no place that others
+    want."""
     first = next(iter(arrivals), None)
     silent: list[tuple[float, Missed]] = [] if first is None else [(first.since_s, first)]
     dripping: list[tuple[float, Missed]] = []
@@ -73,8 +74,8 @@ def least_missed(arrivals: Iterable[Arrival], channels: Iterable[Channel]) -> Mi
             silent.append((silent_since_s, channel))
         elif head_since_s is not None:
             dripping.append((head_since_s, channel))
-    found = silent or dripping
-    return min(found, key=lambda each: each[0])[1] if found else None
+    candidates = silent or dripping
+    return min(candidates, key=lambda candidate: candidate[0])[1] if candidates else None
 
 
 class Host(Protocol):
@@ -134,7 +135,7 @@ class Entrance:
             self._waking.send(b"x")
 
     def run(self) -> None:
-        """Until it is closed."""
+        """Take connections until it is closed."""
         self._worked_s = time.thread_time()
         with self._listening, self._selector, self._waking, self._woken:
             while not self._is_closed:
@@ -144,7 +145,7 @@ class Entrance:
                     if not self._is_closed:
                         unexpected_errors.note("taking HTTP connections", error, "it goes on")
                         time.sleep(_PAUSE_S)
-        for arrival in itertools.chain(self._waiting, (each for _, _, each in self._held)):
+        for arrival in itertools.chain(self._waiting, (arrival for _, _, arrival in self._held)):
             self._drop(arrival)
 
     def _turn(self) -> None:

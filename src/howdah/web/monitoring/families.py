@@ -77,8 +77,8 @@ def prometheus_name(record: str, attribute: str) -> str:
 
 
 def of_beans(beans: Iterable[Bean]) -> Iterator[Family]:
-    """Families of all numbers in the beans that are metrics in Hadoop."""
-    found: dict[str, list[tuple[Labels, Value]]] = {}
+    """Yield the families of all numbers in the beans that are metrics in Hadoop."""
+    by_name: dict[str, list[tuple[Labels, Value]]] = {}
     for bean in beans:
         name = str(bean["name"]).rpartition("name=")[2]
         for pattern, record, label in _RECORDS:
@@ -91,21 +91,21 @@ def of_beans(beans: Iterable[Bean]) -> Iterator[Family]:
             for attribute, value in bean.items():
                 if isinstance(value, int | float) and not isinstance(value, bool):
                     shown = prometheus_name(record or matched[1], attribute)
-                    found.setdefault(shown, []).append((labels, value))
-    for shown, samples in found.items():
+                    by_name.setdefault(shown, []).append((labels, value))
+    for shown, samples in by_name.items():
         yield Family(shown, "unknown", "An attribute of a bean of /jmx.", tuple(samples))
 
 
 def of_calls(ports: Mapping[int, RpcMetrics]) -> Iterator[Family]:
-    """What is counted of the calls at each port."""
+    """Yield the families of what is counted of the calls at each port."""
     yield Family(
         "howdah_rpc_processing_seconds",
         "histogram",
         "From a call's turn to its answer, without the wait for the journal.",
         tuple(
-            ({"port": str(port), "method": method}, each.times)
+            ({"port": str(port), "method": method}, counters.times)
             for port, figures in ports.items()
-            for method, each in sorted(list(figures.methods.items()))
+            for method, counters in sorted(list(figures.methods.items()))
         ),
     )
     yield Family(
@@ -148,11 +148,11 @@ def of_defects(defects: Mapping[str, int]) -> Family:
 
 
 def buckets(times: Times) -> list[tuple[str, float]]:
-    """Cumulative, by upper bound in seconds, as Prometheus wants them."""
-    found, total = [], 0
+    """Return cumulative counts by upper bound in seconds, as Prometheus wants them."""
+    cumulative, total = [], 0
     counts = list(times.buckets)
     for bound_s, count in zip(BOUNDS_S, counts, strict=False):
         total += count
-        found.append((repr(bound_s), float(total)))
-    found.append(("+Inf", float(sum(counts))))
-    return found
+        cumulative.append((repr(bound_s), float(total)))
+    cumulative.append(("+Inf", float(sum(counts))))
+    return cumulative

@@ -55,7 +55,7 @@ def tells_snapshots(request: Request) -> bool:
 
 
 def snapshot_info(directories: Sequence[SnapshotsOf]) -> Bean:
-    """The snapshots that the page of snapshots shows; FSNamesystem counts all of them."""
+    """Return the snapshots that the page of snapshots shows; FSNamesystem counts all of them."""
     return _bean(
         "SnapshotInfo",
         "org.apache.hadoop.hdfs.server.namenode.snapshot.SnapshotManager",
@@ -74,13 +74,13 @@ def snapshot_info(directories: Sequence[SnapshotsOf]) -> Bean:
             ],
             "Snapshots": [
                 {
-                    "snapshotID": each.snapshot_id,
-                    "snapshotDirectory": f"{of.path.rstrip('/')}/.snapshot/{each.name}",
-                    "modificationTime": each.mtime_ms,
+                    "snapshotID": snapshot.snapshot_id,
+                    "snapshotDirectory": f"{of.path.rstrip('/')}/.snapshot/{snapshot.name}",
+                    "modificationTime": snapshot.mtime_ms,
                     "status": "ACTIVE",
                 }
                 for of in directories
-                for each in reversed(of.newest)
+                for snapshot in reversed(of.newest)
             ],
         },
     )
@@ -236,15 +236,17 @@ def _nodes(status: NamenodeStatus) -> Bean:
 
 
 def _usage(status: NamenodeStatus) -> dict[str, str]:
-    """How unevenly datanodes are full, in percent."""
-    found = [_percent(node.used_bytes, node.capacity_bytes) for node in _live(status)] or [0.0]
+    """Return how unevenly datanodes are full, in percent."""
+    percentages = [_percent(node.used_bytes, node.capacity_bytes) for node in _live(status)] or [
+        0.0
+    ]
     return {
         name: f"{value:.2f}%"
         for name, value in (
-            ("min", min(found)),
-            ("median", median(found)),
-            ("max", max(found)),
-            ("stdDev", pstdev(found)),
+            ("min", min(percentages)),
+            ("median", median(percentages)),
+            ("max", max(percentages)),
+            ("stdDev", pstdev(percentages)),
         )
     }
 

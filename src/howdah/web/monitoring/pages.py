@@ -42,7 +42,7 @@ def no_ports() -> Mapping[int, Port]:
 
 
 class Monitoring:
-    """Of one server."""
+    """Answers what monitors one server."""
 
     def __init__(
         self,
@@ -79,15 +79,16 @@ class Monitoring:
         beans: Iterable[jmx.Bean],
         families: Callable[[], Iterable[Family]] = tuple,
     ) -> Response:
-        """To what it `wants`. `beans` and `families` are the server's own, found by now."""
+        """Answer a request that `wants` is true for. `beans` and `families` are the server's
+        own."""
         if request.path == health.READY_PATH:
             return health.respond(self._ready())
         if request.path == health.HEALTH_PATH:
             return self.health(request)
-        found = [*beans, *self.common_beans()]
+        all_beans = [*beans, *self.common_beans()]
         if request.path == jmx.PATH:
-            return jmx.respond_beans(request, found)
-        return self._scrape(request, found, families())
+            return jmx.respond_beans(request, all_beans)
+        return self._scrape(request, all_beans, families())
 
     def common_beans(self) -> list[jmx.Bean]:
         """Those that every server has."""

@@ -55,7 +55,7 @@ def watch_log() -> None:
 
 
 def beans(service: str, process_name: str) -> list[Bean]:
-    """JvmMetrics, and of `java.lang` what checks ask for."""
+    """Return JvmMetrics, and the beans of `java.lang` that checks ask for."""
     resident, threads = _resident_and_threads()
     limit = memory_limit_bytes()
     collections = sum(int(stat["collections"]) for stat in gc.get_stats())
@@ -89,7 +89,7 @@ def beans(service: str, process_name: str) -> list[Bean]:
             "name": "java.lang:type=Threading",
             "modelerType": "sun.management.HotSpotThreadImpl",
             "ThreadCount": threads,
-            "DaemonThreadCount": sum(each.daemon for each in threading.enumerate()),
+            "DaemonThreadCount": sum(thread.daemon for thread in threading.enumerate()),
         },
         {
             "name": "java.lang:type=OperatingSystem",

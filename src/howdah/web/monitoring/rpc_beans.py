@@ -15,7 +15,7 @@ Bean = dict[str, object]
 
 
 class RpcBeans:
-    """Of one server; it remembers what it told last, for the means."""
+    """Makes the beans of one server's calls; it remembers what it told last, for the means."""
 
     def __init__(self, service: str) -> None:
         """`service` is Hadoop's name of the server, such as `NameNode`."""
@@ -25,11 +25,12 @@ class RpcBeans:
     def beans(
         self, port: int, figures: RpcMetrics, connections: int, waiting: int, now_ns: int
     ) -> Iterator[Bean]:
-        """Two of a port. `connections` are open, and `waiting` calls are to be served."""
+        """Yield two beans of a port. `connections` are open, and `waiting` calls are to be
+        served."""
         done = Times()
         methods = list(figures.methods.items())
         failures = list(figures.failures.items())
-        for times in (*(each.times for _, each in methods), *(each for _, each in failures)):
+        for times in (*(method.times for _, method in methods), *(times for _, times in failures)):
             done.count += times.count
             done.total_ns += times.total_ns
         head = {
@@ -60,7 +61,7 @@ class RpcBeans:
             **{
                 key: value
                 for name, times in (
-                    *((name, each.times) for name, each in methods),
+                    *((name, method.times) for name, method in methods),
                     *failures,
                 )
                 for key, value in self._rate(

@@ -47,7 +47,7 @@ class Member:
 
 
 def page(members: Sequence[Member]) -> list[Child]:
-    """The body of the page."""
+    """Return the body of the page."""
     names = list(dict.fromkeys(member.nameservice for member in members))
     groups = [[member for member in members if member.nameservice == name] for name in names]
     levels = [_judged(group) for group in groups]
@@ -73,41 +73,41 @@ def page(members: Sequence[Member]) -> list[Child]:
         live(
             "verdict",
             tag("h2", headline, data_say=True),
-            tag("ul", [tag("li", each) for each in trouble]) if trouble else None,
+            tag("ul", [tag("li", reason) for reason in trouble]) if trouble else None,
             class_=f"verdict {worst}",
         ),
-        live("nameservices", [_group(*each) for each in zip(names, groups, levels, strict=True)]),
+        live("nameservices", [_group(*group) for group in zip(names, groups, levels, strict=True)]),
     ]
 
 
 def _judged(members: Iterable[Member]) -> tuple[str, str]:
-    """Level and words for one nameservice."""
+    """Return the level and the words for one nameservice."""
     known = [member for member in members if not member.trouble]
     leading = [member for member in known if member.state == "active"]
     if not known:
         return "bad", "no namenode answers"
     if not leading:
         return "bad", "no namenode is active"
-    found = leading[0]
-    if found.missing:
-        return "bad", f"{units.count(found.missing, 'block')} without a replica"
+    active = leading[0]
+    if active.missing:
+        return "bad", f"{units.count(active.missing, 'block')} without a replica"
     if len(leading) > 1:
         return "bad", "several namenodes say that they are active"
-    if found.safe_mode:
+    if active.safe_mode:
         return "warn", "safe mode is on"
     silent = [member for member in members if member.trouble]
     if silent:
         return "warn", f"namenode {silent[0].name or silent[0].address} does not answer"
-    if found.low or found.corrupt:
+    if active.low or active.corrupt:
         said = (
-            (found.low, "low on replicas"),
-            (found.corrupt, "with a corrupt replica"),
+            (active.low, "low on replicas"),
+            (active.corrupt, "with a corrupt replica"),
         )
         return "warn", ", ".join(
-            f"{units.count(number, 'block')} {what}" for number, what in said if number
+            f"{units.count(number, 'block')} {condition}" for number, condition in said if number
         )
-    if found.dead:
-        return "warn", f"{units.count(found.dead, 'datanode')} dead"
+    if active.dead:
+        return "warn", f"{units.count(active.dead, 'datanode')} dead"
     return "ok", "all data is safe"
 
 

@@ -38,7 +38,7 @@ _PREFIX: Final = "Hadoop:service=NameNode,name="
 
 
 class ClusterReader:
-    """Of one configuration; several threads may read."""
+    """Reads the figures of the namenodes of one configuration; several threads may read."""
 
     def __init__(self, conf: Configuration) -> None:
         self._conf = conf
@@ -47,11 +47,11 @@ class ClusterReader:
         self._kept: tuple[float, list[Member]] | None = None
 
     def read(self) -> list[Member]:
-        """What is known of each namenode, in the order of the configuration."""
+        """Return what is known of each namenode, in the order of the configuration."""
         with self._lock:
             if self._kept is None or time.monotonic() > self._kept[0] + KEPT_S:
-                found = self._read()
-                self._kept = time.monotonic(), found
+                members = self._read()
+                self._kept = time.monotonic(), members
             return self._kept[1]
 
     def _read(self) -> list[Member]:
@@ -62,7 +62,7 @@ class ClusterReader:
             except InvalidConfiguration as error:
                 known.append((nameservice, "", None, error.message))
                 continue
-            known += [(nameservice, name, each, "") for name, each in places.items()]
+            known += [(nameservice, name, place, "") for name, place in places.items()]
         members: list[Member] = []
         known = known[:MOST_NAMENODES]
         for first in range(0, len(known), _AT_ONCE):
@@ -92,8 +92,8 @@ class ClusterReader:
 
 def _member(member: Member, future: Future[Mapping[str, Any]], deadline_s: float) -> Member:
     try:
-        found = future.result(max(0.0, deadline_s + 0.5 - time.monotonic()))
-        return member_of(member, found)
+        beans = future.result(max(0.0, deadline_s + 0.5 - time.monotonic()))
+        return member_of(member, beans)
     except (NotInTime, TimeoutError):
         why = f"no answer within {TIMEOUT_S:g} s"
     except (OSError, HTTPException) as error:
@@ -132,19 +132,19 @@ def member_of(member: Member, beans: Mapping[str, Any]) -> Member:
 
 
 def figures(place: Place, deadline_s: float, tls: ClientTls) -> Mapping[str, Any]:
-    """The beans of a namenode by name, one attribute at a time where a bean may be long. Raises
-    OSError, HTTPException, ValueError."""
-    found: dict[str, Any] = {}
+    """Return the beans of a namenode by name, one attribute at a time where a bean may be long.
+    Raises OSError, HTTPException, ValueError."""
+    beans: dict[str, Any] = {}
     for name in _BEANS:
-        found[name] = _bean(place, f"qry={_PREFIX}{name}", deadline_s, tls)
-        if found[name].get("State") == "initializing":
+        beans[name] = _bean(place, f"qry={_PREFIX}{name}", deadline_s, tls)
+        if beans[name].get("State") == "initializing":
             raise HTTPException("it is starting: its image and log are being loaded")
     info: dict[str, Any] = {}
     for attribute in ("Safemode", "SoftwareVersion", "ClusterId"):
         query = f"get={_PREFIX}NameNodeInfo::{attribute}"
         info.update(_bean(place, query, deadline_s, tls))
-    found["NameNodeInfo"] = info
-    return found
+    beans["NameNodeInfo"] = info
+    return beans
 
 
 def _bean(place: Place, query: str, deadline_s: float, tls: ClientTls) -> Mapping[str, Any]:

@@ -77,41 +77,41 @@ class DatanodeFacts:
     defects: Mapping[str, int] = field(default_factory=dict)
 
 
-def overview(found: DatanodeFacts) -> list[Child]:
-    """The body of the page."""
+def overview(datanode: DatanodeFacts) -> list[Child]:
+    """Return the body of the page."""
     return [
-        _verdict(found),
+        _verdict(datanode),
         refresh_hint(),
-        _volumes(found.volumes),
+        _volumes(datanode.volumes),
         tag(
             "div",
-            _namenodes(found.namenodes),
-            _pools(found.pools),
-            _scanner(found.scans),
-            _memory(found),
-            _peers(found),
+            _namenodes(datanode.namenodes),
+            _pools(datanode.pools),
+            _scanner(datanode.scans),
+            _memory(datanode),
+            _peers(datanode),
             class_="columns",
         ),
     ]
 
 
-def _verdict(found: DatanodeFacts) -> Html:
-    bad = [f"{volume.path}: {volume.failure}" for volume in found.volumes if volume.failure]
-    warn = [f"{volume.path} does not answer in time" for volume in found.volumes if volume.hangs]
+def _verdict(datanode: DatanodeFacts) -> Html:
+    bad = [f"{volume.path}: {volume.failure}" for volume in datanode.volumes if volume.failure]
+    warn = [f"{volume.path} does not answer in time" for volume in datanode.volumes if volume.hangs]
     warn += [
         f"namenode {namenode.address} has not registered this datanode"
-        for namenode in found.namenodes
+        for namenode in datanode.namenodes
         if not namenode.is_served
     ]
     warn += [
         f"{scan.path}: {units.count(scan.errors, 'replica')} found damaged"
-        for scan in found.scans or ()
+        for scan in datanode.scans or ()
         if scan.errors
     ]
-    if found.defects:
-        total = sum(found.defects.values())
+    if datanode.defects:
+        total = sum(datanode.defects.values())
         warn.append(f"{units.count(total, 'error')} that nobody foresaw: please report")
-    served = sum(namenode.is_served for namenode in found.namenodes)
+    served = sum(namenode.is_served for namenode in datanode.namenodes)
     headline = "This datanode serves, and all of its volumes work"
     if not served:
         headline = "No namenode knows this datanode"
@@ -216,29 +216,32 @@ def _scanner(scans: Sequence[ScanFacts] | None) -> Html:
     return section("scanner", "Scanner", body)
 
 
-def _memory(found: DatanodeFacts) -> Html:
+def _memory(datanode: DatanodeFacts) -> Html:
     rows: list[tuple[str, Child]] = [
-        ("May be locked", iec_size(found.lockable_bytes) if found.lockable_bytes else "nothing"),
-        ("Is locked", iec_size(found.locked_bytes)),
-        ("Cached blocks", f"{found.cached_blocks:,}"),
+        (
+            "May be locked",
+            iec_size(datanode.lockable_bytes) if datanode.lockable_bytes else "nothing",
+        ),
+        ("Is locked", iec_size(datanode.locked_bytes)),
+        ("Cached blocks", f"{datanode.cached_blocks:,}"),
     ]
     return section("memory", "Cache", facts(rows))
 
 
-def _peers(found: DatanodeFacts) -> Html:
-    slow = [*found.slow_peers, *found.slow_disks]
+def _peers(datanode: DatanodeFacts) -> Html:
+    slow = [*datanode.slow_peers, *datanode.slow_disks]
     return section(
         "peers",
         "Peers",
         facts(
             [
-                ("Transfers under way", f"{found.connections:,}"),
-                ("This datanode", tag("code", found.name)),
-                ("Its id", tag("code", found.uuid)),
+                ("Transfers under way", f"{datanode.connections:,}"),
+                ("This datanode", tag("code", datanode.name)),
+                ("Its id", tag("code", datanode.uuid)),
             ]
         ),
         tag("h3", "Slow, by what was measured here"),
-        tag("ul", [tag("li", each) for each in slow])
+        tag("ul", [tag("li", name) for name in slow])
         if slow
         else tag("p", "Nobody that is known of.", class_="quiet"),
     )

@@ -125,9 +125,9 @@ def _files_at(place: str) -> Html:
     return tag("a", place, href=f"{place}{PATH}")
 
 
-def blocks_page(lost: Sequence[str], most: int, asked: str, found: str) -> list[Child]:
-    """The body of the page. `lost` has lines of `fsck -list-corruptfileblocks`, at most `most`;
-    `found` is what `fsck -blockId` says of the block `asked` for, if one is."""
+def blocks_page(lost: Sequence[str], most: int, asked: str, report: str) -> list[Child]:
+    """Return the body of the page. `lost` has lines of `fsck -list-corruptfileblocks`, at most
+    `most`; `report` is what `fsck -blockId` says of the block `asked` for, if one is."""
     return [
         section(
             "lost",
@@ -155,7 +155,7 @@ def blocks_page(lost: Sequence[str], most: int, asked: str, found: str) -> list[
                 tag("button", "Find", type="submit"),
                 action=BLOCKS_PATH,
             ),
-            tag("pre", found, tabindex="0", aria_label=f"Block {asked}") if found else None,
+            tag("pre", report, tabindex="0", aria_label=f"Block {asked}") if report else None,
             is_live=False,
         ),
     ]

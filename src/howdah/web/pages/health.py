@@ -36,8 +36,8 @@ class Verdict:
 
 
 def judge(status: NamenodeStatus) -> Verdict:
-    """From what a namenode knows."""
-    findings = sorted(_findings(status), key=lambda each: -_WORSE[each.level])
+    """Judge the health of a namenode by its status."""
+    findings = sorted(_findings(status), key=lambda finding: -_WORSE[finding.level])
     level = findings[0].level if findings else "ok"
     return Verdict(level, _headline(status, level, findings), findings)
 
@@ -118,10 +118,10 @@ def _journal(status: NamenodeStatus) -> Iterator[Finding]:
         healthy = len(directory.nodes) - len(out)
         level = "warn" if healthy >= len(directory.nodes) // 2 + 1 else "bad"
         names = ", ".join(node.name for node in out[:5])
-        what, why = "is left out", out[0].left_out
+        condition, why = "is left out", out[0].left_out
         if not why:
-            what, why = "is silent", out[0].silent
-        yield Finding(level, f"journal node {names} {what}: {why}")
+            condition, why = "is silent", out[0].silent
+        yield Finding(level, f"journal node {names} {condition}: {why}")
 
 
 def _nodes(status: NamenodeStatus) -> Iterator[Finding]:

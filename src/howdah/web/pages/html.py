@@ -62,10 +62,11 @@ def _attribute(item: tuple[str, Value]) -> str:
 
 
 def _printable(text: str) -> str:
-    """What HTML cannot carry is shown as what it is: control characters, and those that turn
-    the direction of what follows."""
+    """Escape what HTML cannot carry: control characters, and those that turn the direction of what
+    follows."""
     if text.isprintable():
         return text
     return "".join(
-        each if each.isprintable() or each in "\n\t " else f"\\u{ord(each):04x}" for each in text
+        character if character.isprintable() or character in "\n\t " else f"\\u{ord(character):04x}"
+        for character in text
     )

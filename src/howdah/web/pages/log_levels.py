@@ -53,7 +53,7 @@ def is_foreign(request: Request) -> bool:
 
 
 def page(request: Request, also: OtherProcess | None = None) -> tuple[int, list[Child]]:
-    """Status and body of the page, after what the request asks for is done."""
+    """Do what the request asks for, and return the status and the body of the page."""
     name = request.query.get("log", "").strip()
     level = request.query.get("level", "").strip()
     status: int = 200
@@ -69,9 +69,9 @@ def page(request: Request, also: OtherProcess | None = None) -> tuple[int, list[
                 "Loggers with a level of their own",
                 ("Logger", "Level"),
                 [
-                    (each.name, _level_name(each.level))
-                    for each in [logging.getLogger(), *_known()]
-                    if each.level != logging.NOTSET
+                    (logger.name, _level_name(logger.level))
+                    for logger in [logging.getLogger(), *_known()]
+                    if logger.level != logging.NOTSET
                 ],
             ),
         ),
@@ -129,9 +129,11 @@ def _level_name(level: int) -> str:
 
 
 def _known() -> list[logging.Logger]:
-    found = dict(logging.root.manager.loggerDict)
+    loggers = dict(logging.root.manager.loggerDict)
     # The others stand for names that only have loggers below them.
-    return [logger for name in sorted(found) if isinstance(logger := found[name], logging.Logger)]
+    return [
+        logger for name in sorted(loggers) if isinstance(logger := loggers[name], logging.Logger)
+    ]
 
 
 def _called(name: str) -> logging.Logger | None:
@@ -157,12 +159,12 @@ def _form(name: str) -> Html:
             tag(
                 "select",
                 tag("option", "show only", value=""),
-                [tag("option", each, value=each) for each in LEVELS],
+                [tag("option", level, value=level) for level in LEVELS],
                 name="level",
             ),
         ),
         tag("button", "Apply", type="submit"),
-        tag("datalist", [tag("option", value=each.name) for each in _known()], id="loggers"),
+        tag("datalist", [tag("option", value=logger.name) for logger in _known()], id="loggers"),
         method="get",
         action=PATH,
     )

@@ -45,8 +45,13 @@ class Wanted:
     first: int = 0
 
     def query(self, first: int) -> str:
-        found = {"q": self.text, "state": self.state, "sort": self.sort, "from": str(first or "")}
-        return urlencode({name: value for name, value in found.items() if value})
+        parameters = {
+            "q": self.text,
+            "state": self.state,
+            "sort": self.sort,
+            "from": str(first or ""),
+        }
+        return urlencode({name: value for name, value in parameters.items() if value})
 
 
 def wanted_of(query: Mapping[str, str]) -> Wanted:
@@ -92,27 +97,31 @@ def page(
     *,
     is_secure: bool = False,
 ) -> list[Child]:
-    """The body of the page. `leaving` has an estimate for each node that is on its way out;
+    """Return the body of the page. `leaving` has an estimate for each node that is on its way out;
     `is_secure` says that the page is read over TLS."""
     text = wanted.text.casefold()
-    found = [
+    matching = [
         node
         for node in nodes
         if STATES[wanted.state][1](node)
         and (not text or text in node.name.casefold() or text in node.rack.casefold())
     ]
-    found.sort(key=SORTS[wanted.sort][1])
-    last_part = max(0, (len(found) - 1) // ROWS * ROWS)
-    first = wanted.first if wanted.first < len(found) else last_part
-    shown = found[first : first + ROWS]
+    matching.sort(key=SORTS[wanted.sort][1])
+    last_part = max(0, (len(matching) - 1) // ROWS * ROWS)
+    first = wanted.first if wanted.first < len(matching) else last_part
+    shown = matching[first : first + ROWS]
     return [
         _form(wanted),
         live(
             "found",
             tag(
                 "p",
-                f"{len(found):,} of {units.count(len(nodes), 'datanode')}"
-                + (f", {first + 1:,} to {first + len(shown):,} shown" if len(found) > ROWS else ""),
+                f"{len(matching):,} of {units.count(len(nodes), 'datanode')}"
+                + (
+                    f", {first + 1:,} to {first + len(shown):,} shown"
+                    if len(matching) > ROWS
+                    else ""
+                ),
                 data_found=True,
                 class_="quiet",
             ),
@@ -134,7 +143,7 @@ def page(
                 numbers=(3, 5, 6, 7),
                 empty="No datanode is like that.",
             ),
-            _pages(wanted, first, len(found)),
+            _pages(wanted, first, len(matching)),
         ),
     ]
 

@@ -51,13 +51,13 @@ class Rack:
 
 
 def racks_of(nodes: Sequence[NodeStatus]) -> list[Rack]:
-    """By name."""
-    found: dict[str, list[NodeStatus]] = {}
+    """Return the racks by name."""
+    by_name: dict[str, list[NodeStatus]] = {}
     for node in nodes:
-        found.setdefault(node.rack, []).append(node)
+        by_name.setdefault(node.rack, []).append(node)
     return [
-        Rack(name, sorted(found[name], key=lambda node: (node.live, -full(node), node.name)))
-        for name in sorted(found)
+        Rack(name, sorted(by_name[name], key=lambda node: (node.live, -full(node), node.name)))
+        for name in sorted(by_name)
     ]
 
 

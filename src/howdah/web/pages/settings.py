@@ -23,14 +23,14 @@ def wants_page(request: Request) -> bool:
 
 
 def page(properties: Iterable[Property], query: str) -> list[Child]:
-    """The body of the page, with the keys and values that contain `query`."""
+    """Return the body of the page, with the keys and values that contain `query`."""
     text = query.casefold()
     shown = [
-        each
-        for each in without_secrets(properties)
-        if not text or text in each.name.casefold() or text in each.value.casefold()
+        setting
+        for setting in without_secrets(properties)
+        if not text or text in setting.name.casefold() or text in setting.value.casefold()
     ]
-    shown.sort(key=lambda each: (each.source == _DEFAULT, each.name))
+    shown.sort(key=lambda setting: (setting.source == _DEFAULT, setting.name))
     return [
         tag(
             "form",
@@ -60,8 +60,12 @@ def page(properties: Iterable[Property], query: str) -> list[Child]:
                 "Configuration, what was set first",
                 ("Key", "Value", "From"),
                 [
-                    (_breakable(each.name), tag("code", each.value[:_LONGEST]), each.source)
-                    for each in shown
+                    (
+                        _breakable(setting.name),
+                        tag("code", setting.value[:_LONGEST]),
+                        setting.source,
+                    )
+                    for setting in shown
                 ],
                 empty="No key is like that.",
             ),

@@ -38,11 +38,11 @@ def _row(directory: SnapshotsOf) -> list[Child]:
         [
             tag(
                 "li",
-                tag("a", each.name, href=_address(directory.path, each.name)),
+                tag("a", snapshot.name, href=_address(directory.path, snapshot.name)),
                 " ",
-                units.utc_text(each.mtime_ms),
+                units.utc_text(snapshot.mtime_ms),
             )
-            for each in directory.newest
+            for snapshot in directory.newest
         ],
         tag("li", "…") if directory.count > len(directory.newest) else None,
     )

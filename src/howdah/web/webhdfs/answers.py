@@ -44,28 +44,28 @@ def loaded(body: bytes) -> Any:
         raise errors.ProtocolViolation(f"an answer of WebHDFS is no JSON: {error}") from error
 
 
-def response(method: str, told: Any) -> Message:
-    """What the call `method` returns, out of what the operation for it answers. Raises
+def response(method: str, answer: Any) -> Message:
+    """Return what the call `method` returns, from what the operation for it answers. Raises
     ProtocolViolation."""
     try:
-        return ANSWERS[method](told)
+        return ANSWERS[method](answer)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise errors.ProtocolViolation(
             f"the answer of WebHDFS to {method} is not as it must be: {error!r}"
         ) from error
 
 
-def remote_error(status: int, body: bytes, what: str) -> errors.HowdahError:
-    """The exception that an answer with an error stands for; `what` was asked."""
+def remote_error(status: int, body: bytes, operation: str) -> errors.HowdahError:
+    """Return the exception that an answer with an error stands for; `operation` was asked for."""
     try:
-        told = json.loads(body)["RemoteException"]
-        name = told.get("javaClassName") or told["exception"]
-        message = str(told.get("message") or "").partition("\n\tat ")[0].rstrip()
+        exception = json.loads(body)["RemoteException"]
+        name = exception.get("javaClassName") or exception["exception"]
+        message = str(exception.get("message") or "").partition("\n\tat ")[0].rstrip()
         return errors.from_java(str(name), message)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         text = body[:200].decode("utf-8", "replace").strip()
         said = "" if not text or text.startswith("<") else f" {text}"
-        reason = f"{what}: HTTP status {status}{said}"
+        reason = f"{operation}: HTTP status {status}{said}"
         if status == 404:
             return errors.PathNotFound(reason)
         if status in (401, 403):
@@ -77,78 +77,78 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def file_status(told: Json) -> types_pb2.HdfsFileStatusProto:
-    link = told.get("symlink")
+def file_status(status: Json) -> types_pb2.HdfsFileStatusProto:
+    link = status.get("symlink")
     return types_pb2.HdfsFileStatusProto(
-        fileType=_TYPES[told["type"]],
-        path=_bytes(told.get("pathSuffix", "")),
-        length=told["length"],
-        permission=types_pb2.FsPermissionProto(perm=int(told["permission"], 8)),
-        owner=told["owner"],
-        group=told["group"],
+        fileType=_TYPES[status["type"]],
+        path=_bytes(status.get("pathSuffix", "")),
+        length=status["length"],
+        permission=types_pb2.FsPermissionProto(perm=int(status["permission"], 8)),
+        owner=status["owner"],
+        group=status["group"],
         # Before 1970 they are negative, and the fields have no sign.
-        modification_time=told["modificationTime"] & _MASK,
-        access_time=told["accessTime"] & _MASK,
+        modification_time=status["modificationTime"] & _MASK,
+        access_time=status["accessTime"] & _MASK,
         symlink=None if link is None else _bytes(link),
-        block_replication=told["replication"],
-        blocksize=told["blockSize"],
-        fileId=told.get("fileId", 0),
-        childrenNum=told.get("childrenNum", -1),
-        storagePolicy=told.get("storagePolicy", 0),
-        flags=sum(flag for name, flag in _FLAGS.items() if told.get(name)),
+        block_replication=status["replication"],
+        blocksize=status["blockSize"],
+        fileId=status.get("fileId", 0),
+        childrenNum=status.get("childrenNum", -1),
+        storagePolicy=status.get("storagePolicy", 0),
+        flags=sum(flag for name, flag in _FLAGS.items() if status.get(name)),
     )
 
 
-def _listing(told: Any) -> Message:
-    found = told["DirectoryListing"]
-    entries = found["partialListing"]["FileStatuses"]["FileStatus"]
+def _listing(answer: Any) -> Message:
+    listing = answer["DirectoryListing"]
+    entries = listing["partialListing"]["FileStatuses"]["FileStatus"]
     return pb.GetListingResponseProto(
         dirList=types_pb2.DirectoryListingProto(
-            partialListing=map(file_status, entries), remainingEntries=found["remainingEntries"]
+            partialListing=map(file_status, entries), remainingEntries=listing["remainingEntries"]
         )
     )
 
 
-def _type_quotas(told: Json) -> types_pb2.StorageTypeQuotaInfosProto | None:
+def _type_quotas(usage: Json) -> types_pb2.StorageTypeQuotaInfosProto | None:
     return types_pb2.StorageTypeQuotaInfosProto(
         typeQuotaInfo=[
             types_pb2.StorageTypeQuotaInfoProto(
-                type=kind, quota=each["quota"] & _MASK, consumed=each["consumed"]
+                type=kind, quota=quota["quota"] & _MASK, consumed=quota["consumed"]
             )
-            for kind, each in (told.get("typeQuota") or {}).items()
+            for kind, quota in (usage.get("typeQuota") or {}).items()
         ]
     )
 
 
-def _content_summary(told: Any) -> Message:
-    found = told["ContentSummary"]
+def _content_summary(answer: Any) -> Message:
+    summary = answer["ContentSummary"]
     return pb.GetContentSummaryResponseProto(
         summary=types_pb2.ContentSummaryProto(
-            length=found["length"],
-            fileCount=found["fileCount"],
-            directoryCount=found["directoryCount"],
-            quota=found["quota"] & _MASK,
-            spaceConsumed=found["spaceConsumed"],
-            spaceQuota=found["spaceQuota"] & _MASK,
-            typeQuotaInfos=_type_quotas(found),
-            snapshotLength=found.get("snapshotLength", 0),
-            snapshotFileCount=found.get("snapshotFileCount", 0),
-            snapshotDirectoryCount=found.get("snapshotDirectoryCount", 0),
-            snapshotSpaceConsumed=found.get("snapshotSpaceConsumed", 0),
-            erasureCodingPolicy=found.get("ecPolicy", ""),
+            length=summary["length"],
+            fileCount=summary["fileCount"],
+            directoryCount=summary["directoryCount"],
+            quota=summary["quota"] & _MASK,
+            spaceConsumed=summary["spaceConsumed"],
+            spaceQuota=summary["spaceQuota"] & _MASK,
+            typeQuotaInfos=_type_quotas(summary),
+            snapshotLength=summary.get("snapshotLength", 0),
+            snapshotFileCount=summary.get("snapshotFileCount", 0),
+            snapshotDirectoryCount=summary.get("snapshotDirectoryCount", 0),
+            snapshotSpaceConsumed=summary.get("snapshotSpaceConsumed", 0),
+            erasureCodingPolicy=summary.get("ecPolicy", ""),
         )
     )
 
 
-def _quota_usage(told: Any) -> Message:
-    found = told["QuotaUsage"]
+def _quota_usage(answer: Any) -> Message:
+    usage = answer["QuotaUsage"]
     return pb.GetQuotaUsageResponseProto(
         usage=types_pb2.QuotaUsageProto(
-            fileAndDirectoryCount=found["fileAndDirectoryCount"],
-            quota=found["quota"] & _MASK,
-            spaceConsumed=found["spaceConsumed"],
-            spaceQuota=found["spaceQuota"] & _MASK,
-            typeQuotaInfos=_type_quotas(found),
+            fileAndDirectoryCount=usage["fileAndDirectoryCount"],
+            quota=usage["quota"] & _MASK,
+            spaceConsumed=usage["spaceConsumed"],
+            spaceQuota=usage["spaceQuota"] & _MASK,
+            typeQuotaInfos=_type_quotas(usage),
         )
     )
 
@@ -161,28 +161,28 @@ def _types(names: list[str]) -> types_pb2.StorageTypesProto:
     return types_pb2.StorageTypesProto(storageTypes=names)
 
 
-def _datanode(told: Json) -> types_pb2.DatanodeInfoProto:
+def _datanode(node: Json) -> types_pb2.DatanodeInfoProto:
     return types_pb2.DatanodeInfoProto(
         id=types_pb2.DatanodeIDProto(
-            ipAddr=told["ipAddr"],
-            hostName=told["hostName"],
-            datanodeUuid=told["storageID"],
-            xferPort=told["xferPort"],
-            infoPort=told["infoPort"],
-            ipcPort=told["ipcPort"],
-            infoSecurePort=told.get("infoSecurePort", 0),
+            ipAddr=node["ipAddr"],
+            hostName=node["hostName"],
+            datanodeUuid=node["storageID"],
+            xferPort=node["xferPort"],
+            infoPort=node["infoPort"],
+            ipcPort=node["ipcPort"],
+            infoSecurePort=node.get("infoSecurePort", 0),
         ),
-        capacity=told.get("capacity", 0),
-        remaining=told.get("remaining", 0),
-        location=told.get("networkLocation", _POOL_DEFAULT),
-        adminState=told.get("adminState", "NORMAL"),
+        capacity=node.get("capacity", 0),
+        remaining=node.get("remaining", 0),
+        location=node.get("networkLocation", _POOL_DEFAULT),
+        adminState=node.get("adminState", "NORMAL"),
     )
 
 
-def _block(told: Json) -> types_pb2.LocatedBlockProto:
-    block = told["block"]
-    nodes = [_datanode(each) for each in told["locations"]]
-    cached = {each["storageID"] for each in told.get("cachedLocations", ())}
+def _block(located: Json) -> types_pb2.LocatedBlockProto:
+    block = located["block"]
+    nodes = [_datanode(node) for node in located["locations"]]
+    cached = {node["storageID"] for node in located.get("cachedLocations", ())}
     return types_pb2.LocatedBlockProto(
         b=types_pb2.ExtendedBlockProto(
             poolId=block["blockPoolId"],
@@ -190,25 +190,25 @@ def _block(told: Json) -> types_pb2.LocatedBlockProto:
             generationStamp=block["generationStamp"],
             numBytes=block["numBytes"],
         ),
-        offset=told["startOffset"],
+        offset=located["startOffset"],
         locs=nodes,
-        corrupt=told["isCorrupt"],
+        corrupt=located["isCorrupt"],
         blockToken=rpc_pb2.TokenProto(identifier=b"", password=b"", kind="", service=""),
         isCached=[node.id.datanodeUuid in cached for node in nodes],
-        storageTypes=_types(told.get("storageTypes") or []).storageTypes,
+        storageTypes=_types(located.get("storageTypes") or []).storageTypes,
     )
 
 
-def _located_blocks(told: Any) -> Message:
-    found = told["LocatedBlocks"]
-    last = found.get("lastLocatedBlock")
+def _located_blocks(answer: Any) -> Message:
+    blocks = answer["LocatedBlocks"]
+    last = blocks.get("lastLocatedBlock")
     return pb.GetBlockLocationsResponseProto(
         locations=types_pb2.LocatedBlocksProto(
-            fileLength=found["fileLength"],
-            blocks=map(_block, found["locatedBlocks"]),
-            underConstruction=found["isUnderConstruction"],
+            fileLength=blocks["fileLength"],
+            blocks=map(_block, blocks["locatedBlocks"]),
+            underConstruction=blocks["isUnderConstruction"],
             lastBlock=None if last is None else _block(last),
-            isLastBlockComplete=found["isLastBlockComplete"],
+            isLastBlockComplete=blocks["isLastBlockComplete"],
         )
     )
 
@@ -216,75 +216,76 @@ def _located_blocks(told: Any) -> Message:
 # ACLs, attributes, policies.
 
 
-def _acl_status(told: Any) -> Message:
-    found = told["AclStatus"]
-    entries = acl_entries(",".join(found["entries"]), with_permissions=True)
+def _acl_status(answer: Any) -> Message:
+    acl = answer["AclStatus"]
+    entries = acl_entries(",".join(acl["entries"]), with_permissions=True)
     return types_pb2.GetAclStatusResponseProto(
         result=types_pb2.AclStatusProto(
-            owner=found["owner"],
-            group=found["group"],
-            sticky=found["stickyBit"],
+            owner=acl["owner"],
+            group=acl["group"],
+            sticky=acl["stickyBit"],
             entries=entries,
-            permission=types_pb2.FsPermissionProto(perm=int(found.get("permission", "0"), 8)),
+            permission=types_pb2.FsPermissionProto(perm=int(acl.get("permission", "0"), 8)),
         )
     )
 
 
-def _xattrs(told: Any) -> Message:
+def _xattrs(answer: Any) -> Message:
     return types_pb2.GetXAttrsResponseProto(
         xAttrs=[
-            xattr_named(each["name"], decoded(each.get("value") or "")) for each in told["XAttrs"]
+            xattr_named(xattr["name"], decoded(xattr.get("value") or ""))
+            for xattr in answer["XAttrs"]
         ]
     )
 
 
-def _xattr_names(told: Any) -> Message:
-    names = json.loads(told["XAttrNames"])
+def _xattr_names(answer: Any) -> Message:
+    names = json.loads(answer["XAttrNames"])
     return types_pb2.ListXAttrsResponseProto(xAttrs=[xattr_named(name) for name in names])
 
 
-def _policy(told: Json) -> types_pb2.BlockStoragePolicyProto:
+def _policy(policy: Json) -> types_pb2.BlockStoragePolicyProto:
     def types(name: str) -> types_pb2.StorageTypesProto:
-        return _types(told.get(name) or [])
+        return _types(policy.get(name) or [])
 
     return types_pb2.BlockStoragePolicyProto(
-        policyId=told["id"],
-        name=told["name"],
+        policyId=policy["id"],
+        name=policy["name"],
         creationPolicy=types("storageTypes"),
         creationFallbackPolicy=types("creationFallbacks"),
         replicationFallbackPolicy=types("replicationFallbacks"),
     )
 
 
-def _policies(told: Any) -> Message:
-    found = told["BlockStoragePolicies"]["BlockStoragePolicy"]
-    return pb.GetStoragePoliciesResponseProto(policies=map(_policy, found))
+def _policies(answer: Any) -> Message:
+    policies = answer["BlockStoragePolicies"]["BlockStoragePolicy"]
+    return pb.GetStoragePoliciesResponseProto(policies=map(_policy, policies))
 
 
-def _server_defaults(told: Any) -> Message:
-    found = told["FsServerDefaults"]
+def _server_defaults(answer: Any) -> Message:
+    defaults = answer["FsServerDefaults"]
     return pb.GetServerDefaultsResponseProto(
         serverDefaults=types_pb2.FsServerDefaultsProto(
-            blockSize=found["blockSize"],
-            bytesPerChecksum=found["bytesPerChecksum"],
-            writePacketSize=found["writePacketSize"],
-            replication=found["replication"],
-            fileBufferSize=found["fileBufferSize"],
-            encryptDataTransfer=found.get("encryptDataTransfer", False),
-            trashInterval=found.get("trashInterval", 0),
-            checksumType=found.get("checksumType", 2),
-            keyProviderUri=found.get("keyProviderUri") or "",
-            policyId=found.get("defaultStoragePolicyId", 0),
+            blockSize=defaults["blockSize"],
+            bytesPerChecksum=defaults["bytesPerChecksum"],
+            writePacketSize=defaults["writePacketSize"],
+            replication=defaults["replication"],
+            fileBufferSize=defaults["fileBufferSize"],
+            encryptDataTransfer=defaults.get("encryptDataTransfer", False),
+            trashInterval=defaults.get("trashInterval", 0),
+            checksumType=defaults.get("checksumType", 2),
+            keyProviderUri=defaults.get("keyProviderUri") or "",
+            policyId=defaults.get("defaultStoragePolicyId", 0),
         )
     )
 
 
-def _fs_stats(told: Any) -> Message:
-    found = told["FsStatus"]
+def _fs_stats(answer: Any) -> Message:
+    status = answer["FsStatus"]
     return pb.GetFsStatsResponseProto(
-        capacity=found["capacity"],
-        used=found["used"],
-        remaining=found["remaining"],
+        capacity=status["capacity"],
+        used=status["used"],
+        remaining=status["remaining"],
         under_replicated=0,
         corrupt_blocks=0,
         missing_blocks=0,
@@ -294,70 +295,70 @@ def _fs_stats(told: Any) -> Message:
 # Snapshots.
 
 
-def _snapshottable(told: Any) -> Message:
-    found = told["SnapshottableDirectoryList"]
-    if found is None:
+def _snapshottable(answer: Any) -> Message:
+    directories = answer["SnapshottableDirectoryList"]
+    if directories is None:
         return pb.GetSnapshottableDirListingResponseProto()
     return pb.GetSnapshottableDirListingResponseProto(
         snapshottableDirList=types_pb2.SnapshottableDirectoryListingProto(
             snapshottableDirListing=[
                 types_pb2.SnapshottableDirectoryStatusProto(
-                    dirStatus=file_status(each["dirStatus"]),
-                    snapshot_quota=each["snapshotQuota"],
-                    snapshot_number=each["snapshotNumber"],
-                    parent_fullpath=_bytes(each["parentFullPath"]),
+                    dirStatus=file_status(directory["dirStatus"]),
+                    snapshot_quota=directory["snapshotQuota"],
+                    snapshot_number=directory["snapshotNumber"],
+                    parent_fullpath=_bytes(directory["parentFullPath"]),
                 )
-                for each in found
+                for directory in directories
             ]
         )
     )
 
 
-def _snapshots(told: Any) -> Message:
-    def one(each: Json) -> types_pb2.SnapshotStatusProto:
+def _snapshots(answer: Any) -> Message:
+    def one(snapshot: Json) -> types_pb2.SnapshotStatusProto:
         return types_pb2.SnapshotStatusProto(
-            dirStatus=file_status(each["dirStatus"]),
-            snapshotID=each["snapshotID"],
-            parent_fullpath=_bytes(each["fullPath"].rpartition("/.snapshot/")[0] or "/"),
-            isDeleted=each.get("deletionStatus") == "DELETED",
+            dirStatus=file_status(snapshot["dirStatus"]),
+            snapshotID=snapshot["snapshotID"],
+            parent_fullpath=_bytes(snapshot["fullPath"].rpartition("/.snapshot/")[0] or "/"),
+            isDeleted=snapshot.get("deletionStatus") == "DELETED",
         )
 
-    listing = types_pb2.SnapshotListingProto(snapshotListing=map(one, told["SnapshotList"] or ()))
+    listing = types_pb2.SnapshotListingProto(snapshotListing=map(one, answer["SnapshotList"] or ()))
     return pb.GetSnapshotListingResponseProto(snapshotList=listing)
 
 
-def _snapshot_diff(told: Any) -> Message:
-    found = told["SnapshotDiffReport"]
+def _snapshot_diff(answer: Any) -> Message:
+    report = answer["SnapshotDiffReport"]
     return pb.GetSnapshotDiffReportResponseProto(
         diffReport=types_pb2.SnapshotDiffReportProto(
-            snapshotRoot=found["snapshotRoot"],
-            fromSnapshot=found["fromSnapshot"] or "",
-            toSnapshot=found["toSnapshot"] or "",
+            snapshotRoot=report["snapshotRoot"],
+            fromSnapshot=report["fromSnapshot"] or "",
+            toSnapshot=report["toSnapshot"] or "",
             diffReportEntries=[
                 types_pb2.SnapshotDiffReportEntryProto(
-                    fullpath=_bytes(each["sourcePath"]),
-                    modificationLabel=_LABELS[each["type"]],
-                    targetPath=_bytes(each["targetPath"]) if each.get("targetPath") else None,
+                    fullpath=_bytes(entry["sourcePath"]),
+                    modificationLabel=_LABELS[entry["type"]],
+                    targetPath=_bytes(entry["targetPath"]) if entry.get("targetPath") else None,
                 )
-                for each in found["diffList"]
+                for entry in report["diffList"]
             ],
         )
     )
 
 
-def _snapshot_diff_listing(told: Any) -> Message:
-    found = told["SnapshotDiffReportListing"]
+def _snapshot_diff_listing(answer: Any) -> Message:
+    report = answer["SnapshotDiffReportListing"]
 
     def entries(name: str) -> list[types_pb2.SnapshotDiffReportListingEntryProto]:
         return [
             types_pb2.SnapshotDiffReportListingEntryProto(
-                fullpath=_bytes(each["sourcePath"]),
-                dirId=each["dirId"],
-                isReference=each["isReference"],
-                targetPath=_bytes(each["targetPath"]) if each.get("targetPath") else None,
-                fileId=each.get("fileId"),
+                fullpath=_bytes(entry["sourcePath"]),
+                dirId=entry["dirId"],
+                isReference=entry["isReference"],
+                targetPath=_bytes(entry["targetPath"]) if entry.get("targetPath") else None,
+                fileId=entry.get("fileId"),
             )
-            for each in found[name]
+            for entry in report[name]
         ]
 
     return pb.GetSnapshotDiffReportListingResponseProto(
@@ -365,21 +366,21 @@ def _snapshot_diff_listing(told: Any) -> Message:
             modifiedEntries=entries("modifyList"),
             createdEntries=entries("createList"),
             deletedEntries=entries("deleteList"),
-            isFromEarlier=found["isFromEarlier"],
+            isFromEarlier=report["isFromEarlier"],
             cursor=types_pb2.SnapshotDiffReportCursorProto(
-                startPath=_bytes(found["lastPath"]), index=found["lastIndex"]
+                startPath=_bytes(report["lastPath"]), index=report["lastIndex"]
             ),
         )
     )
 
 
 def _result(response_type: Callable[..., Message]) -> Callable[[Any], Message]:
-    """Of what answers yes or no."""
-    return lambda told: response_type(result=told["boolean"])
+    """Return a function that reads an answer of yes or no."""
+    return lambda answer: response_type(result=answer["boolean"])
 
 
 def _nothing(response_type: Callable[..., Message]) -> Callable[[Any], Message]:
-    return lambda told: response_type()
+    return lambda answer: response_type()
 
 
 ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {

@@ -49,17 +49,17 @@ EMPTY: Final = Response(200, {"Content-Type": "application/octet-stream"})
 
 
 def driven(steps: Steps, one: Callable[[Step], object]) -> Response | None:
-    """The answer of an operation, whose steps `one` does; what that raises is raised in it.
-    None where its pieces were the answer."""
+    """Run an operation, and return its answer: `one` does its steps, and what that raises is raised
+    in it. Return None where its pieces were the answer."""
     try:
         step = next(steps)
         while True:
             try:
-                found = one(step)
+                result = one(step)
             except errors.HowdahError as error:
                 step = steps.throw(error)
             else:
-                step = steps.send(found)
+                step = steps.send(result)
     except StopIteration as end:
         response: Response | None = end.value
         return response

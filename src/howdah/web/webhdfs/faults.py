@@ -36,14 +36,14 @@ def class_of(error: errors.HowdahError) -> str:
 
 
 def refused(error: errors.HowdahError, status: int | None = None) -> Response:
-    """The answer that a request gets instead of what it asked for."""
+    """Return the answer that a request gets instead of what it asked for."""
     java_class = class_of(error)
-    told = {
+    exception = {
         "exception": java_class.rpartition(".")[2].rpartition("$")[2],
         "javaClassName": java_class,
         "message": error.message,
     }
-    body = json.dumps({"RemoteException": told}, ensure_ascii=False, separators=(",", ":"))
+    body = json.dumps({"RemoteException": exception}, ensure_ascii=False, separators=(",", ":"))
     return answer(
         status_of(error) if status is None else status,
         body.encode("utf-8", "surrogatepass"),

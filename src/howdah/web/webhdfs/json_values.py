@@ -59,13 +59,13 @@ def file_status(status: types_pb2.HdfsFileStatusProto) -> Json:
     return shown
 
 
-def listing(found: types_pb2.DirectoryListingProto) -> Json:
+def listing(page: types_pb2.DirectoryListingProto) -> Json:
     return {
         "DirectoryListing": {
             "partialListing": {
-                "FileStatuses": {"FileStatus": [file_status(s) for s in found.partialListing]}
+                "FileStatuses": {"FileStatus": [file_status(s) for s in page.partialListing]}
             },
-            "remainingEntries": found.remainingEntries,
+            "remainingEntries": page.remainingEntries,
         }
     }
 
@@ -188,20 +188,20 @@ def _block(block: types_pb2.LocatedBlockProto) -> Json:
     }
 
 
-def located_blocks(found: types_pb2.LocatedBlocksProto) -> Json:
-    last = found.lastBlock if found.HasField("lastBlock") else None
+def located_blocks(located: types_pb2.LocatedBlocksProto) -> Json:
+    last = located.lastBlock if located.HasField("lastBlock") else None
     return {
         "LocatedBlocks": {
-            "fileLength": found.fileLength,
-            "isUnderConstruction": found.underConstruction,
-            "locatedBlocks": [_block(block) for block in found.blocks],
+            "fileLength": located.fileLength,
+            "isUnderConstruction": located.underConstruction,
+            "locatedBlocks": [_block(block) for block in located.blocks],
             "lastLocatedBlock": None if last is None else _block(last),
-            "isLastBlockComplete": found.isLastBlockComplete,
+            "isLastBlockComplete": located.isLastBlockComplete,
         }
     }
 
 
-def block_locations(found: types_pb2.LocatedBlocksProto) -> Json:
+def block_locations(located: types_pb2.LocatedBlocksProto) -> Json:
     def block_json(block: types_pb2.LocatedBlockProto) -> Json:
         names = [f"{node.id.ipAddr}:{node.id.xferPort}" for node in block.locs]
         racks = [(node.location or "/default-rack").rstrip("/") for node in block.locs]
@@ -216,7 +216,7 @@ def block_locations(found: types_pb2.LocatedBlocksProto) -> Json:
             "topologyPaths": [f"{r}/{n}" for r, n in zip(racks, names, strict=True)],
         }
 
-    return {"BlockLocations": {"BlockLocation": [block_json(block) for block in found.blocks]}}
+    return {"BlockLocations": {"BlockLocation": [block_json(block) for block in located.blocks]}}
 
 
 def acl_status(status: types_pb2.AclStatusProto) -> Json:
@@ -246,11 +246,11 @@ def xattr_name(xattr: types_pb2.XAttrProto) -> str:
     return f"{space}.{xattr.name}"
 
 
-def xattrs(found: Iterable[types_pb2.XAttrProto], encoding: str) -> Json:
+def xattrs(attributes: Iterable[types_pb2.XAttrProto], encoding: str) -> Json:
     return {
         "XAttrs": [
             {"name": xattr_name(one), "value": _encoded(one.value, encoding) if one.value else None}
-            for one in found
+            for one in attributes
         ]
     }
 
@@ -368,7 +368,7 @@ def snapshottable(answer: pb.GetSnapshottableDirListingResponseProto) -> Json:
     }
 
 
-def snapshots(found: types_pb2.SnapshotListingProto) -> Json:
+def snapshots(page: types_pb2.SnapshotListingProto) -> Json:
     def snapshot_json(one: types_pb2.SnapshotStatusProto) -> Json:
         above = _name(one.parent_fullpath)
         parent = above.rstrip("/")
@@ -379,7 +379,7 @@ def snapshots(found: types_pb2.SnapshotListingProto) -> Json:
             "dirStatus": file_status(one.dirStatus),
         }
 
-    return {"SnapshotList": [snapshot_json(one) for one in found.snapshotListing]}
+    return {"SnapshotList": [snapshot_json(one) for one in page.snapshotListing]}
 
 
 def trash_root(path: str, status: types_pb2.HdfsFileStatusProto) -> Json:

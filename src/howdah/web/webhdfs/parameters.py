@@ -106,11 +106,11 @@ def _permission(name: str) -> Callable[[str], int]:
 
 def _set_of(kind: str, names: Sequence[str]) -> Callable[[str], frozenset[str]]:
     def read(value: str) -> frozenset[str]:
-        found = frozenset(part.strip().upper() for part in value.split(","))
-        for one in found:
+        values = frozenset(part.strip().upper() for part in value.split(","))
+        for one in values:
             if one not in names:
                 raise ValueError(f"No enum constant org.apache.hadoop.{kind}.{one}")
-        return found
+        return values
 
     return read
 

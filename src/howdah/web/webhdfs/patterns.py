@@ -36,9 +36,10 @@ class Domain:
         return value
 
 
-def _joined(found: re.Match[str]) -> str:
-    """`[[A-Z_][0-9-]]` as one class. A dash at an end means itself: no range to what follows."""
-    parts = _CLASS.findall(found[1])
+def _joined(match: re.Match[str]) -> str:
+    """Return `[[A-Z_][0-9-]]` as one class. A dash at an end means itself: no range to what
+    follows."""
+    parts = _CLASS.findall(match[1])
     return "[" + "".join(re.sub(r"^-|(?<!\\)-$", r"\\-", part) for part in parts) + "]"
 
 

@@ -181,13 +181,13 @@ def trash_roots(asked: ParsedRequest, user: str) -> Steps:
             if not page.dirList.remainingEntries or not entries:
                 break
             start_after = entries[-1].path
-    found = []
+    roots = []
     for home in homes:
         path = f"{home}/{TRASH_NAME}"
         answer = yield Rpc("getFileInfo", pb.GetFileInfoRequestProto(src=path))
         if answer.HasField("fs"):
-            found.append(to_json.trash_root(path, answer.fs))
-    return json_response({"Paths": found or None})
+            roots.append(to_json.trash_root(path, answer.fs))
+    return json_response({"Paths": roots or None})
 
 
 def storage_policies(asked: ParsedRequest, user: str) -> Steps:

@@ -79,19 +79,19 @@ Choice = Generator[Rpc | Target, Any, types_pb2.DatanodeIDProto]
 
 def _of_new_block(asked: ParsedRequest) -> Choice:
     # Also asks whether this namenode serves at all: else its client should go to another.
-    found = yield Rpc("getServerDefaults", pb.GetServerDefaultsRequestProto())
+    defaults = yield Rpc("getServerDefaults", pb.GetServerDefaultsRequestProto())
     size = asked.number("blocksize") if asked.operation == "CREATE" else None
-    node = yield Target(size or found.serverDefaults.blockSize, _excluded(asked))
+    node = yield Target(size or defaults.serverDefaults.blockSize, _excluded(asked))
     assert isinstance(node, types_pb2.DatanodeIDProto), "that is what is asked for"
     return node
 
 
 def _of_replica(asked: ParsedRequest) -> Choice:
     path = asked.path
-    found = yield Rpc("getFileInfo", pb.GetFileInfoRequestProto(src=path))
-    if not found.HasField("fs"):
+    info = yield Rpc("getFileInfo", pb.GetFileInfoRequestProto(src=path))
+    if not info.HasField("fs"):
         raise errors.PathNotFound(f"File {path} not found.")
-    length = found.fs.length
+    length = info.fs.length
     offset = max(length - 1, 0)
     if asked.operation == "OPEN":
         offset = asked.number("offset") or 0

@@ -70,14 +70,14 @@ def make_request(method: str, request: Message) -> RestRequest:
 
 
 def _pairs(**values: str | int | bool | None) -> Pairs:
-    """Parameters that have a value; a point in a name is written as two underscores."""
-    found = []
+    """Return the parameters that have a value; a point in a name is written as two underscores."""
+    pairs = []
     for name, value in values.items():
         if value is None:
             continue
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        found.append((name.replace("__", "."), text))
-    return tuple(found)
+        pairs.append((name.replace("__", "."), text))
+    return tuple(pairs)
 
 
 def _octal(permission: types_pb2.FsPermissionProto) -> str:

@@ -309,10 +309,10 @@ def delegation_token(asked: ParsedRequest, user: str) -> Steps:
     return json_response({"Token": None})
 
 
-def _refused(what: str) -> Callable[[ParsedRequest, str], Steps]:
+def _refused(reason: str) -> Callable[[ParsedRequest, str], Steps]:
     def refuse(asked: ParsedRequest, user: str) -> Steps:
         yield from ()
-        raise errors.UnsupportedOperation(f"{asked.operation} is not supported: {what}")
+        raise errors.UnsupportedOperation(f"{asked.operation} is not supported: {reason}")
 
     return refuse
 
