@@ -58,18 +58,18 @@ class Known:
 
 
 def activity(figure: Callable[[int], int], rates: Rates, now_ns: int) -> Bean:
-    """Attributes of DataNodeActivity: numbers and means of what was done."""
-    found: Bean = {each.name: read_count(figure, each) for each in SHOWN}
+    """Return the attributes of DataNodeActivity: numbers and means of what was done."""
+    bean: Bean = {shown.name: read_count(figure, shown) for shown in SHOWN}
     for work in Work:
         count, total_ns = read_work(figure, work)
         mean_ns = rates.mean_ns(work.name, count, total_ns, now_ns)
         name = _NANOSECONDS.get(work, work.name)
-        found[f"{name}NumOps"] = count
-        found[f"{name}AvgTime"] = mean_ns if work in _NANOSECONDS else mean_ns / 1e6
-    found["FsyncCount"] = read_work(figure, Work.Fsync)[0]
-    found["TotalReadTime"] = read_work(figure, Work.PacketSend)[1] // 1_000_000
-    found["TotalWriteTime"] = read_work(figure, Work.DiskWrite)[1] // 1_000_000
-    return found
+        bean[f"{name}NumOps"] = count
+        bean[f"{name}AvgTime"] = mean_ns if work in _NANOSECONDS else mean_ns / 1e6
+    bean["FsyncCount"] = read_work(figure, Work.Fsync)[0]
+    bean["TotalReadTime"] = read_work(figure, Work.PacketSend)[1] // 1_000_000
+    bean["TotalWriteTime"] = read_work(figure, Work.DiskWrite)[1] // 1_000_000
+    return bean
 
 
 def beans(inventory: ReplicaIndex, gauges: Gauges, known: Known, rates: Rates) -> list[Bean]:

@@ -57,7 +57,7 @@ class Member:
 
 
 class BlockPool:
-    """Of one nameservice. Any thread may call any method."""
+    """Keeps the block pool of one nameservice. Any thread may call any method."""
 
     def __init__(
         self,
@@ -121,11 +121,12 @@ class BlockPool:
             self._claim.note_heartbeat(namenode.name, claims=False, txid=self._claim.txid)
             self._changed.notify_all()
 
-    def _is_dropped(self, namenode: Member, what: str) -> bool:
-        """Whether nobody listens to `namenode` any more, which is logged. With the lock."""
+    def _is_dropped(self, namenode: Member, subject: str) -> bool:
+        """Return whether nobody listens to `namenode` any more, which is logged. Call it with the
+        lock."""
         if not (self._stopping or namenode.has_left):
             return False
-        log.info("namenode %s is left, and %s is dropped", namenode.name, what)
+        log.info("namenode %s is left, and %s is dropped", namenode.name, subject)
         return True
 
     # --- joining ---

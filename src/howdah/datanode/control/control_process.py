@@ -356,10 +356,10 @@ class ControlProcess:
         )
 
     def _known(self) -> Known:
-        """For monitoring."""
+        """Return what monitoring shows."""
         nameservices, scanners = self._nameservices, self._scanners
         pools = nameservices.namespaces()
-        scans = [found for found, _ in scanners.figures().values()]
+        scans = [scan for scan, _ in scanners.figures().values()]
         return Known(
             uuid=self._uuid,
             name=self._name(),

@@ -43,7 +43,8 @@ MOST_KEPT = 100_000
 
 
 class IncrementalReports:
-    """Of one namenode. Others append while its one thread tells: `deque` allows that."""
+    """Reports to one namenode what has happened. Others append while its one thread tells:
+    `deque` allows that."""
 
     def __init__(
         self,
@@ -119,26 +120,26 @@ class IncrementalReports:
         except errors.HowdahError as error:
             self._refused(f"news of {len(news)} replicas, first {news[0].block}", error)
 
-    def _report_bad_block(self, found: CorruptFound) -> None:
-        """A namenode that doesn't want it knows the block, or the node, by another name or
-        not at all: the source of a copy is what its sender says."""
+    def _report_bad_block(self, corrupt: CorruptFound) -> None:
+        """Report a corrupt replica. A namenode that does not want the report knows the block, or
+        the node, by another name or not at all: the source of a copy is what its sender says."""
         try:
             self._call(
                 "reportBadBlocks",
-                reports.bad_block_report(found, self._node(), self._volumes),
+                reports.bad_block_report(corrupt, self._node(), self._volumes),
                 pb.ReportBadBlocksResponseProto,
             )
         except errors.StandbyError:
-            log.debug("namenode %s is a standby: the active is told of %s", self._namenode, found)
+            log.debug("namenode %s is a standby: the active is told of %s", self._namenode, corrupt)
         except AWAY:
             raise
         except errors.HowdahError as error:
             log.warning(
                 "namenode %s does not take it that %s at %s is damaged (%s): %s",
                 self._namenode,
-                found.block,
-                found.node or "this datanode",
-                found.reason,
+                corrupt.block,
+                corrupt.node or "this datanode",
+                corrupt.reason,
                 error,
             )
 

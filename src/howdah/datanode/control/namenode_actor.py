@@ -266,10 +266,10 @@ class NamenodeActor:
                 self._reports.request_now()
             self._changed.notify()
 
-    def found_slow(self, found: OutliersFound) -> None:
-        """For the next heartbeat, instead of what was found before."""
+    def found_slow(self, outliers: OutliersFound) -> None:
+        """Keep the outliers for the next heartbeat, instead of earlier ones."""
         with self._changed:
-            self._slow = found
+            self._slow = outliers
 
     def volume_failed(self) -> None:
         self.report_now(full=False)
@@ -560,12 +560,12 @@ class NamenodeActor:
             self._is_served = True
             self._on_served()
 
-    def _reports_refused(self, what: str, error: errors.HowdahError) -> None:
+    def _reports_refused(self, report: str, error: errors.HowdahError) -> None:
         pause_s = self._reports.refused(time.monotonic())
         log.error(
             "namenode %s refuses %s: %s; a full report in %g s makes it good",
             self.name,
-            what,
+            report,
             error,
             pause_s,
         )

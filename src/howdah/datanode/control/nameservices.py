@@ -93,7 +93,7 @@ class Nameservice:
 
 
 class Nameservices:
-    """All of them. Any thread may call any method."""
+    """Keeps all nameservices of the datanode. Any thread may call any method."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class Nameservices:
 
     def _remove(self, nameservice: Nameservice) -> None:
         with self._judging:
-            self.all = tuple(each for each in self.all if each is not nameservice)
+            self.all = tuple(other for other in self.all if other is not nameservice)
         nameservice.stop()
         _wait_for_the_end(nameservice.actors)
         pool_id = nameservice.pool.close()
@@ -270,8 +270,8 @@ class Nameservices:
         self._start(nameservice, tuple(fresh.values()))
 
     def _start(self, nameservice: Nameservice, actors: Iterable[NamenodeActor]) -> None:
-        """Those that no thread could be started for are left: a later refresh begins anew.
-        Raises `RemoteError` then."""
+        """Start the actors. Those that no thread could be started for are left: a later refresh
+        begins anew. Raises `RemoteError` then."""
         failed: list[NamenodeActor] = []
         problem = ""
         for actor in actors:
@@ -286,13 +286,15 @@ class Nameservices:
             actor.stop()
         with self._judging:
             nameservice.actors = tuple(actor for actor in nameservice.actors if actor not in failed)
-            self.all = tuple(each for each in self.all if each.actors)
+            self.all = tuple(other for other in self.all if other.actors)
         raise errors.RemoteError(problem)
 
     def _tell_awaited(self) -> None:
-        """Have the data process know whose block pools nobody knows yet."""
+        """Tell the data process which nameservices have a block pool that nobody knows yet."""
         with self._telling:
-            names = tuple(each.name for each in self.all if each.pool.pool_id is None)
+            names = tuple(
+                nameservice.name for nameservice in self.all if nameservice.pool.pool_id is None
+            )
             self._command(NameservicesAwaited(names))
 
     # --- from the control process ---
@@ -317,9 +319,9 @@ class Nameservices:
             nameservice.pool.served(pool_id)
 
     def namespaces(self) -> list[Namespace]:
-        """Those that are served."""
-        found = (nameservice.pool.namespace for nameservice in self.all)
-        return [namespace for namespace in found if namespace is not None]
+        """Return the namespaces that are served."""
+        namespaces = (nameservice.pool.namespace for nameservice in self.all)
+        return [namespace for namespace in namespaces if namespace is not None]
 
     def states(self) -> list[tuple[str, str, bool]]:
         """The nameservice and the address of each namenode, and whether it has registered this
@@ -340,10 +342,10 @@ class Nameservices:
             if namenode in ("", actor.name):
                 actor.report_now(full=full)
 
-    def found_slow(self, found: OutliersFound) -> None:
-        """All namenodes hear of slow peers and disks."""
+    def found_slow(self, outliers: OutliersFound) -> None:
+        """Pass slow peers and disks on to all namenodes."""
         for actor in self._actors():
-            actor.found_slow(found)
+            actor.found_slow(outliers)
 
     def volume_failed(self) -> None:
         for actor in self._actors():

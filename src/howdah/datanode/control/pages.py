@@ -46,7 +46,8 @@ _WEB_KEYS: Final = WebKeys(keys.DFS_DATANODE_HTTP_ADDRESS, keys.DFS_DATANODE_HTT
 
 
 def families(gauges: Gauges) -> Iterator[Family]:
-    """For Prometheus: how often each work was done, and how long it took together."""
+    """Yield the families for Prometheus: how often each work was done, and how long it took
+    together."""
     yield Family(
         "howdah_datanode_work_seconds",
         "summary",
@@ -57,12 +58,12 @@ def families(gauges: Gauges) -> Iterator[Family]:
             for count, total_ns in (read_work(gauges.figure, work),)
         ),
     )
-    for what in SHOWN:
+    for counter in SHOWN:
         yield one(
-            "howdah_datanode_" + re.sub("(?=[A-Z])", "_", what.name).lower().strip("_"),
+            "howdah_datanode_" + re.sub("(?=[A-Z])", "_", counter.name).lower().strip("_"),
             "counter",
             "Since the start of the datanode.",
-            read_count(gauges.figure, what),
+            read_count(gauges.figure, counter),
         )
     yield one("howdah_datanode_connections", "gauge", "Data connections.", gauges.connections)
     yield one(
@@ -81,7 +82,7 @@ def facts(
     scanners: VolumeScanners,
     slow: OutliersFound,
 ) -> DatanodeFacts:
-    """What the page shows. `cached` has the blocks of a pool that are cached."""
+    """Return what the page shows. `cached` has the blocks of a pool that are cached."""
     pools = inventory.counts()
     return DatanodeFacts(
         name=name,
@@ -113,8 +114,8 @@ def facts(
         lockable_bytes=memory_bytes,
         cached_blocks=sum(len(cached(pool)) for pool in pools),
         scans=[
-            ScanFacts(path, found.blocks, found.errors, found.rounds, recent_bytes)
-            for path, (found, recent_bytes) in scanners.figures().items()
+            ScanFacts(path, scan.blocks, scan.errors, scan.rounds, recent_bytes)
+            for path, (scan, recent_bytes) in scanners.figures().items()
         ]
         if scanners.enabled
         else None,
@@ -123,7 +124,8 @@ def facts(
             for peer in slow.peers
         ],
         slow_disks=[
-            f"{disk.path}: " + ", ".join(f"{what} {mean:.1f} ms" for what, mean in disk.means())
+            f"{disk.path}: "
+            + ", ".join(f"{operation} {mean:.1f} ms" for operation, mean in disk.means())
             for disk in slow.disks
         ],
         defects=dict(unexpected_errors.seen),
@@ -134,8 +136,8 @@ def monitoring(
     is_data_process_alive: Callable[[], bool],
     namenodes: Callable[[], list[tuple[str, str, bool]]],
 ) -> Monitoring:
-    """`namenodes` has the nameservice and the address of each, and whether it has registered
-    this datanode."""
+    """Return the checks of a datanode. `namenodes` has the nameservice and the address of each, and
+    whether it has registered this datanode."""
 
     def alive() -> Report:
         lives = is_data_process_alive()
@@ -143,9 +145,9 @@ def monitoring(
         return Report("datanode", [Check("data process", lives, said)])
 
     def ready() -> Report:
-        found = namenodes()
-        served = [address for _, address, is_served in found if is_served]
-        waits = [address for _, address, is_served in found if not is_served]
+        members = namenodes()
+        served = [address for _, address, is_served in members if is_served]
+        waits = [address for _, address, is_served in members if not is_served]
         said = f"registered with {', '.join(served) or 'no namenode'}"
         return Report(
             "datanode",
@@ -170,12 +172,12 @@ how many bytes of a replica were read from its file."""
 
 
 class Pages:
-    """Of one datanode."""
+    """Serves the pages of one datanode."""
 
     def __init__(
         self,
         conf: Configuration,
-        found: Callable[[], list[jmx.Bean]],
+        beans: Callable[[], list[jmx.Bean]],
         make_files: Callable[[], Files] | None = None,
         *,
         watch: Monitoring,
@@ -194,7 +196,7 @@ class Pages:
         self._common = Common(
             "datanode", lambda: self._name, LINKS, lambda: configured(conf), also=also
         )
-        self._found = found
+        self._beans = beans
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
 
     def start(self, conf: Configuration) -> WebPorts:
@@ -218,13 +220,13 @@ class Pages:
             return self._files.answer(request)
         if request.method not in ("GET", "HEAD"):
             return text_response(405, "only GET and HEAD are answered")
-        found = self._common.answer(request)
-        if found is not None:
-            return found
+        response = self._common.answer(request)
+        if response is not None:
+            return response
         if request.path == "/":
             if self.facts is None:
                 return text_response(503, "this datanode is starting: look again in a moment")
             return self._common.page("/", "Overview", overview(self.facts()))
         if self._watch.wants(request):
-            return self._watch.answer(request, self._found(), self._families)
+            return self._watch.answer(request, self._beans(), self._families)
         return text_response(404, f"there is no {request.path} here")

@@ -52,7 +52,7 @@ REMOVAL_TIMEOUT_S: Final = 60.0
 
 
 class Reconfiguration:
-    """Of one datanode."""
+    """Reconfigures one datanode while it runs."""
 
     def __init__(
         self,
@@ -228,20 +228,22 @@ class Reconfiguration:
             raise
 
     def _use(self, volume: Volume, reserve: Reserve) -> None:
-        """Have it known and used, with the replicas that it has."""
-        found = ReplicaMap()
+        """Use a volume, with the replicas that it has."""
+        replica_map = ReplicaMap()
         alone = VolumeSet([volume])
         # Also those whose namenodes have yet to answer, as at a start.
         pools = {namespace.pool_id for namespace in self._namespaces()}
         for pool_id in sorted(pools.union(pools_on(volume))):
-            scan_pool(alone, pool_id, found)
+            scan_pool(alone, pool_id, replica_map)
         if volume.failure is not None:
             raise errors.InconsistentStorage(volume.failure)
         volume.number = self._next_number
         replicas = [
-            (pool_id, replica) for pool_id in found.pools() for replica in found.of_pool(pool_id)
+            (pool_id, replica)
+            for pool_id in replica_map.pools()
+            for replica in replica_map.of_pool(pool_id)
         ]
-        used_bytes = tuple((pool, volume.pool_used_bytes(pool)) for pool in found.pools())
+        used_bytes = tuple((pool, volume.pool_used_bytes(pool)) for pool in replica_map.pools())
         order = AddVolume(
             volume.path,
             volume.storage_id,

@@ -221,14 +221,15 @@ class ReplicaIndex:
             return replica
 
     def finalized_by_directory(self, pool_id: str, storage_id: str) -> dict[str, array[int]]:
-        """The ids of the finalized replicas on the volume, by the directory they belong in."""
-        found: dict[str, array[int]] = {}
+        """Return the ids of the finalized replicas on the volume, by the directory they belong
+        in."""
+        by_directory: dict[str, array[int]] = {}
         with self._lock:
             for replica in self._replicas.of_pool(pool_id):
                 if replica.volume_id == storage_id and replica.state is ReplicaState.FINALIZED:
                     directory = block_files.subdirectory(replica.block_id)
-                    found.setdefault(directory, array("q")).append(replica.block_id)
-        return found
+                    by_directory.setdefault(directory, array("q")).append(replica.block_id)
+        return by_directory
 
     def in_memory(
         self, pool_id: str, block_ids: Iterable[int], storage_id: str
@@ -258,17 +259,17 @@ class ReplicaIndex:
         return VolumeFailures(locations, self._last_failure_ms, lost_bytes)
 
     def states(self, pool_id: str) -> list[VolumeState]:
-        """Every volume as it is now. One that can't even be asked counts as failed; one that
-        hangs is as it was, unless it has hung since the start."""
+        """Return every volume as it is now. One that cannot even be asked counts as failed; one
+        that hangs is as it was, unless it has hung since the start."""
         volumes = self.volumes.all
         working = [(volume, self._askers[volume]) for volume in volumes if volume.failure is None]
         answers = ask_all([asker for _, asker in working])
-        told = {volume: answer for (volume, _), answer in zip(working, answers, strict=True)}
+        by_volume = {volume: answer for (volume, _), answer in zip(working, answers, strict=True)}
         states = []
         for volume in volumes:
             usage, failure, hangs = None, volume.failure, False
-            if volume in told:
-                answer = told[volume]
+            if volume in by_volume:
+                answer = by_volume[volume]
                 usage, hangs = answer.usage, answer.is_late
                 if usage is None:
                     failure = str(answer.error or "it does not say how full it is")

@@ -129,10 +129,10 @@ def heartbeat(
     return request
 
 
-def add_outliers(request: pb.HeartbeatRequestProto, found: OutliersFound) -> None:
-    """What is slow goes along with a heartbeat. An operation of a disk that is not slow has no
-    figure, as in Hadoop."""
-    for peer in found.peers:
+def add_outliers(request: pb.HeartbeatRequestProto, outliers: OutliersFound) -> None:
+    """Add what is slow to a heartbeat. An operation of a disk that is not slow has no figure, as in
+    Hadoop."""
+    for peer in outliers.peers:
         request.slowPeers.add(
             dataNodeId=peer.name,
             aggregateLatency=peer.mean_ms,
@@ -140,7 +140,7 @@ def add_outliers(request: pb.HeartbeatRequestProto, found: OutliersFound) -> Non
             mad=peer.deviation_ms,
             upperLimitLatency=peer.limit_ms,
         )
-    for disk in found.disks:
+    for disk in outliers.disks:
         request.slowDisks.add(
             basePath=disk.path,
             meanMetadataOpLatency=disk.metadata_ms,
@@ -189,8 +189,8 @@ def incremental_report(
     news: Iterable[BlockNews],
     volumes: Mapping[str, Volume],
 ) -> pb.BlockReceivedAndDeletedRequestProto:
-    """What has happened to replicas, in the order in which it did: a volume is named again where
-    news of a block come after those of the same block on another volume."""
+    """Report what has happened to replicas, in the order in which it did: a volume is named again
+    where news of a block come after those of the same block on another volume."""
     status = pb.ReceivedDeletedBlockInfoProto
     groups: list[pb.StorageReceivedDeletedBlocksProto] = []
     of_storage: dict[str, int] = {}
@@ -199,11 +199,11 @@ def incremental_report(
         hint = None
         match item:
             case ReplicaReceived():
-                what, hint = status.RECEIVED, item.delete_hint or None
+                kind, hint = status.RECEIVED, item.delete_hint or None
             case ReplicaOpened():
-                what = status.RECEIVING
+                kind = status.RECEIVING
             case ReplicaDeleted():
-                what = status.DELETED
+                kind = status.DELETED
         place = of_storage.get(item.storage_id, -1)
         if place < of_block.get(item.block.block_id, 0):
             place = of_storage[item.storage_id] = len(groups)
@@ -219,7 +219,7 @@ def incremental_report(
                 genStamp=item.block.generation_stamp & _MASK,
                 numBytes=item.block.length_bytes,
             ),
-            status=what,
+            status=kind,
             deleteHint=hint,
         )
     return pb.BlockReceivedAndDeletedRequestProto(
@@ -228,19 +228,19 @@ def incremental_report(
 
 
 def bad_block_report(
-    found: CorruptFound, this_node: DatanodeAddress, volumes: Mapping[str, Volume]
+    corrupt: CorruptFound, this_node: DatanodeAddress, volumes: Mapping[str, Volume]
 ) -> pb.ReportBadBlocksRequestProto:
-    """A replica, here or at the node it was copied from, that doesn't fit its checksums."""
-    node = found.node or this_node
+    """Report a replica, here or at the node it was copied from, that does not fit its checksums."""
+    node = corrupt.node or this_node
     located = types_pb2.LocatedBlockProto(
-        b=found.block.to_proto(),
+        b=corrupt.block.to_proto(),
         offset=0,
         locs=[node.to_proto()],
         corrupt=True,
         blockToken=NO_TOKEN.to_proto(),
-        storageIDs=[found.storage_id],
+        storageIDs=[corrupt.storage_id],
     )
-    volume = volumes.get(found.storage_id)
+    volume = volumes.get(corrupt.storage_id)
     located.storageTypes.append(
         types_pb2.DISK if volume is None else storage_of(volume).storageType
     )

@@ -85,7 +85,10 @@ class DiskBalancer:
                 )
                 works = work_of(
                     plan,
-                    {each.storage_id: each.storage_type for each in self._store.volumes.working()},
+                    {
+                        volume.storage_id: volume.storage_type
+                        for volume in self._store.volumes.working()
+                    },
                 )
             except errors.DiskBalancerError as error:
                 log.error("plan %s is refused as %s: %s", plan_file, error.result, error)
@@ -259,7 +262,7 @@ def _refusal(result: str, message: str) -> errors.DiskBalancerError:
     return errors.DiskBalancerError.of(result, message)
 
 
-def _unusable(what: str, volume: Volume) -> str:
+def _unusable(role: str, volume: Volume) -> str:
     if volume.failure is None:
         return ""
-    return f"Disk Balancer - Unable to find {what} volume: {volume.path}: {volume.failure}"
+    return f"Disk Balancer - Unable to find {role} volume: {volume.path}: {volume.failure}"

@@ -80,7 +80,7 @@ SHOWN: Final = tuple(each for each in Count if each not in _OF_CONTROL.values())
 
 
 class Activity:
-    """Adds. Any thread may."""
+    """Adds to the counts. Any thread may do so."""
 
     def __init__(
         self,
@@ -97,8 +97,8 @@ class Activity:
         self._add(first, number)
         self._add(first + 1, ns)
 
-    def count(self, what: Count, change: int = 1) -> None:
-        self._add(_FIRST_COUNT + what, change)
+    def count(self, counter: Count, change: int = 1) -> None:
+        self._add(_FIRST_COUNT + counter, change)
 
     def sent(self, length_bytes: int, packets: int, ns: int, *, is_local: bool) -> None:
         """A read was answered by so many packets, for a client on this machine or not."""
@@ -170,7 +170,8 @@ def read_work(figure: Callable[[int], int], work: Work) -> tuple[int, int]:
     return figure(first), figure(first + 1)
 
 
-def read_count(figure: Callable[[int], int], what: Count) -> int:
-    """Of both processes together, where the control process has a word of its own."""
-    own = figure(_FIRST_COUNT + what)
-    return own + figure(_FIRST_COUNT + _OF_CONTROL[what]) if what in _OF_CONTROL else own
+def read_count(figure: Callable[[int], int], counter: Count) -> int:
+    """Return the count of both processes together, where the control process has a word of its
+    own."""
+    own = figure(_FIRST_COUNT + counter)
+    return own + figure(_FIRST_COUNT + _OF_CONTROL[counter]) if counter in _OF_CONTROL else own

@@ -125,10 +125,10 @@ class DiskMeter:
 
 
 def slow_peers(means_ms: Mapping[str, float], settings: LatencySettings) -> tuple[SlowPeer, ...]:
-    found = outliers(means_ms, least=settings.least_peers, floor_ms=settings.peer_floor_ms)
+    by_name = outliers(means_ms, least=settings.least_peers, floor_ms=settings.peer_floor_ms)
     return tuple(
-        SlowPeer(name, each.mean_ms, each.median_ms, each.deviation_ms, each.limit_ms)
-        for name, each in found.items()
+        SlowPeer(name, outlier.mean_ms, outlier.median_ms, outlier.deviation_ms, outlier.limit_ms)
+        for name, outlier in by_name.items()
     )
 
 
@@ -143,8 +143,8 @@ def slow_disks(
             groups[kind, operation][path] = means.get(operation, 0.0)
     slow: dict[str, dict[DiskOp, Outlier]] = defaultdict(dict)
     for (_, operation), group in groups.items():
-        found = outliers(group, least=settings.least_disks, floor_ms=settings.disk_floor_ms)
-        for path, outlier in found.items():
+        by_path = outliers(group, least=settings.least_disks, floor_ms=settings.disk_floor_ms)
+        for path, outlier in by_path.items():
             slow[path][operation] = outlier
 
     def mean_ms(path: str, operation: DiskOp) -> float | None:
@@ -187,11 +187,11 @@ class OutlierReports:
                 log.exception("looking for slow peers and disks failed on a defect")
 
     def refresh(self) -> None:
-        """Once: what is slow now."""
+        """Find what is slow now, once."""
         settings = self._settings
         means = {} if self._peers is None else self._peers.means(settings.least_samples)
-        found = OutliersFound(slow_peers(means, settings), slow_disks(self._disks(), settings))
-        for peer in found.peers:
+        slow = OutliersFound(slow_peers(means, settings), slow_disks(self._disks(), settings))
+        for peer in slow.peers:
             log.warning(
                 "datanode %s is slow: it takes a packet in %.1f ms, others in %.1f ms (slow is "
                 "above %.1f ms); the namenode is told",
@@ -200,11 +200,11 @@ class OutlierReports:
                 peer.median_ms,
                 peer.limit_ms,
             )
-        for disk in found.disks:
+        for disk in slow.disks:
             log.warning(
                 "the disk of %s is slower than the others of its type: %s; the namenode is told",
                 disk.path,
                 ", ".join(f"{name} {mean:.1f} ms" for name, mean in disk.means()),
             )
-        if found.peers or found.disks:
-            self._tell(found)
+        if slow.peers or slow.disks:
+            self._tell(slow)

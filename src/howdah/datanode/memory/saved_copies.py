@@ -128,8 +128,8 @@ def recover(volume: Volume, pool_id: str) -> list[str]:
     for directory in (*sorted(touched, reverse=True), volume.finalized_path(pool_id)):
         if os.path.isdir(directory):
             fsync_directory(Path(directory))
-    for each in metas.values():
-        for _, path in each:
+    for leftovers in metas.values():
+        for _, path in leftovers:
             log.info("deleted %s, the checksums of a copy that was not completed", path)
     log.info("recovered %d replicas from %s", recovered, source)
     return aside

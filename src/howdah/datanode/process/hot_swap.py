@@ -39,7 +39,7 @@ def measure(volume: Volume, sampled_percent: int, gauges: Gauges) -> None:
 def add_volume(
     store: BlockStore, workers: VolumeWorkers, gauges: Gauges, order: AddVolume
 ) -> Volume:
-    """The volume, which is used from now on."""
+    """Add a volume, which is used from now on, and return it."""
     volume = Volume(order.path, order.storage_id, order.storage_type, Reserve(*order.reserve))
     volume.number = order.number
     connect_gauge(volume, gauges)
@@ -47,17 +47,17 @@ def add_volume(
         volume.count(pool_id, count_bytes)
     workers.add_volume(volume)
     store.volumes.add(volume)
-    for found in order.replicas:
-        block = found.block
+    for replica in order.replicas:
+        block = replica.block
         store.admit(
             block.pool_id,
             Replica(
                 block.block_id,
                 block.generation_stamp,
-                ReplicaState(found.state),
+                ReplicaState(replica.state),
                 volume.storage_id,
                 block.length_bytes,
-                found.last_sum,
+                replica.last_sum,
             ),
         )
     log.info("%s is used from now on, with %d replicas", volume, len(order.replicas))

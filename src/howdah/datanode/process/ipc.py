@@ -260,10 +260,10 @@ class ClientDatanodeProtocol:
         self._check_administrator(caller, "getDiskBalancerSetting")
         return pb.DiskBalancerSettingResponseProto(value=self._disk_balancer.setting(request.key))
 
-    def _check_administrator(self, caller: Caller, what: str) -> None:
+    def _check_administrator(self, caller: Caller, operation: str) -> None:
         if caller.user != self._owner:
             raise errors.AccessDenied(
-                f"{what}: {caller.user} is not {self._owner}, who runs this datanode"
+                f"{operation}: {caller.user} is not {self._owner}, who runs this datanode"
             )
 
 

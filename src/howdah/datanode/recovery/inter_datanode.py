@@ -50,16 +50,16 @@ class InterDatanodeProtocol:
         if not isinstance(order, RecoverBlock):
             raise errors.UnsupportedOperation(f"{order.name} is not supported")
         with _told_by_name():
-            found = replica_recovery.init_recovery(self._store, order.block, order.recovery_id)
-        if found is None:
+            candidate = replica_recovery.init_recovery(self._store, order.block, order.recovery_id)
+        if candidate is None:
             return pb.InitReplicaRecoveryResponseProto(replicaFound=False)
         return pb.InitReplicaRecoveryResponseProto(
             replicaFound=True,
-            state=datanode_namenode_pb2.ReplicaStateProto.Name(found.state),
+            state=datanode_namenode_pb2.ReplicaStateProto.Name(candidate.state),
             block=types_pb2.BlockProto(
-                blockId=found.block_id & _MASK,
-                genStamp=found.generation_stamp & _MASK,
-                numBytes=found.length_bytes,
+                blockId=candidate.block_id & _MASK,
+                genStamp=candidate.generation_stamp & _MASK,
+                numBytes=candidate.length_bytes,
             ),
         )
 

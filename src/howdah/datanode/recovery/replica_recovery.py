@@ -65,10 +65,10 @@ def init_recovery(store: BlockStore, block: ExtendedBlock, recovery_id: int) -> 
     stopped or its files lack bytes.
     """
     reach(Point.INIT_RECOVERY, block.block_id)
-    found = store.find(block)
-    if found is None:
+    current = store.find(block)
+    if current is None:
         return None
-    found.check_recovery(block.generation_stamp, recovery_id)
+    current.check_recovery(block.generation_stamp, recovery_id)
     holder = BriefHold(f"recovery {recovery_id}")
     why = f"recovery {recovery_id} of its block begins"
     store.writers.claim(block, holder, recovery_id, why=why)

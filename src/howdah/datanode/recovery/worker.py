@@ -151,9 +151,9 @@ class RecoveryWorker:
         order: RecoverBlock,
         nodes: Iterable[DatanodeAddress],
         question: Callable[[DatanodeAddress], T],
-        what: str,
+        problem: str,
     ) -> dict[DatanodeAddress, T | Exception]:
-        """What each of `nodes` answers, or how it fails; in their order."""
+        """Return what each of `nodes` answers, or how it fails; in their order."""
         asked = list(nodes)
         answers: dict[DatanodeAddress, T | Exception] = {}
         if not asked:
@@ -170,7 +170,7 @@ class RecoveryWorker:
                     order.recovery_id,
                     order.block,
                     node,
-                    what,
+                    problem,
                     error,
                 )
                 answers[node] = error

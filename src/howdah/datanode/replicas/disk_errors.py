@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class DiskErrors:
-    """Of the volumes of one datanode."""
+    """Handles errors of the volumes of one datanode."""
 
     def __init__(
         self,
@@ -135,8 +135,8 @@ class DiskErrors:
         self._notify(PoolDeleted(pool_id))
 
     def remove_volume(self, volume: Volume, reason: str, *, tell: bool = True) -> None:
-        """The volume is not used any more, nor is what lies on it. Not to `tell` is for one that
-        has not failed."""
+        """Stop using the volume, and what lies on it. `tell` is false for one that has not
+        failed."""
         with self._lock:
             if volume.failure is not None:
                 return
@@ -152,8 +152,8 @@ class DiskErrors:
             self._in_memory.lose_volume(volume)
         finally:
             try:
-                for told in self.on_leave:
-                    told(volume)
+                for callback in self.on_leave:
+                    callback(volume)
             finally:
                 # Whatever went wrong here: the namenode has to hear of it.
                 if tell:

@@ -40,7 +40,7 @@ _sync_file_range = _find_sync_file_range()
 
 
 def advise(fd: int, advice: Iterable[CacheAdvice]) -> None:
-    """Pass it on, in order. `OSError` is the disk's: pages could not be written."""
+    """Pass the advice on, in order. `OSError` is the disk's: pages could not be written."""
     for one in advice:
         match one.what:
             case Advice.START_WRITING:
@@ -52,5 +52,5 @@ def advise(fd: int, advice: Iterable[CacheAdvice]) -> None:
                 else:
                     flags = _WAIT_BEFORE | _WRITE | _WAIT_AFTER
                     _sync_file_range(fd, one.offset, one.length_bytes, flags)
-            case what:
-                os.posix_fadvise(fd, one.offset, one.length_bytes, _FADVICE[what])
+            case other:
+                os.posix_fadvise(fd, one.offset, one.length_bytes, _FADVICE[other])

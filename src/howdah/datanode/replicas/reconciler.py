@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class Reconciler:
-    """Of one datanode."""
+    """Settles what differs between disks and memory of one datanode."""
 
     def __init__(
         self,
@@ -66,15 +66,20 @@ class Reconciler:
         self._notify = notify
 
     def settle(self, pool_id: str, block_id: int, storage_id: str, strays: Iterable[str]) -> bool:
-        """Whether disk and memory differed. `strays` are files of the block that were seen in
-        another directory of the volume than theirs. Raises `OSError`."""
+        """Settle a difference of disk and memory; return whether they differed. `strays` are files
+        of the block that were seen in another directory of the volume than theirs. Raises
+        `OSError`."""
         volume = self._volumes[storage_id]
         strays = tuple(strays)
         while True:
             replica = self._find(pool_id, block_id)
             other = None if replica is None else self._volumes[replica.volume_id]
-            involved = [each for each in self._volumes.all if each is volume or each is other]
-            if any(each.hangs or each.failure is not None for each in involved):
+            involved = [
+                candidate
+                for candidate in self._volumes.all
+                if candidate is volume or candidate is other
+            ]
+            if any(candidate.hangs or candidate.failure is not None for candidate in involved):
                 return False
             with changing(involved):
                 if self._find(pool_id, block_id) is replica:

@@ -108,7 +108,8 @@ def scan_pool(volumes: VolumeSet, pool_id: str, replicas: ReplicaMap) -> None:
 def _scan_volume(
     volumes: VolumeSet, volume: Volume, pool_id: str, replicas: ReplicaMap, now_ms: int
 ) -> int:
-    """How many files could not be read, or cleaned up. `OSError` where a directory can't."""
+    """Scan a volume; return how many files could not be read, or cleaned up. `OSError` where a
+    directory cannot be read."""
     unread = _clear_tmp(volume, pool_id)
     try:
         _recover_saved(volume, pool_id)
@@ -121,14 +122,14 @@ def _scan_volume(
     rbw = _read(volume.rbw_path(pool_id), deep=False)
     unsynced: set[str] = set()
     for block_id in finalized.keys() | rbw.keys():
-        found, open_files = finalized.get(block_id), rbw.get(block_id)
+        closed_files, open_files = finalized.get(block_id), rbw.get(block_id)
         try:
-            if found is not None and open_files is None:
-                plain = _ordinary_replica(volume, pool_id, block_id, found, replicas)
+            if closed_files is not None and open_files is None:
+                plain = _ordinary_replica(volume, pool_id, block_id, closed_files, replicas)
                 if plain is not None:
                     replicas.add(pool_id, plain)
                     continue
-            scan = _BlockScan(volume, pool_id, block_id, found, open_files, unsynced)
+            scan = _BlockScan(volume, pool_id, block_id, closed_files, open_files, unsynced)
             replica = scan.settle()
             unread += scan.failures
             if replica is not None:
@@ -161,13 +162,14 @@ def _remove_volume(volume: Volume, reason: str, replicas: ReplicaMap) -> None:
 
 
 def _ordinary_replica(
-    volume: Volume, pool_id: str, block_id: int, found: _Found, replicas: ReplicaMap
+    volume: Volume, pool_id: str, block_id: int, files: _Found, replicas: ReplicaMap
 ) -> Replica | None:
-    """The replica of a pair that needs nothing done to it, as nearly all of a million are."""
-    if len(found.block_paths) != 1 or len(found.metas) != 1:
+    """Return the replica of a pair that needs nothing done to it, as nearly all of a million
+    are."""
+    if len(files.block_paths) != 1 or len(files.metas) != 1:
         return None
-    path = found.block_paths[0]
-    generation_stamp, meta = found.metas[0]
+    path = files.block_paths[0]
+    generation_stamp, meta = files.metas[0]
     directory = f"{volume.finalized_directory(pool_id, block_id)}/"
     if not path.startswith(directory) or not meta.startswith(directory):
         return None
@@ -181,16 +183,16 @@ def _ordinary_replica(
 def _admit(
     volumes: VolumeSet, scanned: Volume, pool_id: str, replica: Replica, replicas: ReplicaMap
 ) -> int:
-    """The better one of this replica and the one that is known stays known, whatever becomes of
-    the other's files. How many steps failed on the volume that is `scanned`."""
+    """Keep the better one of this replica and the one that is known, whatever becomes of the
+    other's files. Return how many steps failed on the volume that is `scanned`."""
     existing = replicas.find(pool_id, replica.block_id)
     if existing is None:
         scanned.count(pool_id, _files_bytes(scanned, pool_id, replica))
         replicas.add(pool_id, replica)
         return 0
 
-    def rank(each: Replica) -> tuple[int, bool, int, bool]:
-        return _rank(volumes, each)
+    def rank(candidate: Replica) -> tuple[int, bool, int, bool]:
+        return _rank(volumes, candidate)
 
     loser = min(existing, replica, key=rank)
     loser_volume = volumes[loser.volume_id]
@@ -323,8 +325,8 @@ def _take_restart_files(volume: Volume, pool_id: str, now_ms: int) -> set[int]:
 
 
 def _read(path: str, *, deep: bool) -> dict[int, _Found]:
-    """The block and meta files in a directory, and, if `deep`, below it."""
-    found: dict[int, _Found] = {}
+    """Return the block and meta files in a directory, and, if `deep`, below it."""
+    by_id: dict[int, _Found] = {}
     directories = [path]
     while directories:
         try:
@@ -337,11 +339,11 @@ def _read(path: str, *, deep: bool) -> dict[int, _Found]:
                     if deep:
                         directories.append(entry.path)
                 else:
-                    _note(entry, found)
-    return found
+                    _note(entry, by_id)
+    return by_id
 
 
-def _note(entry: os.DirEntry[str], found: dict[int, _Found]) -> None:
+def _note(entry: os.DirEntry[str], by_id: dict[int, _Found]) -> None:
     name = entry.name
     if name.endswith(block_files.COPY_SUFFIX) and _is_of_a_block(name):
         # A process that died made it. What it is a copy of is there, whole.
@@ -354,12 +356,12 @@ def _note(entry: os.DirEntry[str], found: dict[int, _Found]) -> None:
     if name.endswith(".meta"):
         meta = block_files.parse_meta_file_name(name)
         if meta is not None:
-            found.setdefault(meta[0], _Found()).metas.append((meta[1], entry.path))
+            by_id.setdefault(meta[0], _Found()).metas.append((meta[1], entry.path))
             return
     else:
         block_id = block_files.parse_block_file_name(name)
         if block_id is not None:
-            found.setdefault(block_id, _Found()).block_paths.append(entry.path)
+            by_id.setdefault(block_id, _Found()).block_paths.append(entry.path)
             return
     log.warning("%s is neither a block nor a meta file; it is left alone", entry.path)
 
@@ -412,8 +414,8 @@ class _BlockScan:
         self._aside(self.rbw, "block and meta file are not both there")
         return None
 
-    def _aside(self, found: _Found, why: str) -> None:
-        self._quarantine([*found.block_paths, *(path for _, path in found.metas)], why)
+    def _aside(self, files: _Found, why: str) -> None:
+        self._quarantine([*files.block_paths, *(path for _, path in files.metas)], why)
 
     def _quarantine(self, paths: list[str], why: str) -> None:
         for path in paths:
@@ -424,12 +426,12 @@ class _BlockScan:
                 log.error("%s stays where it is, though %s: %s", path, why, error)
 
     def _keep_newest_meta(self) -> None:
-        for found in (self.finalized, self.rbw):
-            found.metas.sort(reverse=True)
-            if len(found.metas) > 1 or len(found.block_paths) > 1:
-                extra = [path for _, path in found.metas[1:]] + found.block_paths[1:]
+        for files in (self.finalized, self.rbw):
+            files.metas.sort(reverse=True)
+            if len(files.metas) > 1 or len(files.block_paths) > 1:
+                extra = [path for _, path in files.metas[1:]] + files.block_paths[1:]
                 self._quarantine(extra, "the block has newer files")
-                del found.metas[1:], found.block_paths[1:]
+                del files.metas[1:], files.block_paths[1:]
 
     def _final(self, path: str, generation_stamp: int) -> Replica:
         directory = self.volume.finalized_directory(self.pool_id, self.block_id)

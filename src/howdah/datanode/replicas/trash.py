@@ -127,10 +127,10 @@ def end_clearing(pool: Path) -> None:
 
 
 def restore(pool: Path) -> int:
-    """Bring back what is in the trash, unless an older state of the pool is kept, which comes
-    back instead; how many block files. Raises OSError."""
+    """Bring back what is in the trash, unless an older state of the pool is kept, which comes back
+    instead; return how many block files. Raises OSError."""
     trash = pool / block_files.TRASH
-    kept = [each for each in (pool / REOPENED, trash) if each.exists()]
+    kept = [path for path in (pool / REOPENED, trash) if path.exists()]
     if (pool / PREVIOUS_NAME).exists() or not kept:
         return 0
     count = _restore_reopened(pool)
@@ -148,8 +148,8 @@ def restore(pool: Path) -> int:
         # Only now: a block file in the trash has its sums there until it is back.
         for name in (*blocks, *metas):
             os.unlink(f"{directory}/{name}")
-    for each in kept:
-        shutil.rmtree(each)
+    for path in kept:
+        shutil.rmtree(path)
     with contextlib.suppress(FileNotFoundError):
         (pool / block_files.ROLLING_UPGRADE_MARKER).unlink()
     log.warning("%s: %d replicas are restored from the trash", pool, count)

@@ -38,12 +38,12 @@ class Stoppable(Protocol):
 class BriefHold:
     """Holds a replica for the length of one call, which is not interrupted."""
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def stop(self, why: str) -> None:
         """It is short: whoever wants the replica waits for its end."""
-        log.debug("%s ends soon: %s", self._what, why)
+        log.debug("%s ends soon: %s", self._name, why)
 
 
 class Writers:

@@ -53,7 +53,7 @@ class Memory(Protocol):
 
 
 class DirectoryScanner:
-    """Of one datanode."""
+    """Compares the directories of one datanode with its memory."""
 
     def __init__(
         self,
@@ -126,8 +126,8 @@ class DirectoryScanner:
         for pool_id in pools:
             volumes = self._volumes()
             with ThreadPoolExecutor(self._settings.directory_threads) as executor:
-                found = executor.map(partial(self._scan_volume, pool_id), volumes)
-                by_volume = list(zip(volumes, found, strict=True))
+                results = executor.map(partial(self._scan_volume, pool_id), volumes)
+                by_volume = list(zip(volumes, results, strict=True))
             if self._stopping:
                 return
             self._report(pool_id, by_volume)
@@ -157,7 +157,7 @@ class DirectoryScanner:
                     self._command(Reconcile(pool_id, volume.storage_id, batch))
 
     def _scan_volume(self, pool_id: str, volume: Volume) -> tuple[int, list[Difference]]:
-        """(replicas on the disk, differences); nothing of a volume that cannot be read."""
+        """Return (replicas on the disk, differences); nothing of a volume that cannot be read."""
         pace = ScanPace(self._settings.directory_limit_ms_per_s)
         expected = self._memory.finalized_by_directory(pool_id, volume.storage_id)
         top = volume.finalized_path(pool_id)
@@ -165,10 +165,10 @@ class DirectoryScanner:
         try:
             os.stat(volume.rbw_path(pool_id))
             started_s = time.monotonic()
-            for directory, found in _directories(top):
+            for directory, blocks in _directories(top):
                 ids = expected.pop(directory, array("q"))
-                total += sum(1 for files in found.values() if files.lengths)
-                differences += self._compare(pool_id, volume, directory, found, ids)
+                total += sum(1 for files in blocks.values() if files.lengths)
+                differences += self._compare(pool_id, volume, directory, blocks, ids)
                 self._wait(pace.pause_ms((time.monotonic() - started_s) * 1000) / 1000)
                 started_s = time.monotonic()
                 if self._stopping:
@@ -186,14 +186,14 @@ class DirectoryScanner:
         pool_id: str,
         volume: Volume,
         directory: str,
-        found: Mapping[int, Files],
+        blocks: Mapping[int, Files],
         expected: Iterable[int],
     ) -> list[Difference]:
-        ids = {*found, *expected}
+        ids = {*blocks, *expected}
         if not ids:
             return []
         memory = self._memory.in_memory(pool_id, ids, volume.storage_id)
-        return compare(directory, found, expected, memory)
+        return compare(directory, blocks, expected, memory)
 
 
 def merged(differences: Iterable[Difference]) -> list[tuple[int, tuple[str, ...]]]:
@@ -205,12 +205,12 @@ def merged(differences: Iterable[Difference]) -> list[tuple[int, tuple[str, ...]
 
 
 def _directories(top: str) -> Iterator[tuple[str, dict[int, Files]]]:
-    """(name below `top`, files of blocks) of each directory. Raises `OSError`, also where `top`
-    itself is missing; a directory below may be gone meanwhile."""
+    """Yield (name below `top`, files of blocks) of each directory. Raises `OSError`, also where
+    `top` itself is missing; a directory below may be gone meanwhile."""
     names = [""]
     while names:
         name = names.pop()
-        found: dict[int, Files] = {}
+        blocks: dict[int, Files] = {}
         try:
             entries = os.scandir(f"{top}/{name}" if name else top)
         except FileNotFoundError:
@@ -227,5 +227,5 @@ def _directories(top: str) -> Iterator[tuple[str, dict[int, Files]]]:
                     length = 0 if is_meta else entry.stat(follow_symlinks=False).st_size
                 except FileNotFoundError:
                     continue
-                note(found, entry.name, entry.path, length)
-        yield name, found
+                note(blocks, entry.name, entry.path, length)
+        yield name, blocks

@@ -53,7 +53,7 @@ class Lookup(Protocol):
 
 
 class VolumeScanner:
-    """Of one volume."""
+    """Verifies the replicas of one volume."""
 
     def __init__(
         self,
@@ -92,9 +92,9 @@ class VolumeScanner:
 
     def add_pool(self, pool_id: str) -> None:
         """Verify the replicas of this pool, too, from where its cursor is."""
-        found = self._read_cursor(pool_id)
+        cursor = self._read_cursor(pool_id)
         with self._changed:
-            self._schedule.add_pool(pool_id, found, _wall_ms())
+            self._schedule.add_pool(pool_id, cursor, _wall_ms())
             self._changed.notify_all()
 
     def remove_pool(self, pool_id: str) -> None:
@@ -153,19 +153,19 @@ class VolumeScanner:
 
     def _advance(self, pool_id: str, cursor: Cursor) -> None:
         try:
-            found = cursors.following(cursor, lambda below: self._names(pool_id, below))
+            following = cursors.following(cursor, lambda below: self._names(pool_id, below))
         except OSError as error:
             log.error("the verification of %s on %s ends early: %s", pool_id, self.volume, error)
             self._command(CheckVolumes())
-            found = replace(cursor, directory=None, subdirectory=None, entry=None, at_end=True)
+            following = replace(cursor, directory=None, subdirectory=None, entry=None, at_end=True)
         try:
-            if found.block_id is not None:
-                self._verify(pool_id, found.block_id)
+            if following.block_id is not None:
+                self._verify(pool_id, following.block_id)
         finally:
             # After a defect, too: it would be met for ever, and nothing behind it verified.
             if self._goes_on:
                 with self._changed:
-                    self._schedule.moved(pool_id, found)
+                    self._schedule.moved(pool_id, following)
 
     def _names(self, pool_id: str, below: tuple[str, ...]) -> list[str]:
         """What a directory below `finalized` has; the last one that was asked for is kept."""

@@ -200,5 +200,5 @@ def settle(order: RecoverBlock, agreement: Agreement, outcomes: Outcomes) -> Blo
 
 def _list(said: Mapping[DatanodeAddress, object]) -> str:
     return "; ".join(
-        f"{node}: {'no replica' if what is None else what}" for node, what in said.items()
+        f"{node}: {'no replica' if answer is None else answer}" for node, answer in said.items()
     )

@@ -186,9 +186,13 @@ class SlowDisk:
     write_ms: float | None
 
     def means(self) -> tuple[tuple[str, float], ...]:
-        """What is slow, by name."""
-        each = (("metadata", self.metadata_ms), ("read", self.read_ms), ("write", self.write_ms))
-        return tuple((name, mean) for name, mean in each if mean is not None)
+        """Return the means of what is slow, by name."""
+        operations = (
+            ("metadata", self.metadata_ms),
+            ("read", self.read_ms),
+            ("write", self.write_ms),
+        )
+        return tuple((name, mean) for name, mean in operations if mean is not None)
 
 
 @dataclass(frozen=True, slots=True)

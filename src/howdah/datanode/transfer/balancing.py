@@ -54,13 +54,13 @@ class Balancing:
         log.info("balancing may take %d bytes a second", bytes_per_s)
 
     @contextmanager
-    def turn(self, what: str) -> Iterator[None]:
-        """For the time of one move. `RemoteError` if there are as many as may be; `what` is what
+    def turn(self, action: str) -> Iterator[None]:
+        """Hold a place for one move. `RemoteError` if there are as many as may be; `action` is what
         cannot be done then."""
         with self._lock:
             if self._running >= self.max_moves:
                 raise errors.RemoteError(
-                    f"Not able to {what} because threads quota={self.max_moves} is exceeded."
+                    f"Not able to {action} because threads quota={self.max_moves} is exceeded."
                 )
             self._running += 1
         try:

@@ -78,9 +78,9 @@ class Moves:
     def copy(self, request: CopyBlock) -> None:
         """Send the whole replica. Raises what keeps it from that; once `is_sending`, the
         connection has to end."""
-        what = f"copy block {request.block.block_id} to {self._connection.peer}"
-        with self._balancing.turn(what), self._store.open(request.block) as opened:
-            self._check_copyable(opened, what)
+        action = f"copy block {request.block.block_id} to {self._connection.peer}"
+        with self._balancing.turn(action), self._store.open(request.block) as opened:
+            self._check_copyable(opened, action)
             sender = BlockSender(
                 opened,
                 0,
@@ -103,20 +103,20 @@ class Moves:
         self.is_sending = False
         log.info("copied %s (%d bytes) to %s", request.block, sent, self._connection.peer)
 
-    def _check_copyable(self, opened: OpenReplica, what: str) -> None:
+    def _check_copyable(self, opened: OpenReplica, action: str) -> None:
         if opened.replica.state is not ReplicaState.FINALIZED:
             raise errors.ReplicaNotFound(
                 f"only a finalized replica is moved, and this datanode has {opened.replica!r}"
             )
         if self._settings.block_pinning and is_pinned(opened):
-            raise BlockPinned(f"Not able to {what} because it's pinned")
+            raise BlockPinned(f"Not able to {action} because it's pinned")
 
     # --- the target's side ---
 
     def replace(self, request: ReplaceBlock) -> None:
         """Get the replica, and report it. Raises what keeps it from that."""
-        what = f"receive block {request.block.block_id} from {self._connection.peer}"
-        with self._balancing.turn(what):
+        action = f"receive block {request.block.block_id} from {self._connection.peer}"
+        with self._balancing.turn(action):
             self._answered_s = time.monotonic()
             if request.proxy.uuid == self._balancing.uuid:
                 move_to_type(self._store, request.block, request.storage_type, self._took)

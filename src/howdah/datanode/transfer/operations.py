@@ -373,24 +373,24 @@ class Operations:
         self._moves.replace(request)
         return BlockOpResponse(Status.SUCCESS)
 
-    def _answer(self, what: str, compute: Callable[[], BlockOpResponse]) -> bool:
+    def _answer(self, operation: str, compute: Callable[[], BlockOpResponse]) -> bool:
         try:
             response = compute()
         except (errors.HowdahError, OSError) as error:
-            return self._refuse(what, error)
+            return self._refuse(operation, error)
         self._connection.send_all(response.encode())
         return True
 
-    def _refuse(self, what: str, error: Exception) -> bool:
+    def _refuse(self, operation: str, error: Exception) -> bool:
         """Tell the far end, which may go on with something else."""
-        log.info("%s from %s: %s", what, self._connection.peer, error)
+        log.info("%s from %s: %s", operation, self._connection.peer, error)
         self._refusal = error
         status = Status.ERROR
         if isinstance(error, errors.UnsupportedOperation):
             status = Status.ERROR_UNSUPPORTED
         elif isinstance(error, BlockPinned):
             status = Status.ERROR_BLOCK_PINNED
-        self._connection.send_all(BlockOpResponse(status, f"{what}: {error}").encode())
+        self._connection.send_all(BlockOpResponse(status, f"{operation}: {error}").encode())
         return True
 
 

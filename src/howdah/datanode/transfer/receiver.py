@@ -449,8 +449,9 @@ class BlockReceiver:
 
     @staticmethod
     def _acked_before_a_sync(packets: Sequence[Packet], responder: Responder) -> Sequence[Packet]:
-        """The packets from the first one on that asks for a sync; those before it are done."""
-        orders = (place for place, each in enumerate(packets) if each.header.sync_block)
+        """Return the packets from the first one on that asks for a sync; those before it are
+        done."""
+        orders = (place for place, packet in enumerate(packets) if packet.header.sync_block)
         first = next(orders)
         if first:
             responder.written([packet.header for packet in packets[:first]])

@@ -30,14 +30,14 @@ HANG_UP_S = 1.0
 
 
 def announce_restart(store: BlockStore, settings: DataSettings) -> int:
-    """Steps 1 to 3; how many clients were told."""
+    """Do steps 1 to 3; return how many clients were told."""
     until_ms = time.time_ns() // 1_000_000 + int(settings.restart_expiry_s * 1000)
-    told: list[BlockReceiver] = []
+    notified: list[BlockReceiver] = []
 
     def announce(receiver: BlockReceiver) -> None:
         try:
             if receiver.announce_restart(until_ms, settings.restart_notice_s):
-                told.append(receiver)
+                notified.append(receiver)
         except (errors.HowdahError, OSError) as error:
             log.info("a client is gone before it is told of the restart: %s", error)
 
@@ -57,7 +57,7 @@ def announce_restart(store: BlockStore, settings: DataSettings) -> int:
     for thread in begun:
         # One whose client doesn't read is left behind.
         thread.join(max(deadline_s - time.monotonic(), 0.0))
-    if told and not store.writers.wait_until_idle(HANG_UP_S):
+    if notified and not store.writers.wait_until_idle(HANG_UP_S):
         log.info("%d writers don't hang up before the restart", len(store.writers))
-    log.info("told %d of %d clients of the restart", len(told), len(threads))
-    return len(told)
+    log.info("told %d of %d clients of the restart", len(notified), len(threads))
+    return len(notified)

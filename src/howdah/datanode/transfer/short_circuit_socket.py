@@ -69,16 +69,16 @@ def _check_directories(path: str) -> None:
     directory = parent
     while True:
         try:
-            found = os.stat(directory)
+            status = os.stat(directory)
         except OSError as error:
             raise errors.InvalidConfiguration(
                 f"{_KEY}: failed to stat a path component: '{directory}': {error.strerror}"
             ) from error
-        trouble = _insecurity_reason(found, is_parent=directory == parent)
+        trouble = _insecurity_reason(status, is_parent=directory == parent)
         if trouble:
             raise errors.InvalidConfiguration(
                 f"{_KEY}: the path component '{directory}' of {path} is {trouble}. Its "
-                f"permissions are 0{stat.S_IMODE(found.st_mode):o}. Please fix this or select "
+                f"permissions are 0{stat.S_IMODE(status.st_mode):o}. Please fix this or select "
                 "a different socket path"
             )
         if directory == "/":
@@ -86,30 +86,30 @@ def _check_directories(path: str) -> None:
         directory = os.path.dirname(directory)
 
 
-def _insecurity_reason(found: os.stat_result, *, is_parent: bool) -> str:
-    """Why somebody else could put another socket there, or an empty text."""
-    if not stat.S_ISDIR(found.st_mode):
+def _insecurity_reason(status: os.stat_result, *, is_parent: bool) -> str:
+    """Return why somebody else could put another socket there, or an empty text."""
+    if not stat.S_ISDIR(status.st_mode):
         return "not a directory"
-    if found.st_uid not in (0, os.geteuid()):
+    if status.st_uid not in (0, os.geteuid()):
         return (
-            f"owned by user {found.st_uid}, who is neither root nor the datanode's user "
+            f"owned by user {status.st_uid}, who is neither root nor the datanode's user "
             f"{os.geteuid()}"
         )
-    if found.st_mode & stat.S_ISVTX and not is_parent:
+    if status.st_mode & stat.S_ISVTX and not is_parent:
         return ""
-    if found.st_mode & stat.S_IWOTH:
+    if status.st_mode & stat.S_IWOTH:
         return "world-writable"
-    if found.st_mode & stat.S_IWGRP and found.st_gid != 0:
-        return f"group-writable, and its group {found.st_gid} is not root"
+    if status.st_mode & stat.S_IWGRP and status.st_gid != 0:
+        return f"group-writable, and its group {status.st_gid} is not root"
     return ""
 
 
 def _make_room(path: str) -> None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         raise errors.InvalidConfiguration(
             f"{_KEY}: {path} exists and is no socket; it is left alone"
         )

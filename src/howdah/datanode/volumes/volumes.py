@@ -269,10 +269,10 @@ class Volume:
 
 @contextlib.contextmanager
 def changing(volumes: Iterable[Volume]) -> Iterator[None]:
-    """`Volume.changing` of several, in the one order in which everybody takes them: two who took
-    them in two orders would wait for each other for ever."""
+    """Hold `Volume.changing` of several volumes, in the one order in which everybody takes them:
+    two who took them in two orders would wait for each other for ever."""
     with contextlib.ExitStack() as stack:
-        for volume in sorted(volumes, key=lambda each: each.storage_id):
+        for volume in sorted(volumes, key=lambda volume: volume.storage_id):
             stack.enter_context(volume.changing)
         yield
 
@@ -305,9 +305,9 @@ class VolumeSet:
             self.all = (*self.all, volume)
 
     def remove(self, volume: Volume) -> None:
-        """Use it no more."""
+        """Stop using the volume."""
         with self._lock:
-            self.all = tuple(each for each in self.all if each is not volume)
+            self.all = tuple(other for other in self.all if other is not volume)
 
     def working(self) -> list[Volume]:
         return [volume for volume in self.all if volume.failure is None]

@@ -36,15 +36,15 @@ _RATES: Final = {
 def attributes(
     path: str, number: int, figure: Callable[[int], int], rates: Rates, now_ns: int
 ) -> dict[str, object]:
-    """Of the bean of the volume at `path`, whose number no other has had. `figure` reads a word
-    of it."""
-    found: dict[str, object] = {"tag.Context": "dfs", "tag.VolumeName": path}
+    """Return the attributes of the bean of the volume at `path`, whose number no other has had.
+    `figure` reads a word of it."""
+    bean: dict[str, object] = {"tag.Context": "dfs", "tag.VolumeName": path}
     for name, works in _RATES.items():
         count = sum(figure(2 * work) for work in works)
         total_ns = sum(figure(2 * work + 1) for work in works)
         mean_ns = rates.mean_ns(f"volume {number} {name}", count, total_ns, now_ns)
-        found[f"{name}NumOps"] = count
-        found[f"{name}AvgTime"] = mean_ns / 1e6
-    found["TotalMetadataOperations"] = found["MetadataOperationRateNumOps"]
-    found["TotalDataFileIos"] = found["DataFileIoRateNumOps"]
-    return found
+        bean[f"{name}NumOps"] = count
+        bean[f"{name}AvgTime"] = mean_ns / 1e6
+    bean["TotalMetadataOperations"] = bean["MetadataOperationRateNumOps"]
+    bean["TotalDataFileIos"] = bean["DataFileIoRateNumOps"]
+    return bean

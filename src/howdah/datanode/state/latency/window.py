@@ -42,12 +42,12 @@ class RollingMeans:
         self._sums[name] = windows
 
     def means(self, least: int, now_s: float) -> dict[str, float]:
-        """Milliseconds a sample, of the names that have at least so many samples."""
+        """Return the milliseconds a sample, of the names that have at least so many samples."""
         oldest = int(now_s // self._window_s) - self._windows + 1
-        found = {}
+        means = {}
         for name, windows in self._sums.items():
-            sums = [each for number, each in windows.items() if number >= oldest]
+            sums = [window for number, window in windows.items() if number >= oldest]
             count = sum(samples for _, samples in sums)
             if count >= max(least, 1):
-                found[name] = sum(total for total, _ in sums) / count
-        return found
+                means[name] = sum(total for total, _ in sums) / count
+        return means

@@ -92,41 +92,42 @@ def judge(
     blocks: Sequence[BlockFile],
     metas: Sequence[MetaFile],
 ) -> Outcome:
-    """`known` is what the map has, where it has something; `directory` is where the files of
-    the block belong, and `blocks` and `metas` all that there are on this volume."""
+    """Judge the files of a block. `known` is what the map has, where it has something; `directory`
+    is where the files of the block belong, and `blocks` and `metas` all that there are on this
+    volume."""
     if memory is Memory.CHANGING:
         return NOTHING
-    everything = (*(each.path for each in metas), *(block.path for block in blocks))
+    everything = (*(meta.path for meta in metas), *(block.path for block in blocks))
     if memory is Memory.ELSEWHERE:
         return Outcome(aside=everything)
     is_here = memory is Memory.HERE
     assert known is not None or not is_here, "the map has a replica here that is nothing"
-    block = min(blocks, key=lambda each: _rank(each.path, directory), default=None)
+    block = min(blocks, key=lambda block: _rank(block.path, directory), default=None)
     stamp = known.generation_stamp if known is not None else None
     meta = min(
         metas,
-        key=lambda each: (
-            each.generation_stamp != stamp,
-            -each.generation_stamp,
-            _rank(each.path, directory),
+        key=lambda meta: (
+            meta.generation_stamp != stamp,
+            -meta.generation_stamp,
+            _rank(meta.path, directory),
         ),
         default=None,
     )
     if block is None or meta is None:
         return Outcome(forget=is_here, aside=everything)
     extra = tuple(path for path in everything if path not in (block.path, meta.path))
-    is_in_place = all(_directory(each) == directory for each in (block.path, meta.path))
-    found = Known(meta.generation_stamp, block.length_bytes)
-    if is_here and known == found:
+    is_in_place = all(_directory(path) == directory for path in (block.path, meta.path))
+    actual = Known(meta.generation_stamp, block.length_bytes)
+    if is_here and known == actual:
         pair = (None, None) if is_in_place else (block, meta)
         return Outcome(aside=extra, block=pair[0], meta=pair[1])
     damage = ""
     if (
         known is not None
-        and found.generation_stamp == stamp
-        and found.length_bytes != known.length_bytes
+        and actual.generation_stamp == stamp
+        and actual.length_bytes != known.length_bytes
     ):
-        damage = f"it has {found.length_bytes} bytes, and had {known.length_bytes}"
+        damage = f"it has {actual.length_bytes} bytes, and had {known.length_bytes}"
     has_old = is_here or memory is Memory.LOST_ELSEWHERE
     return Outcome(has_old, extra, block, meta, take=True, damage=damage)
 

@@ -152,12 +152,12 @@ TRANSITIONS: Final = (
 
 
 def outcomes(event: Event, before: State) -> frozenset[State]:
-    """Where `event` may lead from a state; empty where it cannot happen."""
-    found: frozenset[State] = frozenset()
+    """Return the states to which `event` may lead; none where it cannot happen."""
+    states: frozenset[State] = frozenset()
     for rule in TRANSITIONS:
         if rule.event is event and before in rule.before:
-            found |= rule.after
-    return found
+            states |= rule.after
+    return states
 
 
 _OUTCOMES: Final = {

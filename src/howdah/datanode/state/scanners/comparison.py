@@ -54,8 +54,8 @@ class Difference:
     """Its files that lie in another directory than theirs."""
 
 
-def note(found: dict[int, Files], name: str, path: str, length_bytes: int) -> bool:
-    """Whether `name` is that of a block's file; `found` has it then."""
+def note(blocks: dict[int, Files], name: str, path: str, length_bytes: int) -> bool:
+    """Add a file to `blocks` if `name` is that of a block's file; return whether it is."""
     meta = block_files.parse_meta_file_name(name)
     block_id = meta[0] if meta is not None else block_files.parse_block_file_name(name)
     plain = (
@@ -65,7 +65,7 @@ def note(found: dict[int, Files], name: str, path: str, length_bytes: int) -> bo
     )
     if block_id is None or name != plain:
         return False
-    files = found.setdefault(block_id, Files())
+    files = blocks.setdefault(block_id, Files())
     files.paths.append(path)
     if meta is not None:
         files.stamps.append(meta[1])
@@ -76,14 +76,14 @@ def note(found: dict[int, Files], name: str, path: str, length_bytes: int) -> bo
 
 def compare(
     directory: str,
-    found: Mapping[int, Files],
+    blocks: Mapping[int, Files],
     expected: Iterable[int],
     memory: Mapping[int, InMemory],
 ) -> list[Difference]:
-    """Of a directory, named as `block_files.subdirectory` does. `expected` are the blocks that
+    """Compare a directory, named as `block_files.subdirectory` does. `expected` are the blocks that
     were in memory before the directory was read, `memory` what it has of all of them now."""
     differences = []
-    for block_id, files in found.items():
+    for block_id, files in blocks.items():
         if block_files.subdirectory(block_id) != directory:
             kind = _kind(files, None)
             strays = tuple(files.paths)
@@ -99,7 +99,7 @@ def compare(
             differences.append(Difference(block_id, found_kind))
     for block_id in expected:
         replica = memory.get(block_id)
-        if block_id not in found and replica is not None and replica.here:
+        if block_id not in blocks and replica is not None and replica.here:
             differences.append(Difference(block_id, Kind.MISSING_BLOCK))
     return differences
 
