@@ -78,11 +78,11 @@ class _Identity:
         self.open_files: set[DFSOutputStream] = set()
 
     def namespaces(self) -> list[str]:
-        """Where the open files are, as a router said; none if it did not of one of them, for
+        """Return where the open files are, as a router said; none if it did not of one of them, for
         then the leases of all are renewed. Hadoop: DFSClient.getNamespaces."""
         with self.lock:
-            found = {open_file.namespace for open_file in self.open_files}
-        return [] if "" in found else sorted(found)
+            namespaces = {open_file.namespace for open_file in self.open_files}
+        return [] if "" in namespaces else sorted(namespaces)
 
     def _lost_lease(self, why: str) -> None:
         with self.lock:

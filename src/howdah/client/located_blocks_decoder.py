@@ -30,11 +30,11 @@ class Located:
 
     @staticmethod
     def FromString(data: bytes, /) -> LocatedBlocks | pb.GetBlockLocationsResponseProto:
-        """Raises DecodeError for what is no answer."""
+        """Decode an answer. Raises DecodeError for what is no answer."""
         if _located is not None:
-            found = _located(data, _known, _KINDS)
-            if found is not None:
-                return _blocks(*found)
+            decoded = _located(data, _known, _KINDS)
+            if decoded is not None:
+                return _blocks(*decoded)
         answer = pb.GetBlockLocationsResponseProto.FromString(data)
         if _located is not None:
             for block in answer.locations.blocks:

@@ -45,12 +45,12 @@ class PeerCache:
         self._kept = PerProcess(_Kept)
 
     def pop(self, address: Address) -> Connection | None:
-        """The connection to `address` that was used last and looks alive."""
+        """Pop the connection to `address` that was used last and looks alive."""
         kept = self._kept.get()
         while True:
             now_s = time.monotonic()
             stale: list[Connection] = []
-            found, since_s = None, now_s
+            candidate, since_s = None, now_s
             with kept.lock:
                 idle = kept.idle
                 while idle:
@@ -62,14 +62,14 @@ class PeerCache:
                 for connection in reversed(idle):
                     since_s, place = idle[connection]
                     if place == address:
-                        found = connection
+                        candidate = connection
                         del idle[connection]
                         break
             for connection in stale:
                 connection.close()
-            if found is None or now_s - since_s < LOOK_AFTER_S or not found.has_input:
-                return found
-            found.close()
+            if candidate is None or now_s - since_s < LOOK_AFTER_S or not candidate.has_input:
+                return candidate
+            candidate.close()
 
     def give_back(self, address: Address, connection: Connection) -> None:
         """Keep a connection that has nothing more under way."""

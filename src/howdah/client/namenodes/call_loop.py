@@ -98,7 +98,7 @@ class FailoverCalls(abc.ABC):
         *,
         call_id: int | None = None,
     ) -> M:
-        """Raises what the active namenode answers; `NoActiveNamenode`."""
+        """Call the active namenode. Raises what it answers; `NoActiveNamenode`."""
         connections = self._connections
         if call_id is None:
             call_id = connections.identity.next_call_id()
@@ -148,8 +148,8 @@ class FailoverCalls(abc.ABC):
             where = "again"
             if step.elsewhere and len(following) == 1:
                 where = f"namenode {following[0]}"
-            what = f"{said}; trying {where}, for up to {self._policy.longest_s:.3g} s in all"
-            say_again(method, what, step.pause_s, attempts.pauses if step.pause_s else 0)
+            notice = f"{said}; trying {where}, for up to {self._policy.longest_s:.3g} s in all"
+            say_again(method, notice, step.pause_s, attempts.pauses if step.pause_s else 0)
             if step.pause_s:
                 self._sleep(step.pause_s)
 

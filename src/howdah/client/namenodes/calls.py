@@ -110,9 +110,9 @@ class SingleNamenode:
         self._rpc.close()
 
 
-def say_again(method: str, what: str, pause_s: float, attempts: int) -> None:
+def say_again(method: str, notice: str, pause_s: float, attempts: int) -> None:
     """Tell log and terminal that a call is made once more after so many attempts, or rounds."""
-    _log.info("%s: %s in %.3g s", method, what, pause_s)
+    _log.info("%s: %s in %.3g s", method, notice, pause_s)
     # The first, and then fewer and fewer: 1, 2, 4, 8 …
     if attempts and not attempts & attempts - 1:
-        wait_notices.show(what)
+        wait_notices.show(notice)

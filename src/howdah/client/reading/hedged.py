@@ -92,7 +92,7 @@ class HedgedReads:
             return HedgedReadMetrics(self._operations, self._wins, self._in_current_thread)
 
     def read(self, race: Race[N, R]) -> R:
-        """The range that `race` is about, from whichever node is first.
+        """Read the range that `race` is about, from whichever node is first.
 
         Raises what `race.first_node` raises when no node is left.
         """
@@ -107,7 +107,9 @@ class HedgedReads:
                     if node is not None and self._start(race, node, running, hedge=True):
                         continue
                     done = self._wait(running, hedging=False)
-                winner = next((each for each in running if each in done and _is_well(each)), None)
+                winner = next(
+                    (future for future in running if future in done and _is_well(future)), None
+                )
                 if winner is not None:
                     self._note_losers(race, running, winner)
                 # Who failed at the same moment as another one won has failed all the same.

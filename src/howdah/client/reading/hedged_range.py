@@ -39,17 +39,17 @@ class HedgedRange:
         return self._checked(self._replicas.choose(self._offset, self._attempts))
 
     def other_node(self, busy: Collection[_Replica]) -> _Replica | None:
-        found = self._replicas.another(self._offset, self._attempts, [node for _, node in busy])
-        return None if found is None else self._checked(found)
+        replica = self._replicas.another(self._offset, self._attempts, [node for _, node in busy])
+        return None if replica is None else self._checked(replica)
 
-    def _checked(self, found: _Replica) -> _Replica:
-        block, _ = found
+    def _checked(self, replica: _Replica) -> _Replica:
+        block, _ = replica
         if block.end < self._offset + self._length:
             raise errors.FileChanged(
                 f"{self._replicas.path} was cut while it was read: {block.block.name} ends at "
                 f"{block.end} now"
             )
-        return found
+        return replica
 
     def fetch(self, replica: _Replica, cancellation: Cancellation) -> tuple[ReadSource, bytearray]:
         block, node = replica

@@ -123,7 +123,7 @@ class FileLocations:
         with self._lock:
             self._map.add([self._with_known_length(block, batch) for block in known])
             block = self._map.find(offset)
-        if block is None or block.offset not in {each.offset for each in known}:
+        if block is None or block.offset not in {located.offset for located in known}:
             raise self._lost(offset, batch)
         return block
 

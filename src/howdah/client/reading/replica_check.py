@@ -54,11 +54,11 @@ class ReplicaChecker:
         self._buffer = memoryview(bytearray(_BUFFER_BYTES))
 
     def blocks(self, path: str) -> tuple[LocatedBlock, ...]:
-        """The file's finished blocks; one that is still being written is not among them.
+        """Return the file's finished blocks; one that is still being written is not among them.
 
         Raises `PathNotFound`, and `UnsupportedOperation` for erasure coded files.
         """
-        found: dict[int, LocatedBlock] = {}
+        blocks: dict[int, LocatedBlock] = {}
         offset = 0
         while True:
             batch = self._namenode.get_block_locations(path, offset, _WHOLE_FILE - offset)
@@ -68,14 +68,14 @@ class ReplicaChecker:
                     "its replicas cannot be checked here"
                 )
             news = [block for block in batch.blocks if block.end > offset]
-            found.update((block.offset, block) for block in news)
+            blocks.update((block.offset, block) for block in news)
             if not news:
                 break
             offset = news[-1].end
         last = batch.last_block
         if last is not None and not batch.last_block_complete:
-            found.pop(last.offset, None)
-        return tuple(found[offset] for offset in sorted(found))
+            blocks.pop(last.offset, None)
+        return tuple(blocks[offset] for offset in sorted(blocks))
 
     def check(self, path: str, block: LocatedBlock, node: DatanodeAddress) -> ReplicaFinding:
         """Read the replica of `block` at `node` from its first byte to its last."""

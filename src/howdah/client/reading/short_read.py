@@ -47,8 +47,8 @@ class _InPart(Exception):
 def read_range(
     connection: Connection, request: bytes, start: int, end: int, room: int, status: bytes
 ) -> tuple[memoryview, bool] | None:
-    """The bytes `start` to `end` of a block, and whether the datanode knows that they are right;
-    None if what it answers, which is read from `connection`, has to be looked at.
+    """Return the bytes `start` to `end` of a block, and whether the datanode knows that they are
+    right; None if what it answers, which is read from `connection`, has to be looked at.
 
     As much as fits into `room` is received. Raises `PeerClosed` and `PeerSilent`.
     """
@@ -58,11 +58,11 @@ def read_range(
     if comes_before(word, silence_s):
         silence_s = word.after_s
     silence_ns = int(silence_s * 1e9)
-    outcome, code, came, begin, told = read_short(
+    outcome, code, came, begin, notified = read_short(
         connection.socket, request, start, end, room, silence_ns, status
     )
     if outcome == Outcome.WHOLE:
-        return memoryview(came)[begin : begin + end - start], bool(told)
+        return memoryview(came)[begin : begin + end - start], bool(notified)
     if came:
         connection.push_back(came)
         return None
@@ -88,7 +88,7 @@ def read_short_here(
     silence_ns: int,
     status: bytes,
 ) -> Read:
-    """As it says above; no wait is longer than `silence_ns` (0: than for ever)."""
+    """Read as described above; no wait is longer than `silence_ns` (0: no limit)."""
     if not 0 <= start < end or not 0 < room <= MOST_ROOM or silence_ns < 0:
         raise ValueError(f"a range from {start} to {end}, room for {room}, {silence_ns} ns")
     buffer = memoryview(bytearray(room))
@@ -112,18 +112,19 @@ def read_short_here(
         return ended.outcome, ended.code, bytes(buffer[:have]), 0, 0
     try:
         send_whole(sock, status, deadline_ns(silence_ns))
-        told = 1
+        notified = 1
     except Ended:
-        told = 0  # The bytes are here and right.
-    return Outcome.WHOLE, 0, b"".join([data for _, data in packets]), start - first, told
+        notified = 0  # The bytes are here and right.
+    return Outcome.WHOLE, 0, b"".join([data for _, data in packets]), start - first, notified
 
 
 def _packets(
     came: bytes, start: int, end: int, room: int
 ) -> tuple[int, ChecksumSpec, list[tuple[bytes, bytes]]]:
-    """Where the packets begin in the block, how they are summed; sums and data of each."""
+    """Return where the packets begin in the block, how they are summed, and the sums and data of
+    each."""
     at, first, spec = _answer(came, start)
-    found: list[tuple[bytes, bytes]] = []
+    packets: list[tuple[bytes, bytes]] = []
     offset = first
     while True:
         if len(came) - at < _PRELUDE_BYTES:
@@ -149,8 +150,8 @@ def _packets(
         if is_last:
             if len(came) > middle:
                 raise _Odd
-            return first, spec, found
-        found.append((came[middle - sums : middle], came[middle : middle + length]))
+            return first, spec, packets
+        packets.append((came[middle - sums : middle], came[middle : middle + length]))
         at = middle + length
         offset += length
 
@@ -178,11 +179,11 @@ def _answer(came: bytes, start: int) -> tuple[int, int, ChecksumSpec]:
 
 
 def _number(encoded: bytes) -> int:
-    """The varint that these bytes are, all of them."""
-    found = decode_varint(encoded) if len(encoded) <= _MOST_VARINT_BYTES else None
-    if found is None or found[1] != len(encoded):
+    """Return the varint that these bytes are, all of them."""
+    varint = decode_varint(encoded) if len(encoded) <= _MOST_VARINT_BYTES else None
+    if varint is None or varint[1] != len(encoded):
         raise _Odd
-    return found[0]
+    return varint[0]
 
 
 read_short: Final[Callable[[socket.socket, bytes, int, int, int, int, bytes], Read]] = getattr(

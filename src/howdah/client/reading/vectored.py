@@ -37,10 +37,10 @@ class Positioned(Protocol):
 def read_vectored(
     stream: Positioned, ranges: Sequence[FileRange], rules: MergeRules
 ) -> list[Result]:
-    """A future for each of `ranges`, in their order; they were checked before."""
+    """Return a future for each of `ranges`, in their order; they were checked before."""
     results: list[Result] = [Future() for _ in ranges]
-    for each, result in zip(ranges, results, strict=True):
-        if not each.length:
+    for file_range, result in zip(ranges, results, strict=True):
+        if not file_range.length:
             result.set_result(b"")
     for read in merge(ranges, rules):
         _start(stream, read, ranges, results)

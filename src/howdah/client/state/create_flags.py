@@ -33,10 +33,10 @@ def namenode_bits(flags: CreateFlag) -> int:
 
 
 def block_flags(flags: CreateFlag) -> tuple[str, ...]:
-    """The names of AddBlockFlagProto, which go with every `addBlock`."""
+    """Return the names of AddBlockFlagProto, which go with every `addBlock`."""
     if flags is CreateFlag.NONE:
         return ()
-    return tuple(each.name for each in _FOR_BLOCKS if each & flags and each.name)
+    return tuple(flag.name for flag in _FOR_BLOCKS if flag & flags and flag.name)
 
 
 def check_create(path: str, flags: CreateFlag) -> None:

@@ -83,7 +83,7 @@ class BlockSync:
     def _refusals(
         self, block: LocatedBlock, answers: dict[DatanodeAddress, Future[None]]
     ) -> Refusals:
-        found: Refusals = {}
+        refusals: Refusals = {}
         for node, answer in answers.items():
             try:
                 answer.result()
@@ -91,14 +91,14 @@ class BlockSync:
                 _log.warning(
                     "%s: %s is not synced at %s: %s", self._path, block.block, node, failure
                 )
-                found[node] = failure.reason
-        return found
+                refusals[node] = failure.reason
+        return refusals
 
     def _find(self, block: LocatedBlock) -> LocatedBlock | None:
-        """Where the block is now; None if the file does not have it any more."""
+        """Return where the block is now; None if the file does not have it any more."""
         # The offset is what the namenode said when it gave the block, which may be nothing.
         for offset, length in ((block.offset, 1), (0, _WHOLE_FILE)):
-            for found in self._namenode.get_block_locations(self._path, offset, length).blocks:
-                if found.block.is_same_as(block.block):
-                    return found
+            for current in self._namenode.get_block_locations(self._path, offset, length).blocks:
+                if current.block.is_same_as(block.block):
+                    return current
         return None

@@ -46,7 +46,7 @@ _PATIENCE_NS: Final = int(PATIENCE_S * 1e9)
 
 
 class InlineSync:
-    """One sync's, used once. Of a stream there is one at a time."""
+    """Makes one sync, and is used once. Of a stream there is one at a time."""
 
     __slots__ = (
         "_acks",
@@ -188,10 +188,10 @@ class InlineSync:
             return
         if len(self._found) > 1:
             _, outcome, _, frame = self._found[1]
-            told = call.answered(outcome, frame)
-            if told and self._durable and self._lengths is not None:
+            notified = call.answered(outcome, frame)
+            if notified and self._durable and self._lengths is not None:
                 self._lengths.told_durably(self._block_id, self._packets[0].packet.end)
-            self.has_told = told
+            self.has_told = notified
         elif self._found:
             call.unused()
         else:

@@ -242,8 +242,8 @@ class DFSOutputStream:
             self._take_waiting()
 
     def _withdraw(self, data: bytes) -> bool:
-        for place, each in enumerate(self._waiting):
-            if each is data:
+        for place, piece in enumerate(self._waiting):
+            if piece is data:
                 del self._waiting[place]
                 return True
         return False

@@ -41,9 +41,10 @@ class MergedRead:
 
 
 def merge(ranges: Sequence[FileRange], rules: MergeRules) -> list[MergedRead]:
-    """The reads, by offset; `ranges` were checked and don't overlap. Empty ones need none."""
+    """Return the reads, by offset; `ranges` were checked and do not overlap. Empty ones need
+    none."""
     order = sorted(
-        (index for index, each in enumerate(ranges) if each.length),
+        (index for index, file_range in enumerate(ranges) if file_range.length),
         key=lambda index: ranges[index].offset,
     )
     merged: list[MergedRead] = []

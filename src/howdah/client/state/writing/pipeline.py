@@ -180,7 +180,7 @@ class Pipeline:
             self._sent_length = max(self._sent_length, batch[-1].packet.end)
             self._last_sent_s = now_s
             self.counts.packets_sent += len(batch)
-            self.counts.packets_resent += sum(each.seqno <= sent_before for each in batch)
+            self.counts.packets_resent += sum(packet.seqno <= sent_before for packet in batch)
             return Send(batch)
         if now_s - self._last_sent_s >= self._rules.heartbeat_interval_s:
             self._last_sent_s = now_s

@@ -43,10 +43,10 @@ class PacketQueues:
 
     @property
     def of_a_sync(self) -> tuple[SequencedPacket, ...]:
-        """What waits to be sent, if it is all that is not acknowledged, and no more than one sync
-        has: a packet within a block, or the order to sync, or that behind such a packet."""
+        """Return what waits to be sent, if it is all that is not acknowledged, and no more than one
+        sync has: a packet within a block, or the order to sync, or that behind such a packet."""
         data = self._data
-        if self._sent or len(data) > 2 or any(each.packet.last_in_block for each in data):
+        if self._sent or len(data) > 2 or any(sequenced.packet.last_in_block for sequenced in data):
             return ()
         return tuple(data) if len(data) < 2 or data[1].packet.is_order else ()
 
@@ -87,9 +87,9 @@ class PacketQueues:
 
     def acknowledge(self) -> OutgoingPacket:
         """Take the packet whose ack was due off the ack queue."""
-        each = self._sent.popleft()
-        self.last_acked_seqno = each.seqno
-        return each.packet
+        sequenced = self._sent.popleft()
+        self.last_acked_seqno = sequenced.seqno
+        return sequenced.packet
 
     def put_back(self) -> None:
         """The pipeline broke: what isn't acknowledged is to be sent again."""
@@ -97,11 +97,12 @@ class PacketQueues:
         self._sent.clear()
 
     def drop_last_of_block(self) -> None:
-        """The datanodes have ended the block by themselves; its last packet isn't sent again."""
-        each = self._data.popleft()
-        assert each.packet.last_in_block
+        """Drop the last packet of the block, which is not sent again: the datanodes have ended the
+        block by themselves."""
+        sequenced = self._data.popleft()
+        assert sequenced.packet.last_in_block
         assert not self._sent
-        self.last_acked_seqno = each.seqno
+        self.last_acked_seqno = sequenced.seqno
 
 
 class UnsyncedBlocks:

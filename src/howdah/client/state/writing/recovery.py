@@ -171,8 +171,8 @@ class ExcludedNodes:
         self._expires_s[node] = now_s + self._expiry_s
 
     def at(self, now_s: float) -> tuple[DatanodeAddress, ...]:
-        """Those that are to be left out now."""
-        for node in [each for each, end_s in self._expires_s.items() if end_s <= now_s]:
+        """Return the nodes that are to be left out now."""
+        for node in [node for node, end_s in self._expires_s.items() if end_s <= now_s]:
             del self._expires_s[node]
         return tuple(self._expires_s)
 
