@@ -76,7 +76,7 @@ class Journal:
         self._suspect_txid: int | None = None
         now_s = time.monotonic()
         self.figures = JournalMetrics(
-            latencies=tuple(Quantiles(each, now_s) for each in INTERVALS_S)
+            latencies=tuple(Quantiles(interval_s, now_s) for interval_s in INTERVALS_S)
         )
 
     def __repr__(self) -> str:
@@ -254,7 +254,7 @@ class Journal:
             return segments, acceptor.state.committed_txid
 
     def edits(self, since_txid: int, max_count: int) -> CachedEdits:
-        """The edits from a transaction on, out of memory.
+        """Return the edits from a transaction on, out of memory.
 
         Raises NewerTransaction if this node lacks some before them, JournalCacheMiss if they
         are in files only.
@@ -269,29 +269,29 @@ class Journal:
                     f"Highest txn ID available in the journal is {highest_txid}, but "
                     f"requested txns starting at {since_txid}."
                 )
-            found = CachedEdits(0, b"")
+            edits = CachedEdits(0, b"")
             if since_txid <= highest_txid:
                 try:
-                    found = self._cache.edits(since_txid, max_count, MAX_ANSWER_BYTES)
+                    edits = self._cache.edits(since_txid, max_count, MAX_ANSWER_BYTES)
                 except errors.JournalCacheMiss:
                     self.figures.cache_misses += 1
                     if self._cache.lowest_txid is not None:
                         self.figures.missed_transactions += self._cache.lowest_txid - since_txid
                     raise
-            self.figures.count_edits(found.count, len(found.log))
-            return found
+            self.figures.count_edits(edits.count, len(edits.log))
+            return edits
 
     def segment_file(self, first_txid: int, *, in_progress_ok: bool) -> tuple[Path, int]:
-        """The file of a segment, and how many of its bytes are segment. It may be renamed
+        """Return the file of a segment, and how many of its bytes are segment. It may be renamed
         before it is opened. Raises PathNotFound."""
         with self._lock, self._naming():
             self._loaded()
-            found = self._storage.segment_file(first_txid, in_progress_ok=in_progress_ok)
-        if found is None:
+            segment = self._storage.segment_file(first_txid, in_progress_ok=in_progress_ok)
+        if segment is None:
             raise errors.PathNotFound(
                 f"No edit log found starting at txid {first_txid} in {self.root}"
             )
-        return found
+        return segment
 
     def status(self) -> Status:
         """Where it stands. Raises nothing."""

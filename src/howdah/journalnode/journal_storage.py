@@ -352,8 +352,8 @@ class JournalStorage:
 
     def _matching(self, pattern: re.Pattern[str], below_txid: int) -> Iterator[Path]:
         for path in self.current.iterdir():
-            found = pattern.fullmatch(path.name)
-            if found is not None and int(found[1]) < below_txid:
+            match = pattern.fullmatch(path.name)
+            if match is not None and int(match[1]) < below_txid:
                 yield path
 
     def _path_of(self, segment: SegmentState) -> Path:

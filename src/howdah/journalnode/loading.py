@@ -105,9 +105,9 @@ def set_aside(path: Path, suffix: str) -> None:
     fsync_directory(path.parent)
 
 
-def _number(path: Path, what: str) -> int:
+def _number(path: Path, quantity: str) -> int:
     try:
-        return decode_number(path.read_bytes(), str(path), what)
+        return decode_number(path.read_bytes(), str(path), quantity)
     except FileNotFoundError:
         return 0
 
@@ -120,15 +120,15 @@ def _committed_txid(path: Path) -> int | None:
 
 
 def _end_fetches(current: Path, state: JournalState) -> None:
-    """What was fetched for a decision that is kept takes its place."""
+    """Put what was fetched for a decision in its place, if the decision is kept."""
     for path in list(current.iterdir()):
-        found = _FETCHED.fullmatch(path.name)
-        if found is None:
+        match = _FETCHED.fullmatch(path.name)
+        if match is None:
             continue
-        decision = state.decisions.get(int(found[1]))
-        if decision is not None and decision.epoch == int(found[2]):
+        decision = state.decisions.get(int(match[1]))
+        if decision is not None and decision.epoch == int(match[2]):
             log.info("%s takes its place: its decision is kept", path)
-            disk.rename(path, current / in_progress_name(int(found[1])))
+            disk.rename(path, current / in_progress_name(int(match[1])))
         else:
             log.info("%s is removed: no decision about it is kept", path)
             disk.unlink(path)

@@ -38,14 +38,14 @@ class JournalDirectories:
 
     @classmethod
     def of(cls, conf: Configuration) -> JournalDirectories:
-        """Raises InvalidConfiguration."""
-        found = {}
+        """Read the directories from the configuration. Raises InvalidConfiguration."""
+        directories = {}
         for name in nameservices(conf):
             value = value_of(conf, keys.DFS_JOURNALNODE_EDITS_DIR, name)
             if value is not None:
-                found[name] = _one(value, f"{keys.DFS_JOURNALNODE_EDITS_DIR.name}.{name}")
+                directories[name] = _one(value, f"{keys.DFS_JOURNALNODE_EDITS_DIR.name}.{name}")
         default = conf.get(keys.DFS_JOURNALNODE_EDITS_DIR)
-        return cls(_one(default, keys.DFS_JOURNALNODE_EDITS_DIR.name), found)
+        return cls(_one(default, keys.DFS_JOURNALNODE_EDITS_DIR.name), directories)
 
     def of_nameservice(self, name: str) -> Path:
         return self._by_nameservice.get(name, self.default)
@@ -54,12 +54,12 @@ class JournalDirectories:
         return list(dict.fromkeys([self.default, *self._by_nameservice.values()]))
 
 
-def _one(found: list[Path], key: str) -> Path:
-    if len(found) != 1 or not found[0].is_absolute():
+def _one(paths: list[Path], key: str) -> Path:
+    if len(paths) != 1 or not paths[0].is_absolute():
         raise errors.InvalidConfiguration(
-            f"{key} has to be one absolute path: {', '.join(map(str, found)) or 'it is empty'}"
+            f"{key} has to be one absolute path: {', '.join(map(str, paths)) or 'it is empty'}"
         )
-    return found[0]
+    return paths[0]
 
 
 class Journals:
@@ -86,10 +86,10 @@ class Journals:
                     log.error("the journal in %s cannot be used: %s", root, error)
 
     def find(self, journal_id: str, nameservice: str = "") -> Journal:
-        """A journal that is there. Raises JournalNotFormatted, IllegalArgument."""
-        found = self.known(journal_id)
-        if found is not None:
-            return found
+        """Return a journal that is there. Raises JournalNotFormatted, IllegalArgument."""
+        journal = self.known(journal_id)
+        if journal is not None:
+            return journal
         directory = self._directories.of_nameservice(nameservice)
         if not _is_formatted(directory / journal_id):
             raise errors.JournalNotFormatted(
@@ -98,17 +98,17 @@ class Journals:
         return self.get(journal_id, directory)
 
     def is_formatted(self, journal_id: str, nameservice: str) -> bool:
-        """Raises IllegalArgument."""
-        found = self.known(journal_id)
-        if found is not None:
-            return found.is_formatted()
+        """Return whether a journal is formatted. Raises IllegalArgument."""
+        journal = self.known(journal_id)
+        if journal is not None:
+            return journal.is_formatted()
         return _is_formatted(self._directories.of_nameservice(nameservice) / journal_id)
 
     def to_format(self, journal_id: str, nameservice: str) -> Journal:
-        """A journal, whether there is one or not. Raises IllegalArgument."""
-        found = self.known(journal_id)
-        if found is not None:
-            return found
+        """Return a journal, whether it is formatted or not. Raises IllegalArgument."""
+        journal = self.known(journal_id)
+        if journal is not None:
+            return journal
         if len(self.all()) >= MAX_JOURNALS:
             raise errors.IllegalArgument(
                 f"journal {journal_id} is refused: {MAX_JOURNALS} are here already"
@@ -124,12 +124,12 @@ class Journals:
     def get(self, journal_id: str, directory: Path) -> Journal:
         check_journal_id(journal_id)
         with self._lock:
-            found = self._known.get(journal_id)
-            if found is None:
+            journal = self._known.get(journal_id)
+            if journal is None:
                 root = directory / journal_id
-                found = Journal(journal_id, root, self._fetcher, self._cache_bytes)
-                self._known[journal_id] = found
-            return found
+                journal = Journal(journal_id, root, self._fetcher, self._cache_bytes)
+                self._known[journal_id] = journal
+            return journal
 
     def all(self) -> list[Journal]:
         with self._lock:

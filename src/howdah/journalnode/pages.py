@@ -60,9 +60,9 @@ class Pages:
             return text_response(405, "only GET and HEAD are answered")
         if request.path == segment_transfer.PATH:
             return self._segment(request)
-        found = self._common.answer(request)
-        if found is not None:
-            return found
+        response = self._common.answer(request)
+        if response is not None:
+            return response
         if self._watch.wants(request):
             return self._watch.answer(
                 request,
@@ -133,18 +133,18 @@ class SegmentOut:
 
 
 def ready(journals: Iterable[Status]) -> Report:
-    """Whether the node takes edits: it has a journal, and each of them can be used."""
-    found = list(journals)
-    troubles = [f"{each.journal_id}: {each.trouble}" for each in found if each.trouble]
+    """Report whether the node takes edits: it has a journal, and each of them can be used."""
+    statuses = list(journals)
+    troubles = [f"{status.journal_id}: {status.trouble}" for status in statuses if status.trouble]
     return Report(
         "journalnode",
         [
-            Check("formatted", bool(found), f"it has {len(found)} journals"),
+            Check("formatted", bool(statuses), f"it has {len(statuses)} journals"),
             Check("usable", not troubles, "; ".join(troubles) or "each can be used"),
         ],
         {
-            "journals": [each.journal_id for each in found],
-            "without_vote": [each.journal_id for each in found if each.is_joining],
+            "journals": [status.journal_id for status in statuses],
+            "without_vote": [status.journal_id for status in statuses if status.is_joining],
         },
     )
 
@@ -152,11 +152,11 @@ def ready(journals: Iterable[Status]) -> Report:
 def beans(
     journals: Iterable[Journal], address: str, started_ms: int, now_s: float
 ) -> list[jmx.Bean]:
-    """What monitoring of Hadoop's journal nodes asks for."""
-    found = [(journal.status(), journal.figures) for journal in journals]
-    versions = [status.version for status, _ in found if status.version is not None]
+    """Return what monitoring of Hadoop's journal nodes asks for."""
+    statuses = [(journal.status(), journal.figures) for journal in journals]
+    versions = [status.version for status, _ in statuses if status.version is not None]
     formatted = {
-        status.journal_id: {"Formatted": str(not status.trouble).lower()} for status, _ in found
+        status.journal_id: {"Formatted": str(not status.trouble).lower()} for status, _ in statuses
     }
     return [
         {
@@ -173,7 +173,7 @@ def beans(
             "JNStartedTimeInMillis": started_ms,
             "Version": __version__,
         },
-        *(_bean(status, figures, now_s) for status, figures in found),
+        *(_bean(status, figures, now_s) for status, figures in statuses),
         {
             "name": f"{_SERVICE}HowdahDefects",
             "modelerType": "howdah.defects",

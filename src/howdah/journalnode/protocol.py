@@ -59,8 +59,8 @@ class JournalCalls:
     def is_formatted(
         self, request: pb.IsFormattedRequestProto, caller: Caller
     ) -> pb.IsFormattedResponseProto:
-        found = self._journals.is_formatted(request.jid.identifier, request.nameServiceId)
-        return pb.IsFormattedResponseProto(isFormatted=found)
+        formatted = self._journals.is_formatted(request.jid.identifier, request.nameServiceId)
+        return pb.IsFormattedResponseProto(isFormatted=formatted)
 
     def format(self, request: pb.FormatRequestProto, caller: Caller) -> pb.FormatResponseProto:
         journal = self._journals.to_format(request.jid.identifier, request.nameServiceId)
@@ -188,10 +188,10 @@ class JournalCalls:
         self, request: pb.GetJournaledEditsRequestProto, caller: Caller
     ) -> pb.GetJournaledEditsResponseProto:
         journal = self._journals.find(request.jid.identifier, request.nameServiceId)
-        found = journal.edits(number("transaction", request.sinceTxId, 1), request.maxTxns)
-        if not found.count:
+        edits = journal.edits(number("transaction", request.sinceTxId, 1), request.maxTxns)
+        if not edits.count:
             return pb.GetJournaledEditsResponseProto(txnCount=0)
-        return pb.GetJournaledEditsResponseProto(txnCount=found.count, editLog=found.log)
+        return pb.GetJournaledEditsResponseProto(txnCount=edits.count, editLog=edits.log)
 
     # Upgrades.
 

@@ -149,9 +149,9 @@ class JournalNode:
 
 
 def _resolved(host: str, port: int) -> tuple[int, tuple[str, int]]:
-    """The family and the socket address. Raises OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, _, _, _, address = found[0]
+    """Return the family and the socket address. Raises OSError."""
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = infos[0]
     return family, (str(address[0]), int(address[1]))
 
 

@@ -37,20 +37,20 @@ def cache_bytes(conf: Configuration) -> int:
 
 
 def quorums(conf: Configuration) -> dict[str, tuple[Address, ...]]:
-    """The nodes of each journal that the configuration names, this one among them: every
+    """Return the nodes of each journal that the configuration names, this one among them: every
     value of dfs.namenode.shared.edits.dir, whatever nameservice and namenode it is for.
 
     Raises InvalidConfiguration if a journal has two sets of nodes.
     """
-    found: dict[str, tuple[Address, ...]] = {}
+    nodes: dict[str, tuple[Address, ...]] = {}
     for name, uri in _shared_edits(conf):
-        known = found.setdefault(uri.journal_id, uri.nodes)
+        known = nodes.setdefault(uri.journal_id, uri.nodes)
         if set(known) != set(uri.nodes):
             raise errors.InvalidConfiguration(
                 f"{name}: journal {uri.journal_id} has other nodes in another value of "
                 f"{SHARED_EDITS}"
             )
-    return found
+    return nodes
 
 
 def _shared_edits(conf: Configuration) -> Iterable[tuple[str, JournalUri]]:

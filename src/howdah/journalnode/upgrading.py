@@ -38,16 +38,16 @@ from howdah.storage.segments import list_segments
 
 
 def check_free(storage: JournalStorage, *, force: bool) -> None:
-    """Lock it, and see that nothing is there. Raises InconsistentStorage if there is something
-    already and not `force`: edits, or what an upgrade has put away; OSError."""
+    """Lock the directory, and check that nothing is there. Raises InconsistentStorage if there is
+    something already and not `force`: edits, or what an upgrade has put away; OSError."""
     directory = storage.directory
     disk.make_directory(directory.root, 0o700)
     storage.open()
     if force:
         return
     current = directory.current
-    found = [name for name in transitions.ASIDE if (directory.root / name).exists()]
-    if found or (current.exists() and any(current.iterdir())):
+    existing = [name for name in transitions.ASIDE if (directory.root / name).exists()]
+    if existing or (current.exists() and any(current.iterdir())):
         raise errors.InconsistentStorage(
             f"Journal directory {directory.root} is not empty: format it with force"
         )
@@ -160,23 +160,23 @@ def can_roll_back(storage: JournalStorage, target_layout_version: int) -> bool:
 
 
 def roll_back(storage: JournalStorage) -> None:
-    """What was there before the upgrade, if there was one."""
+    """Bring back what was there before the upgrade, if there was one."""
     directory = storage.directory
     previous = directory.root / PREVIOUS_NAME
     if not previous.exists():
         return
-    for name, what in ((LAST_PROMISED, "an epoch"), (LEASE, "the length of a lease")):
-        _keep_highest(directory.current / name, previous / name, what)
+    for name, quantity in ((LAST_PROMISED, "an epoch"), (LEASE, "the length of a lease")):
+        _keep_highest(directory.current / name, previous / name, quantity)
     transitions.begin_rollback(directory)
     transitions.bring_back_previous(directory)
     transitions.end_rollback(directory)
 
 
-def _keep_highest(current: Path, previous: Path, what: str) -> None:
-    """What was promised since the upgrade holds behind a rollback, too."""
+def _keep_highest(current: Path, previous: Path, quantity: str) -> None:
+    """Keep what was promised since the upgrade: it holds behind a rollback, too."""
     known = []
     for path in (current, previous):
         with contextlib.suppress(FileNotFoundError):
-            known.append(decode_number(path.read_bytes(), str(path), what))
+            known.append(decode_number(path.read_bytes(), str(path), quantity))
     if known:
         replace_file(previous, encode_number(max(known)))

@@ -383,14 +383,14 @@ class Acceptor:
     # Without an epoch.
 
     def manifest(self, since_txid: int, *, in_progress_ok: bool) -> list[SegmentState]:
-        """The segments that hold something from `since_txid` on. The one that is written, or
+        """Return the segments that hold something from `since_txid` on. The one that is written, or
         was written last, is the only unfinished one among them."""
         segments = self.state.segments.values()
-        found = [s for s in segments if not s.in_progress and s.last_txid >= since_txid]
+        listed = [s for s in segments if not s.in_progress and s.last_txid >= since_txid]
         newest = max(segments, key=lambda segment: segment.first_txid, default=None)
         if in_progress_ok and newest is not None and newest.in_progress and not newest.is_empty:
-            found.append(newest)
-        return sorted(found, key=lambda segment: segment.first_txid)
+            listed.append(newest)
+        return sorted(listed, key=lambda segment: segment.first_txid)
 
     def discard_segments(self, from_txid: int) -> Plan[None]:
         """Give up everything from a transaction on, when an upgrade is rolled back. What is
@@ -485,10 +485,10 @@ def _end_of(lease_ms: int, now_ms: int) -> int:
     return now_ms + lease_ms + (lease_ms + 999) // 1000 if lease_ms else 0
 
 
-def _check_number(what: str, number: int, least: int = 1) -> None:
-    """Raises IllegalArgument for what is no number of Java's."""
+def _check_number(name: str, number: int, least: int = 1) -> None:
+    """Raise IllegalArgument for a number that is out of range."""
     if not least <= number <= MAX_NUMBER:
         raise errors.IllegalArgument(
-            f"{number} is no {what}: it is from {least} to {MAX_NUMBER}",
+            f"{number} is no {name}: it is from {least} to {MAX_NUMBER}",
             java_class=ILLEGAL_ARGUMENT,
         )

@@ -12,26 +12,26 @@ from howdah.formats.malformed import MalformedRecord
 
 
 def offsets(records: bytes, first_txid: int, count: int) -> tuple[int, ...]:
-    """Where each of the records begins.
+    """Return where each of the records begins.
 
     Raises CorruptEditLog if they are not `count` whole ones from `first_txid` on.
     """
-    found: list[int] = []
+    starts: list[int] = []
     at = 0
     try:
-        while at < len(records) and len(found) < count:
+        while at < len(records) and len(starts) < count:
             length = record_length(records, at, limit=MAX_RECORD_BYTES)
             txid = check_record(records[at : at + length])
-            if txid != first_txid + len(found):
+            if txid != first_txid + len(starts):
                 raise MalformedRecord(f"transaction {txid} stands in its place")
-            found.append(at)
+            starts.append(at)
             at += length
     except MalformedRecord as error:
         raise errors.CorruptEditLog(
-            f"the record of transaction {first_txid + len(found)} is damaged: {error}"
+            f"the record of transaction {first_txid + len(starts)} is damaged: {error}"
         ) from error
-    if at != len(records) or len(found) != count:
+    if at != len(records) or len(starts) != count:
         raise errors.CorruptEditLog(
             f"{len(records)} bytes are not {count} records from transaction {first_txid} on"
         )
-    return tuple(found)
+    return tuple(starts)

@@ -46,14 +46,14 @@ def encode_number(number: int) -> bytes:
     return b"%d\n" % number
 
 
-def decode_number(content: bytes, name: str, what: str) -> int:
-    """`name` is the file's and `what` the number's, for errors."""
+def decode_number(content: bytes, name: str, quantity: str) -> int:
+    """Decode a number; `name` is the file's and `quantity` the number's, for errors."""
     try:
         number = int(content)
     except ValueError:
         number = -1
     if not 0 <= number <= MAX_NUMBER:
-        raise errors.InconsistentStorage(f"{name} does not hold {what}")
+        raise errors.InconsistentStorage(f"{name} does not hold {quantity}")
     return number
 
 
@@ -96,10 +96,12 @@ def decode_decision(content: bytes, first_txid: int, name: str) -> Decision:
         message = parse(pb.PersistedRecoveryPaxosData, content[start : start + length])
     except (DecodeError, errors.ProtocolViolation) as error:
         raise errors.InconsistentStorage(f"{name} does not hold a decision: {error}") from error
-    found = message.segmentState
-    if found.startTxId != first_txid:
+    segment_state = message.segmentState
+    if segment_state.startTxId != first_txid:
         raise errors.InconsistentStorage(
-            f"{name} holds a decision about the segment of transaction {found.startTxId}"
+            f"{name} holds a decision about the segment of transaction {segment_state.startTxId}"
         )
-    segment = SegmentState(found.startTxId, found.endTxId, found.isInProgress)
+    segment = SegmentState(
+        segment_state.startTxId, segment_state.endTxId, segment_state.isInProgress
+    )
     return Decision(segment, message.acceptedInEpoch)

@@ -249,11 +249,12 @@ class JournalState:
         return self.segments.get(first_txid)
 
     def latest(self) -> SegmentState | None:
-        """The segment that begins last, of those that have a record. Raises CorruptEditLog."""
+        """Return the segment that begins last, of those that have a record. Raises
+        CorruptEditLog."""
         for first_txid in sorted({*self.segments, *self.damaged}, reverse=True):
-            found = self.segment(first_txid)
-            if found is not None and not found.is_empty:
-                return found
+            segment = self.segment(first_txid)
+            if segment is not None and not segment.is_empty:
+                return segment
         return None
 
     @property

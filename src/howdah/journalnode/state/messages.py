@@ -17,11 +17,11 @@ _WRAP: Final = 1 << 32
 MAX_FETCHED_URL: Final = 4096
 
 
-def number(what: str, value: int, least: int = 0) -> int:
-    """A number that Java's long has. Raises IllegalArgument."""
+def number(name: str, value: int, least: int = 0) -> int:
+    """Return a number that Java's long has. Raises IllegalArgument."""
     if not least <= value <= MAX_NUMBER:
         raise errors.IllegalArgument(
-            f"{value} is no {what}: it is from {least} to {MAX_NUMBER}",
+            f"{value} is no {name}: it is from {least} to {MAX_NUMBER}",
             java_class="java.lang.IllegalArgumentException",
         )
     return value
@@ -71,23 +71,24 @@ def version(message: server_pb.StorageInfoProto) -> JournalVersion:
     )
 
 
-def storage_info(found: JournalVersion) -> server_pb.StorageInfoProto:
+def storage_info(journal_version: JournalVersion) -> server_pb.StorageInfoProto:
     return server_pb.StorageInfoProto(
-        layoutVersion=found.layout_version % _WRAP,
-        namespceID=found.namespace_id % _WRAP,
-        clusterID=found.cluster_id,
-        cTime=found.ctime_ms,
+        layoutVersion=journal_version.layout_version % _WRAP,
+        namespceID=journal_version.namespace_id % _WRAP,
+        clusterID=journal_version.cluster_id,
+        cTime=journal_version.ctime_ms,
     )
 
 
 def layout_version(message: pb.StartLogSegmentRequestProto) -> int:
-    """Of the segment that begins; writers of old do not say it. Raises IllegalArgument."""
+    """Return the layout version of the segment that begins; old writers do not send it. Raises
+    IllegalArgument."""
     if not message.HasField("layoutVersion"):
         return NAMENODE_LAYOUT_VERSION
-    found = message.layoutVersion
-    if found >= 0:
-        raise errors.IllegalArgument(f"{found} is no layout version: those are negative")
-    return int(found)
+    layout = message.layoutVersion
+    if layout >= 0:
+        raise errors.IllegalArgument(f"{layout} is no layout version: those are negative")
+    return int(layout)
 
 
 def manifest(
