@@ -26,20 +26,20 @@ T = TypeVar("T")
 class NoThread(OSError):
     """The system gives this process no thread more: nothing of the work was done."""
 
-    def __init__(self, what: str, error: RuntimeError) -> None:
-        super().__init__(errno.EAGAIN, f"there is no thread for {what}: {error}")
+    def __init__(self, name: str, error: RuntimeError) -> None:
+        super().__init__(errno.EAGAIN, f"there is no thread for {name}: {error}")
 
 
-def begin(work: Callable[[], T], what: str) -> Future[T]:
-    """Do it on a thread of its own, which is named `what`. Where there is no thread to be had
-    the future has a NoThread."""
+def begin(work: Callable[[], T], name: str) -> Future[T]:
+    """Do it on a thread of its own, which is named `name`. Where there is no thread to be had the
+    future has a NoThread."""
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()
 
     try:
-        threading.Thread(target=_settle, args=(future, work), name=what, daemon=True).start()
+        threading.Thread(target=_settle, args=(future, work), name=name, daemon=True).start()
     except RuntimeError as error:
-        future.set_exception(NoThread(what, error))
+        future.set_exception(NoThread(name, error))
     return future
 
 
@@ -53,7 +53,7 @@ def _settle(future: Future[T], work: Callable[[], T]) -> None:
         future.set_result(result)
 
 
-def pooled(work: Callable[[], T], what: str) -> asyncio.Future[T]:
+def pooled(work: Callable[[], T], name: str) -> asyncio.Future[T]:
     """Do it on a thread of the running loop's executor, for which the end of the process waits.
     Where there is none to be had the future has a NoThread."""
     loop = asyncio.get_running_loop()
@@ -69,22 +69,23 @@ def pooled(work: Callable[[], T], what: str) -> asyncio.Future[T]:
         # The executor has put it into its queue all the same, and another thread may have it.
         if future.cancel():
             failed: asyncio.Future[T] = loop.create_future()
-            failed.set_exception(NoThread(what, error))
+            failed.set_exception(NoThread(name, error))
             return failed
     return asyncio.wrap_future(future, loop=loop)
 
 
-async def surely(work: Callable[[], T], what: str) -> T:
-    """The same of what has to be done, by the loop itself where there is no thread."""
+async def surely(work: Callable[[], T], name: str) -> T:
+    """Do the same for work that has to be done: the loop itself does it where there is no
+    thread."""
     try:
-        return await pooled(work, what)
+        return await pooled(work, name)
     except NoThread as error:
         log.warning("%s; the loop does it, and everybody waits", error.strerror)
         return work()
 
 
-def beside(work: Callable[[], T], what: str) -> asyncio.Future[T]:
-    """The same beside the running loop, which hears of it unless it has ended by then."""
+def beside(work: Callable[[], T], name: str) -> asyncio.Future[T]:
+    """Do the same beside the running loop, which hears of it unless it has ended by then."""
     loop = asyncio.get_running_loop()
     heard: asyncio.Future[T] = loop.create_future()
 
@@ -98,7 +99,7 @@ def beside(work: Callable[[], T], what: str) -> asyncio.Future[T]:
             heard.set_exception(error)
 
     post = poster(loop)
-    begin(work, what).add_done_callback(lambda done: post(lambda: notify(done)))
+    begin(work, name).add_done_callback(lambda done: post(lambda: notify(done)))
     return heard
 
 

@@ -27,7 +27,7 @@ class LogThrottle:
 
 
 class LogThrottleBySubject:
-    """The same for each of several subjects, so that none hides what is said of another.
+    """Throttles each of several subjects, so that none hides what is said of another.
 
     Bounded: while `most` subjects have been spoken of within the interval, all further ones
     count as one.
@@ -41,16 +41,16 @@ class LogThrottleBySubject:
         self._next_clearing_ms = 0
 
     def suppressed_count(self, subject: str, now_ms: int) -> int | None:
-        """How many of this subject were kept back since the last one that was let through, or
-        None: this one is kept back, too."""
-        found = self._each.get(subject)
-        if found is None:
+        """Return how many of this subject were kept back since the last one that was let through,
+        or None: this one is kept back, too."""
+        throttle = self._each.get(subject)
+        if throttle is None:
             self._make_room(now_ms)
             if len(self._each) >= self._most:
-                found = self._others
+                throttle = self._others
             else:
-                found = self._each[subject] = LogThrottle(self._interval_ms)
-        return found.suppressed_count(now_ms)
+                throttle = self._each[subject] = LogThrottle(self._interval_ms)
+        return throttle.suppressed_count(now_ms)
 
     def _make_room(self, now_ms: int) -> None:
         if len(self._each) < self._most or now_ms < self._next_clearing_ms:
@@ -58,5 +58,7 @@ class LogThrottleBySubject:
         # Once in a while, for all of them are looked at.
         self._next_clearing_ms = now_ms + self._interval_ms // 10
         self._each = {
-            subject: each for subject, each in self._each.items() if not each.is_over(now_ms)
+            subject: throttle
+            for subject, throttle in self._each.items()
+            if not throttle.is_over(now_ms)
         }

@@ -72,12 +72,12 @@ def state_and_start(pid: int) -> tuple[str, str] | None:
 
 
 def start_time(pid: int) -> str | None:
-    """When a running process started, in whatever form the system has; None: not running.
+    """Return when a running process started, in whatever form the system has; None: not running.
 
     A process that has ended and that nobody waited for is not running.
     """
-    found = state_and_start(pid)
-    return None if found is None or found[0] in "ZX" else found[1]
+    process = state_and_start(pid)
+    return None if process is None or process[0] in "ZX" else process[1]
 
 
 def stat_fields(task: Path) -> list[str]:

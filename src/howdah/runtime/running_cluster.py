@@ -131,32 +131,34 @@ def _names_one(conf: Configuration) -> bool:
 
 
 def of_authority(conf: Configuration, scheme: str, authority: str) -> Configuration:
-    """The configuration for `SCHEME://AUTHORITY`: with the settings of the running cluster if that
-    is it, and else without them. Raises InvalidConfiguration."""
+    """Return the configuration for `SCHEME://AUTHORITY`: with the settings of the running cluster
+    if that is it, and otherwise without them. Raises InvalidConfiguration."""
     if scheme in _OVER_HTTP:
         return conf  # by its certificates a cluster is known at any of its addresses
     if scheme != "hdfs":
         return conf.without_borrowed() if conf.is_borrowed else conf
     if ":" in authority and not conf.is_borrowed:
         return conf  # most name an address: nobody has to look for a cluster
-    found = with_running_cluster(conf)
-    if not found.is_borrowed:
-        return found
-    return found if authority in _authorities(found) else found.without_borrowed()
+    with_cluster = with_running_cluster(conf)
+    if not with_cluster.is_borrowed:
+        return with_cluster
+    return (
+        with_cluster if authority in _authorities(with_cluster) else with_cluster.without_borrowed()
+    )
 
 
 def default_filesystem(conf: Configuration) -> str:
-    """The URI of `fs.defaultFS`, by the rule above.
+    """Return the URI of `fs.defaultFS`, by the rule above.
 
     Raises InvalidConfiguration, with what to do, if there is none.
     """
-    found = with_running_cluster(conf)
-    if not found.is_set(keys.FS_DEFAULTFS):
-        running = "" if _names_one(found) else f", and {_why_no_cluster()}"
+    with_cluster = with_running_cluster(conf)
+    if not with_cluster.is_set(keys.FS_DEFAULTFS):
+        running = "" if _names_one(with_cluster) else f", and {_why_no_cluster()}"
         raise InvalidConfiguration(
             f"{keys.FS_DEFAULTFS.name} is not configured{running}: {WHAT_TO_DO}"
         )
-    return found.get(keys.FS_DEFAULTFS)
+    return with_cluster.get(keys.FS_DEFAULTFS)
 
 
 def _why_no_cluster() -> str:

@@ -33,7 +33,7 @@ seen: Final[Counter[str]] = Counter()
 """Defects since the start of the process, by what failed."""
 
 
-def note(what: str, error: BaseException, then: str) -> None:
-    """`what` failed on a defect: count it, and log its trace with what comes next."""
-    seen[what] += 1
-    log.error("%s failed on a defect; %s", what, then, exc_info=error)
+def note(activity: str, error: BaseException, then: str) -> None:
+    """Count a defect on which `activity` failed, and log its trace with what comes next."""
+    seen[activity] += 1
+    log.error("%s failed on a defect; %s", activity, then, exc_info=error)

@@ -17,7 +17,7 @@ _DIGITS: Final = 5
 
 
 class Quantiles:
-    """Of one interval length.
+    """Keeps the quantiles of intervals of one length.
 
     >>> quantiles = Quantiles(60, now_s=0)
     >>> for value in range(1, 101): quantiles.add(value, 1)
@@ -38,27 +38,27 @@ class Quantiles:
         current[_bucket(value)] += 1
 
     def read(self, now_s: float) -> tuple[int, dict[int, int]]:
-        """How many came, and the value below which so many percent of them are."""
+        """Return how many came, and the value below which so many percent of them are."""
         _, _, before = self._at(now_s)
         counts = sorted(before.items())
         total = sum(count for _, count in counts)
-        found: dict[int, int] = {}
+        values: dict[int, int] = {}
         for percent in PERCENTILES:
             left = -(-total * percent // 100)
             for bucket, count in counts:
                 left -= count
                 if left <= 0:
-                    found[percent] = _value(bucket)
+                    values[percent] = _value(bucket)
                     break
             else:
-                found[percent] = 0
-        return total, found
+                values[percent] = 0
+        return total, values
 
     def _at(self, now_s: float) -> tuple[float, Counter[int], Counter[int]]:
-        began_s, current, _ = found = self._intervals
+        began_s, current, _ = intervals = self._intervals
         over = int((now_s - began_s) // self.interval_s)
         if over < 1:
-            return found
+            return intervals
         return began_s + over * self.interval_s, Counter(), current if over == 1 else Counter()
 
 

@@ -57,11 +57,11 @@ class _Window:
             self.buckets.popleft()
 
     def sums(self) -> dict[str, Counter[str]]:
-        found: dict[str, Counter[str]] = {}
+        sums: dict[str, Counter[str]] = {}
         for _, bucket in self.buckets:
             for operation, users in bucket.items():
-                found.setdefault(operation, Counter()).update(users)
-        return found
+                sums.setdefault(operation, Counter()).update(users)
+        return sums
 
 
 class TopUsers:
@@ -78,8 +78,9 @@ class TopUsers:
             window.add(now_ms, counts)
 
     def top(self, now_ms: int) -> list[TopWindow]:
-        """As of now: all operations together first, then each, the busiest first."""
-        found = []
+        """Return the windows as of now: all operations together first, then each, the busiest
+        first."""
+        windows = []
         for window in self._windows:
             window.forget(now_ms)
             sums = window.sums()
@@ -89,11 +90,11 @@ class TopUsers:
             operations = [self._operation(ALL, everything)] if everything else []
             operations += sorted(
                 (self._operation(name, users) for name, users in sums.items()),
-                key=lambda each: (-each.total, each.operation),
+                key=lambda operation: (-operation.total, operation.operation),
             )
-            found.append(TopWindow(window.length_ms, tuple(operations)))
-        return found
+            windows.append(TopWindow(window.length_ms, tuple(operations)))
+        return windows
 
     def _operation(self, name: str, users: Counter[str]) -> TopOperation:
-        ranked = sorted(users.items(), key=lambda each: (-each[1], each[0]))
+        ranked = sorted(users.items(), key=lambda pair: (-pair[1], pair[0]))
         return TopOperation(name, tuple(ranked[: self._users]), users.total())

@@ -85,16 +85,16 @@ class Kept(Generic[T]):
         log.info("%s changed: new connections use what stands there now", names)
 
     def _read_stamps(self) -> list[tuple[int, int, int] | None]:
-        """Of each file, that which changes with it."""
-        found: list[tuple[int, int, int] | None] = []
+        """Return of each file that which changes with it."""
+        stamps: list[tuple[int, int, int] | None] = []
         for path in self._paths:
             try:
                 status = path.stat()
             except OSError:
-                found.append(None)
+                stamps.append(None)
             else:
-                found.append((status.st_mtime_ns, status.st_size, status.st_ino))
-        return found
+                stamps.append((status.st_mtime_ns, status.st_size, status.st_ino))
+        return stamps
 
 
 def paths_of(stores: Stores) -> tuple[Path, ...]:
@@ -181,9 +181,9 @@ def java_name(name: str) -> str:
 
 
 def _load_trusted(context: ssl.SSLContext, store: Store) -> None:
-    found = b"".join(dict.fromkeys(read_trusted(store)))
+    certificates = b"".join(dict.fromkeys(read_trusted(store)))
     try:
-        context.load_verify_locations(cadata=found)
+        context.load_verify_locations(cadata=certificates)
     except ssl.SSLError as error:
         raise InvalidConfiguration(
             f"{store.key}: {store.path}: a certificate in it is none: {error.reason}"

@@ -45,8 +45,8 @@ def among_servers(conf: Configuration) -> bool:
 
 
 def namenode_places(conf: Configuration, nameservice: str | None) -> dict[str, Place]:
-    """Where each namenode of a nameservice has its pages and images, by its name; the one
+    """Return where each namenode of a nameservice has its pages and images, by its name; the one
     without a name has the name "". Raises InvalidConfiguration."""
     is_secure = among_servers(conf)
-    found = (https_addresses if is_secure else http_addresses)(conf, nameservice)
-    return {name: Place(is_secure, *address) for name, address in found.items()}
+    addresses = (https_addresses if is_secure else http_addresses)(conf, nameservice)
+    return {name: Place(is_secure, *address) for name, address in addresses.items()}

@@ -82,7 +82,7 @@ def parse(data: bytes, password: str | None) -> KeyStore:
 
 
 def private_key(entry: KeyEntry, password: str) -> bytes:
-    """The key as PKCS#8, DER. Raises Damaged."""
+    """Return the key as PKCS#8, DER. Raises Damaged."""
     hidden = _hidden(entry.protected)
     secret = password.encode("utf-16-be")
     salt, body, check = hidden[:20], hidden[20:-20], hidden[-20:]
@@ -92,17 +92,17 @@ def private_key(entry: KeyEntry, password: str) -> bytes:
         block = hashlib.sha1(secret + block, usedforsecurity=False).digest()
         stream += block
     plain = bytes(a ^ b for a, b in zip(body, stream, strict=False))
-    found = hashlib.sha1(secret + plain, usedforsecurity=False).digest()
-    if not hmac.compare_digest(found, check):
+    digest = hashlib.sha1(secret + plain, usedforsecurity=False).digest()
+    if not hmac.compare_digest(digest, check):
         raise Damaged(f"the password of the key {entry.alias!r} is another one")
     return plain
 
 
 def _check_sum(data: bytes, password: str) -> None:
-    found = hashlib.sha1(usedforsecurity=False)
-    found.update(password.encode("utf-16-be") + _PHRASE)
-    found.update(data[:-_SUM_BYTES])
-    if not hmac.compare_digest(found.digest(), data[-_SUM_BYTES:]):
+    digest = hashlib.sha1(usedforsecurity=False)
+    digest.update(password.encode("utf-16-be") + _PHRASE)
+    digest.update(data[:-_SUM_BYTES])
+    if not hmac.compare_digest(digest.digest(), data[-_SUM_BYTES:]):
         raise Damaged("its sum is wrong: the password is another one, or the file is damaged")
 
 
@@ -135,15 +135,15 @@ class _Reader:
         self._at = 0
 
     def read(self, count: int) -> bytes:
-        found = self._data[self._at : self._at + count]
-        if len(found) < count:
+        content = self._data[self._at : self._at + count]
+        if len(content) < count:
             raise Damaged("it is cut off")
         self._at += count
-        return found
+        return content
 
     def number(self) -> int:
-        (found,) = struct.unpack(">I", self.read(4))
-        return int(found)
+        (number,) = struct.unpack(">I", self.read(4))
+        return int(number)
 
     def text(self) -> str:
         (length,) = struct.unpack(">H", self.read(2))

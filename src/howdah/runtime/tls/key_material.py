@@ -40,11 +40,11 @@ class KeyMaterial:
 
 
 def read_key(store: Store) -> KeyMaterial:
-    """The key of a server or client. Raises InvalidConfiguration."""
+    """Return the key of a server or client. Raises InvalidConfiguration."""
     data, kind = _read(store)
     try:
         if kind == "pem":
-            if not any(found.endswith(b"PRIVATE KEY") for found in _PEM.findall(data)):
+            if not any(section.endswith(b"PRIVATE KEY") for section in _PEM.findall(data)):
                 raise ValueError("there is no private key in it")
             if not _certificates(data):
                 raise ValueError("there is no certificate in it")
@@ -60,20 +60,23 @@ def read_key(store: Store) -> KeyMaterial:
 
 
 def read_trusted(store: Store) -> list[bytes]:
-    """The certificates of a truststore, DER. Raises InvalidConfiguration."""
+    """Return the certificates of a truststore, DER. Raises InvalidConfiguration."""
     data, kind = _read(store)
     password = None if store.password is None else store.password.text
     try:
         if kind == "pem":
-            found = _certificates(data)
+            certificates = _certificates(data)
         elif kind == "jks":
             stored = jks.parse(data, password)
-            found = [*stored.trusted, *(entry.chain[0] for entry in stored.keys if entry.chain)]
+            certificates = [
+                *stored.trusted,
+                *(entry.chain[0] for entry in stored.keys if entry.chain),
+            ]
         else:
-            found = _pkcs12_trusted(data, password)
-        if not found:
+            certificates = _pkcs12_trusted(data, password)
+        if not certificates:
             raise ValueError("there is no certificate in it")
-        return found
+        return certificates
     except ValueError as error:
         raise _unreadable(store, str(error)) from None
 
@@ -115,32 +118,34 @@ def _jks_key(store: Store, data: bytes, password: Secret) -> bytes:
         raise ValueError("there is no private key in it")
     entry = stored.keys[0]
     key = jks.private_key(entry, (store.key_password or password).text)
-    return _pem("PRIVATE KEY", key) + b"".join(_pem("CERTIFICATE", each) for each in entry.chain)
+    return _pem("PRIVATE KEY", key) + b"".join(
+        _pem("CERTIFICATE", certificate) for certificate in entry.chain
+    )
 
 
 def _pkcs12_key(data: bytes, password: Secret) -> bytes:
-    found = _pkcs12(data, password.text)
+    bundle = _pkcs12(data, password.text)
     from cryptography.hazmat.primitives import serialization
 
-    if found.key is None or found.cert is None:
+    if bundle.key is None or bundle.cert is None:
         raise ValueError("there is no private key in it")
-    key = found.key.private_bytes(
+    key = bundle.key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    chain = [found.cert, *found.additional_certs]
+    chain = [bundle.cert, *bundle.additional_certs]
     pem = serialization.Encoding.PEM
-    return key + b"".join(each.certificate.public_bytes(pem) for each in chain)
+    return key + b"".join(cert.certificate.public_bytes(pem) for cert in chain)
 
 
 def _pkcs12_trusted(data: bytes, password: str | None) -> list[bytes]:
-    found = _pkcs12(data, password)
+    bundle = _pkcs12(data, password)
     from cryptography.hazmat.primitives import serialization
 
-    own = [] if found.cert is None else [found.cert]
+    own = [] if bundle.cert is None else [bundle.cert]
     der = serialization.Encoding.DER
-    return [each.certificate.public_bytes(der) for each in (*own, *found.additional_certs)]
+    return [cert.certificate.public_bytes(der) for cert in (*own, *bundle.additional_certs)]
 
 
 def _pkcs12(data: bytes, password: str | None) -> PKCS12KeyAndCertificates:

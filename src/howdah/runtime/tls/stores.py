@@ -63,21 +63,21 @@ class Stores:
 
 
 def server_stores(conf: Configuration, resource: str | None = None) -> Stores:
-    """What a server needs; `resource` is another file than `dfs.https.server.keystore.resource`
-    says. Raises InvalidConfiguration."""
+    """Return what a server needs; `resource` is another file than
+    `dfs.https.server.keystore.resource` says. Raises InvalidConfiguration."""
     path = server_resource(conf, resource)
     file = _File(conf, path, "server")
-    found = file.stores(conf)
-    if found.keystore is None:
+    stores = file.stores(conf)
+    if stores.keystore is None:
         raise InvalidConfiguration(
             f"{path} does not set {file.name('keystore.location')}: HTTPS needs a keystore"
         )
-    if found.needs_client_certificate and found.truststore is None:
+    if stores.needs_client_certificate and stores.truststore is None:
         raise InvalidConfiguration(
             f"{path} does not set {file.name('truststore.location')}, and certificates of clients "
             f"are asked for ({keys.DFS_CLIENT_HTTPS_NEED_AUTH.name}): nobody's would be believed"
         )
-    return found
+    return stores
 
 
 def server_resource(conf: Configuration, resource: str | None = None) -> Path:
@@ -107,20 +107,20 @@ def client_stores(conf: Configuration) -> Stores:
 
 
 def versions(conf: Configuration) -> tuple[str, ...]:
-    """The versions of TLS that are spoken. Raises InvalidConfiguration."""
+    """Return the versions of TLS that are spoken. Raises InvalidConfiguration."""
     key = keys.HADOOP_SSL_ENABLED_PROTOCOLS
     listed = conf.get(key)
     strange = [name for name in listed if name not in (*_VERSIONS, *_TOO_OLD)]
-    found = tuple(name for name in _VERSIONS if name in listed)
-    if strange or not found:
+    supported = tuple(name for name in _VERSIONS if name in listed)
+    if strange or not supported:
         raise InvalidConfiguration(
             f"{key.name} = {', '.join(listed)} (from {conf.source(key.name)}): "
             f"{' and '.join(_VERSIONS)} are supported"
         )
     old = [name for name in listed if name in _TOO_OLD]
     if old:
-        log.warning("%s: %s is not spoken, %s is", key.name, ", ".join(old), ", ".join(found))
-    return found
+        log.warning("%s: %s is not spoken, %s is", key.name, ", ".join(old), ", ".join(supported))
+    return supported
 
 
 def _resource(conf: Configuration, name: str) -> Path | None:
@@ -160,26 +160,26 @@ class _File:
             reload_s=self._reload_s(),
         )
 
-    def _store(self, what: str) -> Store | None:
-        location = self._text(f"{what}.location")
+    def _store(self, store_name: str) -> Store | None:
+        location = self._text(f"{store_name}.location")
         if not location:
             return None
         path = Path(location.removeprefix("file://"))
         if not path.is_absolute():
             path = self._path.parent / path
-        kind = self._text(f"{what}.type").lower() or "jks"
+        kind = self._text(f"{store_name}.type").lower() or "jks"
         if kind in ("pkcs#12", "p12"):
             kind = "pkcs12"
         if kind not in TYPES:
             raise InvalidConfiguration(
-                f"{self.name(f'{what}.type')} = {kind} (from {self._path}) is not supported, "
+                f"{self.name(f'{store_name}.type')} = {kind} (from {self._path}) is not supported, "
                 "only JKS, PKCS12 and PEM; keytool -importkeystore makes PKCS12 of it"
             )
-        password = self._password(f"{what}.password")
+        password = self._password(f"{store_name}.password")
         key_password = None
-        if what == "keystore":
+        if store_name == "keystore":
             key_password = self._password("keystore.keypassword") or password
-        return Store(self.name(f"{what}.location"), path, kind, password, key_password)
+        return Store(self.name(f"{store_name}.location"), path, kind, password, key_password)
 
     def _text(self, key: str) -> str:
         return (self._values.raw(self.name(key)) or "").strip()

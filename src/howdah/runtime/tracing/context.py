@@ -68,7 +68,7 @@ class TraceContext:
 
 
 def decode(data: bytes) -> TraceContext:
-    """The context that `encode` wrote, here or elsewhere.
+    """Return the context that `encode` wrote, here or elsewhere.
 
     Raises `BadContext` for what is too long, is no text, has another form, or names no trace.
     A later version than 00 is read as far as 00 goes, as the W3C asks.
@@ -79,10 +79,10 @@ def decode(data: bytes) -> TraceContext:
         parent, _, state = data.decode("ascii").partition("\n")
     except UnicodeDecodeError as error:
         raise BadContext("it is no text of ASCII") from error
-    found = _PARENT.fullmatch(parent)
-    if found is None:
+    match = _PARENT.fullmatch(parent)
+    if match is None:
         raise BadContext("it does not begin with a traceparent of the W3C")
-    version, trace, span, flags, rest = found.groups()
+    version, trace, span, flags, rest = match.groups()
     if version == "ff" or (version == "00" and rest is not None):
         raise BadContext(f"its traceparent is none of version {version}")
     if not int(trace, 16) or not int(span, 16):

@@ -179,14 +179,14 @@ def joining_tracer() -> OtelTracer:
 
 
 def _exporters() -> list[type]:
-    found: list[type] = []
+    exporters: list[type] = []
     for name in os.environ.get("OTEL_TRACES_EXPORTER", "otlp").split(","):
         if name.strip() == "none":
             continue
         if name.strip() == "otlp":
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-            found.append(OTLPSpanExporter)
+            exporters.append(OTLPSpanExporter)
             continue
         known = list(entry_points(group="opentelemetry_traces_exporter", name=name.strip()))
         if not known:
@@ -194,5 +194,5 @@ def _exporters() -> list[type]:
                 f"OTEL_TRACES_EXPORTER names {name.strip()!r}, which is not installed; "
                 "otlp, console and none always are"
             )
-        found.append(known[0].load())
-    return found
+        exporters.append(known[0].load())
+    return exporters

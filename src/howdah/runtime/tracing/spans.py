@@ -46,8 +46,8 @@ class Foreign:
         self._next_s = float("-inf")
         self._since = 0
 
-    def note(self, what: str, data: bytes, why: str) -> None:
-        """`what` came with a context that is ignored."""
+    def note(self, source: str, data: bytes, why: str) -> None:
+        """Log that `source` came with a context that is ignored."""
         with self._lock:
             self._since += 1
             now_s = time.monotonic()
@@ -58,7 +58,7 @@ class Foreign:
         log.warning(
             "%.100r came with a trace's context that is ignored, and is served without it: %s "
             "(%d bytes, beginning with %r; %d since the last such line)",
-            what,
+            source,
             why,
             len(data),
             data[:_SHOWN_BYTES],

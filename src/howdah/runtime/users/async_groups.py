@@ -47,7 +47,7 @@ class Lookups(Generic[T]):
 
     def __init__(
         self,
-        what: str,
+        subject: str,
         ask: Callable[[Sequence[str]], Sequence[T]],
         loop: Loop,
         *,
@@ -62,7 +62,7 @@ class Lookups(Generic[T]):
     ) -> None:
         """An answer is good for `fresh_s`, and usable for as long again while the next one
         is fetched. `answered` hears of each new one, on the loop."""
-        self._what = what
+        self._subject = subject
         self._ask = ask
         self._loop = loop
         self._fresh_s = fresh_s
@@ -100,7 +100,7 @@ class Lookups(Generic[T]):
         if done is None:
             return
         if refused:
-            why = f"too many wait for {self._what} already, or there is no thread: try again"
+            why = f"too many wait for {self._subject} already, or there is no thread: try again"
             self._loop.post(functools.partial(done, errors.RetriableError(why)))
         else:
             self._loop.later(self._timeout_s, lambda: self._give_up(key, done))
@@ -131,11 +131,11 @@ class Lookups(Generic[T]):
     def _has_thread(self) -> bool:
         """Whether there is a thread to ask, a new one if there may be more."""
         if self._threads < self._max_threads:
-            thread = threading.Thread(target=self._work, name=self._what, daemon=True)
+            thread = threading.Thread(target=self._work, name=self._subject, daemon=True)
             try:
                 thread.start()
             except RuntimeError as error:
-                log.error("no more threads for %s: %s", self._what, error)
+                log.error("no more threads for %s: %s", self._subject, error)
             else:
                 self._threads += 1
         return self._threads > 0
@@ -147,7 +147,7 @@ class Lookups(Generic[T]):
                 return
             waiting.remove(done)
             self._waiting -= 1
-        why = f"no answer about {self._what} of {key} in {self._timeout_s:g} s: try again"
+        why = f"no answer about {self._subject} of {key} in {self._timeout_s:g} s: try again"
         log.error("%s", why)
         done(errors.RetriableError(why))
 
@@ -165,19 +165,19 @@ class Lookups(Generic[T]):
                 if len(outcomes) != len(keys):
                     raise ValueError(f"{len(outcomes)} answers about {len(keys)} names")
             except Exception as error:
-                log.exception("asking about %s failed", self._what)
-                why = f"asking about {self._what} failed: {type(error).__name__}: {error}"
+                log.exception("asking about %s failed", self._subject)
+                why = f"asking about {self._subject} failed: {type(error).__name__}: {error}"
                 outcomes = [errors.RetriableError(why)] * len(keys)
             try:
                 self._settle(keys, outcomes, age)
             except RuntimeError:
-                log.debug("the loop has ended; nobody waits for %s", self._what)
+                log.debug("the loop has ended; nobody waits for %s", self._subject)
                 return
 
     def _settle(
         self, keys: Sequence[str], outcomes: Sequence[T | errors.HowdahError], age: int
     ) -> None:
-        told: list[Callable[[], None]] = []
+        callbacks: list[Callable[[], None]] = []
         with self._lock:
             if age != self._age:
                 for key in keys:
@@ -190,9 +190,9 @@ class Lookups(Generic[T]):
                 if not isinstance(outcome, errors.HowdahError):
                     self._known.pop(key, None)
                     self._known[key] = _Kept(outcome, now_s)
-                    told.append(functools.partial(self._answered, key))
-                told += [functools.partial(done, outcome) for done in waiting]
+                    callbacks.append(functools.partial(self._answered, key))
+                callbacks += [functools.partial(done, outcome) for done in waiting]
             while len(self._known) > self._max_known:
                 del self._known[next(iter(self._known))]
-        for tell in told:
+        for tell in callbacks:
             self._loop.post(tell)

@@ -55,9 +55,9 @@ class Groups:
         return names
 
     def primary(self, user: str) -> str:
-        """The first group; a user without any is alone in one of his name."""
-        found = self(user)
-        return found[0] if found else user
+        """Return the first group; a user without any is alone in one of his name."""
+        groups = self(user)
+        return groups[0] if groups else user
 
 
 def groups_from(conf: Configuration) -> Groups:
@@ -101,10 +101,10 @@ class KnownGroups:
         return self._static(user) or self._lookups.get(user) is not None
 
     def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
-        """Have them looked up; `go_on` hears when that is done, or why it is not."""
+        """Look up a user's groups; `go_on` hears when that is done, or why it is not."""
 
-        def done(found: Sequence[str] | errors.HowdahError) -> None:
-            go_on(found if isinstance(found, errors.HowdahError) else None)
+        def done(outcome: Sequence[str] | errors.HowdahError) -> None:
+            go_on(outcome if isinstance(outcome, errors.HowdahError) else None)
 
         self._lookups.look_up(user, done)
 

@@ -36,21 +36,23 @@ Done = Callable[[errors.HowdahError | None], None]
 
 
 def read_rules(conf: Configuration, prefix: str = PREFIX) -> ProxyUsers:
-    """Raises InvalidConfiguration for what is no rule, and for rules of another kind."""
+    """Read the rules. Raises InvalidConfiguration for what is no rule, and for rules of another
+    kind."""
     provider = conf.get(keys.HADOOP_SECURITY_IMPERSONATION_PROVIDER_CLASS) or ""
     if provider not in _PROVIDERS:
         raise errors.InvalidConfiguration(
             f"{keys.HADOOP_SECURITY_IMPERSONATION_PROVIDER_CLASS.name} = {provider} is not "
             f"supported: who may act for whom is said by {PREFIX}*"
         )
-    found = [(key, conf.raw(key) or "") for key, _ in conf.items() if key.startswith(prefix)]
-    return ProxyUsers.parse(found, prefix)
+    settings = [(key, conf.raw(key) or "") for key, _ in conf.items() if key.startswith(prefix)]
+    return ProxyUsers.parse(settings, prefix)
 
 
 def addresses_of(name: str) -> tuple[str, ...]:
-    """Of a machine; none of one that nobody knows. Raises OSError if nobody could be asked."""
+    """Return the addresses of a machine; none of an unknown one. Raises OSError if nobody could be
+    asked."""
     try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
         if error.errno == socket.EAI_AGAIN:
             raise
@@ -59,7 +61,7 @@ def addresses_of(name: str) -> tuple[str, ...]:
     except UnicodeError as error:
         log.warning("%r is no name of a machine: %s", name, error)
         return ()
-    return tuple(str(each[4][0]) for each in found)
+    return tuple(str(info[4][0]) for info in infos)
 
 
 class _Remembered:
@@ -78,14 +80,14 @@ class _Remembered:
 
     def __call__(self, name: str) -> Sequence[str]:
         now_s = self._clock_s()
-        asked_s, found = self._known.get(name, (now_s - self._fresh_s, ()))
+        asked_s, addresses = self._known.get(name, (now_s - self._fresh_s, ()))
         if now_s - asked_s < self._fresh_s:
-            return found
-        found = tuple(self._ask(name))
+            return addresses
+        addresses = tuple(self._ask(name))
         if len(self._known) >= _MOST_REMEMBERED:
             self._known = {}
-        self._known[name] = now_s, found
-        return found
+        self._known[name] = now_s, addresses
+        return addresses
 
 
 class OnThread:
@@ -120,13 +122,13 @@ class OnThread:
             rules.check_looked_up(real_user, address, self._looked_up(names))
 
     def _looked_up(self, names: Sequence[str]) -> list[str]:
-        found: list[str] = []
+        addresses: list[str] = []
         for name in names:
             try:
-                found += self._resolve(name)
+                addresses += self._resolve(name)
             except OSError as error:
                 log.warning("the machine %s cannot be looked up: %s", name, error)
-        return found
+        return addresses
 
 
 class OnLoop:
@@ -213,13 +215,13 @@ class _Place:
         self._done = done
         self._is_over = False
 
-    def set_result(self, name: str, found: Sequence[str] | errors.HowdahError) -> None:
+    def set_result(self, name: str, outcome: Sequence[str] | errors.HowdahError) -> None:
         self._missing.discard(name)
         if self._is_over:
             return
         refusal: errors.AuthorizationFailed | None = None
         try:
-            known = () if isinstance(found, errors.HowdahError) else found
+            known = () if isinstance(outcome, errors.HowdahError) else outcome
             self._rules.check_looked_up(self._real_user, self._address, known)
         except errors.AuthorizationFailed as error:
             refusal = error

@@ -64,7 +64,8 @@ class Machines:
         return cls(False, frozenset(addresses), tuple(networks), tuple(dict.fromkeys(names)))
 
     def include(self, address: str, looked_up: Iterable[str] = ()) -> bool:
-        """Whether `address` is one of these machines; `looked_up` are addresses of `names`."""
+        """Return whether `address` is one of these machines; `looked_up` are addresses of
+        `names`."""
         if self.everywhere:
             return True
         known = _address(address)
@@ -72,17 +73,17 @@ class Machines:
             return False
         if str(known) in self.addresses or any(known in network for network in self.networks):
             return True
-        return any(known == _address(each) for each in looked_up)
+        return any(known == _address(other) for other in looked_up)
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address in its one form: without a zone, and of IPv4 where it is that."""
+    """Return an address in its one form: without a zone, and of IPv4 where it is that."""
     try:
-        found = ipaddress.ip_address(text.partition("%")[0])
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if found.version == 6 else None
-    return found if mapped is None else mapped
+    mapped = address.ipv4_mapped if address.version == 6 else None
+    return address if mapped is None else mapped
 
 
 @dataclass(frozen=True, slots=True)
