@@ -32,7 +32,7 @@ class _Client:
 
 
 class Clients:
-    """Thread-safe."""
+    """Keeps a client for each user. Thread-safe."""
 
     def __init__(
         self,
@@ -66,9 +66,11 @@ class Clients:
                 client.idle_since_s = self._clock()
 
     def _too_old(self) -> list[_Client]:
-        """Those that go, which are taken out; with the lock held."""
+        """Take out the clients that have to go, and return them; with the lock held."""
         idle = sorted(
-            (each.idle_since_s, user) for user, each in self._clients.items() if not each.users
+            (client.idle_since_s, user)
+            for user, client in self._clients.items()
+            if not client.users
         )
         now_s = self._clock()
         surplus = len(self._clients) - MOST
@@ -84,25 +86,25 @@ class Clients:
         _close_all(gone)
 
     def _taken_out(self, user: str) -> _Client:
-        """With the lock held, so that what it has moved is always counted."""
+        """Take a client out, with the lock held, so that what it has moved is always counted."""
         client = self._clients[user]
-        found = client.fs.statistics()
+        statistics = client.fs.statistics()
         del self._clients[user]
-        self._moved[0] += found.bytes_read
-        self._moved[1] += found.bytes_written
+        self._moved[0] += statistics.bytes_read
+        self._moved[1] += statistics.bytes_written
         return client
 
     def __len__(self) -> int:
         return len(self._clients)
 
     def moved_bytes(self) -> tuple[int, int]:
-        """Bytes that were read and written, by all clients that there were."""
+        """Return the bytes that were read and written, by all clients that there were."""
         with self._lock:
-            found = [client.fs.statistics() for client in self._clients.values()]
+            statistics = [client.fs.statistics() for client in self._clients.values()]
             read_bytes, written_bytes = self._moved
         return (
-            read_bytes + sum(each.bytes_read for each in found),
-            written_bytes + sum(each.bytes_written for each in found),
+            read_bytes + sum(counts.bytes_read for counts in statistics),
+            written_bytes + sum(counts.bytes_written for counts in statistics),
         )
 
 

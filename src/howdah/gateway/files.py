@@ -129,8 +129,8 @@ def _known_namenodes(conf: Configuration) -> frozenset[str]:
     addresses = {
         f"{host}:{port}"
         for name in names or ("",)
-        for found in (rpc_addresses(conf, name), service_addresses(conf, name))
-        for host, port in found.values()
+        for by_name in (rpc_addresses(conf, name), service_addresses(conf, name))
+        for host, port in by_name.values()
     }
     return frozenset(addresses | set(names))
 

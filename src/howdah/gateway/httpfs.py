@@ -185,10 +185,10 @@ class _Operation:
         with self._gateway.clients.of(user) as fs:
             steps = _steps(wanted, user)
             text = TextOut(channel, self._request, JSON_TYPE)
-            found = driven(steps, lambda step: _called(fs, step, text))
+            response = driven(steps, lambda step: _called(fs, step, text))
             if text.has_begun:
                 text.end()
-            return found
+            return response
 
     def _refusal(self, wanted: ParsedRequest) -> Response | None:
         """Of who says nothing of himself, or may not act for the other, and of what the mode of

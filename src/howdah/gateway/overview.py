@@ -55,20 +55,20 @@ class GatewayFacts:
     requests: Mapping[tuple[str, Outcome], int]
 
 
-def bean(found: GatewayFacts) -> Bean:
-    """Under Hadoop's names."""
+def bean(gateway: GatewayFacts) -> Bean:
+    """Return the bean under Hadoop's names."""
     return {
         "name": f"Hadoop:service={SERVICE},name=ServerActivity-{SERVICE}",
         "modelerType": f"ServerActivity-{SERVICE}",
         "tag.Context": "httpfs",
-        "BytesWritten": found.written_bytes,
-        "BytesRead": found.read_bytes,
-        **{name: done(found.requests, operations) for name, operations in _COUNTED.items()},
+        "BytesWritten": gateway.written_bytes,
+        "BytesRead": gateway.read_bytes,
+        **{name: done(gateway.requests, operations) for name, operations in _COUNTED.items()},
     }
 
 
-def families(found: GatewayFacts) -> Iterator[Family]:
-    """For Prometheus."""
+def families(gateway: GatewayFacts) -> Iterator[Family]:
+    """Yield the families for Prometheus."""
     yield Family(
         "howdah_gateway_requests",
         "counter",
@@ -76,37 +76,42 @@ def families(found: GatewayFacts) -> Iterator[Family]:
         tuple(
             ({"operation": operation, "outcome": outcome.value}, float(count))
             for (operation, outcome), count in sorted(
-                found.requests.items(), key=lambda item: (item[0][0], item[0][1].value)
+                gateway.requests.items(), key=lambda item: (item[0][0], item[0][1].value)
             )
         )
         or (({"operation": "none", "outcome": Outcome.OK.value}, 0.0),),
     )
-    for direction, count_bytes in (("read", found.read_bytes), ("written", found.written_bytes)):
+    for direction, count_bytes in (
+        ("read", gateway.read_bytes),
+        ("written", gateway.written_bytes),
+    ):
         yield one(
             f"howdah_gateway_{direction}_bytes",
             "counter",
             f"Bytes of files that were {direction} for callers.",
             count_bytes,
         )
-    yield one("howdah_gateway_clients", "gauge", "Users for whom there is a client.", found.clients)
+    yield one(
+        "howdah_gateway_clients", "gauge", "Users for whom there is a client.", gateway.clients
+    )
     yield one(
         "howdah_gateway_filesystem_reached",
         "gauge",
         "1 while a namenode answers.",
-        float(not found.trouble),
+        float(not gateway.trouble),
     )
 
 
-def overview(found: GatewayFacts) -> list[Child]:
-    """The body of the page."""
-    level = "bad" if found.trouble else "ok"
-    headline = "No namenode answers" if found.trouble else "The filesystem answers"
-    operations = sorted({operation for operation, _ in found.requests})
+def overview(gateway: GatewayFacts) -> list[Child]:
+    """Return the body of the page."""
+    level = "bad" if gateway.trouble else "ok"
+    headline = "No namenode answers" if gateway.trouble else "The filesystem answers"
+    operations = sorted({operation for operation, _ in gateway.requests})
     return [
         live(
             "verdict",
             tag("h2", headline, data_say=True),
-            tag("ul", [tag("li", found.trouble)]) if found.trouble else None,
+            tag("ul", [tag("li", gateway.trouble)]) if gateway.trouble else None,
             class_=f"verdict {level}",
         ),
         refresh_hint(),
@@ -115,13 +120,13 @@ def overview(found: GatewayFacts) -> list[Child]:
             "Gateway",
             facts(
                 [
-                    ("Serves", found.uri),
+                    ("Serves", gateway.uri),
                     ("At", PREFIX),
-                    ("Access", found.mode),
-                    ("Users with a client now", f"{found.clients:,}"),
-                    ("Read for callers", iec_size(found.read_bytes)),
-                    ("Written for callers", iec_size(found.written_bytes)),
-                    ("Running since", units.utc_text(found.started_ms)),
+                    ("Access", gateway.mode),
+                    ("Users with a client now", f"{gateway.clients:,}"),
+                    ("Read for callers", iec_size(gateway.read_bytes)),
+                    ("Written for callers", iec_size(gateway.written_bytes)),
+                    ("Running since", units.utc_text(gateway.started_ms)),
                 ]
             ),
         ),
@@ -134,7 +139,10 @@ def overview(found: GatewayFacts) -> list[Child]:
                 [
                     [
                         operation,
-                        *(f"{found.requests.get((operation, each), 0):,}" for each in Outcome),
+                        *(
+                            f"{gateway.requests.get((operation, outcome), 0):,}"
+                            for outcome in Outcome
+                        ),
                     ]
                     for operation in operations
                 ],

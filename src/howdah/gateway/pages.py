@@ -94,9 +94,9 @@ class Pages:
             return self._gateway.answer(request)
         if request.method not in ("GET", "HEAD"):
             return text_response(405, f"beside {PREFIX} only GET and HEAD are answered")
-        found = self._common.answer(request)
-        if found is not None:
-            return found
+        response = self._common.answer(request)
+        if response is not None:
+            return response
         if request.path == "/":
             return self._common.page("/", "Overview", overview(self._facts()))
         if request.path == HEALTH_PATH:

@@ -92,12 +92,16 @@ def append(fs: HdfsFileSystem, wanted: ParsedRequest, channel: Channel, location
 def checksum(
     fs: HdfsFileSystem, wanted: ParsedRequest, channel: Channel, location: str
 ) -> Response:
-    """Of the one kind that Hadoop tells over HTTP."""
-    found = fs.get_file_checksum(wanted.path, combine_mode=_COMBINED)
-    if found is None:
+    """Return the checksum, of the one kind that Hadoop has over HTTP."""
+    file_checksum = fs.get_file_checksum(wanted.path, combine_mode=_COMBINED)
+    if file_checksum is None:
         raise errors.RemoteError(f"there is no checksum of {wanted.path}")
-    told = {"algorithm": found.algorithm, "bytes": found.hex(), "length": _SUM_BYTES}
-    body = json.dumps({"FileChecksum": told}, separators=(",", ":")).encode()
+    fields = {
+        "algorithm": file_checksum.algorithm,
+        "bytes": file_checksum.hex(),
+        "length": _SUM_BYTES,
+    }
+    body = json.dumps({"FileChecksum": fields}, separators=(",", ":")).encode()
     return answer(200, body, _JSON)
 
 
