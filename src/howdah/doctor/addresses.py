@@ -68,40 +68,41 @@ def _ports(facts: Facts) -> Iterator[Finding]:
         if len(same) > 1:
             yield error(
                 "same port",
-                f"{' and '.join(each.key for each in same)} have the same port {port}",
+                f"{' and '.join(listener.key for listener in same)} have the same port {port}",
                 "give each its own",
             )
-    for each in fixed:
-        if each.holder is not None and not _may_be_itself(each):
-            who = textwrap.shorten(str(each.holder), _LONGEST)
+    for listener in fixed:
+        if listener.holder is not None and not _may_be_itself(listener):
+            who = textwrap.shorten(str(listener.holder), _LONGEST)
             yield error(
                 "port taken",
-                f"port {each.port} of {each.key} is taken by {who}",
+                f"port {listener.port} of {listener.key} is taken by {who}",
                 "stop that, or choose another port",
             )
-        if each.refused:
+        if listener.refused:
             yield error(
                 "port",
-                f"{each.key} = {each.host}:{each.port} cannot be bound: {each.refused}",
+                f"{listener.key} = {listener.host}:{listener.port} cannot be bound: "
+                f"{listener.refused}",
                 "set it to an address and port that this machine and user can have",
             )
-        if each.holder is None and each.is_ephemeral:
+        if listener.holder is None and listener.is_ephemeral:
             yield warning(
                 "ephemeral port",
-                f"{each.key} has port {each.port}, which the system may give to any outgoing "
-                "connection",
+                f"{listener.key} has port {listener.port}, which the system may give to any "
+                "outgoing connection",
                 "choose another, or list it in net.ipv4.ip_local_reserved_ports",
             )
 
 
 def _clashing(group: list[Listener]) -> list[Listener]:
-    """Those of listeners with one port of which another one is at the same host."""
+    """Return those of listeners with one port of which another one is at the same host."""
     return [
-        each
-        for each in group
+        listener
+        for listener in group
         if any(
-            each is not other
-            and (each.host == other.host or {each.host, other.host} & set(_WILDCARDS))
+            listener is not other
+            and (listener.host == other.host or {listener.host, other.host} & set(_WILDCARDS))
             for other in group
         )
     ]
@@ -126,8 +127,8 @@ def _namenodes(facts: Facts) -> Iterator[Finding]:
         if len(nodes) < 2:
             continue
         mine = [namenode for namenode in facts.namenodes if namenode.nameservice == name]
-        answered = [each for each in mine if each.state is not None]
-        active = [each.name for each in answered if each.state == "ACTIVE"]
+        answered = [namenode for namenode in mine if namenode.state is not None]
+        active = [namenode.name for namenode in answered if namenode.state == "ACTIVE"]
         if answered and not active:
             advice = (
                 "look at the failover controllers (howdah zkfc), or make one active: "
@@ -147,22 +148,23 @@ def _namenodes(facts: Facts) -> Iterator[Finding]:
 
 
 def _journals(facts: Facts) -> Iterator[Finding]:
-    """A majority that is silent is an error where a namenode runs; else nothing is started yet."""
+    """Check the journal nodes. A majority that is silent is an error where a namenode runs;
+    otherwise nothing is started yet."""
     for name in facts.journal_nodes:
         mine = [journal for journal in facts.journals if journal.nameservice == name]
-        for each in mine:
-            if each.is_formatted is None:
+        for journal in mine:
+            if journal.is_formatted is None:
                 yield warning(
                     "journal node",
-                    f"journal node {each.address} of nameservice {name} does not answer: "
-                    f"{each.error}",
+                    f"journal node {journal.address} of nameservice {name} does not answer: "
+                    f"{journal.error}",
                     "start it, or correct its address; behind a firewall open its port",
                 )
-            elif not each.is_formatted and any(other.is_formatted for other in mine):
+            elif not journal.is_formatted and any(other.is_formatted for other in mine):
                 yield warning(
                     "journal node",
-                    f"journal node {each.address} has no journal of nameservice {name}, and others "
-                    "have one",
+                    f"journal node {journal.address} has no journal of nameservice {name}, and "
+                    "others have one",
                     "let it take the place of the one that was lost: "
                     "dfs.journalnode.enable.sync.format = true",
                 )
@@ -170,7 +172,7 @@ def _journals(facts: Facts) -> Iterator[Finding]:
             namenode.nameservice == name and namenode.state is not None
             for namenode in facts.namenodes
         ):
-            silent = [each.address for each in mine if each.is_formatted is None]
+            silent = [journal.address for journal in mine if journal.is_formatted is None]
             yield error(
                 "no majority of journal nodes",
                 f"{len(silent)} of {len(mine)} journal nodes of nameservice {name} are silent "
@@ -181,5 +183,5 @@ def _journals(facts: Facts) -> Iterator[Finding]:
 
 def _lacks_majority(facts: Facts, name: str) -> bool:
     mine = [journal for journal in facts.journals if journal.nameservice == name]
-    silent = sum(each.is_formatted is None for each in mine)
+    silent = sum(journal.is_formatted is None for journal in mine)
     return bool(mine) and len(mine) - silent < len(mine) // 2 + 1

@@ -15,7 +15,7 @@ from howdah.runtime.tls.stores import server_resource, server_stores
 
 
 def certificate_of(conf: Configuration) -> Certificate:
-    """What is known of it."""
+    """Return what is known of the certificate."""
     try:
         described, stores = server_resource(conf), server_stores(conf)
     except InvalidConfiguration as error:
@@ -23,10 +23,10 @@ def certificate_of(conf: Configuration) -> Certificate:
     assert stores.keystore is not None, "`server_stores` sees to it"
     path = stores.keystore.path
     open_to_all = []
-    for each in (described, path):
+    for file in (described, path):
         try:
-            if each.stat().st_mode & stat.S_IROTH:
-                open_to_all.append(str(each))
+            if file.stat().st_mode & stat.S_IROTH:
+                open_to_all.append(str(file))
         except OSError:
             continue  # that it cannot be read is what the next step says
     try:

@@ -35,7 +35,7 @@ def is_kept() -> bool | None:
 
 
 def seconds_ahead(place: Place, timeout_s: float, tls: ClientTls) -> tuple[float, float] | None:
-    """How far the clock of a web server is ahead of ours, and by how much that may be wrong;
+    """Return how far the clock of a web server is ahead of ours, and by how much that may be wrong;
     None if it does not say."""
     try:
         connection = tls.http(place, timeout_s)
@@ -51,10 +51,10 @@ def seconds_ahead(place: Place, timeout_s: float, tls: ClientTls) -> tuple[float
         return None
     finally:
         connection.close()
-    found = email.utils.parsedate_to_datetime(date) if date else None
-    if found is None:
+    sent = email.utils.parsedate_to_datetime(date) if date else None
+    if sent is None:
         return None
     middle_s = (began_s + ended_s) / 2
     # The header has whole seconds, cut off.
-    ahead_s = found.timestamp() + _DATE_RESOLUTION_S / 2 - middle_s
+    ahead_s = sent.timestamp() + _DATE_RESOLUTION_S / 2 - middle_s
     return ahead_s, _DATE_RESOLUTION_S / 2 + (ended_s - began_s) / 2

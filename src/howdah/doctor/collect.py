@@ -76,8 +76,8 @@ _IMPATIENT: Final = {
 
 
 def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: bool = True) -> Facts:
-    """All facts of an installation. `roles` are the servers that this machine is to run, else
-    those that the configuration says; without `asks` no other server is spoken to."""
+    """Gather all facts of an installation. `roles` are the servers that this machine is to run, by
+    default those that the configuration says; without `asks` no other server is spoken to."""
     problems: list[str] = []
     conf = _readable(conf, problems)
     gateway = _gateway(conf, problems)
@@ -99,7 +99,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         nameservices=places.ids,
         hosts=tuple(hosts),
         listeners=tuple(_map_concurrently(_looked_at, _listeners(conf, gateway, mine, own))),
-        namenodes=tuple(found for found, _ in namenodes),
+        namenodes=tuple(namenode for namenode, _ in namenodes),
         racks=next((racks for _, racks in namenodes if racks is not None), None),
         shared_edits=places.shared_edits,
         journal_nodes={name: len(nodes) for name, nodes in places.journals.items()},
@@ -169,13 +169,13 @@ class _Places:
 
     @classmethod
     def of(cls, conf: Configuration, gateway: Configuration, problems: list[str]) -> _Places:
-        found = cls(conf, gateway)
+        places = cls(conf, gateway)
         for name in nameservices(conf) or ("",):
             try:
-                found._add(name)
+                places._add(name)
             except HowdahError as error:
                 problems.append(str(error))
-        return found
+        return places
 
     def _add(self, name: str) -> None:
         conf = self._conf
@@ -215,28 +215,28 @@ class _Places:
 
     @property
     def _own(self) -> dict[str, str]:
-        """The hosts of a router and a gateway, where they are set: nobody but a machine that
+        """Return the hosts of a router and a gateway, where they are set: nobody but a machine that
         runs one has a use for that."""
-        found = {}
+        hosts = {}
         if self._conf.is_set(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS):
-            found[ROUTER], _ = self._conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)
+            hosts[ROUTER], _ = self._conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)
         gateway = self._gateway
         if gateway.is_set(keys.HTTPFS_HTTP_PORT) or gateway.is_set(keys.HTTPFS_HTTP_HOSTNAME):
-            found[GATEWAY] = gateway.get(keys.HTTPFS_HTTP_HOSTNAME)
-        return found
+            hosts[GATEWAY] = gateway.get(keys.HTTPFS_HTTP_HOSTNAME)
+        return hosts
 
     def roles(self, here: set[str]) -> frozenset[str]:
-        """What this machine runs: a datanode where directories are named for one, the others by
-        their addresses."""
-        found = set()
+        """Return what this machine runs: a datanode where directories are named for one, the others
+        by their addresses."""
+        roles = set()
         if self.namenodes_at(here):
-            found.add(NAMENODE)
+            roles.add(NAMENODE)
         if any(host in here for nodes in self.journals.values() for host, _ in nodes):
-            found.add(JOURNALNODE)
+            roles.add(JOURNALNODE)
         if self._conf.is_set(keys.DFS_DATANODE_DATA_DIR):
-            found.add(DATANODE)
-        found |= {role for role, host in self._own.items() if host in here or host in _WILDCARDS}
-        return frozenset(found)
+            roles.add(DATANODE)
+        roles |= {role for role, host in self._own.items() if host in here or host in _WILDCARDS}
+        return frozenset(roles)
 
     def namenodes_at(self, here: set[str]) -> list[tuple[str, str]]:
         """The namenodes of this machine; all but the one that the configuration names, if it
@@ -342,10 +342,10 @@ def _missing_files(conf: Configuration) -> Iterator[tuple[str, str]]:
 
 def _host(name: str) -> Host:
     try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return Host(name, (), False, False)
-    addresses = tuple(dict.fromkeys(str(each[4][0]) for each in found))
+    addresses = tuple(dict.fromkeys(str(info[4][0]) for info in infos))
     return Host(name, addresses, is_this_host(name), all(map(is_loopback, addresses)))
 
 
@@ -458,8 +458,8 @@ def _looked_at(given: Listener) -> Listener:
     addresses: tuple[str, ...] = ()
     if given.host not in _WILDCARDS:
         with contextlib.suppress(OSError, UnicodeError):
-            found = socket.getaddrinfo(given.host, None, type=socket.SOCK_STREAM)
-            addresses = tuple(str(each[4][0]) for each in found)
+            infos = socket.getaddrinfo(given.host, None, type=socket.SOCK_STREAM)
+            addresses = tuple(str(info[4][0]) for info in infos)
     return Listener(
         given.key,
         given.role,
@@ -478,10 +478,10 @@ def _looked_at(given: Listener) -> Listener:
 def _used_ones(
     places: _Places, own: list[tuple[str, str]]
 ) -> dict[tuple[str, str], tuple[Path, ...]]:
-    """The directories that each namenode of this machine says it uses. One that runs may have
-    them from files of its own, which are not those that were read here."""
-    found = zip(own, _map_concurrently(places.name_directories, own), strict=True)
-    return {whose: directories for whose, directories in found if directories}
+    """Return the directories that each namenode of this machine says it uses. One that runs may
+    have them from files of its own, which are not those that were read here."""
+    used = zip(own, _map_concurrently(places.name_directories, own), strict=True)
+    return {whose: directories for whose, directories in used if directories}
 
 
 def _directories(

@@ -15,7 +15,7 @@ _TEMPORARY: Final = (Path("/tmp"), Path("/run"), Path("/dev/shm"))
 def inspect_directory(
     key: str, role: str, path: Path, *, kind: str = "DISK", reserved: int = 0
 ) -> Directory:
-    """What can be seen of a directory; of one that is not there, of the nearest above it."""
+    """Return what can be seen of a directory; of one that is not there, of the nearest above it."""
     error = ""
     there = path.absolute()
     is_there = True
@@ -23,8 +23,8 @@ def inspect_directory(
     try:
         while not os.path.lexists(there) and there != there.parent:
             there, is_there = there.parent, False
-        found = there.stat()
-        mode, device = found.st_mode, found.st_dev
+        status = there.stat()
+        mode, device = status.st_mode, status.st_dev
         room = os.statvfs(there)
         free, total = room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize
         flags = room.f_flag
@@ -43,7 +43,7 @@ def inspect_directory(
         reserved_bytes=reserved,
         is_read_only=bool(flags & os.ST_RDONLY),
         is_writable=not error and os.access(there, os.W_OK | os.X_OK),
-        is_temporary=not in_memory and any(each in path.parents for each in _TEMPORARY),
+        is_temporary=not in_memory and any(parent in path.parents for parent in _TEMPORARY),
         kind=kind,
         error=error,
     )

@@ -55,7 +55,9 @@ def _name_directories(facts: Facts) -> Iterator[Finding]:
             f"{key.name} is a single directory, and its loss is the loss of all files",
             "name a second one on another disk, separated by a comma",
         )
-    elif len(here) > 1 and len({each.device for each in here if not each.error}) == 1:
+    elif (
+        len(here) > 1 and len({directory.device for directory in here if not directory.error}) == 1
+    ):
         yield warning(
             "one name directory",
             f"all directories of {key.name} are on one device",

@@ -39,18 +39,18 @@ class Finding:
         }
 
 
-def error(check: str, what: str, advice: str) -> Finding:
-    return Finding(Level.ERROR, check, what, advice)
+def error(check: str, problem: str, advice: str) -> Finding:
+    return Finding(Level.ERROR, check, problem, advice)
 
 
-def warning(check: str, what: str, advice: str) -> Finding:
-    return Finding(Level.WARNING, check, what, advice)
+def warning(check: str, problem: str, advice: str) -> Finding:
+    return Finding(Level.WARNING, check, problem, advice)
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Errors before warnings; otherwise as they came, each once."""
+    """Return errors before warnings; otherwise as they came, each once."""
     once = dict.fromkeys(findings)
-    return sorted(once, key=lambda each: each.level is not Level.ERROR)
+    return sorted(once, key=lambda finding: finding.level is not Level.ERROR)
 
 
 def exit_code(findings: Sequence[Finding], *, strict: bool) -> int:

@@ -88,22 +88,24 @@ def _clock(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _directory(each: Directory) -> Iterator[Finding]:
-    where = f"{each.path} ({each.key})"
-    if each.error:
-        yield error("directory", f"{where} cannot be looked at: {each.error}", "mend or remove it")
+def _directory(directory: Directory) -> Iterator[Finding]:
+    where = f"{directory.path} ({directory.key})"
+    if directory.error:
+        yield error(
+            "directory", f"{where} cannot be looked at: {directory.error}", "mend or remove it"
+        )
         return
-    if not each.is_directory:
+    if not directory.is_directory:
         yield error("directory", f"{where} is no directory", "name another, or remove the file")
         return
-    if each.is_read_only:
+    if directory.is_read_only:
         yield error(
             "directory",
             f"{where} is on a filesystem that is mounted read-only",
             "look into the kernel's log for why (a failing disk?), then mount it for writing",
         )
-    elif not each.is_writable:
-        if each.is_there:
+    elif not directory.is_writable:
+        if directory.is_there:
             yield error(
                 "directory",
                 f"{where} cannot be written by this user",
@@ -115,37 +117,38 @@ def _directory(each: Directory) -> Iterator[Finding]:
                 f"{where} does not exist, and this user cannot make it",
                 "make it, and give it to the user that runs the server",
             )
-    if each.is_temporary:
+    if directory.is_temporary:
         yield warning(
             "temporary directory",
             f"{where} is emptied when the machine restarts",
             "put it on a disk of its own, or set hadoop.tmp.dir",
         )
-    yield from _space(each, where)
+    yield from _space(directory, where)
 
 
-def _space(each: Directory, where: str) -> Iterator[Finding]:
-    if each.total_bytes == 0:
+def _space(directory: Directory, where: str) -> Iterator[Finding]:
+    if directory.total_bytes == 0:
         return
-    if each.role == DATANODE:
-        usable = each.free_bytes - each.reserved_bytes
-        if each.reserved_bytes >= each.total_bytes:
+    if directory.role == DATANODE:
+        usable = directory.free_bytes - directory.reserved_bytes
+        if directory.reserved_bytes >= directory.total_bytes:
             yield error(
                 "reserved space",
-                f"{where} has {byte_text(each.total_bytes)}, and {byte_text(each.reserved_bytes)} "
-                "of them are reserved, so no block is ever written there",
+                f"{where} has {byte_text(directory.total_bytes)}, and "
+                f"{byte_text(directory.reserved_bytes)} of them are reserved, so no block is ever "
+                "written there",
                 f"lower {keys.DFS_DATANODE_DU_RESERVED.name}",
             )
-        elif usable <= 0 or each.free_bytes < (1 - _ALMOST_FULL) * each.total_bytes:
+        elif usable <= 0 or directory.free_bytes < (1 - _ALMOST_FULL) * directory.total_bytes:
             yield warning(
                 "space",
                 f"{where} has {byte_text(max(usable, 0))} left for blocks",
                 "delete files, add disks, or move blocks away (howdah diskbalancer, balancer)",
             )
-    elif each.free_bytes < min(_NAME_SPACE_BYTES, each.total_bytes // 10):
+    elif directory.free_bytes < min(_NAME_SPACE_BYTES, directory.total_bytes // 10):
         yield warning(
             "space",
-            f"{where} has {byte_text(each.free_bytes)} left",
+            f"{where} has {byte_text(directory.free_bytes)} left",
             "make room: without any the namenode goes into safe mode",
         )
 
@@ -156,7 +159,7 @@ def _same_device(facts: Facts) -> Iterator[Finding]:
         for directory in facts.directories
         if directory.is_directory and not directory.error
     ]
-    volumes = [each for each in sound if each.role == DATANODE]
+    volumes = [directory for directory in sound if directory.role == DATANODE]
     for one, other in combinations(volumes, 2):
         if one.device == other.device and one.kind == other.kind:
             yield warning(

@@ -39,12 +39,14 @@ def try_to_bind(host: str, port: int) -> tuple[Holder | None, str]:
 
 
 def holder_of(host: str, port: int) -> Holder:
-    """The process that listens at an address, or at all of them; where that cannot be told, one
-    without words. Linux says which socket listens where, and which process has that socket."""
+    """Return the process that listens at an address, or at all of them; where that cannot be told,
+    one without words. Linux says which socket listens where, and which process has that socket."""
     wanted = {f"socket:[{inode}]" for inode in _inodes(host, port)}
     for directory in _PROC.glob("[0-9]*") if wanted else ():
         try:
-            if not any(_target(each) in wanted for each in (directory / "fd").iterdir()):
+            if not any(
+                _target(descriptor) in wanted for descriptor in (directory / "fd").iterdir()
+            ):
                 continue
             words = (directory / "cmdline").read_bytes().split(b"\0")
         except OSError:
@@ -79,13 +81,14 @@ def _inodes(host: str, port: int) -> Iterator[str]:
 
 
 def _text_of(address: str) -> str:
-    """An address as the kernel prints it: words of 32 bits, in the machine's order of bytes."""
+    """Read an address as the kernel prints it: words of 32 bits, in the machine's order of
+    bytes."""
     words = [bytes.fromhex(address[at : at + 8]) for at in range(0, len(address), 8)]
     if sys.byteorder == "little":
         words = [word[::-1] for word in words]
-    found = ipaddress.ip_address(b"".join(words))
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return str(mapped or found)
+    parsed = ipaddress.ip_address(b"".join(words))
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return str(mapped or parsed)
 
 
 def is_ephemeral(port: int) -> bool:

@@ -13,33 +13,34 @@ _DAY_S: Final = 86400.0
 
 
 def check(facts: Facts) -> Iterator[Finding]:
-    found = facts.certificate
-    if found is None:
+    certificate = facts.certificate
+    if certificate is None:
         return
-    if found.problem:
+    if certificate.problem:
         yield error(
             "TLS",
-            f"servers here have no certificate, and do not start: {found.problem}",
+            f"servers here have no certificate, and do not start: {certificate.problem}",
             "mend that file, or leave dfs.http.policy at HTTP_ONLY",
         )
-    for path in found.open_to_all:
+    for path in certificate.open_to_all:
         yield warning(
             "TLS",
             f"{path} can be read by everybody on this machine, and lets them have the key",
             f"chmod 600 {path}",
         )
-    if found.left_s is None:
+    if certificate.left_s is None:
         return
-    days = found.left_s / _DAY_S
+    days = certificate.left_s / _DAY_S
     if days < 0:
         yield error(
             "TLS",
-            f"the certificate in {found.path} ended {-days:.0f} days ago: no client believes it",
+            f"the certificate in {certificate.path} ended {-days:.0f} days ago: no client believes "
+            "it",
             "put a new one there; servers take it while they run",
         )
     elif days < DAYS_AHEAD:
         yield warning(
             "TLS",
-            f"the certificate in {found.path} ends in {days:.0f} days",
+            f"the certificate in {certificate.path} ends in {days:.0f} days",
             "put a new one there; servers take it while they run",
         )
