@@ -148,19 +148,20 @@ class RunningController:
         self._election.hasten()
 
     def wait_for_attempt(self, since_ms: int, timeout_s: float) -> Attempt | None:
-        """The first attempt that ended after `since_ms`; see `graceful.Desk`."""
-        found: list[Attempt] = []
+        """Wait for the first attempt that ends after `since_ms`, and return it; see
+        `graceful.Desk`."""
+        attempts: list[Attempt] = []
 
         def is_over() -> bool:
             attempt = self._controller.last_attempt
             if attempt is not None and attempt.at_ms >= since_ms:
-                found.append(attempt)
+                attempts.append(attempt)
             is_hopeless = self._controller.health is not Health.HEALTHY
-            return bool(found) or is_hopeless or self._stopped.is_set()
+            return bool(attempts) or is_hopeless or self._stopped.is_set()
 
         with self._happened:
             self._happened.wait_for(is_over, timeout_s)
-        return found[0] if found else None
+        return attempts[0] if attempts else None
 
     def when_joined(self, timeout_s: float | None = None) -> bool:
         """Wait until it is in the election; False if it is not in time."""
@@ -281,8 +282,8 @@ class RunningController:
         try:
             match step:
                 case ReadBreadcrumb():
-                    found = election.read_breadcrumb()
-                    event = partial(controller.breadcrumb_read, attempt, found)
+                    breadcrumb = election.read_breadcrumb()
+                    event = partial(controller.breadcrumb_read, attempt, breadcrumb)
                 case Fence(content=content):
                     self._fence(content)
                     self._counts = replace(self._counts, fenced=self._counts.fenced + 1)

@@ -75,8 +75,8 @@ class Fencer:
         if code == 0:
             return None
         if code != 1:
-            what = "no connection" if code == _SSH_FAILED else "fuser failed"
-            return f"{what} ({_exit_text(code)})"
+            problem = "no connection" if code == _SSH_FAILED else "fuser failed"
+            return f"{problem} ({_exit_text(code)})"
         # Nothing was found, or nothing that this user may see.
         code = self._run([*log_in, f"nc -z {shlex.quote(host)} {port}"], target)
         if code == 1:

@@ -143,9 +143,9 @@ class LeaseElection:
 
     def _content_of_majority(self, answers: Iterable[Answer]) -> bytes | None:
         held = [(answer.holder, answer.content) for answer in answers if answer.holder is not None]
-        for each in set(held):
-            if held.count(each) >= self._majority:
-                return each[1]
+        for pair in set(held):
+            if held.count(pair) >= self._majority:
+                return pair[1]
         return None
 
     def close(self) -> None:

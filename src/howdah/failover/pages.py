@@ -44,9 +44,9 @@ class Pages:
     def answer(self, request: Request) -> Response | Exchange:
         if request.method not in ("GET", "HEAD"):
             return text_response(405, "only GET and HEAD are answered")
-        found = self._common.answer(request)
-        if found is not None:
-            return found
+        response = self._common.answer(request)
+        if response is not None:
+            return response
         if self._watch.wants(request):
             sight = self._sight()
             return self._watch.answer(request, [bean(sight)], lambda: families(sight))

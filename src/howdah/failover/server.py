@@ -90,22 +90,22 @@ class Setup:
 
 
 def setup(conf: Configuration) -> Setup:
-    """Which namenode this controller belongs to. Raises InvalidConfiguration."""
+    """Return which namenode this controller belongs to. Raises InvalidConfiguration."""
     identity = this_namenode(conf, is_this_host)
     if identity.nameservice is None or identity.namenode is None:
         raise errors.InvalidConfiguration(
             "HA is not enabled for this namenode: a failover controller needs "
             f"{keys.DFS_NAMESERVICES.name} and {keys.DFS_HA_NAMENODES.name}.NAMESERVICE"
         )
-    found = targets(conf, identity.nameservice)
-    own = found[identity.namenode]
+    all_targets = targets(conf, identity.nameservice)
+    own = all_targets[identity.namenode]
     if not own.is_automatic:
         raise CannotStart(
             f"Automatic failover is not enabled for {own}: set "
             f"{keys.DFS_HA_AUTOMATIC_FAILOVER_ENABLED.name} = true",
             EXIT_NOT_AUTOMATIC,
         )
-    return Setup(specialise(conf, identity.nameservice, identity.namenode), own, found)
+    return Setup(specialise(conf, identity.nameservice, identity.namenode), own, all_targets)
 
 
 def format_zookeeper(conf: Configuration, confirm: Callable[[str], bool] = lambda _: True) -> bool:

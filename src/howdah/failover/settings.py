@@ -21,16 +21,16 @@ _HOST = re.compile(r"[0-9A-Za-z.:_%-]{1,253}")
 
 
 def is_same_host(one: str, other: str) -> bool:
-    """Whether two names stand for one host: they have an address in common."""
+    """Return whether two names stand for one host: they have an address in common."""
     if not _HOST.fullmatch(one) or not _HOST.fullmatch(other):
         return False
     try:
-        found = [
+        addresses = [
             {str(entry[4][0]) for entry in socket.getaddrinfo(name, None)} for name in (one, other)
         ]
     except (OSError, UnicodeError):
         return False
-    return bool(found[0] & found[1])
+    return bool(addresses[0] & addresses[1])
 
 
 def only_nameservice(conf: Configuration) -> str:
@@ -111,26 +111,27 @@ def elects_on_zookeeper(conf: Configuration) -> bool:
 
 
 def journal_uri(conf: Configuration) -> JournalUri | None:
-    """Of the log that journal nodes keep; None if none do (`conf` is specialised). Raises
-    InvalidConfiguration for one that is wrong."""
+    """Return the URI of the log that journal nodes keep; None if none do (`conf` is specialised).
+    Raises InvalidConfiguration for one that is wrong."""
     key = keys.DFS_NAMENODE_SHARED_EDITS_DIR
-    found = next((uri for uri in conf.get(key) if is_journal_uri(uri)), None)
+    uri = next((uri for uri in conf.get(key) if is_journal_uri(uri)), None)
     try:
-        return None if found is None else JournalUri.parse(found)
+        return None if uri is None else JournalUri.parse(uri)
     except IllegalArgument as error:
         raise InvalidConfiguration(f"{key.name}: {error}") from error
 
 
 def journal_nodes(conf: Configuration) -> tuple[Address, ...]:
-    """The journal nodes that elect, from the URI of the shared edits (`conf` is specialised).
+    """Return the journal nodes that elect, from the URI of the shared edits (`conf` is
+    specialised).
 
     Raises InvalidConfiguration where there are none.
     """
     key = keys.DFS_NAMENODE_SHARED_EDITS_DIR
-    found = journal_uri(conf)
-    if found is None:
+    uri = journal_uri(conf)
+    if uri is None:
         raise InvalidConfiguration(
             f"an election on journal nodes needs {key.name} = qjournal://HOST:PORT;…/ID, and it is "
             f"{conf.raw(key.name) or 'not set'}. Or set {keys.HA_ZOOKEEPER_QUORUM.name}"
         )
-    return found.nodes
+    return uri.nodes

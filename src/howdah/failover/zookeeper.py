@@ -114,8 +114,8 @@ class ZooKeeperElection:
         return candidate is not None and candidate.holds()
 
     def read_breadcrumb(self) -> Breadcrumb | None:
-        found = self._elected().read(self._breadcrumb_path)
-        return None if found is None else Breadcrumb(found.content, found.version)
+        znode = self._elected().read(self._breadcrumb_path)
+        return None if znode is None else Breadcrumb(znode.content, znode.version)
 
     def write_breadcrumb(self, before: Breadcrumb | None) -> None:
         from kazoo.exceptions import NoNodeError
@@ -133,10 +133,10 @@ class ZooKeeperElection:
     def active_content(self) -> bytes | None:
         session = Session(self._settings.ensemble)
         try:
-            found = session.read(self._lock_path)
+            znode = session.read(self._lock_path)
         finally:
             session.close()
-        return None if found is None else found.content
+        return None if znode is None else znode.content
 
     def standing(self) -> ElectionStatus:
         candidate, ensemble = self._candidate, self._settings.ensemble
@@ -163,9 +163,9 @@ class ZooKeeperElection:
         return session
 
     def _clear(self, session: Session) -> None:
-        found = session.read(self._breadcrumb_path)
-        if found is not None and found.content == self._content:
-            session.remove(self._breadcrumb_path, found.version)
+        znode = session.read(self._breadcrumb_path)
+        if znode is not None and znode.content == self._content:
+            session.remove(self._breadcrumb_path, znode.version)
 
 
 class _Candidacy:
@@ -196,17 +196,17 @@ class _Candidacy:
         self._thread.start()
 
     def holds(self) -> bool:
-        """Asks ZooKeeper: a process that was stopped for a while does not know by itself that
-        its session is over."""
+        """Ask ZooKeeper: a process that was stopped for a while does not know by itself that its
+        session is over."""
         session = self.session
         if session is None or not self._is_elected or self._ended.is_set():
             return False
         try:
-            found = session.owner(self._lock_path)
+            owner = session.owner(self._lock_path)
         except errors.HowdahError as error:
             log.warning("whether the election is still held is not known: %s", error)
             return False
-        return found is not None and found == session.session_id and self._is_elected
+        return owner is not None and owner == session.session_id and self._is_elected
 
     def end(self, at_the_end: Callable[[Session], None] | None) -> None:
         """Report nothing from now on; the session ends soon."""
@@ -300,12 +300,12 @@ class _Candidacy:
 
     def _see(self, session: Session) -> None:
         try:
-            found = session.read(self._lock_path)
+            znode = session.read(self._lock_path)
         except errors.ServiceFailed as error:
             # It may be kept from others. Who is active is for people only here.
             log.info("who has the lock cannot be read: %s", error)
-            found = None
-        self.seen = None if found is None else found.content
+            znode = None
+        self.seen = None if znode is None else znode.content
 
     def _watch(self, event: Any) -> None:
         self._events.put("GONE" if event.type == "DELETED" else "LOOK")

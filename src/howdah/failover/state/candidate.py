@@ -189,13 +189,13 @@ class Candidate:
         if not self.holds(now_ms):
             # The answers took longer than the lease is long.
             return self._give_up(question, "the answers of the journal nodes came too late", now_ms)
-        found = max(
+        newest = max(
             (a for a in granted if a.breadcrumb is not None),
             key=lambda answer: answer.breadcrumb.version if answer.breadcrumb else 0,
             default=None,
         )
-        is_there = found is not None and not found.breadcrumb_is_cleared
-        self.breadcrumb = found.breadcrumb if found is not None and is_there else None
+        is_there = newest is not None and not newest.breadcrumb_is_cleared
+        self.breadcrumb = newest.breadcrumb if newest is not None and is_there else None
         self.elected_term = self._next_term = question.term
         refused = [a for a in answers.values() if a is not None and not a.granted]
         if any(self._is_free(a) and a.promised_term >= question.term for a in refused):

@@ -129,8 +129,8 @@ class Controller:
             return []
         return self.elector.report(candidacy, report)
 
-    def breadcrumb_read(self, attempt: int, found: Breadcrumb | None) -> list[Action]:
-        return self.elector.breadcrumb_read(attempt, found)
+    def breadcrumb_read(self, attempt: int, breadcrumb: Breadcrumb | None) -> list[Action]:
+        return self.elector.breadcrumb_read(attempt, breadcrumb)
 
     def fenced(self, attempt: int) -> list[Action]:
         return self.elector.fenced(attempt)

@@ -172,14 +172,14 @@ class Elector:
         self.position = Position.STANDBY
         return [MakeStandby()] if before is not Position.STANDBY else []
 
-    def breadcrumb_read(self, attempt: int, found: Breadcrumb | None) -> list[Action]:
-        """Steps 3 and 4."""
+    def breadcrumb_read(self, attempt: int, breadcrumb: Breadcrumb | None) -> list[Action]:
+        """Do steps 3 and 4."""
         if attempt != self._attempt:
             return []
-        self._before = found
-        if found is not None and found.content != self._content:
-            return [Fence(attempt, found.content)]
-        return [WriteBreadcrumb(attempt, found)]
+        self._before = breadcrumb
+        if breadcrumb is not None and breadcrumb.content != self._content:
+            return [Fence(attempt, breadcrumb.content)]
+        return [WriteBreadcrumb(attempt, breadcrumb)]
 
     def fenced(self, attempt: int) -> list[Action]:
         """Step 4."""

@@ -76,10 +76,10 @@ def does_nothing(methods: Iterable[Method]) -> bool:
 
 
 def _parse(line: str) -> Method:
-    found = _METHOD.fullmatch(line)
-    if found is None:
+    match = _METHOD.fullmatch(line)
+    if match is None:
         raise errors.BadFencingConfiguration(f"Unable to parse line: '{line}'")
-    name, argument = found.groups()
+    name, argument = match.groups()
     if name in _SHELL:
         if argument is None:
             raise errors.BadFencingConfiguration("No argument passed to 'shell' fencing method")
@@ -92,26 +92,26 @@ def _parse(line: str) -> Method:
 
 
 def _login(argument: str) -> SshFence:
-    found = _LOGIN.fullmatch(argument)
-    user, port = found.groups() if found else (None, None)
-    if found is None or (user or "").startswith("-") or (port and int(port) > 65535):
+    match = _LOGIN.fullmatch(argument)
+    user, port = match.groups() if match else (None, None)
+    if match is None or (user or "").startswith("-") or (port and int(port) > 65535):
         raise errors.BadFencingConfiguration(f"Unable to parse user and SSH port: {argument}")
     return SshFence(user, int(port) if port else DEFAULT_SSH_PORT)
 
 
 def environment(settings: Iterable[tuple[str, str]], target: Target) -> dict[str, str]:
-    """What a command finds in its environment, beside that of the controller."""
-    found = {
+    """Return what a command has in its environment, beside that of the controller."""
+    variables = {
         name.replace(".", "_"): value
         for name, value in settings
         if "=" not in name and "\0" not in name + value
     }
     host, port = target.address
-    found |= {
+    variables |= {
         "target_host": host,
         "target_port": str(port),
         "target_address": f"{host}:{port}",
         "target_nameserviceid": target.nameservice,
         "target_namenodeid": target.namenode,
     }
-    return found
+    return variables

@@ -59,7 +59,7 @@ def _age_ms(sight: ElectionView, at_ms: int) -> int:
 
 
 def families(sight: ElectionView) -> list[Family]:
-    """For Prometheus."""
+    """Return the families for Prometheus."""
     own = {"nameservice": sight.own.nameservice, "namenode": sight.own.namenode}
     counts = sight.counts
     return [
@@ -68,8 +68,8 @@ def families(sight: ElectionView) -> list[Family]:
             "gauge",
             "1 for how the controller stands in the election.",
             tuple(
-                ({**own, "position": each.name.lower()}, float(each is sight.position))
-                for each in Position
+                ({**own, "position": position.name.lower()}, float(position is sight.position))
+                for position in Position
             ),
         ),
         Family(
@@ -77,8 +77,8 @@ def families(sight: ElectionView) -> list[Family]:
             "gauge",
             "1 for what the last check of the namenode found.",
             tuple(
-                ({**own, "health": each.name.lower()}, float(each is sight.checked.health))
-                for each in Health
+                ({**own, "health": health.name.lower()}, float(health is sight.checked.health))
+                for health in Health
             ),
         ),
         one(
