@@ -297,17 +297,17 @@ class Configuration:
         """Replace variables one by one from the left, what they expand to included."""
         start = 0
         for _ in range(MAX_EXPANSIONS):
-            found = _VARIABLE.search(text, start)
-            while found is not None:
-                value = self._variable(found.group(1))
+            match = _VARIABLE.search(text, start)
+            while match is not None:
+                value = self._variable(match.group(1))
                 if value is not None:
                     break
-                start = found.end()
-                found = _VARIABLE.search(text, start)
+                start = match.end()
+                match = _VARIABLE.search(text, start)
             else:
                 return text
-            text = text[: found.start()] + value + text[found.end() :]
-            start = found.start()
+            text = text[: match.start()] + value + text[match.end() :]
+            start = match.start()
         if _VARIABLE.search(text, start) is None:
             return text
         raise InvalidConfiguration(
@@ -405,11 +405,12 @@ def _escape(text: str) -> str:
 
 
 def _environment(expression: str) -> str | None:
-    """`NAME`, `NAME-default` (where unset) or `NAME:-default` (where unset or empty)."""
-    found = re.match(r"(.*?)(:?-)(.*)", expression, re.DOTALL)
-    if found is None:
+    """Return the value of `NAME`, `NAME-default` (where unset) or `NAME:-default` (where unset or
+    empty)."""
+    match = re.match(r"(.*?)(:?-)(.*)", expression, re.DOTALL)
+    if match is None:
         return os.environ.get(expression)
-    name, operator, fallback = found.groups()
+    name, operator, fallback = match.groups()
     value = os.environ.get(name)
     if value is None or (operator == ":-" and not value):
         return fallback

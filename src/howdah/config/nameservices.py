@@ -114,9 +114,9 @@ def internal_nameservices(conf: Configuration) -> tuple[str, ...]:
 
 
 def namenode_ids(conf: Configuration, nameservice: str | None) -> tuple[str, ...]:
-    """The names of the namenodes of a nameservice; empty where it has one without a name."""
-    found = value_of(conf, keys.DFS_HA_NAMENODES, nameservice) if nameservice else None
-    return tuple(dict.fromkeys(found or ()))
+    """Return the names of the namenodes of a nameservice; none where it has one without a name."""
+    names = value_of(conf, keys.DFS_HA_NAMENODES, nameservice) if nameservice else None
+    return tuple(dict.fromkeys(names or ()))
 
 
 def is_highly_available(conf: Configuration, nameservice: str | None) -> bool:
@@ -146,9 +146,9 @@ def service_addresses(conf: Configuration, nameservice: str | None) -> dict[str,
 
 
 def lifeline_addresses(conf: Configuration) -> dict[Address, Address]:
-    """By the address at which a namenode answers datanodes: where it takes their lifelines.
+    """Return where a namenode takes lifelines, by the address at which it answers datanodes.
     Namenodes without such a port are left out."""
-    found: dict[Address, Address] = {}
+    lifelines: dict[Address, Address] = {}
     for nameservice in internal_nameservices(conf) or ("",):
         for name, address in service_addresses(conf, nameservice).items():
             lifeline = (
@@ -157,8 +157,8 @@ def lifeline_addresses(conf: Configuration) -> dict[Address, Address]:
                 else conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS)
             )
             if lifeline is not None:
-                found[address] = lifeline
-    return found
+                lifelines[address] = lifeline
+    return lifelines
 
 
 def http_addresses(conf: Configuration, nameservice: str | None) -> dict[str, Address]:
@@ -177,7 +177,7 @@ def https_addresses(conf: Configuration, nameservice: str | None) -> dict[str, A
 def _web_addresses(
     conf: Configuration, nameservice: str | None, key: Key[Address]
 ) -> dict[str, Address]:
-    found = {}
+    addresses = {}
     for name, (rpc_host, _) in rpc_addresses(conf, nameservice).items():
         address = value_of(conf, key, nameservice, name)
         usual = conf.get(key)
@@ -185,19 +185,19 @@ def _web_addresses(
             is_plain = not nameservice or conf.is_set(key)
             address = usual if is_plain else (rpc_host, usual[1])
         host, port = address
-        found[name] = (rpc_host if host in _WILDCARDS else host), port
-    return found
+        addresses[name] = (rpc_host if host in _WILDCARDS else host), port
+    return addresses
 
 
 def datanode_nameservices(conf: Configuration) -> Mapping[str, tuple[Address, ...]]:
-    """The namenodes that a datanode reports to, by nameservice; the name is "" without any.
+    """Return the namenodes that a datanode reports to, by nameservice; the name is "" without any.
 
     Raises InvalidConfiguration for a name without an address, or an address with two names.
     """
     names = internal_nameservices(conf) or ("",)
-    found = {name: tuple(service_addresses(conf, name).values()) for name in names}
+    by_nameservice = {name: tuple(service_addresses(conf, name).values()) for name in names}
     owners: dict[Address, str] = {}
-    for name, addresses in found.items():
+    for name, addresses in by_nameservice.items():
         for address in addresses:
             other = owners.setdefault(address, name)
             if other != name or addresses.count(address) > 1:
@@ -205,7 +205,7 @@ def datanode_nameservices(conf: Configuration) -> Mapping[str, tuple[Address, ..
                     f"{address[0]}:{address[1]} is the address of two namenodes: "
                     f"of nameservice {other} and of nameservice {name}"
                 )
-    return found
+    return by_nameservice
 
 
 def value_of(
@@ -320,8 +320,8 @@ def _suffixed(name: str, nameservice: str | None, namenode: str | None) -> list[
 def _of_each(
     conf: Configuration, nameservice: str, choice: tuple[Key[Address | None], ...]
 ) -> dict[str, Address]:
-    """For each namenode the first of several keys that is set."""
-    found = {}
+    """Return for each namenode the first of several keys that is set."""
+    addresses = {}
     for name in namenode_ids(conf, nameservice) or ("",):
         values = (value_of(conf, key, nameservice, name) for key in choice)
         address = next((value for value in values if value is not None), None)
@@ -329,27 +329,28 @@ def _of_each(
             own = [_suffixed(key.name, nameservice, name)[0] for key in choice]
             suffix = ".".join(part for part in (nameservice, name) if part)
             raise InvalidConfiguration(f"no address of namenode {suffix}: set {' or '.join(own)}")
-        found[name] = address
-    return found
+        addresses[name] = address
+    return addresses
 
 
 def _candidates(
     conf: Configuration, names: tuple[str, ...], wanted: Identity
 ) -> dict[Identity, Address]:
-    """The namenodes that a server may be by the names that it was given, and where they are."""
+    """Return the namenodes that a server may be by the names that it was given, and where they
+    are."""
     if wanted.nameservice is not None and wanted.nameservice not in names:
         raise InvalidConfiguration(
             f"{keys.DFS_NAMESERVICE_ID.name} = {wanted.nameservice} is not in "
             f"{keys.DFS_NAMESERVICES.name} ({', '.join(names)})"
         )
-    found = {}
+    candidates = {}
     for nameservice in (wanted.nameservice,) if wanted.nameservice else names:
         for namenode, address in rpc_addresses(conf, nameservice).items():
             if wanted.namenode in (None, namenode):
-                found[Identity(nameservice, namenode or None)] = address
-    if not found:
+                candidates[Identity(nameservice, namenode or None)] = address
+    if not candidates:
         listed = f"{keys.DFS_HA_NAMENODES.name}.{wanted.nameservice or 'NAMESERVICE'}"
         raise InvalidConfiguration(
             f"{keys.DFS_HA_NAMENODE_ID.name} = {wanted.namenode} is not in {listed}"
         )
-    return found
+    return candidates

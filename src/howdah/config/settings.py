@@ -67,9 +67,9 @@ def read(record: type[Record], conf: Values, **others: object) -> Record:
     Raises InvalidConfiguration for a value that is none of its key's kind.
     """
     values = dict(others)
-    for each in fields(cast(Any, record)):
-        if _KEY in each.metadata:
-            value = conf.get(each.metadata[_KEY])
-            convert = each.metadata[_CONVERT]
-            values[each.name] = value if convert is None else convert(value)
+    for record_field in fields(cast(Any, record)):
+        if _KEY in record_field.metadata:
+            value = conf.get(record_field.metadata[_KEY])
+            convert = record_field.metadata[_CONVERT]
+            values[record_field.name] = value if convert is None else convert(value)
     return record(**values)

@@ -128,20 +128,20 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_size(text: str) -> int:
-    """Bytes: a whole number with an optional binary suffix, `64m` is 67108864."""
-    found = _SIZE.fullmatch(text.strip().lower())
-    if found is None:
+    """Parse bytes: a whole number with an optional binary suffix, `64m` is 67108864."""
+    match = _SIZE.fullmatch(text.strip().lower())
+    if match is None:
         raise ValueError("expected bytes, as in 4096, 64k, 128m, 1g (k m g t p e)")
-    number, suffix = found.groups()
+    number, suffix = match.groups()
     return int(number) << _SIZE_SHIFT.get(suffix, 0)
 
 
 def parse_duration(text: str, bare_unit: str) -> float:
-    """Seconds; a number without a suffix is in `bare_unit`."""
-    found = _DURATION.fullmatch(text.strip().lower())
-    if found is None:
+    """Parse a duration, in seconds; a number without a suffix is in `bare_unit`."""
+    match = _DURATION.fullmatch(text.strip().lower())
+    if match is None:
         raise ValueError("expected a duration, as in 500ms, 30s, 10m, 1h (ns us ms s m h d)")
-    number, suffix = found.groups()
+    number, suffix = match.groups()
     return float(number) * _NANOSECONDS_PER_UNIT[suffix or bare_unit] / 1e9
 
 
@@ -193,11 +193,12 @@ def parse_dirs(text: str) -> list[Path]:
 
 
 def parse_storage_dirs(text: str) -> list[StorageDir]:
-    """Directories with an optional storage type in front: `[SSD]/a,/b` (DISK where unsaid)."""
+    """Parse directories with an optional storage type in front: `[SSD]/a,/b` (DISK where
+    unsaid)."""
     dirs: list[StorageDir] = []
     for piece in parse_list(text):
-        found = _STORAGE_DIR.fullmatch(piece)
-        kind, path = found.groups() if found else ("", piece)
+        match = _STORAGE_DIR.fullmatch(piece)
+        kind, path = match.groups() if match else ("", piece)
         kind = kind.upper() or "DISK"
         if kind not in STORAGE_TYPES:
             raise ValueError(f"{kind!r} is not a storage type ({', '.join(STORAGE_TYPES)})")
@@ -315,27 +316,28 @@ def listing(name: str, default: str, doc: str) -> Key[list[str]]:
 
 
 def numbers(name: str, default: str, doc: str, *, minimum: int) -> Key[list[int]]:
-    """At least one whole number, none below `minimum`."""
+    """Return a key of at least one whole number, none below `minimum`."""
     parse_one = _bounded(parse_int, minimum, None)
 
     def parse(text: str) -> list[int]:
-        found = [parse_one(each) for each in parse_list(text)]
-        if not found:
+        parsed = [parse_one(piece) for piece in parse_list(text)]
+        if not parsed:
             raise ValueError("expected whole numbers, as in 1,5,25")
-        return found
+        return parsed
 
     return Key(name, "numbers", default, doc, parse)
 
 
 def choice(name: str, default: str, options: Iterable[str], doc: str) -> Key[str]:
-    """One of a few words, compared without regard to case, given back as declared."""
+    """Return a key of one of a few words, compared without regard to case, given back as
+    declared."""
     by_folded = {option.lower(): option for option in options}
 
     def parse(text: str) -> str:
-        found = by_folded.get(text.strip().lower())
-        if found is None:
+        option = by_folded.get(text.strip().lower())
+        if option is None:
             raise ValueError(f"expected one of {', '.join(by_folded.values())}")
-        return found
+        return option
 
     return Key(name, "choice", default, doc, parse)
 

@@ -17,8 +17,8 @@ _OF_NOBODY: Final = frozenset({"hadoop.security.token.service.use_ip"})
 
 
 def is_of_servers(name: str) -> bool:
-    """Whether a server of Hadoop's goes by the key, or by one that it extends with the name of a
-    nameservice, and none here does.
+    """Return whether a server of Hadoop's goes by the key, or by one that it extends with the name
+    of a nameservice, and none here does.
 
     >>> is_of_servers("dfs.namenode.fslock.fair"), is_of_servers("dfs.replication")
     (True, False)
@@ -27,9 +27,9 @@ def is_of_servers(name: str) -> bool:
         return False
     parts = name.split(".")
     extended = [".".join(parts[:count]) for count in range(len(parts), 1, -1)]
-    for each in extended:
-        if each in keys.KNOWN or each in keys.DEPRECATED:
+    for candidate in extended:
+        if candidate in keys.KNOWN or candidate in keys.DEPRECATED:
             return False
-        if each in HADOOP_NAMES:
+        if candidate in HADOOP_NAMES:
             return True
     return False
