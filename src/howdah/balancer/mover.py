@@ -48,7 +48,7 @@ class Found:
 
 
 class Mover:
-    """Of one namespace."""
+    """Moves replicas of one namespace to where storage policies want them."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Mover:
     def iterate(self) -> tuple[Status, Found]:
         """Look at all files once, move what can be moved, and wait for it. SUCCESS if nothing had
         to be moved."""
-        found = self._found = Found()
+        findings = self._found = Found()
         reports = self._namenode.reports()
         groups = {group.key: group for report in reports for group in groups_of(report)}
         racks = {report.node.uuid: report.rack for report in reports}
@@ -84,24 +84,24 @@ class Mover:
                 for block in self._blocks(status):
                     policy = self._policies.get(status.storage_policy or _HOT, ())
                     needed = repair(block, policy, groups, racks, left_bytes)
-                    found.unplaced += needed.unplaced
+                    findings.unplaced += needed.unplaced
                     for move in needed.moves:
                         threads.append(self._moves.begin(move))
                 threads = [thread for thread in threads if thread.is_alive()]
         for thread in threads:
             thread.join()
-        return self._judge(found), found
+        return self._judge(findings), findings
 
-    def _judge(self, found: Found) -> Status:
-        if not found.remains:
+    def _judge(self, findings: Found) -> Status:
+        if not findings.remains:
             return Status.SUCCESS
-        if found.failed and not found.moved:
+        if findings.failed and not findings.moved:
             self._retries += 1
             if self._retries > self._settings.mover_retries:
                 return Status.NO_MOVE_PROGRESS
             return Status.IN_PROGRESS
         self._retries = 0
-        return Status.IN_PROGRESS if found.moved else Status.NO_MOVE_BLOCK
+        return Status.IN_PROGRESS if findings.moved else Status.NO_MOVE_BLOCK
 
     # --- files ---
 
@@ -124,12 +124,12 @@ class Mover:
             return
         path = self._fs.resolve(status.path)
         try:
-            found = self._namenode.file_blocks(path)
+            located = self._namenode.file_blocks(path)
         except errors.PathNotFound:
             return
-        if found.is_striped:
+        if located.is_striped:
             log.info("%s is erasure coded: its blocks are not moved", path)
-        yield from found.blocks
+        yield from located.blocks
 
     def _ended(self, move: Move, is_success: bool) -> None:
         with self._lock:

@@ -104,7 +104,7 @@ class BalancedNamenode:
     def blocks(
         self, source: Group, size_bytes: int, min_block_bytes: int, hot_interval_ms: int
     ) -> list[BlockPlaces]:
-        """Blocks of which the group has replicas, of about that size together."""
+        """Return blocks of which the group has replicas, of about that size together."""
         with self._lock:
             delay_s = self._throttle.delay_s(1, time.monotonic())
         time.sleep(delay_s)
@@ -120,7 +120,7 @@ class BalancedNamenode:
             namenode_pb2.GetBlocksResponseProto,
         )
         try:
-            return [block for each in answer.blocks.blocks if (block := _block_places(each))]
+            return [block for entry in answer.blocks.blocks if (block := _block_places(entry))]
         except ValueError as error:
             raise errors.ProtocolViolation(
                 f"blocks of {source} with places that mean nothing: {error}"
@@ -219,10 +219,10 @@ class BalancedNamenode:
             fs.delete(path)
 
 
-def _node_report(told: pb.DatanodeStorageReportProto) -> NodeReport:
-    node = DatanodeAddress.from_proto(told.datanodeInfo)
+def _node_report(message: pb.DatanodeStorageReportProto) -> NodeReport:
+    node = DatanodeAddress.from_proto(message.datanodeInfo)
     storages = []
-    for report in told.storageReports:
+    for report in message.storageReports:
         try:
             kind = StorageType(report.storage.storageType)
         except ValueError:
@@ -238,20 +238,21 @@ def _node_report(told: pb.DatanodeStorageReportProto) -> NodeReport:
         node,
         node.location or "/default-rack",
         tuple(storages),
-        told.datanodeInfo.adminState == types_pb2.DatanodeInfoProto.NORMAL,
+        message.datanodeInfo.adminState == types_pb2.DatanodeInfoProto.NORMAL,
     )
 
 
-def _block_places(told: server_pb.BlockWithLocationsProto) -> BlockPlaces | None:
-    """None for a block group of an erasure-coded file: its parts are not moved here."""
-    if told.HasField("indices"):
+def _block_places(message: server_pb.BlockWithLocationsProto) -> BlockPlaces | None:
+    """Return the places of a block; None for a block group of an erasure-coded file: its parts are
+    not moved here."""
+    if message.HasField("indices"):
         return None
     return BlockPlaces(
-        signed64(told.block.blockId),
-        told.block.genStamp,
-        told.block.numBytes,
+        signed64(message.block.blockId),
+        message.block.genStamp,
+        message.block.numBytes,
         tuple(
             (uuid, StorageType(kind))
-            for uuid, kind in zip(told.datanodeUuids, told.storageTypes, strict=True)
+            for uuid, kind in zip(message.datanodeUuids, message.storageTypes, strict=True)
         ),
     )

@@ -62,13 +62,13 @@ class Balancer:
         rules: Rules,
         rounds: Rounds,
         settings: BalancerSettings,
-        told: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
         self._namenode = namenode
         self._rules = rules
         self._rounds = rounds
         self._settings = settings
-        self._told = told
+        self._on_progress = on_progress
         self._dice = random.Random()
         self._recent = RecentMoves(settings.moved_window_ms)
         self._listings = threading.BoundedSemaphore(settings.listings)
@@ -121,7 +121,7 @@ class Balancer:
                         _spawn(self._move, action, is_late, happened)
                     else:
                         _spawn(self._list, action, happened)
-                self._told(
+                self._on_progress(
                     Progress(
                         left_bytes,
                         iteration.planned_bytes,

@@ -68,18 +68,18 @@ def limits_of(conf: Configuration) -> Limits:
 
 
 class Satisfier:
-    """Of one namespace."""
+    """Has the blocks of one namespace moved to where storage policies want them."""
 
     def __init__(
         self,
         fs: HdfsFileSystem,
         namenode: BalancedNamenode,
         conf: Configuration,
-        told: Told = lambda mark, outcome: None,
+        on_outcome: Told = lambda mark, outcome: None,
     ) -> None:
         self._fs = fs
         self._namenode = namenode
-        self._told = told
+        self._on_outcome = on_outcome
         self._work = SatisfierWork(limits_of(conf))
         self._refresh_s = conf.get(
             keys.DFS_STORAGE_POLICY_SATISFIER_DATANODE_CACHE_REFRESH_INTERVAL_MS
@@ -177,7 +177,7 @@ class Satisfier:
             outcome.failed,
             outcome.given_up,
         )
-        self._told(mark, outcome)
+        self._on_outcome(mark, outcome)
 
     def _failed(self, action: Action, error: errors.HowdahError) -> None:
         text = str(error)
