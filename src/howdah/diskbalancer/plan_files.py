@@ -93,13 +93,13 @@ def _node(node: DiskNode) -> Json:
     return {
         "nodeDataDensity": node.density,
         "volumeSets": {
-            each.storage_type: {
-                "volumes": [_volume(volume) for volume in each.volumes],
-                "storageType": each.storage_type,
-                "setID": each.set_id,
-                "transient": any(volume.transient for volume in each.volumes),
+            volume_set.storage_type: {
+                "volumes": [_volume(volume) for volume in volume_set.volumes],
+                "storageType": volume_set.storage_type,
+                "setID": volume_set.set_id,
+                "transient": any(volume.transient for volume in volume_set.volumes),
             }
-            for each in node.sets
+            for volume_set in node.sets
         },
         "dataNodeUUID": node.uuid,
         "dataNodeIP": node.ip,
@@ -178,16 +178,20 @@ def _parsed_node(node: Json) -> DiskNode:
         _field(node, "dataNodeIP", str, ""),
         _field(node, "dataNodeName", str, ""),
         _number(node, "dataNodePort", most=65535),
-        tuple(_parsed_set(name, _object(each, "a volume set")) for name, each in sets.items()),
+        tuple(
+            _parsed_set(name, _object(volume_set, "a volume set"))
+            for name, volume_set in sets.items()
+        ),
     )
 
 
-def _parsed_set(name: str, each: Json) -> VolumeSet:
+def _parsed_set(name: str, volume_set: Json) -> VolumeSet:
     volumes = [
-        _parsed_volume(_object(volume, "a volume")) for volume in _field(each, "volumes", list, [])
+        _parsed_volume(_object(volume, "a volume"))
+        for volume in _field(volume_set, "volumes", list, [])
     ]
     return VolumeSet.of(
-        _field(each, "setID", str, ""), _field(each, "storageType", str, name), volumes
+        _field(volume_set, "setID", str, ""), _field(volume_set, "storageType", str, name), volumes
     )
 
 
@@ -207,9 +211,9 @@ def _parsed_volume(volume: Json) -> DiskVolume:
     )
 
 
-def _object(value: object, what: str) -> Json:
+def _object(value: object, name: str) -> Json:
     if not isinstance(value, dict):
-        raise MalformedPlan(f"{what} is no object")
+        raise MalformedPlan(f"{name} is no object")
     return value
 
 

@@ -54,11 +54,12 @@ def plan(
     bandwidth_mib: int = 0,
     max_disk_errors: int = 0,
 ) -> NodePlan:
-    """The moves after which all volumes of `node` are within the threshold. None where they are."""
+    """Return the moves after which all volumes of `node` are within the threshold: none where they
+    are already."""
     steps = [
         replace(step, bandwidth_mib=bandwidth_mib, max_disk_errors=max_disk_errors)
-        for each in node.sets
-        for step in _steps(each, threshold_percent)
+        for volume_set in node.sets
+        for step in _steps(volume_set, threshold_percent)
     ]
     return NodePlan(node.name, node.uuid, node.port, now_ms, tuple(steps))
 

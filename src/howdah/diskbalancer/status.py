@@ -104,7 +104,7 @@ def _indented(value: object, indent: str) -> str:
         return "{ }"
     inner = indent + "  "
     lines = [
-        f"{inner}{json.dumps(name)} : {_indented(each, inner)}" for name, each in value.items()
+        f"{inner}{json.dumps(name)} : {_indented(item, inner)}" for name, item in value.items()
     ]
     return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
@@ -119,10 +119,10 @@ def parse_state(text: str) -> tuple[WorkEntry, ...]:
         ) from error
 
 
-def _entry(told: dict[str, Any]) -> WorkEntry:
-    item = told["workItem"]
+def _entry(entry: dict[str, Any]) -> WorkEntry:
+    item = entry["workItem"]
     values: dict[str, Any] = {}
     for name, attribute in _ITEM_FIELDS.items():
         value = item.get(name)
         values[attribute] = str(value or "") if attribute == "error" else int(value or 0)
-    return WorkEntry(str(told["sourcePath"]), str(told["destPath"]), **values)
+    return WorkEntry(str(entry["sourcePath"]), str(entry["destPath"]), **values)

@@ -71,7 +71,7 @@ class VolumeSet:
 
     @classmethod
     def of(cls, set_id: str, storage_type: str, volumes: Iterable[DiskVolume]) -> VolumeSet:
-        """With the densities that the volumes' figures give."""
+        """Make a set with the densities that the volumes' figures give."""
         known = [
             volume if volume.effective_bytes >= 0 else replace(volume, skip=True)
             for volume in volumes
@@ -79,7 +79,7 @@ class VolumeSet:
         room = sum(volume.effective_bytes for volume in known if volume.counts)
         used = sum(volume.used_bytes for volume in known if volume.counts)
         ideal = cut_off(used / room) if room else 0.0
-        return cls(set_id, storage_type, tuple(_weighed(each, ideal) for each in known), ideal)
+        return cls(set_id, storage_type, tuple(_weighed(volume, ideal) for volume in known), ideal)
 
     def needs_balancing(self, threshold_percent: float) -> bool:
         """Whether a volume is farther from the mean than that."""
@@ -111,29 +111,29 @@ class DiskNode:
 
     @property
     def density(self) -> float:
-        """How uneven it is: the distances of all its volumes together."""
-        return sum(abs(volume.density) for each in self.sets for volume in each.volumes)
+        """Return how uneven the node is: the distances of all its volumes together."""
+        return sum(abs(volume.density) for volume_set in self.sets for volume in volume_set.volumes)
 
     @property
     def volumes(self) -> tuple[DiskVolume, ...]:
-        return tuple(volume for each in self.sets for volume in each.volumes)
+        return tuple(volume for volume_set in self.sets for volume in volume_set.volumes)
 
     def needs_balancing(self, threshold_percent: float) -> bool:
-        return any(each.needs_balancing(threshold_percent) for each in self.sets)
+        return any(volume_set.needs_balancing(threshold_percent) for volume_set in self.sets)
 
     def with_paths(self, paths: dict[str, str]) -> DiskNode:
-        """With the directories of its volumes, by their storage ids."""
+        """Return the node with the directories of its volumes, by their storage ids."""
         return replace(
             self,
             sets=tuple(
                 replace(
-                    each,
+                    volume_set,
                     volumes=tuple(
                         replace(volume, path=paths.get(volume.storage_id, volume.path))
-                        for volume in each.volumes
+                        for volume in volume_set.volumes
                     ),
                 )
-                for each in self.sets
+                for volume_set in self.sets
             ),
         )
 
