@@ -92,25 +92,25 @@ class WrittenImage:
 
 
 def list_images(directories: Iterable[Path]) -> list[ImageFile]:
-    """All images of some `current` directories, newest first; of both kinds."""
-    found = [
+    """Return all images of some `current` directories, newest first; of both kinds."""
+    images = [
         ImageFile(int(match[2]), path, match[1] is not None)
         for directory in directories
         for path in sorted(directory.iterdir())
         if (match := _IMAGE.fullmatch(path.name))
     ]
-    return sorted(found, key=lambda image: -image.txid)
+    return sorted(images, key=lambda image: -image.txid)
 
 
 def list_readable_images(directories: Iterable[Path]) -> list[ImageFile]:
-    """The same of those directories that can be read; the others are logged."""
-    found: list[ImageFile] = []
+    """Return the images of those directories that can be read; the others are logged."""
+    images: list[ImageFile] = []
     for directory in directories:
         try:
-            found += list_images([directory])
+            images += list_images([directory])
         except OSError as error:
             log.error("the images in %s cannot be listed: %s", directory, error)
-    return sorted(found, key=lambda image: -image.txid)
+    return sorted(images, key=lambda image: -image.txid)
 
 
 class _Tee:
@@ -182,17 +182,17 @@ class _Files:
 def write_unfinished(
     directories: Sequence[Path], txid: int, write: Callable[[Sink], object]
 ) -> WrittenImage:
-    """Step 1: the image, once computed, into every directory. Durable on return.
+    """Do step 1: write the image, computed once, into every directory. Durable on return.
 
     Raises OSError if no directory could take it; what `write` raises.
     """
-    found = _Files()
+    files = _Files()
     for directory in directories:
         try:
-            found.opened[directory] = NewFile(directory / unfinished_name(txid))
+            files.opened[directory] = NewFile(directory / unfinished_name(txid))
         except OSError as error:
-            found.failed[directory] = str(error)
-    tee = _Tee(found.opened, found.failed)
+            files.failed[directory] = str(error)
+    tee = _Tee(files.opened, files.failed)
     try:
         try:
             write(tee)
@@ -200,19 +200,19 @@ def write_unfinished(
             tee.end()
         tee.for_each(NewFile.sync)
     except BaseException:
-        for file in found.opened.values():
+        for file in files.opened.values():
             _close_quietly(file)
             _unlink_quietly(file.path)
         raise
     finally:
-        for file in found.opened.values():
+        for file in files.opened.values():
             _close_quietly(file)
     return WrittenImage(
         txid,
         tee.md5.hexdigest(),
         tee.size_bytes,
-        tuple(found.opened),
-        tuple(found.failed.items()),
+        tuple(files.opened),
+        tuple(files.failed.items()),
     )
 
 
@@ -267,26 +267,26 @@ def finish_image(written: WrittenImage) -> list[Path]:
 
 
 def end_rollback_images(directories: Iterable[Path], last_txid: int) -> bool:
-    """Rollback images up to a transaction become ordinary ones: there is nothing to go back to
-    any more. Whether there was one.
+    """Make ordinary images of rollback images up to a transaction: there is nothing to go back to
+    any more. Return whether there was one.
 
     The sum of the new name comes first and the one of the old name goes last, so an image
     always has its sum. Raises OSError for a directory that fails, when the others are done.
     """
-    found = False
+    has_rollback = False
     failure: OSError | None = None
     for directory in directories:
         try:
             for image in list_images([directory]):
                 if image.rollback and image.txid <= last_txid:
-                    found = True
+                    has_rollback = True
                     _make_ordinary(image)
         except (OSError, errors.CorruptImage) as error:
             log.error("rollback images in %s stay for now: %s", directory, error)
             failure = OSError(f"{directory}: {error}")
     if failure is not None:
         raise failure
-    return found
+    return has_rollback
 
 
 def _make_ordinary(image: ImageFile) -> None:
@@ -295,10 +295,10 @@ def _make_ordinary(image: ImageFile) -> None:
     if final.exists():
         disk.unlink(image.path)
     else:
-        found = read_sum(image.path)
-        if found is None:
+        digest = read_sum(image.path)
+        if digest is None:
             raise OSError(f"image {image.path} has no sum beside it")
-        replace_file(md5_path(final), f"{found} *{final.name}\n".encode())
+        replace_file(md5_path(final), f"{digest} *{final.name}\n".encode())
         disk.rename(image.path, final)
     fsync_directory(final.parent)
     disk.unlink(md5, missing_ok=True)
@@ -333,13 +333,13 @@ def check_image(image: Path) -> None:
     md5 = read_sum(image)
     if md5 is None:
         raise errors.CorruptImage(f"image {image} has no sum beside it")
-    found = hashlib.md5(usedforsecurity=False)
+    digest = hashlib.md5(usedforsecurity=False)
     with open(image, "rb", buffering=0) as file:
         while data := file.read(_CHUNK_BYTES):
-            found.update(data)
-    if found.hexdigest() != md5:
+            digest.update(data)
+    if digest.hexdigest() != md5:
         raise errors.CorruptImage(
-            f"image {image} is damaged: its sum is {found.hexdigest()}, and should be {md5}"
+            f"image {image} is damaged: its sum is {digest.hexdigest()}, and should be {md5}"
         )
 
 

@@ -73,9 +73,9 @@ def parse_name(path: Path) -> Segment | None:
 
 
 def list_segments(directory: Path) -> list[Segment]:
-    """All segments in a directory, by first transaction."""
-    found = [segment for path in directory.iterdir() if (segment := parse_name(path))]
-    return sorted(found, key=lambda segment: (segment.first_txid, segment.in_progress))
+    """Return all segments in a directory, by first transaction."""
+    segments = [segment for path in directory.iterdir() if (segment := parse_name(path))]
+    return sorted(segments, key=lambda segment: (segment.first_txid, segment.in_progress))
 
 
 def read_segment(
@@ -289,12 +289,13 @@ class SegmentWriter:
         return self._descriptor, self._past_cache, self._written_bytes, self._allocated_bytes
 
     def _open_past_cache(self, descriptor: int) -> int:
-        """Somebody may have moved the file, and put another in its place."""
-        found = disk.open_past_cache(self.path)
-        if found >= 0 and not os.path.sameopenfile(found, descriptor):
-            os.close(found)
+        """Open the file past the cache; return -1 if that is another file: somebody may have moved
+        it, and put another in its place."""
+        past_cache = disk.open_past_cache(self.path)
+        if past_cache >= 0 and not os.path.sameopenfile(past_cache, descriptor):
+            os.close(past_cache)
             return -1
-        return found
+        return past_cache
 
     def take_back(self, written_bytes: int, allocated_bytes: int) -> None:
         """So much is durable, and there is space for so much. What lies between may be

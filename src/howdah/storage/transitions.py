@@ -64,18 +64,18 @@ class Transition(enum.Enum):
 
 
 def interrupted(storage: StorageDirectory) -> Transition:
-    """Raises InconsistentStorage for what no crash leaves."""
-    found = [name for name in _TEMPORARY if (storage.root / name).exists()]
-    if not found:
+    """Return what a crash interrupted. Raises InconsistentStorage for what no crash leaves."""
+    leftovers = [name for name in _TEMPORARY if (storage.root / name).exists()]
+    if not leftovers:
         return Transition.NONE
-    if len(found) > 1:
+    if len(leftovers) > 1:
         raise errors.InconsistentStorage(
-            f"{storage.root} has {' and '.join(found)}, of which no crash leaves two: "
+            f"{storage.root} has {' and '.join(leftovers)}, of which no crash leaves two: "
             "put it right by hand, or empty it to have it filled from another directory"
         )
     is_whole = storage.version_file.is_file()
     has_previous = (storage.root / PREVIOUS_NAME).exists()
-    match found[0]:
+    match leftovers[0]:
         case "removed.tmp":
             if is_whole is has_previous:
                 raise errors.InconsistentStorage(
@@ -88,9 +88,9 @@ def interrupted(storage: StorageDirectory) -> Transition:
             return Transition.CHECKPOINT_DONE if is_whole else Transition.CHECKPOINT_BEGUN
     if has_previous:
         raise errors.InconsistentStorage(
-            f"{storage.root} has both {PREVIOUS_NAME} and {found[0]}, which no crash leaves"
+            f"{storage.root} has both {PREVIOUS_NAME} and {leftovers[0]}, which no crash leaves"
         )
-    if found[0] == FINALIZED_TMP:
+    if leftovers[0] == FINALIZED_TMP:
         return Transition.FINALIZATION
     return Transition.UPGRADE_DONE if is_whole else Transition.UPGRADE_BEGUN
 
