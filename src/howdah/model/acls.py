@@ -63,8 +63,8 @@ def modified(acl: Acl, entries: Acl) -> Acl:
 
 
 def reduced(acl: Acl, whom: set[Whom]) -> Acl:
-    gone = {each: bits for each, bits in acl.items() if each in whom}
-    left = {each: bits for each, bits in acl.items() if each not in whom}
+    gone = {entry: bits for entry, bits in acl.items() if entry in whom}
+    left = {entry: bits for entry, bits in acl.items() if entry not in whom}
     for scope, kind, _ in gone:
         if kind == "mask" and any(name for _, _, name in part(left, scope)):
             raise NoAcl("the mask is needed")
@@ -120,9 +120,9 @@ def _completed(acl: Acl, touched: Acl) -> Acl:
 
 
 def _union(entries: Acl) -> int:
-    """What anybody in the group class may do."""
+    """Return what anybody in the group class may do."""
     bits = 0
-    for (_, kind, name), each in entries.items():
+    for (_, kind, name), entry_bits in entries.items():
         if kind == "group" or name:
-            bits |= each
+            bits |= entry_bits
     return bits

@@ -156,13 +156,13 @@ class Attributes:
         self.entries[path] = replace(entry, policy=policy)
 
     def set_bounds(self, path: str, bounds: Mapping[str, int | None]) -> None:
-        """Those that are given; None takes one away. Less than is used may be allowed:
+        """Set the bounds that are given; None takes one away. Less than is used may be allowed:
         then nothing more comes in."""
         entry = self._existing(path)
         if not entry.is_directory:
             raise Refused("no directory")
         both = {**entry.bounds, **bounds}
-        kept = {what: bound for what, bound in both.items() if bound is not None}
+        kept = {kind: bound for kind, bound in both.items() if bound is not None}
         self.entries[path] = replace(entry, bounds=kept)
 
 

@@ -66,11 +66,13 @@ class ModelCaches:
         self.pools[name] = replace(self._pool(name), **fields)
 
     def remove_pool(self, name: str) -> None:
-        """Its directives go with it."""
+        """Remove a pool, and its directives with it."""
         self._pool(name)
         del self.pools[name]
         self.directives = {
-            number: each for number, each in self.directives.items() if each.pool != name
+            number: directive
+            for number, directive in self.directives.items()
+            if directive.pool != name
         }
 
     def _pool(self, name: str | None) -> ModelPool:
@@ -137,11 +139,11 @@ class ModelCaches:
     def listed(
         self, after: int, path: str | None, pool: str | None, now_ms: int
     ) -> list[tuple[int, ModelDirective, bool]]:
-        """Directives behind an id, in their order, and whether each has expired."""
+        """Return directives behind an id, in their order, and whether each has expired."""
         return [
-            (number, each, each.expiry_ms < now_ms)
-            for number, each in sorted(self.directives.items())
-            if number > after and path in (None, each.path) and pool in (None, each.pool)
+            (number, directive, directive.expiry_ms < now_ms)
+            for number, directive in sorted(self.directives.items())
+            if number > after and path in (None, directive.path) and pool in (None, directive.pool)
         ]
 
 

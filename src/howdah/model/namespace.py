@@ -86,10 +86,10 @@ class ModelNamespace(Snapshots):
 
     @bounded
     def mkdirs(self, path: str, mode: int, *, now_ms: int, unmasked: int | None = None) -> None:
-        """A directory and what is missing above it; one that is there is left alone."""
-        found = self._entry_at(path)
-        if found is not None:
-            if not found.is_directory:
+        """Make a directory and what is missing above it; one that is there is left alone."""
+        entry = self._entry_at(path)
+        if entry is not None:
+            if not entry.is_directory:
                 raise Refused("exists")
             return
         self._make_parents(path, mode, unmasked, now_ms)

@@ -96,17 +96,17 @@ Kept = tuple[Shown, str]
 
 
 def _kept_by_directory(namespace: Bounded) -> dict[int, list[Kept]]:
-    """By the number of the directory in which it was."""
+    """Return what is kept, by the number of the directory in which it was."""
     there = {entry.link for entry in namespace.entries.values()}
     newest: dict[int, Kept] = {}
     for shown in _snapshot_roots(namespace):
         for below, entry in shown.items():
             if below and entry.link not in there:
                 newest[entry.link] = shown, below
-    found: dict[int, list[Kept]] = {}
+    by_directory: dict[int, list[Kept]] = {}
     for shown, below in newest.values():
-        found.setdefault(shown[below.rpartition("/")[0]].number, []).append((shown, below))
-    return found
+        by_directory.setdefault(shown[below.rpartition("/")[0]].number, []).append((shown, below))
+    return by_directory
 
 
 def _of_kept(namespace: Bounded, kept: dict[int, list[Kept]], number: int) -> Counter[str]:
@@ -199,7 +199,7 @@ def _checked(
             if not entry.bounds or path not in before or before[path].bounds is not entry.bounds:
                 continue
             used, was = usage(namespace, path), used_before[path]
-            is_broken = any(was[what] < used[what] > bound for what, bound in entry.bounds.items())
+            is_broken = any(was[kind] < used[kind] > bound for kind, bound in entry.bounds.items())
             if is_broken and not is_spared(path, args):
                 namespace.entries = before
                 namespace.moved, namespace.gone_bytes = moved, gone_bytes

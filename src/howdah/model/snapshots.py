@@ -18,10 +18,10 @@ class Snapshots(Attributes):
         return [other for other in self.entries if other == path or is_under(other, path)]
 
     def _snapshottable(self, path: str) -> dict[str, Shown]:
-        found = self.snapshots.get(self._directory_entry(path).number)
-        if found is None:
+        snapshots = self.snapshots.get(self._directory_entry(path).number)
+        if snapshots is None:
             raise Refused("not snapshottable")
-        return found
+        return snapshots
 
     def _directory_entry(self, path: str) -> Entry:
         entry = self._existing(path)
