@@ -52,36 +52,37 @@ class Finder:
 
 
 def use(package: Path | None = None) -> bool:
-    """Whether compiled modules are used from now on. `package` is the directory of `howdah`."""
+    """Use compiled modules from now on, if there are any that may be used; return whether.
+    `package` is the directory of `howdah`."""
     global _state
     if is_used():
         return True
     if os.environ.get("HOWDAH_COMPILED", "").lower() == "off":
         _state = _WITHOUT + "HOWDAH_COMPILED=off is set"
         return False
-    found = _libraries(package or Path(__file__).parents[1])
-    if isinstance(found, str):
-        _state = _WITHOUT + found
+    libraries = _libraries(package or Path(__file__).parents[1])
+    if isinstance(libraries, str):
+        _state = _WITHOUT + libraries
         return False
-    loaded = sorted(name for name in found if name in sys.modules)
+    loaded = sorted(name for name in libraries if name in sys.modules)
     if loaded:
         _state = _WITHOUT + f"{loaded[0]} was imported before"
         return False
-    sys.meta_path.insert(0, Finder(found))
-    _state = _compiled(found)
+    sys.meta_path.insert(0, Finder(libraries))
+    _state = _compiled(libraries)
     return True
 
 
-def _compiled(found: dict[str, str]) -> str:
-    return f"{len(found) - 1} modules are compiled"
+def _compiled(libraries: dict[str, str]) -> str:
+    return f"{len(libraries) - 1} modules are compiled"
 
 
 def fresh(package: Path | None = None) -> str:
-    """What a program would find that calls `use` when it begins, in a line."""
+    """Return in a line what a program would find that calls `use` when it begins."""
     if os.environ.get("HOWDAH_COMPILED", "").lower() == "off":
         return _WITHOUT + "HOWDAH_COMPILED=off is set"
-    found = _libraries(package or Path(__file__).parents[1])
-    return _WITHOUT + found if isinstance(found, str) else _compiled(found)
+    libraries = _libraries(package or Path(__file__).parents[1])
+    return _WITHOUT + libraries if isinstance(libraries, str) else _compiled(libraries)
 
 
 def is_used() -> bool:
@@ -94,14 +95,14 @@ def state() -> str:
 
 
 def _libraries(package: Path) -> dict[str, str] | str:
-    """The libraries by the modules' names, or why they are not to be used."""
+    """Return the libraries by the modules' names, or why they are not to be used."""
     directory = package / DIRECTORY
     try:
         lines = (directory / SOURCES).read_text().splitlines()
     except (FileNotFoundError, NotADirectoryError):  # the latter in a zip
         return "no module is compiled"
     suffix = EXTENSION_SUFFIXES[0]
-    found = {GROUP: str(directory / f"{GROUP}{suffix}")}
+    libraries = {GROUP: str(directory / f"{GROUP}{suffix}")}
     for line in lines:
         if line.count(" ") != 3:
             return f"{directory / SOURCES} is cut off: build it again"
@@ -113,8 +114,8 @@ def _libraries(package: Path) -> dict[str, str] | str:
         if hashlib.sha256(source).hexdigest() != digest:
             return f"{path} is another one than when modules were compiled"
         if kind == "compiled":
-            found[name] = str(directory / f"{name.replace('.', '__')}{suffix}")
-    for library in found.values():
+            libraries[name] = str(directory / f"{name.replace('.', '__')}{suffix}")
+    for library in libraries.values():
         if not os.path.exists(library):
             return f"modules were compiled for another Python than this one ({suffix})"
-    return found
+    return libraries

@@ -16,23 +16,24 @@ SWITCHED_OFF: Final = "HOWDAH_KERNEL=off is set"
 
 @functools.cache
 def kernel() -> ModuleType | None:
-    """`howdah.native._kernel`; None where it could not be built, or `HOWDAH_KERNEL=off` is set."""
+    """Return `howdah.native._kernel`; None where it could not be built, or `HOWDAH_KERNEL=off` is
+    set."""
     if _is_off():
         return None
-    found = _built()
-    return found if getattr(found, "REVISION", None) == REVISION else None
+    module = _built()
+    return module if getattr(module, "REVISION", None) == REVISION else None
 
 
 def why_none() -> str:
-    """Why `kernel` is None; empty if it is not."""
+    """Return why `kernel` is None; empty if it is not."""
     if kernel() is not None:
         return ""
     if _is_off():
         return SWITCHED_OFF
-    found = _built()
-    if found is None:
+    module = _built()
+    if module is None:
         return "it is not built for this Python"
-    was = getattr(found, "REVISION", "unknown")
+    was = getattr(module, "REVISION", "unknown")
     return f"it was built of other sources (its revision is {was}, and not {REVISION})"
 
 

@@ -76,9 +76,9 @@ def _broken(error: OSError) -> Ended:
     return Ended(Outcome.BROKEN, error.errno)
 
 
-def _wait(sock: socket.socket, what: int, end_ns: int, late: Outcome) -> None:
+def _wait(sock: socket.socket, events: int, end_ns: int, late: Outcome) -> None:
     arrival = select.poll()
-    arrival.register(sock, what)
+    arrival.register(sock, events)
     while True:
         left_ms = None
         if end_ns:
