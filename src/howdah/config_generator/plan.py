@@ -163,38 +163,38 @@ class Wish:
 
 
 def files(wish: Wish, addresses: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The text of each file by its name. `addresses` are those of the hosts, as far as they
+    """Return the text of each file by its name. `addresses` are those of the hosts, as far as they
     could be looked up: Hadoop's namenodes ask for the racks of addresses, not of names."""
     values = {**_values(wish), **wish.values}
     core = {name: text for name, text in values.items() if name.startswith(_CORE_KEYS)}
     hdfs = {name: text for name, text in values.items() if name not in core}
-    found = {CORE: site_file(core), HDFS: site_file(hdfs)}
+    texts = {CORE: site_file(core), HDFS: site_file(hdfs)}
     if wish.racks:
         rows = [
             f"{name} {rack}\n"
             for host, rack in wish.racks.items()
             for name in dict.fromkeys((host, *addresses.get(host, ())))
         ]
-        found[RACK_TABLE] = "".join(rows)
+        texts[RACK_TABLE] = "".join(rows)
     if wish.rack_script:
-        found[RACK_SCRIPT] = _SCRIPT.format(table=RACK_TABLE)
+        texts[RACK_SCRIPT] = _SCRIPT.format(table=RACK_TABLE)
     if wish.https and not wish.self_signed:
-        found[SSL_SERVER] = site_file(
+        texts[SSL_SERVER] = site_file(
             {
                 "ssl.server.keystore.type": "pem",
                 "ssl.server.keystore.location": f"{wish.conf_dir}/{TLS_DIR}/server.pem",
             }
         )
-        found[SSL_CLIENT] = site_file(
+        texts[SSL_CLIENT] = site_file(
             {
                 "ssl.client.truststore.type": "pem",
                 "ssl.client.truststore.location": f"{wish.conf_dir}/{TLS_DIR}/ca.pem",
             }
         )
     if wish.hosts_files:
-        found[HOSTS_FILE] = "".join(f"{host}\n" for host in wish.machines)
-        found[EXCLUDE_FILE] = ""
-    return found
+        texts[HOSTS_FILE] = "".join(f"{host}\n" for host in wish.machines)
+        texts[EXCLUDE_FILE] = ""
+    return texts
 
 
 def site_file(values: Mapping[str, str]) -> str:
@@ -307,11 +307,11 @@ def _several(wish: Wish) -> dict[str, str]:
     name = wish.name
     ids = {f"nn{number + 1}": host for number, host in enumerate(wish.namenode_hosts)}
     values = {"dfs.nameservices": name, f"dfs.ha.namenodes.{name}": ",".join(ids)}
-    for each, host in ids.items():
-        values[f"dfs.namenode.rpc-address.{name}.{each}"] = f"{host}:8020"
-        values[f"dfs.namenode.http-address.{name}.{each}"] = f"{host}:9870"
+    for namenode, host in ids.items():
+        values[f"dfs.namenode.rpc-address.{name}.{namenode}"] = f"{host}:8020"
+        values[f"dfs.namenode.http-address.{name}.{namenode}"] = f"{host}:9870"
         if wish.https:
-            values[f"dfs.namenode.https-address.{name}.{each}"] = f"{host}:9871"
+            values[f"dfs.namenode.https-address.{name}.{namenode}"] = f"{host}:9871"
     nodes = ";".join(f"{host}:8485" for host in wish.journal_hosts)
     values |= {
         "dfs.namenode.shared.edits.dir": f"qjournal://{nodes}/{name}",

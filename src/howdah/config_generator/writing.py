@@ -13,13 +13,13 @@ from howdah.runtime.atomic_files import replace_file
 
 
 def look_up(hosts: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The addresses of hosts; a host that cannot be looked up has none."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the addresses of hosts; a host that cannot be looked up has none."""
+    addresses: dict[str, tuple[str, ...]] = {}
     for host in hosts:
         with contextlib.suppress(OSError, UnicodeError):
             infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            found[host] = tuple(dict.fromkeys(str(info[4][0]) for info in infos))
-    return found
+            addresses[host] = tuple(dict.fromkeys(str(info[4][0]) for info in infos))
+    return addresses
 
 
 def check_absent(names: Iterable[str], directory: Path) -> None:
