@@ -57,7 +57,7 @@ def find_java_home(made_in: Path | None = None) -> Path:
 
 
 def java_version(home: Path) -> int | None:
-    """The major version of the Java in `home`, None where there is none."""
+    """Return the major version of the Java in `home`, None where there is none."""
     if not os.access(home / "bin" / "java", os.X_OK):
         return None
     text = _release(home).get("JAVA_VERSION")
@@ -65,8 +65,8 @@ def java_version(home: Path) -> int | None:
         said = subprocess.run(
             [home / "bin" / "java", "-version"], capture_output=True, text=True, check=False
         ).stderr
-        found = re.search(r'version "([^"]+)"', said)
-        text = found.group(1) if found else ""
+        match = re.search(r'version "([^"]+)"', said)
+        text = match.group(1) if match else ""
     # Java 8 called itself 1.8.
     number = re.match(r"(?:1\.)?(\d+)", text)
     return int(number.group(1)) if number else None
