@@ -75,22 +75,22 @@ def check_ranges(ranges: Iterable[FileRange], file_length: int | None = None) ->
     for a range that goes beyond `file_length`.
     """
     before: FileRange | None = None
-    for each in sorted(ranges, key=lambda item: item.offset):
-        if each.offset < 0 or each.length < 0:
+    for file_range in sorted(ranges, key=lambda item: item.offset):
+        if file_range.offset < 0 or file_range.length < 0:
             raise errors.IllegalArgument(
-                f"a range cannot begin at {each.offset} and be {each.length} bytes long"
+                f"a range cannot begin at {file_range.offset} and be {file_range.length} bytes long"
             )
-        if file_length is not None and each.end > file_length:
+        if file_length is not None and file_range.end > file_length:
             raise errors.EndOfFile(
-                f"the range of {each.length} bytes from {each.offset} on ends behind "
+                f"the range of {file_range.length} bytes from {file_range.offset} on ends behind "
                 f"the {file_length} bytes of the file"
             )
-        if before is not None and each.offset < before.end:
+        if before is not None and file_range.offset < before.end:
             raise errors.IllegalArgument(
                 f"ranges may not overlap: {before.length} bytes from {before.offset} on, "
-                f"{each.length} from {each.offset} on"
+                f"{file_range.length} from {file_range.offset} on"
             )
-        before = each
+        before = file_range
 
 
 @dataclass(frozen=True, slots=True)
