@@ -14,29 +14,29 @@ _CODE: Final = re.compile(rb"^x-ms-error-code:\s*(\w+)", re.I | re.M)
 
 
 def joined(boundary: str, heads: Iterable[str], *, number: str = "{}") -> bytes:
-    """The body of a batch: each head is a request line and its headers. `number` is how the
-    service wants the number of one of them."""
-    found = "".join(
+    """Build the body of a batch. Each head is a request line and its headers; `number` is the
+    service's format of a Content-ID."""
+    body = "".join(
         f"--{boundary}\r\nContent-Type: application/http\r\n"
         f"Content-Transfer-Encoding: binary\r\nContent-ID: {number.format(place)}\r\n\r\n{head}\r\n"
         for place, head in enumerate(heads)
     )
-    return f"{found}--{boundary}--\r\n".encode()
+    return f"{body}--{boundary}--\r\n".encode()
 
 
 def answers(body: bytes, content_type: str) -> dict[int, tuple[int, str]]:
-    """Status and, from Azure, error code of each request of a batch, by its number; without
-    numbers they count as they come. Raises `ProtocolViolation`."""
+    """Return the status and, from Azure, the error code of each request of a batch, by its number.
+    Requests without numbers are counted in order. Raises `ProtocolViolation`."""
     boundary = content_type.partition("boundary=")[2].partition(";")[0].strip().strip('"')
     if not boundary:
         raise errors.ProtocolViolation("the answer to a batch has no boundary")
-    found: dict[int, tuple[int, str]] = {}
-    parts = [each for each in body.split(f"--{boundary}".encode())[1:] if _STATUS.search(each)]
+    statuses: dict[int, tuple[int, str]] = {}
+    parts = [chunk for chunk in body.split(f"--{boundary}".encode())[1:] if _STATUS.search(chunk)]
     for place, part in enumerate(parts):
         status, number, code = _STATUS.search(part), _NUMBER.search(part), _CODE.search(part)
         assert status is not None
         if number is None and len(parts) == 1 and int(status[1]) >= 400 and code is not None:
             raise errors.ProtocolViolation(f"a batch is answered with {int(status[1])} as a whole")
         index = int(number[1]) if number else place
-        found[index] = int(status[1]), code[1].decode() if code else ""
-    return found
+        statuses[index] = int(status[1]), code[1].decode() if code else ""
+    return statuses

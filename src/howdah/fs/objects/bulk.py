@@ -49,41 +49,41 @@ class ObjectBulkDelete(BulkDelete):
                 except (errors.HowdahError, OSError) as error:
                     failed.append((path, error))
         refused = self._tree.store.delete_many([key_of(path) for path in files])
-        failed += [(path_of(each.key), each.error) for each in refused]
+        failed += [(path_of(refusal.key), refusal.error) for refusal in refused]
         for parent in by_parent:
             self._tree.ensure_directory(parent)
         return failed
 
     def _directories(self, parent: str, names: Sequence[str]) -> frozenset[str]:
-        """Which of the paths in one directory are directories, and no files.
+        """Return those paths of one directory that are directories, not files.
 
-        A directory `x` is listed as `x/`, behind `x!` and `x-1`: where keys are sorted, whether it
-        is one is known when the listing has passed that.
+        A directory `x` is listed as `x/`, after `x!` and `x-1`. Where keys are sorted, a listing
+        must have passed `x/` to show whether `x` is a directory.
         """
         is_sorted = self._tree.store.sorts_keys
         wanted = {f"{key_of(path)}/": path for path in names}
         prefix, last = prefix_of(parent), max(wanted)
-        found: set[str] = set()
+        directories: set[str] = set()
         files: set[str] = set()
         seen = ""
         # Just before the first name: the one character that sorts before all others behind it.
         start = min(wanted)[:-2] if is_sorted else ""
         pages = self._tree.pages(prefix, delimiter=True, start_after=start)
         for number, page in enumerate(pages, 1):
-            found.update(page.prefixes, markers_below(page, prefix))
-            files.update(f"{each.key}/" for each in page.objects if each.key[-1:] != "/")
+            directories.update(page.prefixes, markers_below(page, prefix))
+            files.update(f"{info.key}/" for info in page.objects if info.key[-1:] != "/")
             if is_sorted:
-                seen = max((seen, *page.prefixes, *(each.key for each in page.objects)))
+                seen = max((seen, *page.prefixes, *(info.key for info in page.objects)))
                 if seen >= last:
                     break
                 unknown = [key for key in wanted if key > seen]
             else:
-                unknown = [key for key in wanted if key not in found and key not in files]
+                unknown = [key for key in wanted if key not in directories and key not in files]
             if number > len(unknown):
                 # Few names with many others between them: each is asked for by itself.
-                found.update(key for key in unknown if self._is_directory(wanted[key]))
+                directories.update(key for key in unknown if self._is_directory(wanted[key]))
                 break
-        return frozenset(wanted[key] for key in wanted if key in found and key not in files)
+        return frozenset(wanted[key] for key in wanted if key in directories and key not in files)
 
     def _is_directory(self, path: str) -> bool:
         return self._tree.file(path) is None and self._tree.is_prefix(path)

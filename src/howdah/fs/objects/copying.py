@@ -127,21 +127,21 @@ class Copying:
             return self._copy_in_parts(source, key, source.length, check)
 
     def _compared(self, source: ObjectInfo, key: str, made: Stored, check: CopyCheck) -> str:
-        found = self._store.head(key)
-        if made.etag and found.etag != made.etag:
+        copied = self._store.head(key)
+        if made.etag and copied.etag != made.etag:
             raise errors.RemoteError(f"{path_of(key)} was replaced as soon as it was copied")
-        both = found.crc32c, source.crc32c
+        both = copied.crc32c, source.crc32c
         has_crcs = self._store.sums_copies and None not in both
-        if found.length != source.length or (has_crcs and found.crc32c != source.crc32c):
+        if copied.length != source.length or (has_crcs and copied.crc32c != source.crc32c):
             self._store.delete(key)
             raise errors.ChecksumMismatch(
                 f"{path_of(key)}, which the store copied of {_named(source)}, had "
-                f"{found.length} bytes for {source.length}, and another checksum or none; it is "
+                f"{copied.length} bytes for {source.length}, and another checksum or none; it is "
                 "removed again"
             )
         if has_crcs:
             return BY_CRC
-        if self._store.keeps_etags and found.etag == source.etag:
+        if self._store.keeps_etags and copied.etag == source.etag:
             return BY_ETAG
         if check is CopyCheck.CHECKSUM:
             # Whoever compares lengths and times later would take it for verified.
@@ -165,7 +165,7 @@ class Copying:
         part_bytes: int,
         check: Callable[[Sequence[Part]], None] = lambda _: None,
     ) -> Stored:
-        """`check` is called before the copy has its name."""
+        """Copy an object in parts, and call `check` before the copy gets its name."""
         # The mark of this copy, as of a stream: it may have to be known again.
         writer = uuid.uuid4().hex
         upload_id = self._store.begin_upload(key, exclusive=False, writer=writer, like=source)
@@ -174,7 +174,7 @@ class Copying:
             for piece in pieces(source.length, part_bytes):
                 where = source, key, upload_id, piece.number, piece.start, piece.end
                 flying.append(self._workers.submit(partial(self._store.copy_part, *where)))
-            parts = [each.result() for each in flying]
+            parts = [future.result() for future in flying]
             check(parts)
             joined = joined_crc32c(parts)
             if None not in (joined, source.crc32c) and joined != source.crc32c:
@@ -198,10 +198,10 @@ class Copying:
             errors.CallTimeout,
             errors.RetriableError,
         ) as error:
-            found = self._object_info(key)
-            if found is not None and (found.writer, found.length) == (writer, source.length):
+            info = self._object_info(key)
+            if info is not None and (info.writer, info.length) == (writer, source.length):
                 log.info("%s is there: only the answer to its copy was lost", path_of(key))
-                return Stored(found.etag, found.version_id, found.crc32c)
+                return Stored(info.etag, info.version_id, info.crc32c)
             if isinstance(error, UploadLost):
                 raise errors.RemoteError(
                     f"{path_of(key)}: the parts of its copy were removed before it was complete, "
@@ -231,18 +231,18 @@ class Copying:
             )
 
     def copy_below(self, tree: Tree, source: str, target: str) -> list[str]:
-        """Every object below a directory, several at a time; the old keys."""
+        """Copy every object below a directory, several at a time. Return the old keys."""
         old, new = prefix_of(source), prefix_of(target)
         flying: deque[Future[Stored]] = deque()
         done: list[str] = []
         limit = min(self._settings.threads, self._settings.connections)
         try:
             for page in tree.below(source):
-                for each in page.objects:
-                    done.append(each.key)
+                for info in page.objects:
+                    done.append(info.key)
                     if len(flying) >= limit:
                         flying.popleft().result()
-                    flying.append(self._begin(each, new + each.key.removeprefix(old)))
+                    flying.append(self._begin(info, new + info.key.removeprefix(old)))
             while flying:
                 flying.popleft().result()
         finally:
@@ -294,27 +294,30 @@ def _named(source: ObjectInfo) -> str:
 
 
 def _wait_for_those_that_run(flying: Iterable[Future[Any]]) -> None:
-    """The others do not begin."""
+    """Cancel the copies that have not begun, and wait for the others."""
     waited = list(flying)
-    for each in waited:
-        each.cancel()
-    for each in waited:
-        if not each.cancelled():
-            each.exception()
+    for future in waited:
+        future.cancel()
+    for future in waited:
+        if not future.cancelled():
+            future.exception()
 
 
 def rename(tree: Tree, copying: Copying, source: str, target: str, *, overwrite: bool) -> None:
-    """Raises `PathNotFound`, `PathExists`, `ParentNotDirectory`, `DirectoryNotEmpty`."""
+    """Copy what is at `source` to `target`, then remove the source.
+
+    Raises `PathNotFound`, `PathExists`, `ParentNotDirectory`, `DirectoryNotEmpty`.
+    """
     if paths.SEPARATOR in (source, target):
         raise errors.RemoteError("neither end of a rename can be the root")
-    found = tree.find(source)
+    entry = tree.find(source)
     if source == target:
         raise errors.PathExists(f"The source and destination {target} are the same")
     if paths.is_under(target, source):
         raise errors.RemoteError(f"Rename destination {target} is under source {source}")
-    _check_target(tree, found, target, overwrite=overwrite)
-    if found.info is not None:
-        copying.copy(found.info, key_of(target))
+    _check_target(tree, entry, target, overwrite=overwrite)
+    if entry.info is not None:
+        copying.copy(entry.info, key_of(target))
         tree.delete_file(source)
     else:
         old = copying.copy_below(tree, source, target)

@@ -63,8 +63,8 @@ class Secrets:
 
 
 def methods_of(classes: tuple[str, ...]) -> tuple[str, ...]:
-    """What to ask, in order. Raises `InvalidConfiguration` for a class that is not known."""
-    found: list[str] = []
+    """Return the methods to try, in order. Raises `InvalidConfiguration` for an unknown class."""
+    chosen: list[str] = []
     for name in classes:
         methods = _PROVIDERS.get(name.rpartition(".")[2])
         if methods is None:
@@ -72,8 +72,8 @@ def methods_of(classes: tuple[str, ...]) -> tuple[str, ...]:
                 f"{keys.FS_S3A_AWS_CREDENTIALS_PROVIDER.name} names {name}, which is not "
                 f"supported; there are {', '.join(sorted(_PROVIDERS))}"
             )
-        found += [method for method in methods if method not in found]
-    return tuple(found)
+        chosen += [method for method in methods if method not in chosen]
+    return tuple(chosen)
 
 
 def are_in_configuration(classes: tuple[str, ...]) -> bool:
@@ -87,8 +87,8 @@ def are_of_role(classes: tuple[str, ...]) -> bool:
 
 
 def install(session: Any, methods: tuple[str, ...], secrets: Secrets, role: Role | None) -> bool:
-    """Let a botocore session ask for keys where the configuration says; whether requests are
-    signed. They are not if nobody is asked, or finds any, before that is allowed."""
+    """Make a botocore session look for keys where the configuration says. Return whether requests
+    are signed. They are not when anonymous access is allowed and no method before it finds keys."""
     from botocore.credentials import (
         CredentialProvider,
         CredentialResolver,
@@ -100,7 +100,7 @@ def install(session: Any, methods: tuple[str, ...], secrets: Secrets, role: Role
 
     # botocore has no types.
     class Configured(CredentialProvider):  # type: ignore[misc]
-        """The keys of the configuration."""
+        """Provides the keys of the configuration."""
 
         METHOD = "howdah"
 
@@ -116,7 +116,7 @@ def install(session: Any, methods: tuple[str, ...], secrets: Secrets, role: Role
             return Credentials(secrets.access_key, secrets.secret_key, token, self.METHOD)
 
     class Assumed(CredentialProvider):  # type: ignore[misc]  # as above
-        """The keys of a role."""
+        """Provides the keys of a role."""
 
         METHOD = "howdah-role"
 
@@ -135,7 +135,7 @@ def install(session: Any, methods: tuple[str, ...], secrets: Secrets, role: Role
             elif method == DEFAULT:
                 chosen += theirs
             else:
-                chosen += [each for each in theirs if method == each.METHOD]
+                chosen += [provider for provider in theirs if method == provider.METHOD]
         return CredentialResolver(providers=chosen)
 
     is_anonymous = ANONYMOUS in methods

@@ -59,7 +59,7 @@ _FAILED_WITH_4XX: Final = frozenset(
 
 
 def translated(error: Exception, settings: Settings, key: str | None) -> errors.HowdahError:
-    """The error that a call on an object (or, without `key`, on the bucket) comes to."""
+    """Return the error for a call on an object or, without `key`, on the bucket."""
     where = printable(f"s3://{settings.bucket}/{key or ''}")
     if isinstance(error, exceptions.ClientError):
         return refused(error.response, settings, key)
@@ -79,7 +79,7 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
         # A certificate that is refused now is refused the next time.
         said = _inner(error)
         hint = ""
-        if settings.endpoint is not None and any(each in said for each in _PLAIN):
+        if settings.endpoint is not None and any(phrase in said for phrase in _PLAIN):
             hint = "; if it speaks plain HTTP, say http:// in fs.s3a.endpoint"
         return errors.RemoteError(f"{where}: no TLS with {settings.location}: {said}{hint}")
     if isinstance(error, exceptions.EndpointConnectionError | exceptions.HTTPClientError):
@@ -91,10 +91,10 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
                     "fs.s3a.path.style.access to true"
                 )
             return errors.UnknownHost(f"{where}: no address is known for {settings.location}{hint}")
-        what = "broke off"
+        problem = "broke off"
         if isinstance(error, exceptions.EndpointConnectionError):
-            what = "cannot be reached"
-        return errors.Unreachable(f"{where}: {settings.location} {what}: {_inner(error)}")
+            problem = "cannot be reached"
+        return errors.Unreachable(f"{where}: {settings.location} {problem}: {_inner(error)}")
     if isinstance(
         error,
         exceptions.ResponseStreamingError
@@ -126,14 +126,14 @@ def is_elsewhere(response: Any) -> bool:
 
 
 def refused(response: Any, settings: Settings, key: str | None) -> errors.HowdahError:
-    """The error that an answer stands for, as botocore records it: `Error`, whose members are
-    those of the answer's document, and `ResponseMetadata` with its status and headers."""
+    """Return the error for an answer as botocore records it: `Error` has the members of the
+    answer's document, `ResponseMetadata` its status and headers."""
     where = printable(f"s3://{settings.bucket}/{key or ''}")
-    told = response.get("Error", {})
-    code = str(told.get("Code", ""))
+    error = response.get("Error", {})
+    code = str(error.get("Code", ""))
     meta = response.get("ResponseMetadata", {})
     status = int(meta.get("HTTPStatusCode", 0))
-    said = f"{code}: {told.get('Message') or 'no message'} (HTTP status {status})"
+    said = f"{code}: {error.get('Message') or 'no message'} (HTTP status {status})"
     if code == "NoSuchBucket":
         return errors.UnknownStore(
             f"Bucket {settings.bucket} does not exist at {settings.location}"
@@ -141,7 +141,7 @@ def refused(response: Any, settings: Settings, key: str | None) -> errors.Howdah
     if code == "NoSuchUpload":
         return UploadLost(f"{where}: {said}")
     if is_elsewhere(response):
-        return _elsewhere(told, meta, settings, where)
+        return _elsewhere(error, meta, settings, where)
     if code in _THROTTLED or status in (429, 503):
         return Throttled(f"{where}: {settings.location} asks to slow down: {said}")
     if code == "RequestTimeTooSkewed":
@@ -173,10 +173,10 @@ def refused(response: Any, settings: Settings, key: str | None) -> errors.Howdah
     return errors.RemoteError(f"{where}: {said}")
 
 
-def _elsewhere(told: Any, meta: Any, settings: Settings, where: str) -> errors.HowdahError:
-    """The bucket is to be looked for at another place."""
+def _elsewhere(error: Any, meta: Any, settings: Settings, where: str) -> errors.HowdahError:
+    """Return the error for a bucket that is in another place."""
     headers = meta.get("HTTPHeaders", {})
-    region = headers.get("x-amz-bucket-region") or told.get("Region")
+    region = headers.get("x-amz-bucket-region") or error.get("Region")
     target = urlsplit(headers.get("location", ""))
     if not region and target.hostname:
         return errors.RemoteError(

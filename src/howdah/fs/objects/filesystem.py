@@ -52,7 +52,7 @@ _COMPOSITE: Final = "COMPOSITE_CRC"
 
 
 class ObjectFileSystem(FileSystem):
-    """One bucket, as one user. What kind of store it is in, a class below says."""
+    """Serves one bucket for one user. The classes below add the kind of store."""
 
     scheme: ClassVar[str]
 
@@ -90,11 +90,12 @@ class ObjectFileSystem(FileSystem):
         return f"/user/{self.user}"
 
     def close(self) -> None:
-        """Files still open for writing are closed; the first error of one is raised."""
+        """Close the files that are open for writing, and the store. Raise the first error of a
+        file."""
         first: Exception | None = None
-        for each in list(self._open.get()):
+        for stream in list(self._open.get()):
             try:
-                each.close()
+                stream.close()
             except (errors.HowdahError, OSError) as error:
                 first = first or error
         self._store.close()
@@ -163,8 +164,8 @@ class ObjectFileSystem(FileSystem):
             raise errors.ParentNotDirectory(f"{parent} is a file, and no directory")
 
     def _check_nothing_there(self, path: str, *, overwrite: bool) -> None:
-        if not overwrite and (found := self._tree.kind(path)) is not Kind.NOTHING:
-            is_file = found is Kind.FILE
+        if not overwrite and (kind := self._tree.kind(path)) is not Kind.NOTHING:
+            is_file = kind is Kind.FILE
             raise errors.PathExists(f"{path} already exists{'' if is_file else ' as a directory'}")
         if overwrite and self._tree.is_prefix(path):
             raise errors.PathExists(f"{path} already exists as a directory")
@@ -183,11 +184,11 @@ class ObjectFileSystem(FileSystem):
         return FSDataInputStream(inner, buffer_size or _READ_BUFFER_BYTES)
 
     def _info(self, path: str) -> ObjectInfo:
-        """The object at a path; raises `PathNotFound`, `PathIsDirectory`."""
-        found = self._tree.find(path)
-        if found.info is None:
+        """Return the object at a path. Raises `PathNotFound`, `PathIsDirectory`."""
+        entry = self._tree.find(path)
+        if entry.info is None:
             raise errors.PathIsDirectory(f"{path} is a directory").about(path)
-        return found.info
+        return entry.info
 
     # --- names --------------------------------------------------------------------------
 
@@ -195,10 +196,10 @@ class ObjectFileSystem(FileSystem):
         target = self.resolve(path)
         self._tally.add(Count.WRITE_OPS)
         with errors.about(target):
-            found = self._tree.kind(target)
-            if found is Kind.FILE:
+            kind = self._tree.kind(target)
+            if kind is Kind.FILE:
                 raise errors.PathExists(f"Path is not a directory: {target}")
-            if found is Kind.NOTHING:
+            if kind is Kind.NOTHING:
                 self._tree.check_no_file_above(target)
                 self._tree.make_marker(target)
         return True
@@ -283,10 +284,10 @@ class ObjectFileSystem(FileSystem):
         self._tree.forget_directories()
         with errors.about(target):
             try:
-                found = self._tree.find(target)
+                entry = self._tree.find(target)
             except errors.PathNotFound:
                 return False
-            if not found.is_directory:
+            if not entry.is_directory:
                 self._tree.delete_file(target)
             elif not recursive and self._tree.has_entries(target):
                 raise errors.DirectoryNotEmpty(f"{target} is not empty")
@@ -335,20 +336,20 @@ class ObjectFileSystem(FileSystem):
         )
 
     def content_summary(self, path: PathLike) -> ContentSummary:
-        """Totals of everything below `path`, by pages of keys: no request for a directory."""
+        """Sum up everything below `path` by pages of keys, without a request for each directory."""
         target = self.resolve(path)
         self._tally.add(Count.READ_OPS)
-        found = self._tree.find(target)
-        if found.info is not None:
-            return ContentSummary(found.info.length, 1, 0, found.info.length)
+        entry = self._tree.find(target)
+        if entry.info is not None:
+            return ContentSummary(entry.info.length, 1, 0, entry.info.length)
         length = files = 0
         directories = {target}
         for page in self._tree.below(target):
-            for each in page.objects:
-                place = f"/{each.key}"
-                if not each.key.endswith("/"):
+            for info in page.objects:
+                place = f"/{info.key}"
+                if not info.key.endswith("/"):
                     files += 1
-                    length += each.length
+                    length += info.length
                     place = paths.parent_of(place) or paths.SEPARATOR
                 place = place.rstrip("/") or paths.SEPARATOR
                 while place not in directories and paths.is_under(place, target):

@@ -188,13 +188,12 @@ class RestReading:
 
 
 def check_range(answer: Answer, start: int, end: int, where: str) -> None:
-    """That an answer has the bytes that were asked for, and no others. Raises
-    `ProtocolViolation`."""
-    found = answer.headers.get("content-range", "")
+    """Check that an answer has exactly the requested bytes. Raises `ProtocolViolation`."""
+    content_range = answer.headers.get("content-range", "")
     length = answer.headers.get("content-length")
     is_all = answer.status == 200 and start == 0 and length == str(end)
-    if not is_all and not found.startswith(f"bytes {start}-{end - 1}/"):
+    if not is_all and not content_range.startswith(f"bytes {start}-{end - 1}/"):
         raise errors.ProtocolViolation(
             f"{where}: the store was asked for bytes {start} to {end}, and answers "
-            f"{found or f'{length} bytes from the first on'}"
+            f"{content_range or f'{length} bytes from the first on'}"
         )

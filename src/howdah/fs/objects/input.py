@@ -74,7 +74,7 @@ class _GivenUp(Exception):
 
 
 class ObjectInput(RemoteInput):
-    """The inside of an `FSDataInputStream` on an object."""
+    """Reads an object for an `FSDataInputStream`."""
 
     store = "a store"
 
@@ -133,7 +133,7 @@ class ObjectInput(RemoteInput):
             ).about(path)
 
     def _adopt(self, first: Reading) -> None:
-        """An answer that came with the opening."""
+        """Use an answer that came with the opening."""
         self._counts = ObjectInputStatistics(requests=1)
         length = self._info.length
         if length > FEW_BYTES:
@@ -142,15 +142,15 @@ class ObjectInput(RemoteInput):
             self._openings.waits(self)
             return
         self._is_unread = False
-        found = memoryview(bytearray(length))
+        buffer = memoryview(bytearray(length))
         filled = 0
         try:
             while filled < length:
-                count = first.readinto(found[filled:])
+                count = first.readinto(buffer[filled:])
                 if not count:
                     raise self._broken_off(filled)
                 filled += count
-            self._whole = found
+            self._whole = buffer
         except (errors.Unreachable, errors.CallTimeout) as error:
             log.info("%s; its bytes are asked for again when they are read", error)
             self._counts = ObjectInputStatistics(requests=1, repeated=1)
@@ -206,8 +206,8 @@ class ObjectInput(RemoteInput):
 
     def _read_all(self) -> bytes:
         with self._own():
-            found = bytearray(max(self.length - self.tell(), 0))
-            view = memoryview(found)
+            buffer = bytearray(max(self.length - self.tell(), 0))
+            view = memoryview(buffer)
             filled = 0
             while filled < len(view):
                 count = self._read_some(view[filled:])
@@ -268,12 +268,13 @@ class ObjectInput(RemoteInput):
         self._answer_at = self._position
 
     def _request_range(self, start: int, end: int) -> Reading:
-        """The bytes of the object that was opened; raises `FileChanged` if it is no more."""
+        """Request bytes of the opened object. Raises `FileChanged` if the object was replaced or
+        deleted."""
         settings = self._settings
         by_version = settings.by_version and self._info.version_id is not None
         guards = settings.is_compared_by_store and not by_version
         try:
-            found, etag = self._store.get(
+            reading, etag = self._store.get(
                 self._info.key,
                 start,
                 end,
@@ -293,12 +294,12 @@ class ObjectInput(RemoteInput):
         self._count(requests=1)
         if etag and etag != self._info.etag:
             if settings.detects_changes and not settings.warns_of_changes:
-                found.close(end - start)
+                reading.close(end - start)
                 raise self._changed()
             if settings.warns_of_changes:
                 log.warning("%s was replaced while it was open, and is read on", self._path)
             self._info = replace(self._info, etag=etag, crc32c=None)
-        return found
+        return reading
 
     def _changed(self) -> errors.HowdahError:
         return errors.FileChanged(
@@ -338,13 +339,13 @@ class ObjectInput(RemoteInput):
         if at == self.length:
             self._compare(sum_)
 
-    def _compare(self, found: int) -> None:
-        if found != self._info.crc32c:
+    def _compare(self, crc32c: int) -> None:
+        if crc32c != self._info.crc32c:
             with self._own():
                 self._drop(drain=False)
                 self._whole = memoryview(b"")
             self._mismatch = errors.ChecksumMismatch(
-                f"{self._path}: what was read has the CRC32C {found:08x}, and the object "
+                f"{self._path}: what was read has the CRC32C {crc32c:08x}, and the object "
                 f"{self._info.crc32c:08x} by what the store says"
             ).about(self._path)
             raise self._mismatch

@@ -47,24 +47,24 @@ def _below(store: ObjectStore, path: str) -> list[Upload]:
 
 def unfinished(store: ObjectStore, path: str) -> list[UnfinishedUpload]:
     return [
-        UnfinishedUpload(path_of(each.key), each.upload_id, each.started_ms)
-        for each in _below(store, path)
+        UnfinishedUpload(path_of(upload.key), upload.upload_id, upload.started_ms)
+        for upload in _below(store, path)
     ]
 
 
 def abort_uploads(
     store: ObjectStore, path: str, older_than_ms: int, now_ms: int
 ) -> list[UnfinishedUpload]:
-    """Abort those that are old enough, all of them for an age of 0; what was aborted. Of some
-    the store may not say when they began: they may be young."""
+    """Abort uploads that are old enough, or all of them for an age of 0, and return those aborted.
+    An upload with an unknown start counts as young."""
     aborted: list[UnfinishedUpload] = []
-    for each in _below(store, path):
-        is_young = not each.started_ms or each.started_ms >= now_ms - older_than_ms
+    for upload in _below(store, path):
+        is_young = not upload.started_ms or upload.started_ms >= now_ms - older_than_ms
         if older_than_ms and is_young:
             continue
         try:
-            store.abort_upload(each.key, each.upload_id)
+            store.abort_upload(upload.key, upload.upload_id)
         except UploadLost:
             continue  # somebody has ended it just now
-        aborted.append(UnfinishedUpload(path_of(each.key), each.upload_id, each.started_ms))
+        aborted.append(UnfinishedUpload(path_of(upload.key), upload.upload_id, upload.started_ms))
     return aborted

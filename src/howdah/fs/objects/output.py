@@ -72,7 +72,7 @@ class Target:
 
 
 class ObjectOutput(OutputUntilClose):
-    """The inside of an `FSDataOutputStream` on an object."""
+    """Writes an object for an `FSDataOutputStream`."""
 
     store = "a store"
 
@@ -166,25 +166,25 @@ class ObjectOutput(OutputUntilClose):
             )
 
     def _discard(self) -> Exception | None:
-        """Remove parts that are there or on their way; what kept it from being done."""
+        """Remove the parts that are stored or in flight. Return the error that prevented it."""
         self._pending = Pieces()
-        for each in self._flying:
-            each.cancel()
-        for each in self._flying:
-            if not each.cancelled():
-                each.exception()  # an upload that ends behind the abort would leave its part
+        for future in self._flying:
+            future.cancel()
+        for future in self._flying:
+            if not future.cancelled():
+                future.exception()  # an upload that ends behind the abort would leave its part
         self._flying.clear()
         if self._upload_id is None:
             return None
-        found: Exception | None = None
+        failure: Exception | None = None
         try:
             self._store.abort_upload(self._target.key, self._upload_id)
         except UploadLost:
             log.debug("nothing is left of the upload of %s", self.path)
         except (errors.HowdahError, OSError) as error:
-            found = error
+            failure = error
         self._is_settled = True
-        return found
+        return failure
 
     def has_capability(self, capability: str) -> bool:
         return capability in _CAPABILITIES
@@ -195,7 +195,7 @@ class ObjectOutput(OutputUntilClose):
             return ObjectOutputStatistics(
                 bytes_written=self._position,
                 parts_uploaded=len(done),
-                bytes_uploaded=sum(each.length for each in done),
+                bytes_uploaded=sum(part.length for part in done),
                 is_multipart=self._upload_id is not None,
             )
 
@@ -290,15 +290,15 @@ class ObjectOutput(OutputUntilClose):
         ).about(self.path)
 
     def _is_there(self) -> ObjectInfo | None:
-        """The object, if it is what this stream wrote: its answer was lost."""
+        """Return the object if this stream wrote it, which means that only the answer was lost."""
         try:
-            found = self._store.head(self._target.key)
+            info = self._store.head(self._target.key)
         except errors.PathNotFound:
             return None
-        if found.writer != self._writer or found.length != self._position:
+        if info.writer != self._writer or info.length != self._position:
             return None
         log.info("%s is there: only the answer of the store to its close was lost", self.path)
-        return found
+        return info
 
     def abort(self) -> AbortableResult:
         """Give up: nothing that was written will ever be seen (OS-183)."""

@@ -43,7 +43,7 @@ class _Entries:
 
 
 class ListingAhead:
-    """The directories of one tree, for one who walks it."""
+    """Lists the directories of one tree for a caller that walks it."""
 
     def __init__(self, tree: Tree, top: str, on_page: Callable[[], None]) -> None:
         """`on_page` is called for each request."""
@@ -59,27 +59,28 @@ class ListingAhead:
         self._token: str | None = None
 
     def __call__(self, path: str) -> list[FileStatus]:
-        """The entries of a directory, by path; the one of a file. Raises `PathNotFound`."""
-        found = self._known.pop(key_of(path), None)
-        if found is None:
+        """Return the entries of a directory by path, or the one of a file. Raises
+        `PathNotFound`."""
+        entries = self._known.pop(key_of(path), None)
+        if entries is None:
             self._adapt()
-            found = self._read(path)
+            entries = self._read(path)
         else:
             self._used += 1
-            self._kept -= len(found)
-        return self._statuses(path, found)
+            self._kept -= len(entries)
+        return self._statuses(path, entries)
 
-    def _statuses(self, path: str, found: _Entries) -> list[FileStatus]:
+    def _statuses(self, path: str, entries: _Entries) -> list[FileStatus]:
         tree, prefix = self._tree, prefix_of(path)
-        files = {file.key for file in found.files}
-        told = [tree.status(Found(path_of(file.key), file)) for file in found.files]
-        told += [
+        files = {file.key for file in entries.files}
+        statuses = [tree.status(Found(path_of(file.key), file)) for file in entries.files]
+        statuses += [
             tree.status(Found(path_of(prefix + name), None))
-            for name in found.directories
+            for name in entries.directories
             if prefix + name not in files
         ]
-        told.sort(key=by_path)
-        return told
+        statuses.sort(key=by_path)
+        return statuses
 
     def _adapt(self) -> None:
         """Read on further where that saved requests, and less where it did not."""
@@ -87,7 +88,7 @@ class ListingAhead:
         self._pages = min(self._pages * 2, _MOST_PAGES) if is_useful else max(self._pages // 2, 1)
 
     def _read(self, path: str) -> _Entries:
-        """A directory that is not known, and what comes along."""
+        """Read a directory that is not known, and keep the others that come along."""
         prefix = prefix_of(path)
         is_sorted = self._tree.store.sorts_keys
         if is_sorted:
@@ -95,17 +96,17 @@ class ListingAhead:
         else:
             keys, token = self._read_below(prefix)
         last = keys[-1].key if keys else ""
-        found = self._digested(keys)
+        by_directory = self._digested(keys)
         if token is not None:
             # Those that have the last key may go on, and those above `path` began before.
-            for each in _above(last):
-                if each != prefix[:-1]:
-                    found.pop(each, None)
-        for each in _above(prefix[:-1]):
-            found.pop(each, None)
-        own = found.pop(prefix[:-1], None)
+            for key in _above(last):
+                if key != prefix[:-1]:
+                    by_directory.pop(key, None)
+        for key in _above(prefix[:-1]):
+            by_directory.pop(key, None)
+        own = by_directory.pop(prefix[:-1], None)
         is_cut = token is not None and last.startswith(prefix)
-        self._store(found, is_sorted=is_sorted, is_cut=is_cut)
+        self._store(by_directory, is_sorted=is_sorted, is_cut=is_cut)
         if is_sorted and token is not None:
             self._keep_tail(keys, prefix, token)
         if is_cut:
@@ -114,17 +115,17 @@ class ListingAhead:
             self._complete(own, prefix, last if is_sorted else "")
         return self._without_keys(path) if own is None else own
 
-    def _store(self, found: dict[str, _Entries], *, is_sorted: bool, is_cut: bool) -> None:
+    def _store(self, by_directory: dict[str, _Entries], *, is_sorted: bool, is_cut: bool) -> None:
         if is_cut and not is_sorted:
-            found = {}
-        self._gained, self._used = len(found), 0
+            by_directory = {}
+        self._gained, self._used = len(by_directory), 0
         if self._kept > MOST_KEPT:
             self._known.clear()
             self._kept = 0
-        for key, each in found.items():
+        for key, entries in by_directory.items():
             before = self._known.get(key)
-            self._kept += len(each) - (0 if before is None else len(before))
-            self._known[key] = each
+            self._kept += len(entries) - (0 if before is None else len(before))
+            self._known[key] = entries
 
     # --- requests -----------------------------------------------------------------------
 
@@ -135,12 +136,13 @@ class ListingAhead:
         )
 
     def _read_on(self, prefix: str) -> tuple[list[ObjectInfo], str | None]:
-        """Keys from those of a directory on, below the top; how to go on."""
+        """Read keys below the top, from those of a directory on. Return them and the token to
+        continue."""
         tail, token = self._tail, self._token
         self._tail, self._token = [], None
         pages = self._pages
         if tail and self._tail_prefix <= prefix <= tail[-1].key:
-            keys = [each for each in tail if each.key >= prefix]
+            keys = [info for info in tail if info.key >= prefix]
         else:
             # The dot is just before the slash.
             start = "" if prefix == self._top else behind(f"{prefix[:-1]}.")
@@ -176,7 +178,7 @@ class ListingAhead:
                 return
 
     def _complete(self, own: _Entries, prefix: str, last: str) -> None:
-        """The entries of a directory behind the key `last`."""
+        """Add the entries of a directory after the key `last`."""
         start = ""
         if last:
             name, slash, _ = last.removeprefix(prefix).partition("/")
@@ -187,10 +189,10 @@ class ListingAhead:
         token: str | None = None
         while True:
             page = self._page(prefix, delimiter=True, start=start, token=token)
-            for each in page.objects:
-                name = each.key.removeprefix(prefix)
+            for info in page.objects:
+                name = info.key.removeprefix(prefix)
                 if name and not name.endswith("/") and self._tree.is_nameable(name, prefix):
-                    own.files.append(each)
+                    own.files.append(info)
             for below in (*page.prefixes, *markers_below(page, prefix)):
                 name = below.removeprefix(prefix).removesuffix("/")
                 if self._tree.is_nameable(name, prefix):
@@ -211,30 +213,30 @@ class ListingAhead:
     # --- what keys say ------------------------------------------------------------------
 
     def _digested(self, keys: list[ObjectInfo]) -> dict[str, _Entries]:
-        """The directories of keys below the top, by their keys without a slash."""
-        found: dict[str, _Entries | None] = {}
-        for each in keys:
-            parent, slash, name = each.key.rpartition("/")
+        """Group keys below the top by directory, whose key has no slash."""
+        by_directory: dict[str, _Entries | None] = {}
+        for info in keys:
+            parent, slash, name = info.key.rpartition("/")
             # Before a slash that begins a key is an empty name, and not the root.
             parent = parent or slash
-            if parent not in found:
-                found[parent] = self._made(parent, found)
-            own = found[parent]
+            if parent not in by_directory:
+                by_directory[parent] = self._made(parent, by_directory)
+            own = by_directory[parent]
             if own is not None and name and self._tree.is_nameable(name, f"{parent}/"):
-                own.files.append(each)
-        return {key: each for key, each in found.items() if each is not None}
+                own.files.append(info)
+        return {key: entries for key, entries in by_directory.items() if entries is not None}
 
-    def _made(self, key: str, found: dict[str, _Entries | None]) -> _Entries | None:
-        """A directory, which those above it have among their entries then; None for one that
-        no path can name."""
+    def _made(self, key: str, by_directory: dict[str, _Entries | None]) -> _Entries | None:
+        """Make a directory, and enter it in those above it. Return None for one that no path can
+        name."""
         if key == self._top[:-1]:
             return _Entries()
         if key.startswith("/"):
             return None
         above, _, name = key.rpartition("/")
-        if above not in found:
-            found[above] = self._made(above, found)
-        own = found[above]
+        if above not in by_directory:
+            by_directory[above] = self._made(above, by_directory)
+        own = by_directory[above]
         if own is None or not self._tree.is_nameable(name, f"{above}/"):
             return None
         own.directories[name] = None

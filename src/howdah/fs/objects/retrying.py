@@ -63,7 +63,7 @@ class RetryRules:
 
 
 class Retrying:
-    """Makes requests again by the rules."""
+    """Repeats requests by the rules."""
 
     def __init__(
         self,
@@ -76,23 +76,25 @@ class Retrying:
         self._sleep = sleep
         self._draw = draw
 
-    def __call__(self, what: str, ask: Callable[[], T]) -> T:
-        """What `ask` returns, sooner or later; raises its last error."""
+    def __call__(self, operation: str, ask: Callable[[], T]) -> T:
+        """Call `ask` until it succeeds, and return its result. Raises its last error."""
         failures = 0
         while True:
             try:
                 return ask()
             except errors.HowdahError as error:
                 failures += 1
-                self.wait(what, error, failures)
+                self.wait(operation, error, failures)
 
-    def wait(self, what: str, error: errors.HowdahError, failures: int) -> None:
-        """Wait before the next attempt; raises the error if there is to be none."""
+    def wait(self, operation: str, error: errors.HowdahError, failures: int) -> None:
+        """Wait before the next attempt. Raises the error if there is to be none."""
         pause_s = self._rules.pause_s(error, failures)
         if pause_s is None:
             raise error
         pause_s *= 0.5 + self._draw() / 2
-        log.info("%s failed, again in %.1f s (attempt %d): %s", what, pause_s, failures + 1, error)
+        log.info(
+            "%s failed, again in %.1f s (attempt %d): %s", operation, pause_s, failures + 1, error
+        )
         if pause_s >= _TOLD_S:
             wait_notices.show(f"{error}; trying again in {pause_s:.0f} s")
         self._sleep(pause_s)

@@ -69,7 +69,7 @@ _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U00
 
 
 class S3Store:
-    """One bucket of an S3. Thread-safe, and usable in a forked child."""
+    """Stores objects in one bucket of an S3. Thread-safe, and usable in a forked child."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -109,13 +109,13 @@ class S3Store:
 
     def _call(
         self,
-        what: str,
+        operation: str,
         key: str | None,
         ask: Callable[[Any], T],
         quickly: Callable[[HttpRequests], T] | None = None,
     ) -> T:
-        """What botocore answers, or the same without it."""
-        return self._connection.call(what, key, ask, quickly)
+        """Make a request, with botocore or by `quickly` without it, and return its result."""
+        return self._connection.call(operation, key, ask, quickly)
 
     # --- one object ---------------------------------------------------------------------
 
@@ -131,47 +131,47 @@ class S3Store:
             )
 
         try:
-            found = head()
+            response = head()
         except (errors.AccessDenied, errors.RemoteError):
             # An answer to HEAD has no room for a reason, or for the bucket's region.
             self.list_page(key, delimiter=False, limit=1)
-            found = head()
-        return self._info(key, found)
+            response = head()
+        return self._info(key, response)
 
-    def _info(self, key: str, found: Any) -> ObjectInfo:
-        if not field_codec.etag(found):
+    def _info(self, key: str, response: Any) -> ObjectInfo:
+        if not field_codec.etag(response):
             # A page of some web server, which has one for every name.
             raise no_store(self._settings, printable(f"s3://{self._bucket}/{key}"))
         return ObjectInfo(
             key=key,
-            length=int(found["ContentLength"]),
-            modified_ms=field_codec.ms(found.get("LastModified")),
-            etag=field_codec.etag(found),
-            version_id=field_codec.version(found),
-            crc32c=field_codec.crc_of(found),
-            writer=found.get("Metadata", {}).get(field_codec.WRITER),
-            described=field_codec.described(found),
+            length=int(response["ContentLength"]),
+            modified_ms=field_codec.ms(response.get("LastModified")),
+            etag=field_codec.etag(response),
+            version_id=field_codec.version(response),
+            crc32c=field_codec.crc_of(response),
+            writer=response.get("Metadata", {}).get(field_codec.WRITER),
+            described=field_codec.described(response),
         )
 
     def _with_checksum(self) -> dict[str, str]:
         return {"ChecksumMode": "ENABLED"} if self._settings.with_checksums else {}
 
     def head_and_get(self, key: str) -> tuple[ObjectInfo, Reading | None]:
-        """Not of a part of the object: of that Amazon tells no checksum. Through botocore, which
-        would compare that itself, it is a look."""
-        found: tuple[Any, Reading] | None = None
+        """Read the whole object with its description, since Amazon sends no checksum for a range.
+        Through botocore, which would compare the checksum itself, only request the description."""
+        answer: tuple[Any, Reading] | None = None
         if self._connection.is_quick:
-            found = self._call(
+            answer = self._call(
                 "GET",
                 key,
                 lambda _: None,
                 lambda quick: quick.head_and_get(key, self._with_checksum()),
             )
-        if found is None:
+        if answer is None:
             return self.head(key), None
-        told, reading = found
+        response, reading = answer
         try:
-            return self._info(key, told), reading
+            return self._info(key, response), reading
         except errors.HowdahError:
             reading.close(0)
             raise
@@ -186,18 +186,18 @@ class S3Store:
             more["VersionId"] = version_id
 
         def get(s3: Any) -> tuple[Reading, str]:
-            found = s3.get_object(
+            response = s3.get_object(
                 Bucket=self._bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
             )
-            reading = AnswerBody(self._settings, key, found["Body"])
-            meta = found["ResponseMetadata"]
+            reading = AnswerBody(self._settings, key, response["Body"])
+            meta = response["ResponseMetadata"]
             answer = Answer(meta["HTTPStatusCode"], meta["HTTPHeaders"], b"")
             try:
                 check_range(answer, start, end, printable(f"s3://{self._bucket}/{key}"))
             except errors.ProtocolViolation:
                 reading.close(0)
                 raise
-            return reading, field_codec.etag(found)
+            return reading, field_codec.etag(response)
 
         def quickly(quick: HttpRequests) -> tuple[Reading, str]:
             return quick.get(key, start, end, more)
@@ -213,13 +213,13 @@ class S3Store:
         }
         if self._settings.content_encoding and not key.endswith("/"):
             more["ContentEncoding"] = self._settings.content_encoding
-        found = self._call(
+        response = self._call(
             "PUT",
             key,
             lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
             lambda quick: quick.put(key, more, body),
         )
-        return Stored(field_codec.etag(found), field_codec.version(found), its_crc)
+        return Stored(field_codec.etag(response), field_codec.version(response), its_crc)
 
     def delete(self, key: str) -> None:
         self._call(
@@ -230,7 +230,7 @@ class S3Store:
         )
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
-        found = self._call(
+        response = self._call(
             "COPY",
             key,
             lambda s3: s3.copy_object(
@@ -241,14 +241,14 @@ class S3Store:
             ),
         )
         return Stored(
-            field_codec.etag(found.get("CopyObjectResult", {})), field_codec.version(found)
+            field_codec.etag(response.get("CopyObjectResult", {})), field_codec.version(response)
         )
 
     def _source(self, source: ObjectInfo) -> dict[str, str]:
-        found = {"Bucket": source.bucket or self._bucket, "Key": source.key}
+        copy_source = {"Bucket": source.bucket or self._bucket, "Key": source.key}
         if source.version_id is not None:
-            found["VersionId"] = source.version_id
-        return found
+            copy_source["VersionId"] = source.version_id
+        return copy_source
 
     def _condition(self, exclusive: bool) -> dict[str, str]:
         return field_codec.condition(exclusive and self._settings.has_conditions)
@@ -275,34 +275,34 @@ class S3Store:
             more = {**theirs, "Metadata": own}
         if self._settings.with_checksums:
             more |= {"ChecksumAlgorithm": field_codec.ALGORITHM, "ChecksumType": "FULL_OBJECT"}
-        found = self._call(
+        response = self._call(
             "an upload",
             key,
             lambda s3: s3.create_multipart_upload(Bucket=self._bucket, Key=key, **more),
         )
-        return str(found["UploadId"])
+        return str(response["UploadId"])
 
     def _tagging(self, source: ObjectInfo) -> dict[str, str]:
         where = self._source(source)
-        found = self._call("the tags", source.key, lambda s3: s3.get_object_tagging(**where))
-        return field_codec.tagging(found)
+        response = self._call("the tags", source.key, lambda s3: s3.get_object_tagging(**where))
+        return field_codec.tagging(response)
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
         its_crc = self._crc_of(body)
         more: dict[str, Any] = field_codec.sent(its_crc)
         more |= {"UploadId": upload_id, "PartNumber": number}
-        found = self._call(
+        response = self._call(
             f"part {number}",
             key,
             lambda s3: s3.upload_part(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
             lambda quick: quick.put(key, more, body),
         )
-        return Part(number, field_codec.etag(found), len(body), its_crc)
+        return Part(number, field_codec.etag(response), len(body), its_crc)
 
     def copy_part(
         self, source: ObjectInfo, key: str, upload_id: str, number: int, start: int, end: int
     ) -> Part:
-        found = self._call(
+        response = self._call(
             f"a copy of part {number}",
             key,
             lambda s3: s3.upload_part_copy(
@@ -315,8 +315,8 @@ class S3Store:
                 CopySourceRange=f"bytes={start}-{end - 1}",
             ),
         )
-        told = found.get("CopyPartResult", {})
-        return Part(number, field_codec.etag(told), end - start, field_codec.crc_of(told))
+        copied = response.get("CopyPartResult", {})
+        return Part(number, field_codec.etag(copied), end - start, field_codec.crc_of(copied))
 
     def complete_upload(
         self, key: str, upload_id: str, parts: Sequence[Part], *, exclusive: bool
@@ -337,7 +337,7 @@ class S3Store:
             }
             for part in parts
         ]
-        found = self._call(
+        response = self._call(
             "the end of an upload",
             key,
             lambda s3: s3.complete_multipart_upload(
@@ -348,7 +348,7 @@ class S3Store:
                 **more,
             ),
         )
-        return Stored(field_codec.etag(found), field_codec.version(found), joined)
+        return Stored(field_codec.etag(response), field_codec.version(response), joined)
 
     def abort_upload(self, key: str, upload_id: str) -> None:
         self._call(
@@ -367,18 +367,22 @@ class S3Store:
         )
 
     def uploads(self, prefix: str) -> list[Upload]:
-        found: list[Upload] = []
+        uploads: list[Upload] = []
         more: dict[str, str] = {}
         while True:
             page = self._page_of_uploads(prefix, more)
             # Unlike listings of objects, botocore leaves these as the store wrote them.
             plain = unquote_plus if page.get("EncodingType") == "url" else str
-            found += [
-                Upload(plain(each["Key"]), each["UploadId"], field_codec.ms(each.get("Initiated")))
-                for each in page.get("Uploads", ())
+            uploads += [
+                Upload(
+                    plain(upload["Key"]),
+                    upload["UploadId"],
+                    field_codec.ms(upload.get("Initiated")),
+                )
+                for upload in page.get("Uploads", ())
             ]
             if not page.get("IsTruncated"):
-                return found
+                return uploads
             more = {
                 "KeyMarker": plain(page["NextKeyMarker"]),
                 "UploadIdMarker": page["NextUploadIdMarker"],
@@ -414,13 +418,13 @@ class S3Store:
 
     def _list(
         self,
-        what: str,
+        operation: str,
         prefix: str,
         ask: Callable[[Any], T],
         quickly: Callable[[HttpRequests], T] | None = None,
     ) -> T:
         try:
-            return self._call(what, prefix, ask, quickly)
+            return self._call(operation, prefix, ask, quickly)
         except errors.PathNotFound:
             # A bucket that is not there has an error of its own, and a list is always there.
             raise no_store(self._settings, printable(f"s3://{self._bucket}/{prefix}")) from None
@@ -445,37 +449,41 @@ class S3Store:
         unfinished: list[NotDeleted] = []
 
         def once() -> None:
-            """What of a page the store had no time for is asked for again, without the rest."""
+            """Delete what is left of a page, and raise if the store had no time for some of it."""
             nonlocal left, unfinished
             with self._connection.failing(left[0]):
-                found = self._connection.made().delete_objects(
+                response = self._connection.made().delete_objects(
                     Bucket=self._bucket,
                     Delete={"Objects": [{"Key": key} for key in left], "Quiet": True},
                     ChecksumAlgorithm="CRC32",
                 )
-            told = self._refusals(found)
-            unfinished = [each for each in told if isinstance(each.error, errors.RetriableError)]
-            refused.extend(each for each in told if each not in unfinished)
-            left = [each.key for each in unfinished]
+            refusals = self._refusals(response)
+            unfinished = [
+                refusal for refusal in refusals if isinstance(refusal.error, errors.RetriableError)
+            ]
+            refused.extend(refusal for refusal in refusals if refusal not in unfinished)
+            left = [refusal.key for refusal in unfinished]
             if unfinished:
                 raise unfinished[0].error
 
-        what = f"the removal of {len(keys)} objects of s3://{self._bucket}/"
+        operation = f"the removal of {len(keys)} objects of s3://{self._bucket}/"
         try:
-            self._connection.again(what, once)
+            self._connection.again(operation, once)
         except errors.RetriableError as error:
-            if not any(each.error is error for each in unfinished):
+            if not any(refusal.error is error for refusal in unfinished):
                 raise  # the last request was refused as a whole
         return [*refused, *unfinished]
 
-    def _refusals(self, found: Any) -> list[NotDeleted]:
-        """What an answer says of objects that stayed."""
+    def _refusals(self, response: Any) -> list[NotDeleted]:
+        """Return the objects that stayed, by an answer."""
         refused: list[NotDeleted] = []
-        for each in found.get("Errors", ()):
-            code = each.get("Code", "")
+        for refusal in response.get("Errors", ()):
+            code = refusal.get("Code", "")
             if code in _IS_GONE:
                 continue
             meta = {"HTTPStatusCode": _STATUS_OF_ONE.get(code, 400)}
-            told = ClientError({"Error": each, "ResponseMetadata": meta}, "DeleteObjects")
-            refused.append(NotDeleted(each["Key"], translated(told, self._settings, each["Key"])))
+            error = ClientError({"Error": refusal, "ResponseMetadata": meta}, "DeleteObjects")
+            refused.append(
+                NotDeleted(refusal["Key"], translated(error, self._settings, refusal["Key"]))
+            )
         return refused

@@ -239,9 +239,9 @@ def _role(conf: Configuration, providers: Sequence[str]) -> Role | None:
 
 
 def _manner(conf: Configuration) -> Manner:
-    """The first of a list that is known, as for Hadoop."""
+    """Return the first known one of a list, as Hadoop does."""
     said = conf.get(keys.FS_S3A_INPUT_FADVISE) or "default"
-    names = [each.strip().lower() for each in said.split(",")]
+    names = [word.strip().lower() for word in said.split(",")]
     for name in names:
         if name in _MANNERS:
             return _MANNERS[name]
@@ -252,8 +252,9 @@ def _manner(conf: Configuration) -> Manner:
 
 
 def _looks_at_create(conf: Configuration) -> bool:
-    """A store without conditions is asked all the same: nobody would see an old file."""
-    flags = {each.lower() for each in conf.get(keys.FS_S3A_PERFORMANCE_FLAGS)}
+    """Return whether a create looks for an existing file first. A store without conditions is
+    always asked: otherwise nobody would notice an old file."""
+    flags = {flag.lower() for flag in conf.get(keys.FS_S3A_PERFORMANCE_FLAGS)}
     is_hasty = conf.get(keys.FS_S3A_CREATE_PERFORMANCE) or not flags.isdisjoint(("create", "*"))
     return not (is_hasty and conf.get(keys.FS_S3A_CREATE_CONDITIONAL_ENABLED))
 
@@ -261,14 +262,14 @@ def _looks_at_create(conf: Configuration) -> bool:
 def _endpoint(text: str | None, secure: bool) -> str | None:
     if not text:
         return None
-    found = text.rstrip("/")
-    if "://" not in found:
-        found = f"{'https' if secure else 'http'}://{found}"
-    if not found.startswith(("http://", "https://")) or found.endswith("://"):
+    url = text.rstrip("/")
+    if "://" not in url:
+        url = f"{'https' if secure else 'http'}://{url}"
+    if not url.startswith(("http://", "https://")) or url.endswith("://"):
         raise errors.InvalidConfiguration(
             f"{keys.FS_S3A_ENDPOINT.name} = {text!r} is neither a host nor an http(s) URL"
         )
-    return found
+    return url
 
 
 def _is_amazon(endpoint: str) -> bool:
@@ -279,5 +280,5 @@ def _is_amazon(endpoint: str) -> bool:
 def _region(text: str | None, endpoint: str | None) -> str | None:
     if text and text.lower() != _OF_THE_SESSION:
         return text
-    found = _REGION_OF_HOST.search(endpoint or "")
-    return found[1] if found else None
+    match = _REGION_OF_HOST.search(endpoint or "")
+    return match[1] if match else None

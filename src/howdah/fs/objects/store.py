@@ -24,13 +24,13 @@ def in_one(body: Body) -> bytes | bytearray:
 
 
 def crc_of_body(body: Body) -> int:
-    """The CRC32C."""
+    """Return the CRC32C of a body."""
     if not isinstance(body, Pieces):
         return crc(ChecksumType.CRC32C, body)
-    found = 0
-    for each in body:
-        found = crc(ChecksumType.CRC32C, each, found)
-    return found
+    crc32c = 0
+    for piece in body:
+        crc32c = crc(ChecksumType.CRC32C, piece, crc32c)
+    return crc32c
 
 
 class NotAsExpected(errors.HowdahError, OSError):

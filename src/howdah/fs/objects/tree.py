@@ -60,12 +60,12 @@ class Kind(enum.Enum):
 
 
 def markers_below(page: Page, prefix: str) -> Iterator[str]:
-    """Markers among the objects of a page, but for the one of the prefix itself."""
-    return (each.key for each in page.objects if each.key.endswith("/") and each.key != prefix)
+    """Return the markers among the objects of a page, except that of the prefix itself."""
+    return (info.key for info in page.objects if info.key.endswith("/") and info.key != prefix)
 
 
 class Tree:
-    """One bucket as a tree."""
+    """Presents one bucket as a tree."""
 
     def __init__(self, store: ObjectStore, user: str) -> None:
         self.store = store
@@ -135,17 +135,17 @@ class Tree:
         return Kind.DIRECTORY if self.is_prefix(path) else Kind.NOTHING
 
     def has_entries(self, path: str) -> bool:
-        """Whether anything but its marker lies below a directory."""
+        """Return whether anything but its marker lies below a directory."""
         prefix = prefix_of(path)
         page = self.store.list_page(prefix, delimiter=False, limit=2)
-        return any(each.key != prefix for each in page.objects)
+        return any(info.key != prefix for info in page.objects)
 
-    def status(self, found: Found) -> FileStatus:
-        info = found.info
+    def status(self, entry: Found) -> FileStatus:
+        info = entry.info
         if info is not None:
-            return self._status_of_file(found.path, info)
+            return self._status_of_file(entry.path, info)
         return FileStatus(
-            path=found.path,
+            path=entry.path,
             length=0,
             is_directory=True,
             replication=0,
@@ -160,11 +160,11 @@ class Tree:
     def _status_of_file(self, path: str, info: ObjectInfo) -> FileStatus:
         # Names of the arguments would take a fifth of a listing's time.
         user = self._user
-        found = FileStatus(
+        status = FileStatus(
             path, info.length, False, 1, BLOCK_BYTES, info.modified_ms, 0, FILE_MODE, user, user,
             None, 0, -1, 0, False, False, None, info.etag or None,
         )  # fmt: skip
-        return found
+        return status
 
     def pages(
         self, prefix: str, *, delimiter: bool, start_after: str = "", on_page: Page | None = None
@@ -178,7 +178,7 @@ class Tree:
             page = self.store.list_page(prefix, delimiter=delimiter, token=page.token)
 
     def entries(self, path: str, on_further_page: Callable[[], None]) -> Iterator[FileStatus]:
-        """The entries of a directory, sorted within a page; the one of a file. Raises
+        """Yield the entries of a directory, sorted within a page, or the one of a file. Raises
         `PathNotFound`."""
         prefix = prefix_of(path)
         first = self.store.list_page(prefix, delimiter=True)
@@ -189,13 +189,13 @@ class Tree:
             yield self.status(Found(path, info))
             return
         is_first = True
-        told: set[str] = set()
+        listed: set[str] = set()
         for page in self.pages(prefix, delimiter=True, on_page=first):
             if not is_first:
                 on_further_page()
             is_first = False
-            files = [each for each in page.objects if each.key[-1:] != "/"]
-            found = [
+            files = [file for file in page.objects if file.key[-1:] != "/"]
+            statuses = [
                 self._status_of_file(f"/{file.key}", file)
                 for file in files
                 if self.is_nameable(file.key[len(prefix) :], prefix)
@@ -203,21 +203,21 @@ class Tree:
             # Some stores tell a marker below as an object, and not (only) as a prefix.
             markers = () if len(files) == len(page.objects) else markers_below(page, prefix)
             prefixes = dict.fromkeys((*page.prefixes, *markers))
-            if prefixes or told:
+            if prefixes or listed:
                 keys = {file.key for file in files}
-                found += [
-                    self.status(Found(path_of(each), None))
-                    for each in prefixes
-                    if each.removesuffix("/") not in keys
-                    and each not in told
-                    and self.is_nameable(each.removesuffix("/")[len(prefix) :], prefix)
+                statuses += [
+                    self.status(Found(path_of(key), None))
+                    for key in prefixes
+                    if key.removesuffix("/") not in keys
+                    and key not in listed
+                    and self.is_nameable(key.removesuffix("/")[len(prefix) :], prefix)
                 ]
                 # A store whose markers have no slash tells of a directory twice: by its marker,
                 # and where its slash would be, which may be a page further on.
                 last = max((*keys, *prefixes), default="")
-                told = {each for each in (*told, *prefixes) if each > last or each == last}
-            found.sort(key=by_path)
-            yield from found
+                listed = {key for key in (*listed, *prefixes) if key > last or key == last}
+            statuses.sort(key=by_path)
+            yield from statuses
 
     def is_nameable(self, name: str, prefix: str) -> bool:
         """Whether a path can have this name below a prefix; the first that it cannot is logged."""
@@ -254,14 +254,14 @@ class Tree:
             self.make_marker(path)
 
     def check_no_file_above(self, path: str) -> None:
-        """Raise `ParentNotDirectory` if a file is above a path. Asks up to the first directory
-        that is there, once for all files of a directory."""
+        """Raise `ParentNotDirectory` if a file is above a path. Ask up to the first existing
+        directory, once for all files of a directory."""
         parent = above = paths.parent_of(path)
         while above is not None and above != paths.SEPARATOR and above not in self._directories:
-            found = self.kind(above)
-            if found is Kind.FILE:
+            kind = self.kind(above)
+            if kind is Kind.FILE:
                 raise errors.ParentNotDirectory(f"{above} is a file, and no directory").about(path)
-            if found is Kind.DIRECTORY:
+            if kind is Kind.DIRECTORY:
                 break
             above = paths.parent_of(above)
         if parent is not None:
@@ -284,9 +284,10 @@ class Tree:
             raise refused[0].error
 
     def delete_below(self, path: str) -> None:
-        """Everything below a directory, and its marker, a page of objects in a request."""
+        """Delete everything below a directory, and its marker, with one request a page of
+        objects."""
         for page in self.below(path):
-            refused = self.store.delete_many([each.key for each in page.objects])
+            refused = self.store.delete_many([info.key for info in page.objects])
             if refused:
                 first = refused[0]
                 raise type(first.error)(

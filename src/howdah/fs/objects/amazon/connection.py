@@ -61,7 +61,7 @@ class _Client:
 
 
 class Connection:
-    """Of one bucket. Thread-safe, and usable in a forked child."""
+    """Sends the requests for one bucket. Thread-safe, and usable in a forked child."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -163,12 +163,12 @@ class Connection:
 
     def call(
         self,
-        what: str,
+        operation: str,
         key: str | None,
         ask: Callable[[Any], T],
         quickly: Callable[[HttpRequests], T] | None = None,
     ) -> T:
-        """What botocore answers, or the same without it."""
+        """Make a request, with botocore or by `quickly` without it, and return its result."""
         own = self._clients.get()
 
         def once() -> T:
@@ -181,11 +181,11 @@ class Connection:
                         quick.forget()
                 return ask(self.made())
 
-        return self.again(f"{what} of s3://{self._settings.bucket}/{key or ''}", once)
+        return self.again(f"{operation} of s3://{self._settings.bucket}/{key or ''}", once)
 
-    def again(self, what: str, once: Callable[[], T]) -> T:
-        """What a request has brought, which is made again as the settings say."""
-        return self._retrying(what, once)
+    def again(self, operation: str, once: Callable[[], T]) -> T:
+        """Call `once`, and repeat it as the settings say. Return its result."""
+        return self._retrying(operation, once)
 
 
 class AnswerBody:

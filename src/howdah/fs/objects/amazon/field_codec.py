@@ -69,14 +69,16 @@ def as_sent(wanted: Mapping[str, Any]) -> tuple[dict[str, str], list[tuple[str, 
 
 
 def as_told(headers: Mapping[str, str]) -> dict[str, Any]:
-    """Headers of an answer, with names in lower case, as fields."""
-    found: dict[str, Any] = {_TOLD[name]: value for name, value in headers.items() if name in _TOLD}
-    found["Metadata"] = {
+    """Return the headers of an answer, with names in lower case, as fields."""
+    fields: dict[str, Any] = {
+        _TOLD[name]: value for name, value in headers.items() if name in _TOLD
+    }
+    fields["Metadata"] = {
         name.removeprefix(_METADATA): value
         for name, value in headers.items()
         if name.startswith(_METADATA)
     }
-    return found
+    return fields
 
 
 def condition(exclusive: bool) -> dict[str, str]:
@@ -87,36 +89,37 @@ def metadata(writer: str | None) -> dict[str, Any]:
     return {} if writer is None else {"Metadata": {WRITER: writer}}
 
 
-def described(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What a copy has of its source, as the store's own copies have it."""
-    return {name: found[name] for name in _DESCRIBED if name in found}
+def described(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the fields that a copy takes over from its source, as in the store's own copies."""
+    return {name: fields[name] for name in _DESCRIBED if name in fields}
 
 
-def tagging(found: Mapping[str, Any]) -> dict[str, str]:
-    """Tags of an object, for one that is to have them as well.
+def tagging(response: Mapping[str, Any]) -> dict[str, str]:
+    """Return the tags of an object as a field for a request that sets them.
 
     >>> tagging({"TagSet": [{"Key": "a b", "Value": "1&2"}, {"Key": "c", "Value": ""}]})
     {'Tagging': 'a%20b=1%262&c='}
     """
-    pairs = [(each["Key"], each["Value"]) for each in found.get("TagSet", ())]
+    pairs = [(tag["Key"], tag["Value"]) for tag in response.get("TagSet", ())]
     return {"Tagging": urlencode(pairs, quote_via=quote)} if pairs else {}
 
 
-def sent(found: int | None) -> dict[str, str]:
-    """A CRC32C for the store to check."""
-    if found is None:
+def sent(crc32c: int | None) -> dict[str, str]:
+    """Return the fields that let the store check a CRC32C."""
+    if crc32c is None:
         return {}
-    return {"ChecksumAlgorithm": ALGORITHM, "ChecksumCRC32C": crc_text(found)}
+    return {"ChecksumAlgorithm": ALGORITHM, "ChecksumCRC32C": crc_text(crc32c)}
 
 
-def crc_text(found: int) -> str:
-    return base64.b64encode(found.to_bytes(4, "big")).decode()
+def crc_text(crc32c: int) -> str:
+    return base64.b64encode(crc32c.to_bytes(4, "big")).decode()
 
 
-def crc_of(found: Mapping[str, Any]) -> int | None:
-    """The CRC32C of all bytes; one that is put together of parts' has a dash and is of no use."""
-    text = found.get("ChecksumCRC32C")
-    if not text or "-" in text or found.get("ChecksumType", "FULL_OBJECT") != "FULL_OBJECT":
+def crc_of(fields: Mapping[str, Any]) -> int | None:
+    """Return the CRC32C of all bytes. One that is combined from those of parts contains a dash, and
+    is ignored."""
+    text = fields.get("ChecksumCRC32C")
+    if not text or "-" in text or fields.get("ChecksumType", "FULL_OBJECT") != "FULL_OBJECT":
         return None
     try:
         raw = base64.b64decode(text, validate=True)
@@ -125,13 +128,13 @@ def crc_of(found: Mapping[str, Any]) -> int | None:
     return int.from_bytes(raw, "big") if len(raw) == 4 else None
 
 
-def etag(found: Mapping[str, Any]) -> str:
-    return str(found.get("ETag") or "").strip('"')
+def etag(fields: Mapping[str, Any]) -> str:
+    return str(fields.get("ETag") or "").strip('"')
 
 
-def version(found: Mapping[str, Any]) -> str | None:
-    told = found.get("VersionId")
-    return None if told in (None, "null") else str(told)
+def version(fields: Mapping[str, Any]) -> str | None:
+    version_id = fields.get("VersionId")
+    return None if version_id in (None, "null") else str(version_id)
 
 
 def ms(when: Any) -> int:

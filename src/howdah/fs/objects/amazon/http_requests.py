@@ -84,7 +84,7 @@ class Manner:
 
 
 def manner_of(url: str, authorization: str | None, settings: Settings) -> Manner | None:
-    """What a request of botocore's shows; None if others are not to be made alike."""
+    """Return how botocore built a request; None if others are not to be built alike."""
     bucket = settings.bucket
     if settings.additions or not _ORDINARY.fullmatch(bucket) or get_environ_proxies(url):
         return None
@@ -95,10 +95,10 @@ def manner_of(url: str, authorization: str | None, settings: Settings) -> Manner
     place = Place(is_secure, parts.hostname, parts.port or (443 if is_secure else 80))
     region = None
     if authorization is not None:
-        found = _SCOPE.match(authorization)
-        if found is None:
+        match = _SCOPE.match(authorization)
+        if match is None:
             return None
-        region = found[1]
+        region = match[1]
     own = urlsplit(settings.endpoint or "").hostname
     if parts.hostname != own and parts.hostname.startswith(f"{bucket}."):
         return Manner(place, "/", region)
@@ -157,7 +157,7 @@ class RequestTemplates:
 
 
 class HttpRequests:
-    """Requests for one bucket. Raises errors of howdah, and `Elsewhere`."""
+    """Makes requests for one bucket. Raises errors of howdah, and `Elsewhere`."""
 
     def __init__(
         self,
@@ -256,8 +256,8 @@ class HttpRequests:
         body: Body = b"",
         about: str | None = None,
     ) -> Request:
-        found, query = as_sent(more)
-        found |= headers
+        fields, query = as_sent(more)
+        fields |= headers
         path = self._before_key
         if key is None:
             # The bucket itself has no slash behind it, unless there is nothing else.
@@ -271,12 +271,12 @@ class HttpRequests:
             if body:
                 is_secure = self._place.is_secure
                 sha256 = UNSIGNED if is_secure else _sha256(body)
-            found |= self._signature(self._scope, (method, path, text), found, sha256)
-        found["Host"] = self._host
+            fields |= self._signature(self._scope, (method, path, text), fields, sha256)
+        fields["Host"] = self._host
         target = f"{path}?{text}" if text else path
         # Made again by the rules alone, as those of botocore are.
         where = self._where(key or about)
-        return Request(method, where, method, target, found, body, is_repeatable=False)
+        return Request(method, where, method, target, fields, body, is_repeatable=False)
 
     def _signature(
         self, scope: Scope, request: tuple[str, str, str], headers: Mapping[str, str], sha256: str
@@ -296,9 +296,9 @@ class HttpRequests:
         return more
 
     def _refusal(self, answer: Answer, key: str | None) -> errors.HowdahError:
-        told = _error_of(answer)
+        error = _error_of(answer)
         response = {
-            "Error": told or {},
+            "Error": error or {},
             "ResponseMetadata": {
                 "HTTPStatusCode": answer.status,
                 "HTTPHeaders": dict(answer.headers),
@@ -306,23 +306,23 @@ class HttpRequests:
         }
         if is_elsewhere(response):
             raise Elsewhere
-        if told is None:
+        if error is None:
             return no_store(self._settings, self._where(key))
         return refused(response, self._settings, key)
 
 
 def _sha256(body: Body) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for piece in body if isinstance(body, Pieces) else (body,):
-        found.update(piece)
-    return found.hexdigest()
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _error_fields(answer: Answer) -> dict[str, Any]:
-    found = as_told(answer.headers)
-    found["ContentLength"] = int(answer.headers.get("content-length") or 0)
-    found["LastModified"] = milliseconds(answer.headers.get("last-modified"))
-    return found
+    fields = as_told(answer.headers)
+    fields["ContentLength"] = int(answer.headers.get("content-length") or 0)
+    fields["LastModified"] = milliseconds(answer.headers.get("last-modified"))
+    return fields
 
 
 class _Translating:
@@ -345,28 +345,28 @@ class _Translating:
 
 
 def _error_of(answer: Answer) -> dict[str, str] | None:
-    """The members of a refusal; without any its status stands for its code. None for a page of
-    somebody else's."""
-    found: dict[str, str] = {}
+    """Return the members of a refusal. If it has none, its status stands for its code. Return None
+    for a page that another server sent."""
+    members: dict[str, str] = {}
     if answer.body:
         try:
             root = ElementTree.fromstring(answer.body)
         except (ElementTree.ParseError, ValueError):
             return {"Code": "500"} if answer.status >= 500 else None
-        found = {each.tag.rpartition("}")[2]: each.text or "" for each in root}
-    found.setdefault("Code", str(answer.status))
-    return found
+        members = {child.tag.rpartition("}")[2]: child.text or "" for child in root}
+    members.setdefault("Code", str(answer.status))
+    return members
 
 
 def milliseconds(text: str | None) -> int:
-    """Milliseconds since 1970 of a date of HTTP; 0 for none.
+    """Convert an HTTP date to milliseconds since 1970; return 0 for none.
 
     >>> milliseconds("Thu, 26 Nov 2026 16:19:56 GMT")
     1795709996000
     """
-    found = _DATE.fullmatch(text or "")
-    if found is not None and found[2] in _MONTHS:
-        day, month, year, hour, minute, second = found.groups()
+    match = _DATE.fullmatch(text or "")
+    if match is not None and match[2] in _MONTHS:
+        day, month, year, hour, minute, second = match.groups()
         date = int(year), _MONTHS.index(month) + 1, int(day)
         parts = (*date, int(hour), int(minute), int(second))
         return calendar.timegm((*parts, 0, 0, 0)) * 1000

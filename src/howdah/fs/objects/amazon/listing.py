@@ -92,10 +92,10 @@ def _parsed(document: bytes) -> Page:
     objects: list[ObjectInfo] = []
     prefixes: list[str] = []
     try:
-        for each in root:
-            if each.tag == contents:
-                told = {child.tag: child.text or "" for child in each}
-                key, size, modified, etag = [told.get(name, "") for name in names]
+        for element in root:
+            if element.tag == contents:
+                fields = {child.tag: child.text or "" for child in element}
+                key, size, modified, etag = [fields.get(name, "") for name in names]
                 objects.append(
                     ObjectInfo(
                         unquote_plus(key) if is_escaped else key,
@@ -104,8 +104,8 @@ def _parsed(document: bytes) -> Page:
                         etag.strip('"'),
                     )
                 )
-            elif each.tag == common:
-                name = each.findtext(prefix, "")
+            elif element.tag == common:
+                name = element.findtext(prefix, "")
                 prefixes.append(unquote_plus(name) if is_escaped else name)
     except ValueError as error:
         raise errors.ProtocolViolation(f"{_WHAT} has a wrong entry: {error}") from error

@@ -60,17 +60,17 @@ class Additions:
 
 def additions_of(conf: Configuration) -> Additions:
     """Raises `InvalidConfiguration`."""
-    found = _encryption(conf)
+    options = _encryption(conf)
     acl = conf.get(keys.FS_S3A_ACL_DEFAULT)
     if acl:
         # Hadoop has Java's names for them: BucketOwnerFullControl.
-        found["ACL"] = _WORD.sub("-", acl).lower()
+        options["ACL"] = _WORD.sub("-", acl).lower()
     storage_class = conf.get(keys.FS_S3A_CREATE_STORAGE_CLASS)
     if storage_class:
-        found[_CLASS] = storage_class.upper()
+        options[_CLASS] = storage_class.upper()
     if conf.get(keys.FS_S3A_REQUESTER_PAYS_ENABLED):
-        found["RequestPayer"] = "requester"
-    return Additions(found)
+        options["RequestPayer"] = "requester"
+    return Additions(options)
 
 
 def _encryption(conf: Configuration) -> dict[str, str]:
@@ -87,12 +87,12 @@ def _encryption(conf: Configuration) -> dict[str, str]:
             )
         return {"ServerSideEncryption": algorithm}
     if algorithm in _KMS:
-        found = {"ServerSideEncryption": _KMS[algorithm]}
+        options = {"ServerSideEncryption": _KMS[algorithm]}
         if key:
-            found["SSEKMSKeyId"] = key
+            options["SSEKMSKeyId"] = key
         if context:
-            found["SSEKMSEncryptionContext"] = _context(context)
-        return found
+            options["SSEKMSEncryptionContext"] = _context(context)
+        return options
     if algorithm == _OWN_KEY:
         return _own_key(key)
     raise errors.InvalidConfiguration(
@@ -112,24 +112,24 @@ def _own_key(key: str) -> dict[str, str]:
             f"{keys.FS_S3A_ENCRYPTION_KEY.name} is not Base64 of {_KEY_BYTES} bytes, as SSE-C wants"
         )
     digest = base64.b64encode(hashlib.md5(raw, usedforsecurity=False).digest()).decode()
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for prefix in ("SSECustomer", "CopySourceSSECustomer"):
-        found |= {
+        options |= {
             f"{prefix}Algorithm": "AES256",
             f"{prefix}Key": base64.b64encode(raw).decode(),
             f"{prefix}KeyMD5": digest,
         }
-    return found
+    return options
 
 
 def _context(text: str) -> str:
-    """`a=1, b=2` as the header wants it."""
-    found: dict[str, str] = {}
-    for each in text.split(","):
-        name, equals, value = each.partition("=")
+    """Encode `a=1, b=2` as the header requires."""
+    context: dict[str, str] = {}
+    for pair in text.split(","):
+        name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             raise errors.InvalidConfiguration(
-                f"{keys.FS_S3A_ENCRYPTION_CONTEXT.name} is not NAME=VALUE, NAME=VALUE: {each!r}"
+                f"{keys.FS_S3A_ENCRYPTION_CONTEXT.name} is not NAME=VALUE, NAME=VALUE: {pair!r}"
             )
-        found[name.strip()] = value.strip()
-    return base64.b64encode(json.dumps(found).encode()).decode()
+        context[name.strip()] = value.strip()
+    return base64.b64encode(json.dumps(context).encode()).decode()

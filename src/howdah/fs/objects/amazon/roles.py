@@ -55,8 +55,8 @@ def role_of(conf: Configuration, user: str) -> Role | None:
 
 
 def credentials_of(session: Any, role: Role, source: Any) -> Any:
-    """botocore's credentials that assume the role when they are wanted. `source` finds the keys
-    that may."""
+    """Return credentials for botocore that assume the role when they are needed. `source` finds the
+    keys that may assume it."""
     from botocore.config import Config
     from botocore.credentials import DeferredRefreshableCredentials
     from botocore.exceptions import BotoCoreError, ClientError
@@ -83,7 +83,7 @@ def credentials_of(session: Any, role: Role, source: Any) -> Any:
                 aws_session_token=frozen.token,
                 config=Config(retries={"total_max_attempts": 1}),
             )
-            found = client.assume_role(
+            credentials = client.assume_role(
                 RoleArn=role.arn,
                 RoleSessionName=role.session_name,
                 DurationSeconds=role.duration_s,
@@ -99,19 +99,19 @@ def credentials_of(session: Any, role: Role, source: Any) -> Any:
         except (BotoCoreError, ValueError) as error:
             raise errors.Unreachable(f"role {role.arn}: {place}: {error}") from None
         return {
-            "access_key": found["AccessKeyId"],
-            "secret_key": found["SecretAccessKey"],
-            "token": found["SessionToken"],
-            "expiry_time": found["Expiration"].isoformat(),
+            "access_key": credentials["AccessKeyId"],
+            "secret_key": credentials["SecretAccessKey"],
+            "token": credentials["SessionToken"],
+            "expiry_time": credentials["Expiration"].isoformat(),
         }
 
     return DeferredRefreshableCredentials(refresh_using=refresh, method="assume-role")
 
 
 def _refused(response: Any, role: Role, place: str) -> errors.HowdahError:
-    told = response.get("Error", {})
-    code, status = told.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
-    said = f"{code}: {told.get('Message') or 'no message'} (HTTP status {status})"
+    error = response.get("Error", {})
+    code, status = error.get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
+    said = f"{code}: {error.get('Message') or 'no message'} (HTTP status {status})"
     if code in _THROTTLED or status in (429, 503):
         return Throttled(f"role {role.arn}: {place} asks to slow down: {said}")
     if status >= 500:

@@ -34,18 +34,18 @@ class Listing:
     marker: str
 
 
-def _parsed(body: bytes, what: str) -> xml.Element:
+def _parsed(body: bytes, description: str) -> xml.Element:
     try:
         return xml.fromstring(body)
     except xml.ParseError as error:
-        raise errors.ProtocolViolation(f"{what} is no XML: {error}") from None
+        raise errors.ProtocolViolation(f"{description} is no XML: {error}") from None
 
 
 def _name(element: xml.Element) -> str:
-    found = element.find("Name")
-    if found is None or found.text is None:
+    name = element.find("Name")
+    if name is None or name.text is None:
         raise errors.ProtocolViolation("a listing has an entry without a name")
-    return unquote(found.text) if found.get("Encoded") == "true" else found.text
+    return unquote(name.text) if name.get("Encoded") == "true" else name.text
 
 
 def _number(text: str) -> int:
@@ -73,17 +73,17 @@ def listing(body: bytes) -> Listing:
     root = _parsed(body, "a listing")
     blobs: list[Blob] = []
     prefixes: list[str] = []
-    for each in root.iterfind("Blobs/*"):
-        if each.tag == "BlobPrefix":
-            prefixes.append(_name(each))
+    for element in root.iterfind("Blobs/*"):
+        if element.tag == "BlobPrefix":
+            prefixes.append(_name(element))
             continue
-        properties = each.find("Properties")
-        if each.tag != "Blob" or properties is None:
+        properties = element.find("Properties")
+        if element.tag != "Blob" or properties is None:
             continue
-        metadata = each.find("Metadata")
+        metadata = element.find("Metadata")
         blobs.append(
             Blob(
-                _name(each),
+                _name(element),
                 _number(properties.findtext("Content-Length") or "0"),
                 milliseconds(properties.findtext("Last-Modified")),
                 (properties.findtext("Etag") or "").strip('"'),
@@ -95,10 +95,10 @@ def listing(body: bytes) -> Listing:
 
 
 def block_list(ids: Iterable[str]) -> bytes:
-    """What commits blocks in this order. A block that is committed already counts as well, so
-    that a request whose answer was lost can be made again."""
-    found = "".join(f"<Latest>{escape(each)}</Latest>" for each in ids)
-    return f'<?xml version="1.0" encoding="utf-8"?><BlockList>{found}</BlockList>'.encode()
+    """Build the document that commits blocks in this order. Blocks that are already committed count
+    too, so that a request can be repeated when its answer was lost."""
+    entries = "".join(f"<Latest>{escape(block_id)}</Latest>" for block_id in ids)
+    return f'<?xml version="1.0" encoding="utf-8"?><BlockList>{entries}</BlockList>'.encode()
 
 
 def refusal(body: bytes) -> tuple[str, str]:

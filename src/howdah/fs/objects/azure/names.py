@@ -28,9 +28,9 @@ def is_marker(key: str) -> bool:
 
 
 def is_folder(metadata: Mapping[str, str]) -> bool:
-    """By metadata of a blob, with names as they come."""
-    found = {name.lower(): value for name, value in metadata.items()}
-    return found.get(FOLDER, "").lower() == "true"
+    """Return whether the metadata of a blob, with names in any case, marks a folder."""
+    lowered = {name.lower(): value for name, value in metadata.items()}
+    return lowered.get(FOLDER, "").lower() == "true"
 
 
 def crc_of(metadata: Mapping[str, str]) -> int | None:

@@ -107,7 +107,7 @@ class Signer:
 
     def request(
         self,
-        what: str,
+        operation: str,
         method: str,
         key: str | None,
         query: Query = (),
@@ -116,14 +116,14 @@ class Signer:
         *,
         about: str | None = None,
     ) -> Request:
-        """`about` is what a request for the container is about."""
+        """Build a signed request; `about` is the subject of a request for the container."""
         path = self.path(key)
         lines = {"x-ms-version": VERSION, **(headers or {})}
         if body:
             lines["Content-Length"] = str(len(body))
         signed = self._signed(method, path, query, lines)
         return Request(
-            what, self.where(key or about), method, self._target(path, query), signed, body
+            operation, self.where(key or about), method, self._target(path, query), signed, body
         )
 
     def head_of_part(self, method: str, key: str, headers: Mapping[str, str]) -> str:
@@ -137,16 +137,16 @@ class Signer:
         self, method: str, path: str, query: Query, headers: Mapping[str, str]
     ) -> dict[str, str]:
         secrets = self._settings.secrets
-        found = {"x-ms-date": formatdate(usegmt=True), **headers}
+        signed = {"x-ms-date": formatdate(usegmt=True), **headers}
         if secrets.key is not None:
             account = self._settings.account
-            text = string_to_sign(method, account, path, query, found)
-            found["Authorization"] = authorization(account, secrets.key, text)
-        return found
+            text = string_to_sign(method, account, path, query, signed)
+            signed["Authorization"] = authorization(account, secrets.key, text)
+        return signed
 
     def _target(self, path: str, query: Query) -> str:
-        found = urlencode(query, quote_via=quote)
-        parts = [each for each in (found, self._settings.secrets.sas) if each]
+        own = urlencode(query, quote_via=quote)
+        parts = [part for part in (own, self._settings.secrets.sas) if part]
         return f"{path}?{'&'.join(parts)}" if parts else path
 
     def raise_for(self, answer: Answer, key: str | None) -> Answer:

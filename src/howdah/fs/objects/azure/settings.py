@@ -170,8 +170,8 @@ def _check_supported(conf: Configuration, names: tuple[str, ...]) -> None:
                 f"{name} (from {conf.source(name)}) is not read: Azure is not served by fsspec; "
                 "set fs.azure.account.key.ACCOUNT and its like"
             )
-    refused = [(each, f"{each}.{host}") for each in _NOT_SUPPORTED for host in names]
-    for name in dict.fromkeys(each for pair in refused for each in pair):
+    refused = [(key, f"{key}.{host}") for key in _NOT_SUPPORTED for host in names]
+    for name in dict.fromkeys(key for pair in refused for key in pair):
         value = (conf.raw(name) or "").strip()
         if value and value.lower() not in ("false", "none"):
             raise errors.InvalidConfiguration(
@@ -186,8 +186,8 @@ def _check_supported(conf: Configuration, names: tuple[str, ...]) -> None:
 
 
 def _account_keys(name: str, names: tuple[str, ...]) -> list[str]:
-    """A key for each of the names of an account, and for all accounts."""
-    return [*(f"{name}.{each}" for each in names), name]
+    """Return the configuration key for each name of an account, then the one for all accounts."""
+    return [*(f"{name}.{host}" for host in names), name]
 
 
 def _first(conf: Configuration, names: list[str]) -> tuple[str, str] | None:
@@ -199,8 +199,8 @@ def _first(conf: Configuration, names: list[str]) -> tuple[str, str] | None:
 
 
 def _secrets(conf: Configuration, container: str, hosts: tuple[str, ...]) -> Secrets:
-    found = _first(conf, _account_keys("fs.azure.account.auth.type", hosts))
-    kind = "SharedKey" if found is None else found[1]
+    auth_type = _first(conf, _account_keys("fs.azure.account.auth.type", hosts))
+    kind = "SharedKey" if auth_type is None else auth_type[1]
     key = _first(conf, _account_keys("fs.azure.account.key", hosts))
     sas = _first(
         conf,
@@ -242,8 +242,8 @@ def _sas(text: str) -> str | None:
 
 
 def _connection_string(text: str) -> dict[str, str]:
-    """`AccountName=…;AccountKey=…`; endpoints in it are not read."""
-    pairs = (each.partition("=") for each in text.split(";"))
+    """Split `AccountName=…;AccountKey=…` into its fields. Its endpoints are not used."""
+    pairs = (pair.partition("=") for pair in text.split(";"))
     return {name.strip(): value.strip() for name, _, value in pairs if value}
 
 

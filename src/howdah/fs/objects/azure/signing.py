@@ -53,19 +53,19 @@ def string_to_sign(
 def shared_access(
     account: str, key: bytes, blob: str, expires: str, version: str
 ) -> list[tuple[str, str]]:
-    """The query of a service SAS that lets one read a blob, `CONTAINER/NAME`, until a time in
-    ISO 8601.
+    """Build the query of a service SAS that allows reading a blob, `CONTAINER/NAME`, until a time
+    in ISO 8601.
 
     >>> shared_access("me", b"key", "c/a b", "2030-01-01T00:00:00Z", "2021-12-02")[:3]
     [('sp', 'r'), ('se', '2030-01-01T00:00:00Z'), ('sv', '2021-12-02')]
     """
     known = [("sp", "r"), ("se", expires), ("sv", version), ("sr", "b")]
     lines = ["r", "", expires, f"/blob/{account}/{blob}", "", "", "", version, "b", *([""] * 7)]
-    found = hmac.new(key, "\n".join(lines).encode(), hashlib.sha256).digest()
-    return [*known, ("sig", base64.b64encode(found).decode())]
+    signature = hmac.new(key, "\n".join(lines).encode(), hashlib.sha256).digest()
+    return [*known, ("sig", base64.b64encode(signature).decode())]
 
 
 def authorization(account: str, key: bytes, text: str) -> str:
-    """The header `Authorization` for what `string_to_sign` gave."""
-    found = hmac.new(key, text.encode(), hashlib.sha256).digest()
-    return f"SharedKey {account}:{base64.b64encode(found).decode()}"
+    """Return the header `Authorization` for a text from `string_to_sign`."""
+    signature = hmac.new(key, text.encode(), hashlib.sha256).digest()
+    return f"SharedKey {account}:{base64.b64encode(signature).decode()}"

@@ -65,7 +65,7 @@ _NO_UPLOADS: Final = (
 
 
 class AzureStore:
-    """One container. Thread-safe, and usable in a forked child."""
+    """Stores objects in one container. Thread-safe, and usable in a forked child."""
 
     def __init__(self, settings: AzureSettings, tls: ClientTls) -> None:
         self._settings = settings
@@ -104,12 +104,12 @@ class AzureStore:
     def close(self) -> None:
         self._requests.close()
 
-    def _again(self, what: str, key: str | None, ask: Callable[[], T]) -> T:
-        return self._retrying(f"{what} of {self._signer.where(key)}", ask)
+    def _again(self, operation: str, key: str | None, ask: Callable[[], T]) -> T:
+        return self._retrying(f"{operation} of {self._signer.where(key)}", ask)
 
     def _call(
         self,
-        what: str,
+        operation: str,
         method: str,
         key: str | None,
         query: Query = (),
@@ -120,11 +120,13 @@ class AzureStore:
     ) -> Answer:
         def once() -> Answer:
             # Signed anew each time: a signature ages.
-            request = self._signer.request(what, method, key, query, headers, body, about=about)
+            request = self._signer.request(
+                operation, method, key, query, headers, body, about=about
+            )
             answer = self._requests.send(self._settings.place, request)
             return self._signer.raise_for(answer, key or about)
 
-        return self._again(what, key or about, once)
+        return self._again(operation, key or about, once)
 
     # --- one object ---------------------------------------------------------------------
 
@@ -230,7 +232,7 @@ class AzureStore:
 
     def _commit(
         self,
-        what: str,
+        operation: str,
         key: str,
         parts: Sequence[Part],
         described: Mapping[str, str],
@@ -239,7 +241,7 @@ class AzureStore:
     ) -> Answer:
         body = documents.block_list(part.etag for part in parts)
         headers = {**_sent(body), **described, **_condition(exclusive)}
-        return self._call(what, "PUT", key, [("comp", "blocklist")], headers, body)
+        return self._call(operation, "PUT", key, [("comp", "blocklist")], headers, body)
 
     def _marked_already(self, key: str) -> Stored:
         try:
@@ -349,8 +351,8 @@ class AzureStore:
         token: str | None = None,
         limit: int | None = None,
     ) -> Page:
-        """Markers of directories below are where their slash would be; the one of the
-        directory itself is asked for by name where it may count."""
+        """List markers of directories below where their slash would be. Request the marker of the
+        directory itself by name where it may count."""
         wanted = min(limit or self._settings.page_keys, self._settings.page_keys)
         objects: list[ObjectInfo] = []
         prefixes: dict[str, None] = {}
@@ -365,7 +367,7 @@ class AzureStore:
         if token is None and not objects and not prefixes:
             objects += self._own_marker(prefix)
         if start_after:
-            objects = [each for each in objects if each.key > start_after]
+            objects = [info for info in objects if info.key > start_after]
             prefixes = {prefix: None for prefix in prefixes if prefix > start_after}
         return Page(tuple(objects), tuple(prefixes), marker or None)
 
@@ -465,12 +467,12 @@ def _metadata(answer: Answer) -> dict[str, str]:
 
 
 def _described(writer: str | None, its_crc: int | None) -> dict[str, str]:
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     if writer is not None:
-        found[_META + WRITER] = writer
+        headers[_META + WRITER] = writer
     if its_crc is not None:
-        found[_META + CRC32C] = f"{its_crc:08x}"
-    return found
+        headers[_META + CRC32C] = f"{its_crc:08x}"
+    return headers
 
 
 def _condition(exclusive: bool) -> dict[str, str]:
@@ -478,8 +480,8 @@ def _condition(exclusive: bool) -> dict[str, str]:
 
 
 def _sent(body: bytes | bytearray) -> dict[str, str]:
-    found = hashlib.md5(body, usedforsecurity=False).digest()
-    return {"Content-MD5": base64.b64encode(found).decode()}
+    digest = hashlib.md5(body, usedforsecurity=False).digest()
+    return {"Content-MD5": base64.b64encode(digest).decode()}
 
 
 def _etag(answer: Answer) -> str:

@@ -97,7 +97,7 @@ class _Held:
 
 
 class Tokens:
-    """The credentials of a bucket. Thread-safe, and usable in a forked child."""
+    """Keeps the credentials of a bucket. Thread-safe, and usable in a forked child."""
 
     def __init__(self, settings: GoogleSettings, requests: Requests) -> None:
         self._settings = settings
@@ -171,9 +171,9 @@ class Tokens:
                 client_secret=secrets.client_secret,
             )
         if settings.key_file is not None:
-            found, _ = google.auth.load_credentials_from_file(
+            credentials, _ = google.auth.load_credentials_from_file(
                 settings.key_file, scopes=_SCOPES, request=self._transport
             )
-            return found
-        found, _ = google.auth.default(scopes=_SCOPES, request=self._transport)
-        return found
+            return credentials
+        credentials, _ = google.auth.default(scopes=_SCOPES, request=self._transport)
+        return credentials

@@ -22,12 +22,12 @@ _THROTTLED: Final = ("rateLimitExceeded", "userRateLimitExceeded", "slowDown")
 def parsed(body: bytes) -> dict[str, Any]:
     """Raises `ProtocolViolation`."""
     try:
-        found = json.loads(body)
+        document = json.loads(body)
     except ValueError as error:
         raise errors.ProtocolViolation(f"the store answers no JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise errors.ProtocolViolation("the store answers something else than an object of JSON")
-    return found
+    return document
 
 
 def crc_of(text: object) -> int | None:
@@ -58,16 +58,16 @@ def _ms(text: object) -> int:
         raise errors.ProtocolViolation(f"{text!r} is no time: {error}") from error
 
 
-def resource(found: Mapping[str, Any]) -> ObjectInfo:
-    """An object; its generation is its ETag. Raises `ProtocolViolation`."""
-    metadata = found.get("metadata")
+def resource(fields: Mapping[str, Any]) -> ObjectInfo:
+    """Read an object, whose generation is its ETag. Raises `ProtocolViolation`."""
+    metadata = fields.get("metadata")
     try:
         return ObjectInfo(
-            key=str(found["name"]),
-            length=int(found["size"]),
-            modified_ms=_ms(found.get("updated")),
-            etag=str(found.get("generation") or ""),
-            crc32c=crc_of(found.get("crc32c")),
+            key=str(fields["name"]),
+            length=int(fields["size"]),
+            modified_ms=_ms(fields.get("updated")),
+            etag=str(fields.get("generation") or ""),
+            crc32c=crc_of(fields.get("crc32c")),
             writer=metadata.get(WRITER) if isinstance(metadata, dict) else None,
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -76,9 +76,9 @@ def resource(found: Mapping[str, Any]) -> ObjectInfo:
 
 def page(body: bytes) -> Page:
     """Raises `ProtocolViolation`."""
-    found = parsed(body)
-    items, prefixes = found.get("items", []), found.get("prefixes", [])
-    token = found.get("nextPageToken")
+    document = parsed(body)
+    items, prefixes = document.get("items", []), document.get("prefixes", [])
+    token = document.get("nextPageToken")
     if not isinstance(items, list) or not isinstance(prefixes, list):
         raise errors.ProtocolViolation("a listing has no list")
     if not all(isinstance(item, dict) for item in items):
@@ -91,11 +91,11 @@ def page(body: bytes) -> Page:
 
 
 def reason_of(body: bytes) -> tuple[str, str]:
-    """Reason and message of an error; empty where the answer has none."""
+    """Return reason and message of an error; empty where the answer has none."""
     try:
-        told = json.loads(body)["error"]
-        reasons = told.get("errors") or [{}]
-        message = str(told.get("message") or "").strip()
+        error = json.loads(body)["error"]
+        reasons = error.get("errors") or [{}]
+        message = str(error.get("message") or "").strip()
         return str(reasons[0].get("reason") or ""), message.splitlines()[0] if message else ""
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return "", ""

@@ -22,7 +22,8 @@ _RANGE: Final = re.compile(r"bytes=0-(\d+)")
 
 @dataclass(slots=True)
 class Progress:
-    """`pending` are the bytes from `confirmed` on that are to be sent."""
+    """Tracks what the service has; `pending` are the bytes from `confirmed` on, still to be
+    sent."""
 
     confirmed: int = 0
     pending: bytearray = field(default_factory=bytearray)
@@ -53,14 +54,14 @@ class Progress:
         return f"bytes {self.confirmed}-{self.confirmed + count - 1}/{total}"
 
     def note_stored(self, header: str | None) -> None:
-        """Take what the service says it has, by the header `Range` of its answer. Raises
-        `ProtocolViolation` for what cannot be."""
+        """Record the bytes that the service has by the header `Range` of its answer. Raises
+        `ProtocolViolation` for an impossible count."""
         count = 0
         if header is not None:
-            found = _RANGE.fullmatch(header.strip())
-            if found is None:
+            match = _RANGE.fullmatch(header.strip())
+            if match is None:
                 raise errors.ProtocolViolation(f"an upload is answered with the range {header!r}")
-            count = int(found[1]) + 1
+            count = int(match[1]) + 1
         if not self.confirmed <= count <= self.length:
             raise errors.ProtocolViolation(
                 f"an upload has {count} bytes by what the store says: it had {self.confirmed}, and "

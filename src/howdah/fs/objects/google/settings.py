@@ -165,8 +165,8 @@ def _check_supported(conf: Configuration) -> None:
 
 
 def _auth(conf: Configuration, key: Key[str | None]) -> str | None:
-    found = conf.get(key) or conf.raw(key.name.replace("fs.gs.", "google.cloud.", 1))
-    return found.strip() if found else None
+    value = conf.get(key) or conf.raw(key.name.replace("fs.gs.", "google.cloud.", 1))
+    return value.strip() if value else None
 
 
 def _key_file(conf: Configuration, auth: str) -> str | None:
@@ -178,10 +178,10 @@ def _key_file(conf: Configuration, auth: str) -> str | None:
     }.get(auth)
     if key is None:
         return None
-    found = _auth(conf, key)
-    if not found:
+    path = _auth(conf, key)
+    if not path:
         raise errors.InvalidConfiguration(f"fs.gs.auth.type is {auth}, and {key.name} is not set")
-    return found
+    return path
 
 
 def _secrets(conf: Configuration, auth: str) -> Secrets:
@@ -192,15 +192,15 @@ def _secrets(conf: Configuration, auth: str) -> Secrets:
         keys.FS_GS_AUTH_CLIENT_SECRET,
         keys.FS_GS_AUTH_REFRESH_TOKEN,
     )
-    found = [_auth(conf, key) for key in names]
-    for key, value in zip(names, found, strict=True):
+    values = [_auth(conf, key) for key in names]
+    for key, value in zip(names, values, strict=True):
         if not value:
             files = (conf.raw(_CREDENTIAL_FILES) or "").strip()
             unread = f" ({_CREDENTIAL_FILES} is not read)" if files else ""
             raise errors.InvalidConfiguration(
                 f"fs.gs.auth.type is {auth}, and {key.name} is not set{unread}"
             )
-    return Secrets(*found)
+    return Secrets(*values)
 
 
 def _endpoint(url: str) -> Place:

@@ -62,7 +62,7 @@ class _Sessions:
 
 
 class GoogleStore:
-    """One bucket. Thread-safe, and usable in a forked child."""
+    """Stores objects in one bucket. Thread-safe, and usable in a forked child."""
 
     def __init__(self, settings: GoogleSettings, tls: ClientTls) -> None:
         self._settings = settings
@@ -115,12 +115,13 @@ class GoogleStore:
     # --- requests -----------------------------------------------------------------------
 
     def _with_token(self, request: Request, act: Callable[[Request], tuple[T, int]]) -> T:
-        """What `act` makes of a request with a token; with another one, if that is refused."""
+        """Return the result of `act` for a request with a token. If that token is refused, use
+        another one."""
         token = self._tokens.header(request.where)
-        found, status = act(_with(request, token))
+        result, status = act(_with(request, token))
         if status == 401 and self._tokens.drop(token):
-            found, _ = act(_with(request, self._tokens.header(request.where)))
-        return found
+            result, _ = act(_with(request, self._tokens.header(request.where)))
+        return result
 
     def _answer(self, request: Request) -> Answer:
         def act(signed: Request) -> tuple[Answer, int]:
@@ -143,7 +144,7 @@ class GoogleStore:
 
     def _call(
         self,
-        what: str,
+        operation: str,
         method: str,
         key: str | None,
         path: str,
@@ -154,7 +155,7 @@ class GoogleStore:
         is_of_bucket: bool = False,
     ) -> Answer:
         target = f"{path}?{urlencode(query, quote_via=quote)}" if query else path
-        request = Request(what, self._where(key), method, target, headers or {}, body)
+        request = Request(operation, self._where(key), method, target, headers or {}, body)
 
         def once() -> Answer:
             answer = self._answer(request)
@@ -162,7 +163,7 @@ class GoogleStore:
                 raise self._failure(answer, key, is_of_bucket=is_of_bucket)
             return answer
 
-        return self._retrying(f"{what} of {request.where}", once)
+        return self._retrying(f"{operation} of {request.where}", once)
 
     # --- one object ---------------------------------------------------------------------
 
@@ -186,8 +187,8 @@ class GoogleStore:
         request = Request("GET", self._where(key), "GET", target, headers)
 
         def act(signed: Request) -> tuple[tuple[RestReading | None, Answer], int]:
-            found = self._requests.open(self._settings.place, signed)
-            return found, found[1].status
+            opened = self._requests.open(self._settings.place, signed)
+            return opened, opened[1].status
 
         def once() -> tuple[Reading, str]:
             reading, answer = self._with_token(request, act)
@@ -221,8 +222,8 @@ class GoogleStore:
             {"Content-Type": f"multipart/related; boundary={boundary}"},
             b"".join((head.encode(), body, f"\r\n--{boundary}--\r\n".encode())),
         )
-        found = documents.resource(documents.parsed(answer.body))
-        return Stored(found.etag, None, found.crc32c)
+        stored = documents.resource(documents.parsed(answer.body))
+        return Stored(stored.etag, None, stored.crc32c)
 
     def delete(self, key: str) -> None:
         self._call("DELETE", "DELETE", key, self._path(key))
@@ -235,11 +236,11 @@ class GoogleStore:
         token: list[tuple[str, str]] = []
         while True:
             answer = self._call("COPY", "POST", key, path, [*query, *token], _JSON)
-            found = documents.parsed(answer.body)
-            if found.get("done"):
-                stored = documents.resource(found.get("resource") or {})
+            response = documents.parsed(answer.body)
+            if response.get("done"):
+                stored = documents.resource(response.get("resource") or {})
                 return Stored(stored.etag, None, stored.crc32c)
-            token = [("rewriteToken", str(found.get("rewriteToken") or ""))]
+            token = [("rewriteToken", str(response.get("rewriteToken") or ""))]
             if not token[0][1]:
                 raise errors.ProtocolViolation(
                     f"{self._where(key)}: a copy is neither done nor goes on"
@@ -282,10 +283,10 @@ class GoogleStore:
     def _upload(self, key: str, upload_id: str, *, ends: bool = False) -> ResumableUpload:
         own = self._sessions.get()
         with own.lock:
-            found = own.open.pop(upload_id, None) if ends else own.open.get(upload_id)
-        if found is None:
+            upload = own.open.pop(upload_id, None) if ends else own.open.get(upload_id)
+        if upload is None:
             raise UploadLost(f"{self._where(key)}: this process has no such upload")
-        return found
+        return upload
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
         body = in_one(body)
@@ -301,17 +302,17 @@ class GoogleStore:
         self, key: str, upload_id: str, parts: Sequence[Part], *, exclusive: bool
     ) -> Stored:
         joined = joined_crc32c(parts)
-        found = documents.resource(self._upload(key, upload_id).finish(joined))
+        stored = documents.resource(self._upload(key, upload_id).finish(joined))
         self._upload(key, upload_id, ends=True)
-        if found.crc32c is not None and found.crc32c != joined:
+        if stored.crc32c is not None and stored.crc32c != joined:
             # A store that did not look at what it was told.
-            query = [("ifGenerationMatch", found.etag)]
+            query = [("ifGenerationMatch", stored.etag)]
             self._call("DELETE", "DELETE", key, self._path(key), query)
             raise errors.ChecksumMismatch(
-                f"{self._where(key)}: the store has the CRC32C {found.crc32c:08x} of what was "
+                f"{self._where(key)}: the store has the CRC32C {stored.crc32c:08x} of what was "
                 f"written with {joined or 0:08x}; it is removed again"
             )
-        return Stored(found.etag, None, found.crc32c)
+        return Stored(stored.etag, None, stored.crc32c)
 
     def abort_upload(self, key: str, upload_id: str) -> None:
         self._upload(key, upload_id, ends=True).cancel()
@@ -344,7 +345,7 @@ class GoogleStore:
             ]
             answer = self._call("a listing", "GET", prefix, self._objects, query, is_of_bucket=True)
             page = documents.page(answer.body)
-            objects += [each for each in page.objects if each.key != start_after]
+            objects += [info for info in page.objects if info.key != start_after]
             prefixes += [prefix for prefix in page.prefixes if prefix not in prefixes]
             token = page.token
             # A page may be empty, and not the last.
@@ -374,10 +375,10 @@ class GoogleStore:
                 number="<{}>",
             ),
         )
-        told = batches.answers(answer.body, answer.headers.get("content-type", ""))
+        statuses = batches.answers(answer.body, answer.headers.get("content-type", ""))
         refused: list[NotDeleted] = []
         for number, key in enumerate(keys):
-            status, _ = told.get(number, (0, ""))
+            status, _ = statuses.get(number, (0, ""))
             if not 200 <= status < 300 and status != 404:
                 # What was refused within the batch says alone why, or has more time.
                 refused += deleted_alone(self.delete, key)
@@ -398,7 +399,7 @@ def _condition(exclusive: bool) -> list[tuple[str, str]]:
 
 
 def _described(key: str, writer: str | None) -> dict[str, object]:
-    found: dict[str, object] = {"name": key}
+    resource: dict[str, object] = {"name": key}
     if writer is not None:
-        found["metadata"] = {documents.WRITER: writer}
-    return found
+        resource["metadata"] = {documents.WRITER: writer}
+    return resource

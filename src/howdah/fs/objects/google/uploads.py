@@ -24,7 +24,7 @@ _CANCELLED: Final = 499
 
 
 class ResumableUpload:
-    """One session. Parts come one after the other."""
+    """Sends an upload in one session, part after part."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class ResumableUpload:
             self._pushed(f"part {number}", is_last=False, headers={})
 
     def finish(self, crc: int | None) -> dict[str, Any]:
-        """Send what is left, and the end: the object's resource. Raises `UploadLost`,
+        """Send the rest and the end, and return the object's resource. Raises `UploadLost`,
         `NotAsExpected`."""
         headers = {} if crc is None else {"x-goog-hash": f"crc32c={documents.crc_text(crc)}"}
         with self._lock:
-            found = self._pushed("the end", is_last=True, headers=headers)
-            assert found is not None
-            return found
+            resource = self._pushed("the end", is_last=True, headers=headers)
+            assert resource is not None
+            return resource
 
     def cancel(self) -> None:
         """Raises `UploadLost`."""
@@ -75,32 +75,35 @@ class ResumableUpload:
         self._retrying(f"the abort of an upload of {self._where}", once)
 
     def _pushed(
-        self, what: str, *, is_last: bool, headers: Mapping[str, str]
+        self, operation: str, *, is_last: bool, headers: Mapping[str, str]
     ) -> dict[str, Any] | None:
         is_again = False
 
         def once() -> dict[str, Any] | None:
             nonlocal is_again
             if is_again:
-                found = self._query_status()
-                if found is not None:
-                    return found
+                resource = self._query_status()
+                if resource is not None:
+                    return resource
             is_again = True
             return self._sent(is_last=is_last, headers=headers)
 
-        return self._retrying(f"{what} of an upload of {self._where}", once)
+        return self._retrying(f"{operation} of an upload of {self._where}", once)
 
     def _sent(self, *, is_last: bool, headers: Mapping[str, str]) -> dict[str, Any] | None:
-        """Until all is there that may be; the resource, if that was the end."""
+        """Send all that may be sent now. Return the resource if that was the end."""
         progress = self._progress
         while True:
             count = progress.sendable(is_last=is_last)
             if not count and not is_last:
                 return None
-            told = {**headers, "Content-Range": progress.content_range(count, is_last=is_last)}
+            request_headers = {
+                **headers,
+                "Content-Range": progress.content_range(count, is_last=is_last),
+            }
             # The session keeps what is pending until the service says that it has it.
             body = bytes(memoryview(progress.pending)[:count])
-            answer = self._send("PUT", self._target, told, body)
+            answer = self._send("PUT", self._target, request_headers, body)
             if answer.status in (200, 201):
                 return documents.parsed(answer.body)
             if answer.status != _INCOMPLETE:
