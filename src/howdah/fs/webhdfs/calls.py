@@ -56,7 +56,7 @@ _BODY: Final = {
 
 
 class RestCalls:
-    """One namespace, as one user. Thread-safe and fork-safe."""
+    """Makes calls to one namespace as one user. Thread-safe and fork-safe."""
 
     def __init__(
         self,
@@ -101,78 +101,79 @@ class RestCalls:
         # The message that its bytes would be read as.
         return cast("M", answer)
 
-    def send(self, what: RestRequest) -> bytes:
-        """The body of the answer."""
-        return self._at_active(what, lambda exchange, _: exchange.body(MAX_ANSWER_BYTES))
+    def send(self, request: RestRequest) -> bytes:
+        """Send a request, and return the body of the answer."""
+        return self._at_active(request, lambda exchange, _: exchange.body(MAX_ANSWER_BYTES))
 
-    def followed(self, what: RestRequest) -> Exchange:
-        """The answer of whoever the namenode sends to, which may be itself, with its body to be
-        read; the caller closes it."""
+    def followed(self, request: RestRequest) -> Exchange:
+        """Send a request, follow the namenode's redirection if there is one, and return the answer
+        with its body unread. The caller closes it."""
 
         def where(exchange: Exchange, head: Head) -> Exchange | tuple[Place, str]:
             if head.status not in REDIRECTIONS:
                 return exchange
             return redirection(head, exchange.place)
 
-        found = self._at_active(what, where)
-        if isinstance(found, Exchange):
-            return found
-        place, target = found
+        destination = self._at_active(request, where)
+        if isinstance(destination, Exchange):
+            return destination
+        place, target = destination
         there = self.connections.exchange(place)
         try:
-            head = self._sent(there, what.method, target)
+            head = self._sent(there, request.method, target)
             if head.status >= 300:
-                raise _error(there, head, what)
+                raise _error(there, head, request)
         except BaseException:
             there.close()
             raise
         return there
 
-    def writing(self, what: RestRequest) -> Exchange:
-        """A request to whoever the namenode sends to, for the body of which that waits: the file
-        is open. The caller sends it, ends the request and closes it.
+    def writing(self, request: RestRequest) -> Exchange:
+        """Begin a request at the datanode that the namenode redirects to, which then waits for the
+        body: the file is open. The caller sends the body, ends the request and closes it.
 
-        A datanode to which there is no connection is named to the namenode, which sends to
-        another one if it has any.
+        If no connection to a datanode can be made, the namenode is told its name, and redirects
+        to another one if it has any.
         """
 
         def where(exchange: Exchange, head: Head) -> tuple[Place, str]:
             if head.status not in REDIRECTIONS:
                 raise errors.ProtocolViolation(
-                    f"{exchange.place} sends {what.operation} nowhere (HTTP status {head.status})"
+                    f"{exchange.place} sends {request.operation} nowhere "
+                    f"(HTTP status {head.status})"
                 )
             return redirection(head, exchange.place)
 
-        place, target = self._at_active(what, where)
+        place, target = self._at_active(request, where)
         try:
             there = self.connections.exchange(place, fresh=True)
         except BrokenOff as error:
-            log.info("%s of %s again, but not at %s", what.operation, what.path, place)
-            query = (*what.query, ("excludedatanodes", place.host))
+            log.info("%s of %s again, but not at %s", request.operation, request.path, place)
+            query = (*request.query, ("excludedatanodes", place.host))
             try:
-                place, target = self._at_active(replace(what, query=query), where)
+                place, target = self._at_active(replace(request, query=query), where)
             except errors.RemoteError:
                 # There is no other one.
                 raise error from None
             there = self.connections.exchange(place, fresh=True)
         try:
-            there.begin(what.method, target, {**self.headers, **_BODY})
+            there.begin(request.method, target, {**self.headers, **_BODY})
             refusal = there.refused()
             if refusal is not None:
-                raise _error(there, refusal, what)
+                raise _error(there, refusal, request)
         except BaseException:
             there.close()
             raise
         return there
 
-    def _at_active(self, what: RestRequest, act: Callable[[Exchange, Head], T]) -> T:
-        """What `act` makes of the answer of the active namenode, which is no error. The exchange
-        is closed then, unless that is what `act` returns."""
+    def _at_active(self, request: RestRequest, act: Callable[[Exchange, Head], T]) -> T:
+        """Return the result of `act` for an answer of the active namenode that is no error. Close
+        the exchange, unless `act` returns it."""
         attempts = Attempts(self._policy, self._names)
         while True:
             name = self._current
             try:
-                return self._at(self._namenodes[name], what, act)
+                return self._at(self._namenodes[name], request, act)
             except FAILOVER_ERRORS as error:
                 step = attempts.failed(name, error, self._draw())
                 if step is None or (len(self._names) == 1 and step.elsewhere):
@@ -180,7 +181,9 @@ class RestCalls:
                 if step.elsewhere:
                     self._switch_namenode(name)
                 again = f"namenode {self._current}" if step.elsewhere else "again"
-                say_again(what.operation, f"{error}; trying {again}", step.pause_s, attempts.pauses)
+                say_again(
+                    request.operation, f"{error}; trying {again}", step.pause_s, attempts.pauses
+                )
                 if step.pause_s:
                     self._sleep(step.pause_s)
 
@@ -190,37 +193,37 @@ class RestCalls:
             place = self._names.index(name)
             self._current = self._names[(place + 1) % len(self._names)]
 
-    def _at(self, place: Place, what: RestRequest, act: Callable[[Exchange, Head], T]) -> T:
+    def _at(self, place: Place, request: RestRequest, act: Callable[[Exchange, Head], T]) -> T:
         exchange = self.connections.exchange(place)
-        found: T | None = None
+        result: T | None = None
         try:
-            exchange, head = self._answered(exchange, what)
+            exchange, head = self._answered(exchange, request)
             if head.status >= 400:
-                raise _error(exchange, head, what)
-            found = act(exchange, head)
-            return found
+                raise _error(exchange, head, request)
+            result = act(exchange, head)
+            return result
         except (errors.Unreachable, errors.CallTimeout) as error:
-            if what.is_repeatable:
+            if request.is_repeatable:
                 raise
             raise AnswerLost(
-                f"nobody knows whether {what.operation} of {what.path} was done: {error}"
+                f"nobody knows whether {request.operation} of {request.path} was done: {error}"
             ) from error
         finally:
-            if found is not exchange:
+            if result is not exchange:
                 exchange.close()
 
-    def _answered(self, exchange: Exchange, what: RestRequest) -> tuple[Exchange, Head]:
-        target = what.target(self._user)
+    def _answered(self, exchange: Exchange, request: RestRequest) -> tuple[Exchange, Head]:
+        target = request.target(self._user)
         try:
-            return exchange, self._sent(exchange, what.method, target)
+            return exchange, self._sent(exchange, request.method, target)
         except errors.Unreachable:
             exchange.close()
             # What was kept may have ended just now, and had no time to be heard.
-            if not exchange.was_kept or exchange.is_answered or not what.is_repeatable:
+            if not exchange.was_kept or exchange.is_answered or not request.is_repeatable:
                 raise
         again = self.connections.exchange(exchange.place, fresh=True)
         try:
-            return again, self._sent(again, what.method, target)
+            return again, self._sent(again, request.method, target)
         except BaseException:
             again.close()
             raise
@@ -238,7 +241,9 @@ class RestCalls:
         self.connections.close()
 
 
-def _error(exchange: Exchange, head: Head, what: RestRequest) -> errors.HowdahError:
-    """The exception that an answer stands for."""
+def _error(exchange: Exchange, head: Head, request: RestRequest) -> errors.HowdahError:
+    """Return the exception for an answer."""
     body = exchange.body(MAX_ERROR_BYTES)
-    return remote_error(head.status, body, f"{what.operation} {what.path}").about(what.path)
+    return remote_error(head.status, body, f"{request.operation} {request.path}").about(
+        request.path
+    )

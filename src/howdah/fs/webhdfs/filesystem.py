@@ -52,9 +52,9 @@ _DEFAULT_PORTS = {"webhdfs": 9870, "swebhdfs": 9871}
 
 
 def namenodes_of(scheme: str, authority: str, conf: Configuration) -> dict[str, Place]:
-    """By name; one that is given as `host` or `host:port` has the name "". Raises
-    IllegalArgument for what is no authority, InvalidConfiguration for a nameservice whose
-    namenodes have no address."""
+    """Return the namenodes by name; one given as `host` or `host:port` has the name "". Raises
+    IllegalArgument for an invalid authority, InvalidConfiguration for a nameservice whose namenodes
+    have no address."""
     host, colon, port = authority.rpartition(":")
     if not colon or authority.endswith("]"):
         host, port = authority, ""
@@ -65,8 +65,8 @@ def namenodes_of(scheme: str, authority: str, conf: Configuration) -> dict[str, 
         )
     is_secure = scheme == "swebhdfs"
     if not port and host in nameservices(conf) and _is_configured(host, conf):
-        found = (https_addresses if is_secure else http_addresses)(conf, host)
-        return {name: Place(is_secure, *address) for name, address in found.items()}
+        addresses = (https_addresses if is_secure else http_addresses)(conf, host)
+        return {name: Place(is_secure, *address) for name, address in addresses.items()}
     number = int(port) if port else _DEFAULT_PORTS[scheme]
     return {"": Place(is_secure, host.strip("[]"), number)}
 
@@ -95,7 +95,7 @@ _COMBINED: Final = "MD5MD5CRC"
 
 
 class WebHdfsFileSystem(HdfsNamespace):
-    """One HDFS over HTTP, as one user."""
+    """Serves one HDFS over HTTP for one user."""
 
     scheme = "webhdfs"
 
@@ -270,10 +270,10 @@ class WebHdfsFileSystem(HdfsNamespace):
         resolved = self.resolve(path)
         exchange = self._calls.followed(RestRequest("GET", "GETFILECHECKSUM", resolved))
         with contextlib.closing(exchange):
-            told = loaded(exchange.body(MAX_ANSWER_BYTES))
+            document = loaded(exchange.body(MAX_ANSWER_BYTES))
         try:
-            found = told["FileChecksum"]
-            return FileChecksum(found["algorithm"], bytes.fromhex(found["bytes"]))
+            checksum = document["FileChecksum"]
+            return FileChecksum(checksum["algorithm"], bytes.fromhex(checksum["bytes"]))
         except (KeyError, TypeError, ValueError) as error:
             raise errors.ProtocolViolation(
                 f"the answer of WebHDFS to GETFILECHECKSUM is not as it must be: {error!r}"
