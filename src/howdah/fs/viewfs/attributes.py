@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ViewAttributes(Delegation):
-    """The attributes of a view."""
+    """Passes attributes on to the targets of a view."""
 
     def set_permission(self, path: PathLike, mode: int) -> None:
         with self._changing(path, "setPermission") as (fs, there):
@@ -114,14 +114,14 @@ class ViewAttributes(Delegation):
     # --- policies and quotas ----------------------------------------------------------------
 
     def get_storage_policies(self) -> list[StoragePolicy]:
-        """The policies of all targets that have any, each once."""
-        found: dict[StoragePolicy, None] = {}
+        """Return the policies of all targets that have any, each once."""
+        policies: dict[StoragePolicy, None] = {}
         for fs in self.child_filesystems():
             try:
-                found.update(dict.fromkeys(fs.get_storage_policies()))
+                policies.update(dict.fromkeys(fs.get_storage_policies()))
             except errors.UnsupportedOperation:
                 continue  # it has no policies: those of the others are asked for
-        return list(found)
+        return list(policies)
 
     def get_storage_policy(self, path: PathLike) -> StoragePolicy:
         with self._any_target(path, "getStoragePolicy") as (fs, there):

@@ -49,7 +49,7 @@ class Reached:
 
 
 class Delegation(FileSystem):
-    """What finds the targets of a view."""
+    """Finds the targets of a view."""
 
     scheme: ClassVar[str] = loading.SCHEME
 
@@ -98,13 +98,13 @@ class Delegation(FileSystem):
             raise failed
 
     def child_filesystems(self) -> list[FileSystem]:
-        """The targets of all links but those by expression, each filesystem once."""
-        found: dict[str, FileSystem] = {}
+        """Return the targets of all links but those by expression, each filesystem once."""
+        filesystems: dict[str, FileSystem] = {}
         for link in self.table.all_links():
             for target in link.targets:
                 for fs in self._target(link, target).child_filesystems():
-                    found[fs.uri] = fs
-        return list(found.values())
+                    filesystems[fs.uri] = fs
+        return list(filesystems.values())
 
     # --- targets ----------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ class Delegation(FileSystem):
             raise type(error)(f"{link.key} = {link.target_text}: {error.message}") from error
         if isinstance(fs, Delegation):
             above = (*self._views_above, f"{self.uri} ({link.key})")
-            if any(each.partition(" ")[0] == fs.uri for each in above):
+            if any(view.partition(" ")[0] == fs.uri for view in above):
                 raise errors.LinkLoop(
                     f"Mount tables lead back to themselves: {' -> '.join((*above, fs.uri))}"
                 ).about(link.mount)
@@ -201,15 +201,16 @@ class Delegation(FileSystem):
 
 @contextmanager
 def renamed_errors(names: dict[str, str], path: str, other: str | None = None) -> Iterator[None]:
-    """What is raised within is about paths of the view; `names` has those of the targets."""
+    """Make errors raised within name paths of the view; `names` maps those of the targets to
+    them."""
     try:
         yield
     except errors.HowdahError as error:
         known = {there: here for there, here in names.items() if there not in ("/", here)}
         if known:
-            alternatives = "|".join(re.escape(each) for each in sorted(known, key=len)[::-1])
+            alternatives = "|".join(re.escape(name) for name in sorted(known, key=len)[::-1])
             whole = re.compile(rf"(?<![\w.\-/])(?:{alternatives})(?![\w.\-])")
-            error.message = whole.sub(lambda found: known[found[0]], error.message)
+            error.message = whole.sub(lambda match: known[match[0]], error.message)
             error.args = (error.message,)
         if isinstance(error, OSError):
             as_os_error: OSError = error

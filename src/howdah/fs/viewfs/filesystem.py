@@ -60,7 +60,7 @@ from howdah.protocol.trash_names import TRASH_NAME
 
 
 class ViewFileSystem(ViewAttributes):
-    """The filesystem of a mount table."""
+    """Serves the filesystem of a mount table."""
 
     # --- where a new name belongs -------------------------------------------------------
 
@@ -183,20 +183,21 @@ class ViewFileSystem(ViewAttributes):
             return fs.truncate(there, length)
 
     def concat(self, target: PathLike, sources: Sequence[PathLike]) -> None:
-        """As on one filesystem, which must be that of all the files."""
+        """Append the sources to the target. All files must be on the same target filesystem."""
         name = self.resolve(target)
-        resolved = [self.table.resolve(each) for each in (name, *map(self.resolve, sources))]
-        for each in resolved:
-            if each.is_internal:
-                raise internal.is_a_directory(each.path)
-        whole, *parts = [self._reach(each) for each in resolved]
+        names = (name, *map(self.resolve, sources))
+        resolved = [self.table.resolve(path) for path in names]
+        for file in resolved:
+            if file.is_internal:
+                raise internal.is_a_directory(file.path)
+        whole, *parts = [self._reach(file) for file in resolved]
         for part in parts:
             if part.fs is not whole.fs:
                 raise errors.UnsupportedOperation(
                     f"concat: {part.name} is not in the filesystem of {name}: {part.fs.uri}, "
                     f"{whole.fs.uri}"
                 ).about(part.name)
-        with renamed_errors({each.path: each.name for each in (whole, *parts)}, name):
+        with renamed_errors({part.path: part.name for part in (whole, *parts)}, name):
             whole.fs.concat(whole.path, [part.path for part in parts])
 
     def recover_lease(self, path: PathLike) -> bool:
@@ -343,23 +344,24 @@ class ViewFileSystem(ViewAttributes):
                 yield reached.entry(status)
 
     def _list_internal(self, directory: Directory) -> list[FileStatus]:
-        """Mount points win over the fallback's entries, and those over internal directories."""
-        found: dict[str, FileStatus] = {}
+        """List an internal directory. Mount points win over the fallback's entries, and those over
+        internal directories."""
+        statuses: dict[str, FileStatus] = {}
         for name, child in sorted_children(directory).items():
             link = child_link(child)
             if link is None:
-                found[name] = self._looks.directory(paths.join(directory.path, name))
+                statuses[name] = self._looks.directory(paths.join(directory.path, name))
         for status in self._list_fallback(directory.path):
-            found[status.name] = status
+            statuses[status.name] = status
         for name, child in sorted_children(directory).items():
             link = child_link(child)
             if link is not None:
-                found[name] = (
+                statuses[name] = (
                     self._looks.symlink(link)
                     if self._view.links_as_symlinks
                     else self.get_file_status(link.mount)
                 )
-        return [found[name] for name in sorted(found)]
+        return [statuses[name] for name in sorted(statuses)]
 
     def _list_fallback(self, name: str) -> list[FileStatus]:
         if self.table.fallback is None:
@@ -367,26 +369,27 @@ class ViewFileSystem(ViewAttributes):
         with self._there(Resolved(name, name, self.table.fallback, None)) as reached:
             if name != paths.SEPARATOR and not reached.fs.is_directory(reached.path):
                 return []
-            return [reached.entry(each) for each in reached.fs.list_status_iter(reached.path)]
+            return [reached.entry(status) for status in reached.fs.list_status_iter(reached.path)]
 
     def content_summary(self, path: PathLike) -> ContentSummary:
-        """As of one filesystem; of an internal directory the sum of what its entries lead to."""
+        """Return the summary of a path, as on one filesystem. For an internal directory, sum up
+        those of its entries."""
         resolved = self.table.resolve(self.resolve(path))
         if resolved.directory is None:
             with self._there(resolved) as reached:
                 return reached.fs.content_summary(reached.path)
         below = [
-            self.content_summary(each.path) for each in self._list_internal(resolved.directory)
+            self.content_summary(status.path) for status in self._list_internal(resolved.directory)
         ]
         return ContentSummary(
-            sum(each.length for each in below),
-            sum(each.file_count for each in below),
-            sum(each.directory_count for each in below) + 1,
-            sum(each.space_consumed for each in below),
-            snapshot_length=sum(each.snapshot_length for each in below),
-            snapshot_file_count=sum(each.snapshot_file_count for each in below),
-            snapshot_directory_count=sum(each.snapshot_directory_count for each in below),
-            snapshot_space_consumed=sum(each.snapshot_space_consumed for each in below),
+            sum(summary.length for summary in below),
+            sum(summary.file_count for summary in below),
+            sum(summary.directory_count for summary in below) + 1,
+            sum(summary.space_consumed for summary in below),
+            snapshot_length=sum(summary.snapshot_length for summary in below),
+            snapshot_file_count=sum(summary.snapshot_file_count for summary in below),
+            snapshot_directory_count=sum(summary.snapshot_directory_count for summary in below),
+            snapshot_space_consumed=sum(summary.snapshot_space_consumed for summary in below),
         )
 
     def quota_usage(self, path: PathLike) -> QuotaUsage:
@@ -408,8 +411,8 @@ class ViewFileSystem(ViewAttributes):
     # --- the filesystem as a whole --------------------------------------------------------
 
     def get_status(self, path: PathLike | None = None) -> FsStatus:
-        """Of the target that has a path; of an internal directory the sum of the targets below
-        it, and without a path of all, each filesystem counted once."""
+        """Return the status of the target that has a path. For an internal directory, sum up the
+        targets below it; without a path, sum up all, each filesystem once."""
         if path is None:
             below = {fs.uri: fs for fs in self.child_filesystems()}
         else:
@@ -424,43 +427,43 @@ class ViewFileSystem(ViewAttributes):
                 for target in link.targets
                 for fs in self._target(link, target).child_filesystems()
             }
-        found = [fs.get_status() for fs in below.values()]
+        statuses = [fs.get_status() for fs in below.values()]
         return FsStatus(
-            sum(each.capacity for each in found),
-            sum(each.used for each in found),
-            sum(each.remaining for each in found),
+            sum(status.capacity for status in statuses),
+            sum(status.used for status in statuses),
+            sum(status.remaining for status in statuses),
         )
 
     def statistics(self) -> FsStatistics:
-        """The sum of the targets that were reached and keep some. `statistics_by_target` has
-        them one by one."""
-        found = self.statistics_by_target().values()
+        """Sum up the statistics of the targets that were reached and keep some.
+        `statistics_by_target` has them one by one."""
+        by_target = self.statistics_by_target().values()
         return FsStatistics(
             *(
-                sum(getattr(each, field.name) for each in found)
+                sum(getattr(statistics, field.name) for statistics in by_target)
                 for field in dataclasses.fields(FsStatistics)
             )
         )
 
     def statistics_by_target(self) -> dict[str, FsStatistics]:
-        """What each filesystem below that was reached has done, by its URI. A view itself does
-        nothing, and one that keeps no statistics is left out."""
+        """Return the statistics of each filesystem below that was reached, by its URI. A view keeps
+        none itself. Filesystems without statistics are left out."""
         with self._lock:
             targets = list(self._targets.values())
-        found: dict[str, FsStatistics] = {}
+        by_uri: dict[str, FsStatistics] = {}
         for fs in targets:
             if isinstance(fs, ViewFileSystem):
-                found.update(fs.statistics_by_target())
+                by_uri.update(fs.statistics_by_target())
                 continue
             try:
-                found[fs.uri] = fs.statistics()
+                by_uri[fs.uri] = fs.statistics()
             except errors.UnsupportedOperation:
                 continue  # local files and memory keep none
-        return found
+        return by_uri
 
     def mounted(self, path: PathLike) -> list[tuple[str, str, Callable[[], FsStatus]]]:
-        """The mount points at and below a path, or the one that it is below: each with the URI
-        of its target, and what tells how much room there is: a target may be away."""
+        """Return the mount points at and below a path, or the one above it: each with the URI of
+        its target, and a function that returns its capacity, since a target may be down."""
         name = self.resolve(path)
         resolved = self.table.resolve(name)
         if resolved.link is not None:
@@ -468,8 +471,8 @@ class ViewFileSystem(ViewAttributes):
         else:
             links = self._links_below(name)
         return [
-            (each.mount, each.target_text, partial(self._room, each))
-            for each in sorted(links, key=lambda link: link.mount)
+            (link.mount, link.target_text, partial(self._room, link))
+            for link in sorted(links, key=lambda link: link.mount)
         ]
 
     def _room(self, link: Link) -> FsStatus:

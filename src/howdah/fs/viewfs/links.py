@@ -37,10 +37,10 @@ _HOMEDIR: Final = "homedir"
 
 
 def parse(name: str, entries: Iterable[tuple[str, str]], *, nested: bool = True) -> MountTable:
-    """The table `name` of all keys and values of a configuration; others are passed over.
+    """Read the table `name` from all keys and values of a configuration; ignore the others.
 
-    Raises InvalidConfiguration, PathExists for links in each other's way, and
-    UnsupportedOperation for a kind of link that is not offered.
+    Raises InvalidConfiguration, PathExists for conflicting links, and UnsupportedOperation for
+    an unsupported kind of link.
     """
     links: list[Link] = []
     by_pattern: list[PatternLink] = []
@@ -92,7 +92,7 @@ def parse(name: str, entries: Iterable[tuple[str, str]], *, nested: bool = True)
             f"link should not be added: {other.key} beside {table.merge_slash.key}"
         )
     # By path, so that a link is there before what lies below it.
-    for link in sorted(links, key=lambda each: (each.mount.split(paths.SEPARATOR), each.key)):
+    for link in sorted(links, key=lambda link: (link.mount.split(paths.SEPARATOR), link.key)):
         table.add(link)
     return table
 
@@ -135,14 +135,14 @@ def _home(key: str, text: str) -> str:
 
 
 def _nfly(key: str, written: str, value: str) -> Link:
-    """`.SETTINGS./path` = several URIs with commas between them."""
+    """Read the link `.SETTINGS./path` = several URIs with commas between them."""
     settings, point, path = written.removeprefix(".").partition(".")
     if not written.startswith(".") or not point:
         raise errors.InvalidConfiguration(
             f"{key}: a link of several targets is {_NFLY}.SETTINGS./path; no settings is "
             f"{_NFLY}../path"
         )
-    targets = tuple(_target(key, each) for each in value.split(",") if each.strip())
+    targets = tuple(_target(key, uri) for uri in value.split(",") if uri.strip())
     nfly = _nfly_settings(key, settings)
     if len(targets) < nfly.min_replication:
         raise errors.InvalidConfiguration(

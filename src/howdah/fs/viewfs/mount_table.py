@@ -121,7 +121,7 @@ class Resolved:
 
 
 class MountTable:
-    """One table: a tree of links, links by expression, a fallback, a home directory."""
+    """Holds one table: a tree of links, links by expression, a fallback, a home directory."""
 
     def __init__(
         self,
@@ -208,9 +208,9 @@ class MountTable:
     def _by_pattern(self, path: str, *, last: bool) -> Resolved | None:
         text = path if last else path.rpartition(paths.SEPARATOR)[0]
         for pattern in self.patterns:
-            found = pattern.match(text)
-            if found is not None:
-                covered, link = found
+            match = pattern.match(text)
+            if match is not None:
+                covered, link = match
                 remaining = path[len(covered) :]
                 if not remaining.startswith(paths.SEPARATOR):
                     remaining = paths.SEPARATOR + remaining

@@ -67,12 +67,12 @@ class Target:
 
 
 class NflyFileSystem(FileSystem):
-    """The targets of one link as one filesystem. It does not close them."""
+    """Presents the targets of one link as one filesystem. It does not close them."""
 
     scheme: ClassVar[str] = "nfly"
 
     def __init__(self, targets: Sequence[Target], rules: Nfly, home: str) -> None:
-        self._targets = sorted(targets, key=lambda each: each.fs.scheme != "file")
+        self._targets = sorted(targets, key=lambda target: target.fs.scheme != "file")
         self._rules = rules
         self._home = home
 
@@ -229,28 +229,28 @@ class NflyFileSystem(FileSystem):
         raise _none_answers(operation, name, failed)
 
     def _newest_first(self, name: str) -> list[tuple[Target, FileStatus | None]]:
-        """The targets that answer, newest first, behind them those that lack the path (None)."""
-        found: list[tuple[Target, FileStatus | None]] = []
+        """Return the targets that answer, newest first, then those that lack the path (None)."""
+        answers: list[tuple[Target, FileStatus | None]] = []
         failed: list[tuple[Target, errors.HowdahError]] = []
         for target in self._targets:
             try:
-                found.append((target, target.fs.get_file_status(target.path(name))))
+                answers.append((target, target.fs.get_file_status(target.path(name))))
             except errors.PathNotFound as error:
                 failed.append((target, error))
-                found.append((target, None))
+                answers.append((target, None))
             except errors.HowdahError as error:
                 failed.append((target, error))
-        if all(status is None for _, status in found):
+        if all(status is None for _, status in answers):
             raise _none_answers("getFileStatus", name, failed)
         # The sort is stable: of equal ones the nearest is first.
-        return sorted(found, key=lambda each: -each[1].modification_time_ms if each[1] else 1)
+        return sorted(answers, key=lambda pair: -pair[1].modification_time_ms if pair[1] else 1)
 
     def get_file_status(self, path: PathLike) -> FileStatus:
         name = self.resolve(path)
-        found = self._first_answer(
+        status = self._first_answer(
             "getFileStatus", name, lambda to: to.fs.get_file_status(to.path(name))
         )
-        return dataclasses.replace(found, path=name)
+        return dataclasses.replace(status, path=name)
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
         name = self.resolve(path)
@@ -259,9 +259,9 @@ class NflyFileSystem(FileSystem):
             there = target.path(name)
             return [
                 dataclasses.replace(
-                    each, path=name if each.path == there else paths.join(name, each.name)
+                    status, path=name if status.path == there else paths.join(name, status.name)
                 )
-                for each in target.fs.list_status(there)
+                for status in target.fs.list_status(there)
             ]
 
         yield from self._first_answer("listStatus", name, listing)
@@ -339,8 +339,8 @@ def _none_answers(
 ) -> errors.HowdahError:
     if failed and all(isinstance(error, errors.PathNotFound) for _, error in failed):
         return errors.PathNotFound(f"File does not exist: {name}").about(name)
-    told = "; ".join(f"{target}: {error}" for target, error in failed)
-    return errors.RemoteError(f"{operation} of {name}: no target answers: {told}").about(name)
+    failures = "; ".join(f"{target}: {error}" for target, error in failed)
+    return errors.RemoteError(f"{operation} of {name}: no target answers: {failures}").about(name)
 
 
 def _copy(

@@ -34,18 +34,18 @@ _GROUP_IN_REPLACEMENT = re.compile(r"\\(.)|\$(?:\{([A-Za-z][A-Za-z0-9]*)\}|(\d))
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """An interceptor: every finding in the resolved target is replaced."""
+    """Replaces every match in the resolved target: an interceptor."""
 
     expression: re.Pattern[str]
     text: str
 
     def apply(self, target: str) -> str:
-        def replaced(found: re.Match[str]) -> str:
+        def replaced(match: re.Match[str]) -> str:
             def group(variable: re.Match[str]) -> str:
                 literal, name, number = variable.groups()
                 if literal is not None:
                     return str(literal)
-                return found[name or int(number)] or ""
+                return match[name or int(number)] or ""
 
             return _GROUP_IN_REPLACEMENT.sub(group, self.text)
 
@@ -54,7 +54,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One link by regular expression."""
+    """Describes one link by regular expression."""
 
     key: str
     expression: re.Pattern[str]
@@ -62,12 +62,12 @@ class Pattern:
     replacements: tuple[Replacement, ...] = ()
 
     def match(self, path: str) -> tuple[str, Link] | None:
-        """What of the path is the mount point, and the link that this makes of it; None where
-        the expression finds nothing."""
+        """Return the part of the path that is the mount point, and the link that results; None
+        where the expression does not match."""
         first = last = None
-        for found in self.expression.finditer(path):
-            first = first or found
-            last = found
+        for match in self.expression.finditer(path):
+            first = first or match
+            last = match
         if first is None or last is None:
             return None
         groups = first
@@ -85,10 +85,10 @@ class Pattern:
 
 
 def parse(key: str, written: str, target: str) -> Pattern:
-    """A link from the part of its key behind `linkRegex.`, and its value.
+    """Read a link from the part of its key after `linkRegex.`, and its value.
 
-    Raises InvalidConfiguration, or UnsupportedOperation for an expression of Java's that
-    Python doesn't read as Java does.
+    Raises InvalidConfiguration, or UnsupportedOperation for a Java expression that Python reads
+    differently.
     """
     settings, separator, expression = written.partition(SEPARATOR)
     if not separator:
@@ -101,7 +101,7 @@ def parse(key: str, written: str, target: str) -> Pattern:
             raise errors.InvalidConfiguration(
                 f"{key} = {target!r}: the expression {expression!r} has no group {name!r}"
             )
-    replacements = tuple(_replacement(key, each) for each in settings.split(";") if each)
+    replacements = tuple(_replacement(key, setting) for setting in settings.split(";") if setting)
     return Pattern(key, compiled, target, replacements)
 
 

@@ -98,7 +98,8 @@ class _Output(_Named):
 
 
 class _Input(_Named, io.RawIOBase):
-    """The raw stream of a target; what only some have is asked of it by its name."""
+    """Wraps the raw stream of a target. Attributes that only some streams have are looked up by
+    name."""
 
     def __init__(self, raw: Any, reached: Reached) -> None:
         super().__init__(reached)
@@ -112,13 +113,13 @@ class _Input(_Named, io.RawIOBase):
         if attribute.startswith("_"):
             raise AttributeError(attribute)
         with self._naming():
-            found = getattr(self._raw, attribute)
-        if not callable(found):
-            return found
+            member = getattr(self._raw, attribute)
+        if not callable(member):
+            return member
 
         def named(*arguments: Any, **named_arguments: Any) -> Any:
             with self._naming():
-                return found(*arguments, **named_arguments)
+                return member(*arguments, **named_arguments)
 
         return named
 
