@@ -416,18 +416,18 @@ class FileSystem(AttributeOperations, PythonFiles):
         return list(self.list_status_iter(path))
 
     def glob_status(self, pattern: PathLike) -> list[FileStatus]:
-        """What matches a pattern (`howdah.fs.glob`), sorted by path; empty if nothing does."""
-        found: dict[str, FileStatus] = {}
+        """Return the statuses that match a pattern (`howdah.fs.glob`), sorted by path."""
+        statuses: dict[str, FileStatus] = {}
         location = paths.parse(pattern)
         if location.is_qualified:
             self._check_own(location)
         text = location.path
         if not text.startswith(paths.SEPARATOR):
             text = paths.join(glob.escape(self.working_directory()), text)
-        for each in glob.expand(text):
-            for status in self._glob(glob.normal(glob.split(each))):
-                found[status.path] = status
-        return [found[path] for path in sorted(found)]
+        for alternative in glob.expand(text):
+            for status in self._glob(glob.normal(glob.split(alternative))):
+                statuses[status.path] = status
+        return [statuses[path] for path in sorted(statuses)]
 
     def _glob(self, components: list[str]) -> Iterator[FileStatus]:
         """Walk down the components; literal ones in a row cost no listing."""
@@ -503,14 +503,14 @@ class FileSystem(AttributeOperations, PythonFiles):
         return ContentSummary(length, files, directories, consumed)
 
     def quota_usage(self, path: PathLike) -> QuotaUsage:
-        """What everything below `path` takes, and what it may take."""
-        found = self.content_summary(path)
+        """Return the use of everything below `path`, and its quotas."""
+        summary = self.content_summary(path)
         return QuotaUsage(
-            found.file_count + found.directory_count,
-            found.space_consumed,
-            found.quota,
-            found.space_quota,
-            found.type_quotas,
+            summary.file_count + summary.directory_count,
+            summary.space_consumed,
+            summary.quota,
+            summary.space_quota,
+            summary.type_quotas,
         )
 
     def du(self, path: PathLike) -> int:

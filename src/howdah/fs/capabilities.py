@@ -87,8 +87,8 @@ def canonical(name: str) -> str:
 
 
 def is_well_named(name: str, scheme: str) -> bool:
-    """Whether a filesystem of `scheme` may answer true to `name`: it is one of the common
-    names, or one of its own that says so.
+    """Return whether a filesystem of `scheme` may answer true to `name`, which must be a common
+    name or one of its own.
 
     >>> is_well_named("fs.hdfs.sync.flags", "hdfs"), is_well_named("sync.flags", "hdfs")
     (True, False)
@@ -96,5 +96,5 @@ def is_well_named(name: str, scheme: str) -> bool:
     known = canonical(name)
     if known in _STANDARD:
         return True
-    found = _OWN.fullmatch(known)
-    return found is not None and known.startswith(f"fs.{scheme}.")
+    match = _OWN.fullmatch(known)
+    return match is not None and known.startswith(f"fs.{scheme}.")

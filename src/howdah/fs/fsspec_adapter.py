@@ -73,7 +73,7 @@ def _translated(path: str) -> Iterator[None]:
 
 
 class ForeignFileSystem(FileSystem):
-    """One of fsspec's filesystems."""
+    """Wraps one of fsspec's filesystems."""
 
     def __init__(
         self, scheme: str, authority: str, conf: Configuration, user: str | None = None
@@ -88,9 +88,9 @@ class ForeignFileSystem(FileSystem):
         try:
             kind: Any = fsspec.get_filesystem_class(scheme)
             # Some are told by the URI where they are.
-            told = kind._get_kwargs_from_urls(f"{scheme}://{authority}/")
+            url_options = kind._get_kwargs_from_urls(f"{scheme}://{authority}/")
             # Others change what is there, so nothing is to be remembered of a listing.
-            self._fs: Any = kind(use_listings_cache=False, **{**told, **own})
+            self._fs: Any = kind(use_listings_cache=False, **{**url_options, **own})
         except ImportError as error:
             raise errors.UnsupportedOperation(f"{scheme}:// needs a package: {error}") from error
         except OSError as error:
@@ -250,8 +250,8 @@ class ForeignFileSystem(FileSystem):
         """Remove a file, or a directory with all that is below it, by its name."""
         resolved, full = self._full(status.path)
         if status.is_directory:
-            for each in list(self.list_status_iter(resolved)):
-                self._remove_named(each)
+            for entry in list(self.list_status_iter(resolved)):
+                self._remove_named(entry)
             with _translated(resolved):
                 if self._status_if_any(resolved) is not None:
                     self._fs.rmdir(full)
@@ -271,8 +271,8 @@ class ForeignFileSystem(FileSystem):
             self._fs.cp_file(self._full(source.path)[1], full_target)
             return
         self._fs.makedirs(full_target, exist_ok=True)
-        for each in list(self.list_status_iter(source.path)):
-            self._copy_named(each, paths.join(target, each.name))
+        for entry in list(self.list_status_iter(source.path)):
+            self._copy_named(entry, paths.join(target, entry.name))
 
     def get_file_status(self, path: PathLike) -> FileStatus:
         resolved, full = self._full(path)
@@ -286,8 +286,8 @@ class ForeignFileSystem(FileSystem):
             return
         resolved, full = self._full(path)
         with _translated(resolved):
-            found = self._fs.ls(full, detail=True)
-        for info in sorted(found, key=lambda each: str(each["name"])):
+            infos = self._fs.ls(full, detail=True)
+        for info in sorted(infos, key=lambda info: str(info["name"])):
             name = info["name"].rstrip(paths.SEPARATOR)
             # Some stores have an empty file that stands for the directory.
             if name != full.rstrip(paths.SEPARATOR):

@@ -97,21 +97,21 @@ def split(pattern: str) -> list[str]:
 
 
 def normal(components: list[str]) -> list[str]:
-    """The components without `.` and `..`, which mean in a pattern what they mean in a path.
+    """Resolve `.` and `..` in the components of a pattern, as in a path.
 
     >>> normal(["a", ".", "*", "..", "b?"])
     ['a', 'b?']
     """
-    found: list[str] = []
+    normalized: list[str] = []
     for component in components:
         name = unescape(component) if is_literal(component) else component
         if name == "..":
-            if not found:
+            if not normalized:
                 raise InvalidPath(f"{'/'.join(components)!r} leads above the root")
-            found.pop()
+            normalized.pop()
         elif name != ".":
-            found.append(component)
-    return found
+            normalized.append(component)
+    return normalized
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str, int]]:
@@ -171,10 +171,10 @@ def compile_component(component: str) -> Callable[[str], bool]:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a whole absolute path matches a whole pattern, component by component."""
+    """Return whether a whole absolute path matches a whole pattern, component by component."""
     names = [part for part in path.split("/") if part]
-    for each in expand(pattern):
-        components = split(each)
+    for alternative in expand(pattern):
+        components = split(alternative)
         if len(components) == len(names) and all(
             compile_component(component)(name)
             for component, name in zip(components, names, strict=True)

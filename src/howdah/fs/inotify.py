@@ -165,7 +165,7 @@ class MissingEvents(errors.HowdahError, LookupError):
 
 
 class InotifyStream:
-    """The events of one namenode. For one thread at a time."""
+    """Reads the events of one namenode. Not thread-safe."""
 
     def __init__(
         self,
@@ -202,24 +202,24 @@ class InotifyStream:
         return -1 if self._sync_txid < 0 else max(self._sync_txid - self._last_txid, 0)
 
     def poll(self) -> EventBatch | None:
-        """The next batch if it is there, else None; never waits for something to happen.
+        """Return the next batch, or None if there is none yet. Does not wait for events.
 
-        Raises MissingEvents, and goes on with what is left when it is called again.
+        Raises MissingEvents; the next call continues with the events that are left.
         """
         while not self._waiting:
             expected = self._last_txid + 1
-            found = self._namenode.call(
+            edits = self._namenode.call(
                 "getEditsFromTxid",
                 pb.GetEditsFromTxidRequestProto(txid=expected),
                 pb.GetEditsFromTxidResponseProto,
             ).eventsList
-            if found.lastTxid < 0:
+            if edits.lastTxid < 0:
                 return None
-            self._sync_txid = found.syncTxid
-            self._last_txid = found.lastTxid
-            self._waiting.extend(map(_batch, found.batch))
-            if found.firstTxid != expected:
-                raise MissingEvents(expected, found.firstTxid)
+            self._sync_txid = edits.syncTxid
+            self._last_txid = edits.lastTxid
+            self._waiting.extend(map(_batch, edits.batch))
+            if edits.firstTxid != expected:
+                raise MissingEvents(expected, edits.firstTxid)
         return self._waiting.popleft()
 
     def take(self, timeout_s: float | None = None) -> EventBatch | None:

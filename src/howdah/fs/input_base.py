@@ -15,7 +15,7 @@ from howdah.runtime.fork_safety import PerProcess, process_id
 
 
 class PositionedInput(io.RawIOBase):
-    """A raw stream that reads from a position, which `seek` moves."""
+    """Implements a raw stream that reads from a position, which `seek` moves."""
 
     store: ClassVar[str] = "it"
     """What holds the file, as errors name it."""
@@ -66,11 +66,11 @@ class PositionedInput(io.RawIOBase):
         return target
 
     def pread(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes from `offset`, fewer only at the end of the file."""
+        """Read up to `length` bytes from `offset`, fewer only at the end of the file."""
         self._check_range(offset, length)
-        found = bytearray(max(min(length, self.length - offset), 0))
-        self.pread_into(offset, found)
-        return bytes(found)
+        buffer = bytearray(max(min(length, self.length - offset), 0))
+        self.pread_into(offset, buffer)
+        return bytes(buffer)
 
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
         """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""

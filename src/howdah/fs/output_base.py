@@ -18,7 +18,7 @@ from howdah.runtime.fork_safety import process_id
 
 
 class OutputUntilClose:
-    """An `InnerOutput`; what is left to make is `_take`, and `close`."""
+    """Implements an `InnerOutput`, except for `_take` and `close`."""
 
     store: ClassVar[str] = "it"
     """What takes the file, as errors name it."""
@@ -105,6 +105,6 @@ class OutputUntilClose:
     def set_drop_behind(self, drop: bool | None) -> None:
         raise self._lacks("set_drop_behind")
 
-    def _lacks(self, what: str) -> errors.HowdahError:
-        said = f"{self._path}: {self.store} has no {what}"
+    def _lacks(self, feature: str) -> errors.HowdahError:
+        said = f"{self._path}: {self.store} has no {feature}"
         return errors.UnsupportedOperation(said).about(self._path)

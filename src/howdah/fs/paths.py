@@ -50,12 +50,12 @@ def parse(text: PathLike) -> Location:
         raise TypeError(f"A path is a str, not {type(raw).__name__}")
     if not raw:
         raise InvalidPath("A path may not be empty")
-    found = _URI.fullmatch(raw)
-    if found:
-        return Location(found[1].lower(), found[2], found[3] or SEPARATOR)
-    found = _ABSOLUTE_WITHOUT_AUTHORITY.fullmatch(raw)
-    if found:
-        return Location(found[1].lower(), "", found[2])
+    match = _URI.fullmatch(raw)
+    if match:
+        return Location(match[1].lower(), match[2], match[3] or SEPARATOR)
+    match = _ABSOLUTE_WITHOUT_AUTHORITY.fullmatch(raw)
+    if match:
+        return Location(match[1].lower(), "", match[2])
     return Location("", "", raw)
 
 
@@ -151,22 +151,22 @@ _UMASK_CLAUSE = re.compile(r"([ugoa]*)([+=-])([rwxX]*)")
 
 
 def parse_umask(text: str) -> int:
-    """The bits that a umask takes away: octal (`022`) or symbolic (`u=rwx,g=rx,o=`).
+    """Return the bits that a umask takes away: octal (`022`) or symbolic (`u=rwx,g=rx,o=`).
 
-    Symbolic ones name what is allowed, as in a shell and in Hadoop.
+    Symbolic clauses name the allowed bits, as in a shell and in Hadoop.
     """
     value = text.strip()
     if re.fullmatch(r"[01]?[0-7]{1,3}", value):
         return int(value, 8) & 0o777
     allowed = 0o777
     for clause in value.split(","):
-        found = _UMASK_CLAUSE.fullmatch(clause.strip())
-        if not found:
+        match = _UMASK_CLAUSE.fullmatch(clause.strip())
+        if not match:
             raise IllegalArgument(
                 f"{text!r} is not a umask: give octal digits, or clauses such as u=rwx,g=rx,o="
             )
-        who, operator, what = found.groups()
-        bits = sum({"r": 4, "w": 2, "x": 1, "X": 1}[letter] for letter in set(what))
+        who, operator, letters = match.groups()
+        bits = sum({"r": 4, "w": 2, "x": 1, "X": 1}[letter] for letter in set(letters))
         for letter in set(who) or {"a"}:
             mask = {"u": 0o700, "g": 0o070, "o": 0o007, "a": 0o777}[letter]
             chosen = (bits * 0o111) & mask

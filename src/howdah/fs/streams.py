@@ -349,17 +349,17 @@ class FSDataInputStream(io.BufferedReader, DataInput):
         return self._inner.pread_into(offset, buffer)
 
     def pread_view(self, offset: int, length: int) -> memoryview:
-        """As `pread`, as read-only memory that is not copied where that can be had.
+        """Read like `pread`, but as read-only memory that is not copied where possible.
 
-        On `hdfs://` that is so for a range within one block which a datanode of this
-        machine has, with short-circuit reads switched on: the memory is that of its file,
-        checked against its checksums, and lasts as long as somebody holds it.
+        On `hdfs://` it is not copied for a range within one block that a datanode of this
+        machine has, with short-circuit reads switched on. It is then the memory of the
+        datanode's file, checked against its checksums, and stays valid while the view exists.
         """
         view = getattr(self._inner, "pread_view", None)
         if view is None:
             return memoryview(self.pread(offset, length))
-        found: memoryview = view(offset, length)
-        return found
+        memory: memoryview = view(offset, length)
+        return memory
 
     def read_fully(self, offset: int, length: int) -> bytes:
         """Exactly `length` bytes from `offset`; `EOFError` if the file ends before."""

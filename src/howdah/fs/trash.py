@@ -58,7 +58,7 @@ class Moved:
 
 
 class Trash:
-    """The trash of the user whom a filesystem works for."""
+    """Moves paths to the trash of the filesystem's user."""
 
     def __init__(
         self, fs: FileSystem, *, now: Callable[[], float], root: str | None = None
@@ -68,17 +68,18 @@ class Trash:
         self.root = root_of(fs.home_directory()) if root is None else root
 
     def move(self, path: str) -> Moved | None:
-        """Move a path to the trash; None if it is in there already and should be deleted.
+        """Move a path to the trash. Return None if it is already in the trash and should be
+        deleted.
 
-        Raises `IllegalArgument` for what contains the trash.
+        Raises `IllegalArgument` for a path that contains the trash.
         """
         target = ""
         for _ in range(MOST_TRIES):
             try:
-                found = self.make_place(path)
-                if found is None:
+                place = self.make_place(path)
+                if place is None:
                     return None
-                target = found
+                target = place
                 self._fs.rename_to_trash(path, target)
             except (errors.PathExists, errors.ParentNotDirectory, errors.PathIsNotDirectory):
                 continue  # someone else put something there meanwhile

@@ -110,7 +110,7 @@ class ChecksummedOutput(LocalOutput):
 
 
 class ChecksummedInput(LocalInput):
-    """A file that is verified while it is read."""
+    """Reads a file and verifies its checksums."""
 
     def __init__(self, path: str, descriptor: int, sums_descriptor: int) -> None:
         super().__init__(path, descriptor)
@@ -137,9 +137,9 @@ class ChecksummedInput(LocalInput):
         if chunk > _PIECE_BYTES:
             length = min(length, max(self.length - offset + skip, 0))
         scratch = memoryview(bytearray(length))
-        found = scratch[: self._verified(offset - skip, scratch)][skip : skip + len(view)]
-        view[: len(found)] = found
-        return len(found)
+        part = scratch[: self._verified(offset - skip, scratch)][skip : skip + len(view)]
+        view[: len(part)] = part
+        return len(part)
 
     def _verified(self, start: int, view: memoryview) -> int:
         """Fill `view` from the start of a chunk to the end of one; how many bytes.

@@ -110,8 +110,8 @@ def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
         return None
     call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
     call.restype = ctypes.c_int
-    found: Callable[[int, bytes, int, bytes, int], int] = call
-    return found
+    renameat2: Callable[[int, bytes, int, bytes, int], int] = call
+    return renameat2
 
 
 def rename_new(source: str, target: str) -> None:
@@ -154,7 +154,7 @@ _CAPABILITIES = frozenset(
 
 
 class RawLocalFileSystem(FileSystem):
-    """The files of this machine, under `file:///`."""
+    """Serves the files of this machine, under `file:///`."""
 
     scheme: ClassVar[str] = "file"
 
@@ -271,14 +271,17 @@ class RawLocalFileSystem(FileSystem):
         return descriptor, fresh
 
     def _parents_for(self, target: str, create_parent: bool) -> list[str]:
-        """See to it that the parent is there; the directories whose entries will be new."""
+        """Make sure that the parent exists. Return the directories that get new entries."""
         parent = paths.parent_of(target)
         if parent is None:
             raise errors.PathExists(f"{target} already exists as a directory")
         if os.path.lexists(parent) and not os.path.isdir(parent):
             raise errors.ParentNotDirectory(f"Parent path is not a directory: {parent}")
         made = self._make_directories(parent, DIRECTORY_MODE) if create_parent else []
-        return [parent, *(above for each in reversed(made) if (above := paths.parent_of(each)))]
+        return [
+            parent,
+            *(above for directory in reversed(made) if (above := paths.parent_of(directory))),
+        ]
 
     def append(
         self,

@@ -44,13 +44,13 @@ _WORDS = {
 
 
 def from_os_error(path: str, error: OSError) -> errors.HowdahError:
-    """The member of `howdah.errors` for what the operating system said about a path."""
+    """Return the member of `howdah.errors` for an error of the operating system about a path."""
     number = error.errno or errno.EIO
     said = _WORDS.get(number) or error.strerror or os.strerror(number)
-    found = _ERRORS.get(number, errors.RemoteError)(f"`{path}': {said}")
-    if isinstance(found, OSError):
-        found.errno = number
-    return found
+    exception = _ERRORS.get(number, errors.RemoteError)(f"`{path}': {said}")
+    if isinstance(exception, OSError):
+        exception.errno = number
+    return exception
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def group_id(name: str) -> int:
         return _number(name, "group")
 
 
-def _number(name: str, what: str) -> int:
+def _number(name: str, kind: str) -> int:
     if name.isascii() and name.isdigit() and int(name) <= _MOST_ID:
         return int(name)
-    raise LookupError(f"no such {what}: {name!r}")
+    raise LookupError(f"no such {kind}: {name!r}")

@@ -74,7 +74,7 @@ def forget(name: str) -> None:
 
 
 class MemoryFileSystem(FileSystem):
-    """The files of one name, as one user."""
+    """Serves the files of one name to one user."""
 
     scheme: ClassVar[str] = "mem"
 
@@ -216,10 +216,10 @@ class MemoryFileSystem(FileSystem):
         with self._doing(into):
             file = self._changeable(into, "concat to")
             places = [self._tree.resolve(name, self.user) for name in names]
-            found = [self._changeable(name, "concat") for name in names]
+            files = [self._changeable(name, "concat") for name in names]
             for place in places:
                 self._tree.check_removable(self.user, place)
-            for place, source in zip(places, found, strict=True):
+            for place, source in zip(places, files, strict=True):
                 file.content += source.content
                 self._tree.remove(place, now_ms())
             file.mtime_ms = now_ms()
@@ -252,10 +252,10 @@ class MemoryFileSystem(FileSystem):
                 path = self._tree.path_of_id(handle.file_id)
             if path is None:
                 raise errors.InvalidPathHandle(f"{handle.path} is gone")
-            found = path
+            current = path
             try:
                 return self._opened(
-                    found, lambda file: check_handle(handle, _status(found, file)), buffer_size
+                    current, lambda file: check_handle(handle, _status(current, file)), buffer_size
                 )
             except (errors.PathNotFound, errors.PathIsDirectory) as error:
                 raise errors.InvalidPathHandle(f"{handle.path} is gone") from error
@@ -353,13 +353,13 @@ class MemoryFileSystem(FileSystem):
             node = self._tree.existing(target, self.user)
             if isinstance(node, Directory):
                 self._tree.check(self.user, node, READ, target)
-                found = [
-                    _status(paths.join(target, name), each)
-                    for name, each in sorted(node.children.items())
+                statuses = [
+                    _status(paths.join(target, name), child)
+                    for name, child in sorted(node.children.items())
                 ]
             else:
-                found = [_status(target, node)]
-        yield from found
+                statuses = [_status(target, node)]
+        yield from statuses
 
     def block_locations(
         self, path: PathLike, start: int = 0, length: int | None = None
@@ -442,7 +442,7 @@ class MemoryFileSystem(FileSystem):
 
 def _bytes_below(node: Node) -> int:
     if isinstance(node, Directory):
-        return sum(_bytes_below(each) for each in node.children.values())
+        return sum(_bytes_below(child) for child in node.children.values())
     return len(node.content) if isinstance(node, File) else 0
 
 

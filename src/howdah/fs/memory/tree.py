@@ -65,7 +65,7 @@ class Place:
 
 
 class Tree:
-    """All of one filesystem."""
+    """Holds all files and directories of one filesystem."""
 
     def __init__(self, superuser: str, now_ms: int) -> None:
         self.superuser = superuser
@@ -117,14 +117,16 @@ class Tree:
         return node
 
     def path_of_id(self, file_id: int) -> str | None:
-        """Where the file or directory with this number is now."""
+        """Return the current path of the file or directory with this number."""
         waiting: list[tuple[str, Node]] = [(paths.SEPARATOR, self.root)]
         while waiting:
             path, node = waiting.pop()
             if node.file_id == file_id:
                 return path
             if isinstance(node, Directory):
-                waiting += [(paths.join(path, name), each) for name, each in node.children.items()]
+                waiting += [
+                    (paths.join(path, name), child) for name, child in node.children.items()
+                ]
         return None
 
     # --- changing ---------------------------------------------------------------------
