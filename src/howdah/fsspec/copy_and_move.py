@@ -33,7 +33,7 @@ _COPY_BYTES = 4 * 1024 * 1024
 
 
 class MovingFileSystem(NamingFileSystem):
-    """What of `HowdahFileSystem` copies and moves."""
+    """Copies and moves for `HowdahFileSystem`."""
 
     _hdfs: FileSystem
 
@@ -155,7 +155,8 @@ class MovingFileSystem(NamingFileSystem):
             self._remove_copied(names, recursive=recursive)
 
     def _copy_with_attributes(self, sources: list[str], targets: list[str]) -> None:
-        """Copy what is to be removed then: the copies have the attributes of their sources."""
+        """Copy files that are removed afterwards. The copies get the attributes of their
+        sources."""
         copied = []
         for source, target in zip(sources, targets, strict=True):
             status = self._hdfs.get_file_status(source)
@@ -167,7 +168,7 @@ class MovingFileSystem(NamingFileSystem):
             )
             copied.append((status, target))
         # Those of a directory come when all is in it.
-        for status, target in sorted(copied, key=lambda each: each[1], reverse=True):
+        for status, target in sorted(copied, key=lambda pair: pair[1], reverse=True):
             apply_metadata(self._hdfs, status, target)
 
     def _remove_copied(self, names: Sequence[str], *, recursive: bool) -> None:

@@ -104,7 +104,7 @@ class HowdahFileSystem(MovingFileSystem):
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
         if isinstance(path, list):
-            return [cls._strip_protocol(each) for each in path]
+            return [cls._strip_protocol(item) for item in path]
         text = os.fspath(path)
         if not text:
             return cls.root_marker
@@ -118,17 +118,17 @@ class HowdahFileSystem(MovingFileSystem):
         authority = paths.parse(path).authority
         user, _, place = authority.rpartition("@")
         host, _, port = place.rpartition(":") if ":" in place else (place, "", "")
-        found: dict[str, Any] = {}
+        kwargs: dict[str, Any] = {}
         if host:
-            found["host"] = host
+            kwargs["host"] = host
         if port:
             try:
-                found["port"] = parse_decimal(port)
+                kwargs["port"] = parse_decimal(port)
             except ValueError as error:
                 raise errors.IllegalArgument(f"{path}: {port!r} is not a port") from error
         if user:
-            found["user"] = user
-        return found
+            kwargs["user"] = user
+        return kwargs
 
     def unstrip_protocol(self, name: str) -> str:
         """The URL of a path, which every process can open that has howdah, `install()` or not."""
@@ -147,8 +147,8 @@ class HowdahFileSystem(MovingFileSystem):
         return _info(self._hdfs.get_file_status(self._strip_protocol(path)))
 
     def ls(self, path: str, detail: bool = True, **kwargs: Any) -> list[Any]:
-        found = [_info(s) for s in self._hdfs.list_status_iter(self._strip_protocol(path))]
-        return found if detail else [info["name"] for info in found]
+        infos = [_info(s) for s in self._hdfs.list_status_iter(self._strip_protocol(path))]
+        return infos if detail else [info["name"] for info in infos]
 
     def exists(self, path: str, **kwargs: Any) -> bool:
         return self._hdfs.exists(self._strip_protocol(path))
@@ -216,10 +216,10 @@ class HowdahFileSystem(MovingFileSystem):
         if total and maxdepth is None:
             # Directories have no size, so the namenode's sum is the same, in one call.
             return self._hdfs.du(stripped)
-        found: int | dict[str, int] = super().du(
+        sizes: int | dict[str, int] = super().du(
             stripped, total=total, maxdepth=maxdepth, withdirs=withdirs, **kwargs
         )
-        return found
+        return sizes
 
     # --- changing the tree --------------------------------------------------------------
 
@@ -260,17 +260,17 @@ class HowdahFileSystem(MovingFileSystem):
             check_names(self, several)
         # No second look: what was removed since must not become a pattern.
         if not recursive or maxdepth is not None:
-            found = self.expand_path(several, recursive, maxdepth, assume_literal=gives_names)
-            for each in reversed(found):
-                self.rm_file(each)
+            names = self.expand_path(several, recursive, maxdepth, assume_literal=gives_names)
+            for name in reversed(names):
+                self.rm_file(name)
             return
         removed: set[str] = set()
-        for each in self.expand_path(several, assume_literal=gives_names):
-            if _has_parent_in(each, removed):
+        for name in self.expand_path(several, assume_literal=gives_names):
+            if _has_parent_in(name, removed):
                 continue
-            if not self._hdfs.delete(each, recursive=True):
-                raise errors.PathNotFound(f"{each} does not exist").about(each)
-            removed.add(each)
+            if not self._hdfs.delete(name, recursive=True):
+                raise errors.PathNotFound(f"{name} does not exist").about(name)
+            removed.add(name)
 
     def touch(self, path: str, truncate: bool = True, **kwargs: Any) -> None:
         stripped = self._strip_protocol(path)
@@ -369,10 +369,10 @@ class HowdahFileSystem(MovingFileSystem):
         on_error: str = "return",
         **kwargs: Any,
     ) -> list[Any]:
-        """The bytes from `starts[i]` to `ends[i]` of `paths[i]`, as Python's slices.
+        """Read the bytes from `starts[i]` to `ends[i]` of `paths[i]`, as Python's slices.
 
-        Ranges of one file with gaps up to `max_gap` between them are one read; without it
-        `fs.hdfs.vectored.read.min.seek.size` says which.
+        Ranges of one file with gaps up to `max_gap` between them are one read. Without it,
+        `fs.hdfs.vectored.read.min.seek.size` sets the gap.
         """
         if not isinstance(paths, list):
             raise TypeError("paths must be a list")
@@ -390,14 +390,14 @@ class HowdahFileSystem(MovingFileSystem):
 
         def read(path: str) -> None:
             indices = wanted[path]
-            found: Sequence[bytes | Exception]
+            contents: Sequence[bytes | Exception]
             try:
                 with self._hdfs.open(path) as file:
                     slices = [slice(first[index], last[index]) for index in indices]
-                    found = read_ranges(file, slices, max_gap)
+                    contents = read_ranges(file, slices, max_gap)
             except FAILURES as error:
-                found = [error] * len(indices)
-            for index, data in zip(indices, found, strict=True):
+                contents = [error] * len(indices)
+            for index, data in zip(indices, contents, strict=True):
                 if isinstance(data, Exception) and on_error == "raise":
                     raise data
                 out[index] = data
@@ -408,7 +408,7 @@ class HowdahFileSystem(MovingFileSystem):
     def cat(
         self, path: Any, recursive: bool = False, on_error: str = "raise", **kwargs: Any
     ) -> Any:
-        """As fsspec's, with several files at once: a dict where more than one is meant."""
+        """Read files as fsspec does, several at once. Return a dict for more than one."""
         names = self.expand_path(path, recursive=recursive, **kwargs)
         if not isinstance(path, list) and names == [self._strip_protocol(path)]:
             return self.cat_file(names[0], **kwargs)
@@ -421,10 +421,10 @@ class HowdahFileSystem(MovingFileSystem):
                     raise
                 return error
 
-        found = zip(names, all_at_once(read, names), strict=True)
+        contents = zip(names, all_at_once(read, names), strict=True)
         return {
             name: data
-            for name, data in found
+            for name, data in contents
             if on_error != "omit" or not isinstance(data, Exception)
         }
 
@@ -487,9 +487,13 @@ class HowdahViewFileSystem(HowdahFileSystem):
     _own_protocol = "viewfs"
 
     def _configuration(self, conf: Mapping[str, str]) -> Configuration:
-        found = super()._configuration(conf)
+        configuration = super()._configuration(conf)
         key = keys.FS_VIEWFS_MOUNT_LINKS_AS_SYMLINKS
-        return found if found.is_set(key) else found.with_values({key.name: "false"})
+        return (
+            configuration
+            if configuration.is_set(key)
+            else configuration.with_values({key.name: "false"})
+        )
 
 
 class HowdahWebHdfsFileSystem(HowdahFileSystem):

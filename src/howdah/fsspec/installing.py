@@ -29,6 +29,6 @@ def install(*, object_stores: bool = False) -> None:
 
         take_over("hdfs", "viewfs", "webhdfs", "swebhdfs")
     if object_stores:
-        for each in OBJECT_STORES:
-            for scheme in each.protocol:
-                fsspec.register_implementation(scheme, each, clobber=True)
+        for filesystem in OBJECT_STORES:
+            for scheme in filesystem.protocol:
+                fsspec.register_implementation(scheme, filesystem, clobber=True)

@@ -44,20 +44,20 @@ _SPELT_ALIKE: Final = 0.85
 _NOT_HERE: Final = frozenset(("kerb_ticket", "kerberos_ticket"))
 
 
-def check(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """`TypeError` for the first of `given` that is not `known`."""
+def check(given: Iterable[str], known: Iterable[str], subject: str) -> None:
+    """Raise `TypeError` for the first of `given` that is not `known`."""
     names = sorted(known)
     for name in sorted(set(given) - set(names)):
         if name in _NOT_HERE:
-            raise TypeError(f"{what} takes no {name!r}: Kerberos is not supported")
+            raise TypeError(f"{subject} takes no {name!r}: Kerberos is not supported")
         near = [_ELSEWHERE[name]] if _ELSEWHERE.get(name) in names else []
         near = near or difflib.get_close_matches(name, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
-        raise TypeError(f"{what} takes no {name!r}{hint}")
+        raise TypeError(f"{subject} takes no {name!r}{hint}")
 
 
-def check_spelling(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """`TypeError` for the first of `given` that is one of `known` misspelt.
+def check_spelling(given: Iterable[str], known: Iterable[str], subject: str) -> None:
+    """Raise `TypeError` for the first of `given` that is one of `known` misspelt.
 
     >>> check_spelling(["default_cache", "precache_options"], ["cache_options"], "opening /a")
     >>> check_spelling(["cache_optoins"], ["cache_options"], "opening /a")
@@ -68,4 +68,4 @@ def check_spelling(given: Iterable[str], known: Iterable[str], what: str) -> Non
     for name in sorted(set(given) - set(names)):
         for near in difflib.get_close_matches(name, names, 1, _SPELT_ALIKE):
             if abs(len(name) - len(near)) <= 1:
-                raise TypeError(f"{what} takes no {name!r}; did you mean {near!r}?")
+                raise TypeError(f"{subject} takes no {name!r}; did you mean {near!r}?")

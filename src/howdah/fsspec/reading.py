@@ -24,33 +24,33 @@ T = TypeVar("T")
 def covers(
     wanted: Sequence[tuple[int, int]], max_gap: int | None
 ) -> list[tuple[int, int, list[int]]]:
-    """What to read for ranges (start, end): disjoint (start, end, indices of `wanted`).
+    """Return the reads for ranges (start, end): disjoint (start, end, indices of `wanted`).
 
-    Ranges that touch or overlap are one, and so are those with a gap up to `max_gap`.
+    Ranges that touch or overlap are one read, and so are those with a gap up to `max_gap`.
 
     >>> covers([(0, 10), (5, 12), (20, 30)], None)
     [(0, 12, [0, 1]), (20, 30, [2])]
     >>> covers([(20, 30), (0, 10)], 10)
     [(0, 30, [1, 0])]
     """
-    found: list[tuple[int, int, list[int]]] = []
-    for index in sorted(range(len(wanted)), key=lambda each: wanted[each]):
+    reads: list[tuple[int, int, list[int]]] = []
+    for index in sorted(range(len(wanted)), key=lambda index: wanted[index]):
         start, end = wanted[index]
         if end <= start:
             continue
-        if found and start - found[-1][1] <= (max_gap or 0):
-            before, until, parts = found[-1]
-            found[-1] = (before, max(until, end), [*parts, index])
+        if reads and start - reads[-1][1] <= (max_gap or 0):
+            before, until, parts = reads[-1]
+            reads[-1] = (before, max(until, end), [*parts, index])
         else:
-            found.append((start, end, [index]))
-    return found
+            reads.append((start, end, [index]))
+    return reads
 
 
 def read_ranges(
     file: FSDataInputStream, slices: Sequence[slice], max_gap: int | None
 ) -> list[bytes | Exception]:
-    """The bytes of each slice of a file, or why they can't be read."""
-    wanted = [each.indices(file.size)[:2] for each in slices]
+    """Read the bytes of each slice of a file; where that fails, return the error instead."""
+    wanted = [bounds.indices(file.size)[:2] for bounds in slices]
     out: list[bytes | Exception] = [b""] * len(wanted)
     reads = covers(wanted, max_gap)
     futures = file.read_vectored([FileRange(start, end - start) for start, end, _ in reads])
@@ -68,10 +68,10 @@ def read_ranges(
 
 
 def all_at_once(read: Callable[[str], T], names: Iterable[str]) -> list[T]:
-    """`read` of each name, in their order, on a few threads. Of what is raised the first in
-    that order; what was not begun by then is left.
+    """Call `read` for each name on a few threads, and return the results in order. Raise the first
+    error in that order, and do not begin the remaining calls.
 
-    The threads are gone when this returns: nothing is there for a fork to lose.
+    The threads have ended when this returns, so a fork loses none.
     """
     wanted = list(names)
     if len(wanted) < 2:
@@ -79,7 +79,7 @@ def all_at_once(read: Callable[[str], T], names: Iterable[str]) -> list[T]:
     with ThreadPoolExecutor(min(THREADS, len(wanted)), "howdah-cat") as threads:
         reads = [threads.submit(read, name) for name in wanted]
         try:
-            return [each.result() for each in reads]
+            return [future.result() for future in reads]
         finally:
-            for each in reads:
-                each.cancel()
+            for future in reads:
+                future.cancel()

@@ -24,7 +24,7 @@ fsspec.get_filesystem_class("howdah")
 
 
 class HowdahPath(UPath):  # type: ignore[misc, unused-ignore]  # may not be installed
-    """A path of HDFS."""
+    """Represents a path of HDFS."""
 
     __slots__ = ()
 
@@ -56,14 +56,14 @@ class HowdahPath(UPath):  # type: ignore[misc, unused-ignore]  # may not be inst
         return self._matching(f"**/{pattern}", options) or super().rglob(pattern, **options)
 
     def _matching(self, pattern: str, options: dict[str, Any]) -> Iterator[HowdahPath] | None:
-        """The matches below a path that could be a pattern itself; None for other paths."""
+        """Return the matches below a path that could be a pattern itself; None for other paths."""
         top = self if self._relative_base is None else self.absolute()
         if not has_magic(top.path):
             return None
         for name in sorted(name for name, value in options.items() if value not in (None, False)):
             warnings.warn(f"{name} is ignored", UserWarning, stacklevel=3)
-        found = top.fs.glob(f"{escape(top.path).rstrip('/')}/{pattern}")
-        return (top.joinpath(name.removeprefix(top.path).removeprefix("/")) for name in found)
+        matches = top.fs.glob(f"{escape(top.path).rstrip('/')}/{pattern}")
+        return (top.joinpath(name.removeprefix(top.path).removeprefix("/")) for name in matches)
 
 
 def take_over(*schemes: str) -> None:
