@@ -34,7 +34,7 @@ _TRASH_SCHEMES: Final = ("hdfs",)
 
 @dataclass(frozen=True, slots=True)
 class CopyContext:
-    """Sources with their statuses, and the target."""
+    """Holds the sources with their statuses, and the target."""
 
     places: tuple[Place, ...]
     sources: tuple[tuple[Source, FileStatus], ...]
@@ -64,10 +64,10 @@ class CopyContext:
         place = Place.of(located(target), conf, user)
         fs = place.connect()
         path = fs.resolve(target)
-        places, found = _look_at_sources(names, conf, user)
+        places, sources = _look_at_sources(names, conf, user)
         return cls(
             places,
-            found,
+            sources,
             place,
             fs,
             path,
@@ -81,9 +81,9 @@ class CopyContext:
         return replace(self, target_status=status_of(self.target_fs, self.target_path))
 
     def check_roots(self) -> None:
-        """Raises `SourceGone` unless every source directory is still the same inode."""
+        """Raise `SourceGone` unless every source directory is still the same inode."""
         roots = (source for source in self.sources if source[0].is_directory)
-        for_each(lambda each: self._check_root(*each), roots)
+        for_each(lambda root: self._check_root(*root), roots)
 
     def _check_root(self, source: Source, status: FileStatus) -> None:
         now = status_of(self.places[source.filesystem].connect(), source.path)

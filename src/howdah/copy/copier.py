@@ -73,7 +73,7 @@ class CopySettings:
 
 
 class Copier:
-    """Copies files to one filesystem, one after the other; one for each task."""
+    """Copies files to one filesystem, one after the other. Each task has its own."""
 
     def __init__(
         self,
@@ -268,12 +268,12 @@ class Copier:
         )
 
     def _with_checksums_of(self, source_fs: FileSystem, source: Entry) -> FileSystem:
-        """The target's filesystem, which writes checksums of the source's type."""
+        """Return the target's filesystem, set to write checksums of the source's type."""
         place = self._settings.place
         if place is None or self._fs.scheme != "hdfs":
             return self._fs
-        found = checksum_of(source_fs, source.path, "MD5MD5CRC")
-        kind = None if found is None else _MD5_OF.fullmatch(found.algorithm)
+        checksum = checksum_of(source_fs, source.path, "MD5MD5CRC")
+        kind = None if checksum is None else _MD5_OF.fullmatch(checksum.algorithm)
         if kind is None:
             return self._fs
         self._crc_type = ChecksumType[kind["type"]]
@@ -314,14 +314,14 @@ class Copier:
 
     def _verify(self, path: str, length: int, sum_: int) -> str:
         if not self._settings.skip_crc and length:
-            found = checksum_of(self._fs, path, COMPOSITE)
-            if found is not None and _TYPES.get(found.algorithm) == self._checksum_type():
-                if int.from_bytes(found.bytes, "big") != sum_:
+            checksum = checksum_of(self._fs, path, COMPOSITE)
+            if checksum is not None and _TYPES.get(checksum.algorithm) == self._checksum_type():
+                if int.from_bytes(checksum.bytes, "big") != sum_:
                     raise CopyFailed(
                         f"Checksum mismatch between what was read, {sum_:08x}, "
-                        f"and {self._fs.uri}{path}, {found.hex()}"
+                        f"and {self._fs.uri}{path}, {checksum.hex()}"
                     )
-                return found.algorithm
+                return checksum.algorithm
         status = self._fs.get_file_status(path)
         if status.length != length:
             raise CopyFailed(

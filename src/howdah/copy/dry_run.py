@@ -104,6 +104,6 @@ def tell_action(counters: Counters, action: Action, tell: Callable[[str], None])
     if action.name == "keep":
         return
     source, target = decode(action.source), decode(action.target)
-    what = f"{source} --> {target}" if source else target
+    subject = f"{source} --> {target}" if source else target
     why = f" ({action.reason})" if action.reason else ""
-    tell(paths.printable(f"{action.name} {what}{why}"))
+    tell(paths.printable(f"{action.name} {subject}{why}"))

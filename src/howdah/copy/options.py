@@ -46,14 +46,14 @@ DEFAULT_LETTERS: Final = "rbugpct"
 
 
 def attributes(letters: str) -> frozenset[Attribute]:
-    """The attributes of letters such as `rbugp`. Raises InvalidOptions."""
-    found = set()
+    """Return the attributes of letters such as `rbugp`. Raises InvalidOptions."""
+    preserved = set()
     for letter in letters:
         try:
-            found.add(Attribute(letter.lower()))
+            preserved.add(Attribute(letter.lower()))
         except ValueError:
             raise InvalidOptions(f"No attribute for {letter}") from None
-    return frozenset(found)
+    return frozenset(preserved)
 
 
 class Strategy(enum.Enum):
@@ -175,5 +175,5 @@ class Options:
 
     @property
     def preserves(self) -> str:
-        """The letters of the preserved attributes."""
-        return "".join(each.value for each in Attribute if each in self.preserve)
+        """Return the letters of the preserved attributes."""
+        return "".join(attribute.value for attribute in Attribute if attribute in self.preserve)

@@ -17,10 +17,12 @@ from howdah.fs.status import FileStatus
 def roots_of(
     context: CopyContext, options: Options, placed: Sequence[Placed], path: str
 ) -> list[Entry]:
-    """The rows to begin with; `path` is where the target is written."""
+    """Return the first rows; `path` is where the target is written."""
     named = zip(placed, context.sources, strict=True)
-    found = for_each(lambda each: _of_source(context, options, path, each[0], each[1][1]), named)
-    roots = [row for rows in found for row in rows]
+    by_source = for_each(
+        lambda pair: _of_source(context, options, path, pair[0], pair[1][1]), named
+    )
+    roots = [row for rows in by_source for row in rows]
     if is_unpaired(context, options, placed):
         roots.append(Entry(Kind.MISSING_PENDING, 0, b"", b"", target=Found.DIRECTORY))
     return roots
@@ -32,8 +34,9 @@ def own_roots(roots: Iterable[Entry]) -> list[Entry]:
 
 
 def is_unpaired(context: CopyContext, options: Options, placed: Sequence[Placed]) -> bool:
-    """Whether what only the target has is wanted, and no source is paired with its directory."""
-    is_paired = any(each.source.is_directory and not each.relative for each in placed)
+    """Return whether entries that only the target has are wanted, and no source is paired with its
+    directory."""
+    is_paired = any(root.source.is_directory and not root.relative for root in placed)
     return options.wants_missing and context.target_state is Found.DIRECTORY and not is_paired
 
 

@@ -85,9 +85,9 @@ def attempt_file(
 def remove_unfinished(fs: FileSystem, directory: str) -> None:
     """Remove the temporary files of killed attempts from a directory, if it exists."""
     try:
-        found = [status for status in fs.list_status(directory) if status.is_file]
+        files = [status for status in fs.list_status(directory) if status.is_file]
     except errors.PathNotFound:
         return
-    for status in found:
+    for status in files:
         if _UNFINISHED.fullmatch(status.name):
             fs.delete(status.path)

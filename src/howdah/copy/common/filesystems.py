@@ -123,23 +123,24 @@ def behind_view(name: str, conf: Configuration, user: str | None) -> str:
 def sources_behind_views(
     names: Iterable[str], conf: Configuration, user: str | None
 ) -> tuple[str, ...]:
-    """As `behind_view`, of patterns: those of a view become the paths that they match."""
-    found: list[str] = []
+    """Resolve patterns as `behind_view` does paths. Those of a view become the paths that they
+    match."""
+    sources: list[str] = []
     for name in names:
         with connect(located(name), conf=conf, user=user) as fs:
             if fs.scheme != SCHEME:
-                found.append(name)
+                sources.append(name)
                 continue
             matching = [status.path for status in named(fs, name)]
             if not matching:
-                found.append(name)  # whoever looks for it says that it is not there
+                sources.append(name)  # whoever looks for it says that it is not there
             for path in matching:
                 where = paths.parse(_behind(fs, path, conf))
                 if where.scheme == SCHEME:
-                    found.append(fs.uri + path)
+                    sources.append(fs.uri + path)
                 else:
-                    found.append(f"{where.scheme}://{where.authority}{where.path}")
-    return tuple(found)
+                    sources.append(f"{where.scheme}://{where.authority}{where.path}")
+    return tuple(sources)
 
 
 def _behind(fs: FileSystem, path: str, conf: Configuration) -> str:
@@ -165,11 +166,11 @@ def for_each(ask: Callable[[T], R], many: Iterable[T]) -> list[R]:
     error."""
     several = list(many)
     if len(several) < 2:
-        return [ask(each) for each in several]
+        return [ask(item) for item in several]
     with ThreadPoolExecutor(THREADS, thread_name_prefix="driver") as pool:
-        asked = [pool.submit(ask, each) for each in several]
+        futures = [pool.submit(ask, item) for item in several]
         try:
-            return [each.result() for each in asked]
+            return [future.result() for future in futures]
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise

@@ -161,10 +161,10 @@ def _columns(out: TextIO) -> int:
 
 
 def reported(fs: FileSystem, directory: str) -> Amount:
-    """The sum of what all tasks have reported last."""
+    """Sum up the last reports of all tasks."""
     latest: dict[str, Amount] = {}
-    found = [status.path for status in fs.list_status(directory) if status.is_file]
-    for path, done in zip(found, for_each(lambda path: _last(fs, path), found), strict=True):
+    reports = [status.path for status in fs.list_status(directory) if status.is_file]
+    for path, done in zip(reports, for_each(lambda path: _last(fs, path), reports), strict=True):
         # Of several attempts at a task the one that is farthest counts.
         task = paths.name_of(path).partition("-")[0]
         if done.files >= latest.get(task, Amount()).files:

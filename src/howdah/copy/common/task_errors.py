@@ -54,8 +54,8 @@ def with_failures(ddl: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A task whose failure is a row. `ddl` is the schema of its own rows; Spark makes up to
-    `attempts` attempts at it."""
+    """Runs a task, and reports its failure as a row. `ddl` is the schema of its own rows; Spark
+    makes up to `attempts` attempts at it."""
 
     task: Task
     ddl: str
@@ -76,7 +76,7 @@ class Reported:
                 raise
             failed.append((error_name(error), error_text(error)))
         nulls = (None,) * (len(schema) - 2)
-        yield from batches(((*nulls, *each) for each in failed), with_failures(self.ddl))
+        yield from batches(((*nulls, *failure) for failure in failed), with_failures(self.ddl))
 
 
 def _sound(given: Iterable[pa.RecordBatch], failed: list[_Failure]) -> Iterator[pa.RecordBatch]:

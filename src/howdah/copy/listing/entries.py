@@ -51,7 +51,7 @@ WAITING: Final = (Kind.PENDING, Kind.MISSING_PENDING, Kind.MODIFIED, Kind.CREATE
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row. `offset` and `chunk_length` describe a chunk of a file."""
+    """Describes one row. `offset` and `chunk_length` describe a chunk of a file."""
 
     kind: int
     filesystem: int
@@ -83,8 +83,8 @@ class Entry:
         relative: bytes,
         target: FileStatus | None,
     ) -> Entry:
-        """The row of a status of the source and a status of the target."""
-        found = found_of(target)
+        """Make the row of a status of the source and a status of the target."""
+        target_state = found_of(target)
         return cls(
             kind=kind,
             filesystem=filesystem,
@@ -100,7 +100,7 @@ class Entry:
             block_size=status.block_size,
             has_acl=status.has_acl,
             erasure_coded=status.erasure_coding_policy is not None,
-            target=found,
+            target=target_state,
             target_length=target.length if target is not None else 0,
             target_modification_time_ms=target.modification_time_ms if target is not None else 0,
             target_block_size=target.block_size if target is not None else 0,

@@ -113,7 +113,7 @@ def failed(error: Exception) -> Entry:
 
 
 class _Walker:
-    """The state of one task."""
+    """Lists directories for one task."""
 
     def __init__(self, walk: Walk) -> None:
         self._walk = walk
@@ -124,7 +124,7 @@ class _Walker:
         self._trees: dict[tuple[str, str], ListOne] = {}
 
     def walk(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
-        """The rows below the directories to be listed, then the directories that are left."""
+        """Yield the rows below the directories to be listed, then the directories that are left."""
         queue: deque[Entry] = deque()
         source = iter(waiting)
         threads = self._walk.threads
@@ -142,12 +142,12 @@ class _Walker:
                     yield from source
                     return
                 some = [queue.popleft() for _ in range(min(threads, len(queue)))]
-                for found in self._list_all(some, pool):
+                for row in self._list_all(some, pool):
                     self._listed += 1
-                    if found.kind in WAITING:
-                        queue.append(found)
+                    if row.kind in WAITING:
+                        queue.append(row)
                     else:
-                        yield found
+                        yield row
 
     def _list_all(self, directories: list[Entry], pool: ThreadPoolExecutor) -> Iterator[Entry]:
         if len(directories) == 1:
