@@ -134,8 +134,8 @@ class _Mirror:
         self._placed: list[Placed] = lay_out(
             sources, context.target_state, context.target_uri, options
         )
-        for each in (*context.places, context.target):
-            check_support(each.connect(), options.preserve)
+        for place in (*context.places, context.target):
+            check_support(place.connect(), options.preserve)
         alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
         is_file = alone and not self._placed[0].relative
         key = key_of([source.uri for source in sources], context.target_uri)
@@ -262,7 +262,7 @@ class _Mirror:
         if self._options.preserve:
             attributes = AttributesTask(self._task, prefix(self._path))
             below = [row for row in rows if row.kind == Kind.DIRECTORY and row.relative]
-            for row in sorted(below, key=lambda each: -each.relative.count(b"/")):
+            for row in sorted(below, key=lambda row: -row.relative.count(b"/")):
                 if row.target != Found.FILE:
                     attributes.give(self._source_of(row), self._fs, row)
             if self._lock.is_inside:

@@ -41,15 +41,18 @@ _TWO_HYPHENS: Final = ("dry-run", "json")
 
 
 def read(words: list[str]) -> tuple[Arguments, bool]:
-    """The arguments of `howdah sync`, and whether `-m` is one of them. Raises InvalidOptions."""
+    """Parse the arguments of `howdah sync`. Return them, and whether `-m` is one of them.
+
+    Raises InvalidOptions.
+    """
     named = [word.lstrip("-").partition("=")[0] for word in words if word.startswith("-")]
     for name in named:
         if name in DISTCP_ONLY:
             raise InvalidOptions(f"-{name} is an option of howdah distcp, and not of howdah sync")
     overwrites = "overwrite" in named
-    found = parse(words if overwrites or "update" in named else ["-update", *words])
+    arguments = parse(words if overwrites or "update" in named else ["-update", *words])
     has_count = any(name == "m" or (name[:1] == "m" and name[1:].isdigit()) for name in named)
-    return found, has_count
+    return arguments, has_count
 
 
 def usage() -> str:

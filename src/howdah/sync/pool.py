@@ -36,7 +36,7 @@ def pieces(entries: Iterable[Entry]) -> Iterator[Piece]:
     begins early, and all processes end at about the same time."""
     some: list[Entry] = []
     size = 0
-    for entry in sorted(entries, key=lambda each: -each.length):
+    for entry in sorted(entries, key=lambda entry: -entry.length):
         if some and (len(some) == MOST_FILES or size + entry.length > MOST_BYTES):
             yield tuple(some)
             some, size = [], 0
@@ -150,14 +150,14 @@ class _Run:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    found = dict(os.environ)
+    env = dict(os.environ)
     root = str(Path(howdah.__file__).parent.parent)
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, (root, found.get("PYTHONPATH"))))
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, (root, env.get("PYTHONPATH"))))
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "howdah.sync.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=found,
+        env=env,
     )
 
 
