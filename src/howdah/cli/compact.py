@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str], conf: Configuration) -> int:
-    """Compact; the exit code."""
+    """Compact, and return the exit code."""
     options = _arguments().parse_args(argv)
     from howdah.spark.compaction.job import compact
 
     check_default([options.path], conf)
     with session_of(options.master, options.remote) as spark:
-        found = compact(
+        compaction = compact(
             spark,
             options.path,
             target_bytes=options.target_size,
@@ -41,16 +41,16 @@ def main(argv: list[str], conf: Configuration) -> int:
             shows_progress=sys.stderr.isatty(),
         )
     if options.json:
-        told = {
-            "directories": [asdict(directory) for directory in found.directories],
-            "recovered": list(found.recovered),
-            "undecided": list(found.undecided),
-            "notes": list(found.notes),
+        document = {
+            "directories": [asdict(directory) for directory in compaction.directories],
+            "recovered": list(compaction.recovered),
+            "undecided": list(compaction.undecided),
+            "notes": list(compaction.notes),
         }
-        print(json.dumps(told))
+        print(json.dumps(document))
     else:
-        _print_outcome(found, options)
-    return 1 if found.failed or found.undecided else 0
+        _print_outcome(compaction, options)
+    return 1 if compaction.failed or compaction.undecided else 0
 
 
 def _arguments() -> Arguments:
@@ -93,29 +93,29 @@ def _size(text: str) -> int:
     return size
 
 
-def _print_outcome(found: Compaction, options: argparse.Namespace) -> None:
+def _print_outcome(compaction: Compaction, options: argparse.Namespace) -> None:
     from howdah.spark.compaction.outcome import summary
 
-    for note in found.notes:
+    for note in compaction.notes:
         print(note, file=sys.stderr)
-    for path in found.recovered:
+    for path in compaction.recovered:
         print(f"{printable(path)}: got the files that an earlier run had made")
-    for undecided in found.undecided:
+    for undecided in compaction.undecided:
         print(f"to be decided by you: {printable(undecided)}")
-    for directory in found.directories:
+    for directory in compaction.directories:
         path = printable(directory.path)
         if directory.failed:
             print(f"{path}: failed: {directory.reason}")
         elif directory.reason:
             print(f"{path}: left alone, {directory.reason}")
         else:
-            told = f"{directory.files_before} files to {directory.files_after}"
-            told += f", {byte_text(directory.bytes)}"
+            change = f"{directory.files_before} files to {directory.files_after}"
+            change += f", {byte_text(directory.bytes)}"
             kept = (
                 f", the old ones are in {printable(directory.kept_at)}" if directory.kept_at else ""
             )
-            print(f"{path}: {told}{kept}")
-    files, blocks, memory = summary(found.changed)
+            print(f"{path}: {change}{kept}")
+    files, blocks, memory = summary(compaction.changed)
     would = "would be saved" if options.dry_run else "saved"
     print(
         f"{files} files, {blocks} blocks and {byte_text(memory)} of the namenode's memory {would}"

@@ -104,14 +104,14 @@ def _verify(spec: ChecksumSpec, meta: BinaryIO, block_file: str) -> int:
 def _difference(
     spec: ChecksumSpec, block_file: str, offset: int, chunk: int, data: bytes, sums: bytes
 ) -> str:
-    """As Hadoop words it."""
+    """Return the message in Hadoop's words."""
     at = chunk * spec.bytes_per_checksum
-    found = crc(spec.type, data[at : at + spec.bytes_per_checksum])
+    computed = crc(spec.type, data[at : at + spec.bytes_per_checksum])
     expected = int.from_bytes(sums[chunk * SUM_BYTES : (chunk + 1) * SUM_BYTES])
     kind = spec.type.name
     return (
         f"org.apache.hadoop.fs.ChecksumException: Checksum {kind} not matched for file "
-        f"{block_file} at position {offset + at}: expected={expected:X} but computed={found:X}, "
+        f"{block_file} at position {offset + at}: expected={expected:X} but computed={computed:X}, "
         f"algorithm={kind}"
     )
 

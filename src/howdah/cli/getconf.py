@@ -104,17 +104,17 @@ def _rpc_addresses(conf: Configuration, arguments: Sequence[str]) -> Iterator[st
 def _namenode_addresses(conf: Configuration) -> list[Address]:
     from howdah.config.nameservices import datanode_nameservices
 
-    return [each for some in datanode_nameservices(conf).values() for each in some]
+    return [address for some in datanode_nameservices(conf).values() for address in some]
 
 
-def _helpers(what: str, name: str, default: str = "") -> Answer:
-    """The hosts of servers that each namenode may have one of."""
+def _helpers(role: str, name: str, default: str = "") -> Answer:
+    """Return a command that prints the hosts of servers that each namenode may have one of."""
 
     def answer(conf: Configuration, arguments: Sequence[str]) -> Iterator[str]:
         _want_no(arguments)
         values = list(_of_namenodes(conf, name, conf.raw(name) or default))
         if not values:
-            raise _Wrong(f"Incorrect configuration: {what} address {name} is not configured.")
+            raise _Wrong(f"Incorrect configuration: {role} address {name} is not configured.")
         yield " ".join(parse_address(value, 0)[0] for value in values)
 
     return answer

@@ -287,8 +287,8 @@ def _run(argv: list[str], conf: Configuration) -> int:
     nameservice = None
     if argv and argv[0] == "-ns":
         if len(argv) < 3:
-            what = "nameservice ID" if len(argv) == 1 else "command"
-            raise Refused(f"Missing {what}\n{_usage()}")
+            missing = "nameservice ID" if len(argv) == 1 else "command"
+            raise Refused(f"Missing {missing}\n{_usage()}")
         nameservice, argv = argv[1], argv[2:]
     if not argv:
         raise Refused(_usage())
@@ -316,8 +316,8 @@ def _parse_arguments(name: str, command: Command, rest: list[str]) -> Words:
     if options - set(command.options):
         raise Refused(f"{name[1:]}: incorrect arguments\n{_usage_of(name)}")
     if len(arguments) != command.arguments:
-        what = "incorrect arguments" if name == "-failover" else "incorrect number of arguments"
-        raise Refused(f"{name[1:]}: {what}\n{_usage_of(name)}")
+        problem = "incorrect arguments" if name == "-failover" else "incorrect number of arguments"
+        raise Refused(f"{name[1:]}: {problem}\n{_usage_of(name)}")
     return Words(arguments, frozenset(options))
 
 

@@ -197,8 +197,8 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     command = COMMANDS.get(name)
     if command is None:
-        what = f"option {name}" if name.startswith("-") else f"command {name!r}"
-        print(f"howdah: there is no {what}{_hint(name)}", file=sys.stderr)
+        argument = f"option {name}" if name.startswith("-") else f"command {name!r}"
+        print(f"howdah: there is no {argument}{_hint(name)}", file=sys.stderr)
         return EXIT_FAILURE
     if command.target is None:
         print(f"howdah: {name} is not available yet", file=sys.stderr)
@@ -249,7 +249,7 @@ def _run(name: str, command: Command, arguments: list[str], options: GenericOpti
 
 
 def _hint(name: str) -> str:
-    """What may have been meant by a word that is neither a command nor an option, in a line."""
+    """Return a line with the likely meaning of a word that is neither a command nor an option."""
     from difflib import get_close_matches
 
     from howdah.cli.dfs.shell import registry
@@ -258,8 +258,8 @@ def _hint(name: str) -> str:
     bare = name.removeprefix("-")
     if name.startswith("-") and bare in registry.COMMANDS:
         return f": did you mean howdah dfs -{bare}?{more}"
-    lower = {each.lower(): each for each in COMMANDS}
-    options = {f"-{each}" for each in ("-conf", "conf", "D", "fs", "-version", "-help")}
+    lower = {command.lower(): command for command in COMMANDS}
+    options = {f"-{option}" for option in ("-conf", "conf", "D", "fs", "-version", "-help")}
     if name.startswith("-"):
         near = get_close_matches(name, options, 1, 0.6)
     else:

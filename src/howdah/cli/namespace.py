@@ -190,7 +190,7 @@ def _cell(key: str, value: Any) -> str:
     if key in _BYTES:
         return byte_text(int(value))
     if isinstance(value, list):
-        return " ".join(printable(str(each)) for each in value)
+        return " ".join(printable(str(item)) for item in value)
     return printable(str(value))
 
 

@@ -227,12 +227,12 @@ _PROCESS: Final[dict[str, Callable[[Namespace], None]]] = {
 
 
 async def serve(tree: ImageTree, host: str, port: int, listening: Callable[[int], None]) -> None:
-    """Answer requests about an image until cancelled; `listening` is told the port.
+    """Answer requests about an image until cancelled; call `listening` with the port.
 
-    Raises OSError where that address cannot be listened on.
+    Raises OSError if the address cannot be used.
     """
     # Of a name the IPv4 address: where it has another one, that may not be usable.
-    found = socket.getaddrinfo(
+    addresses = socket.getaddrinfo(
         host or None, port, socket.AF_INET, socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     server = HttpServer(
@@ -240,17 +240,17 @@ async def serve(tree: ImageTree, host: str, port: int, listening: Callable[[int]
         timeout_s=_CLIENT_TIMEOUT_S,
     )
     try:
-        listening(server.start(str(found[0][4][0]), port))
+        listening(server.start(str(addresses[0][4][0]), port))
         await asyncio.Event().wait()
     finally:
         server.stop()
 
 
 def _answer(tree: ImageTree, request: http.Request) -> http.Response:
-    found = answer(tree, request.method, request.target)
+    reply = answer(tree, request.method, request.target)
     if sys.stderr.isatty():
-        print(f"{request.peer} {request.method} {request.target} {found.status}", file=sys.stderr)
-    return http.answer(found.status, found.body.encode(), "application/json; charset=utf-8")
+        print(f"{request.peer} {request.method} {request.target} {reply.status}", file=sys.stderr)
+    return http.answer(reply.status, reply.body.encode(), "application/json; charset=utf-8")
 
 
 # Files.

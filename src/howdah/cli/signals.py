@@ -73,8 +73,8 @@ def end(number: int, _: FrameType | None) -> None:
     if _step.is_under_way and _step.came is None:
         _step.came = number
         return
-    for each in ENDING:
-        signal.signal(each, signal.SIG_IGN)
+    for signal_number in ENDING:
+        signal.signal(signal_number, signal.SIG_IGN)
     raise Terminated(number)
 
 

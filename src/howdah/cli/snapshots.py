@@ -63,17 +63,17 @@ def _run(
 
 
 def _list_directories(fs: HdfsFileSystem, argv: list[str]) -> None:
-    found = fs.list_snapshottable_directories()
+    directories = fs.list_snapshottable_directories()
     _print_table(
         [
             [*_columns(one.status), f">{one.snapshot_count}", f">{one.snapshot_quota}", one.path]
-            for one in found
+            for one in directories
         ]
     )
 
 
 def _list_snapshots(fs: HdfsFileSystem, argv: list[str]) -> None:
-    found = fs.list_snapshots(argv[0])
+    snapshots = fs.list_snapshots(argv[0])
     _print_table(
         [
             [
@@ -82,7 +82,7 @@ def _list_snapshots(fs: HdfsFileSystem, argv: list[str]) -> None:
                 "DELETED" if one.is_deleted else "ACTIVE",
                 one.path,
             ]
-            for one in found
+            for one in snapshots
         ]
     )
 

@@ -70,6 +70,6 @@ def _run(name: str, path: str, policy: str, conf: Configuration) -> int:
                     return 0
                 # Behind a mount table: those of the path's namenode, not of all.
                 there, _ = fs.resolve_path(path)
-                found = next(p for p in there.get_storage_policies() if p.policy_id == policy_id)
-                print(f"The storage policy of {path}:\n{found}")
+                assigned = next(p for p in there.get_storage_policies() if p.policy_id == policy_id)
+                print(f"The storage policy of {path}:\n{assigned}")
     return 0

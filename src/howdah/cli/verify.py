@@ -22,7 +22,7 @@ SHOWN: Final = 100
 
 
 def main(argv: list[str], conf: Configuration) -> int:
-    """Verify; the exit code."""
+    """Verify, and return the exit code."""
     options = _arguments().parse_args(argv)
     from howdah.spark.verification.job import verify
 
@@ -38,13 +38,13 @@ def main(argv: list[str], conf: Configuration) -> int:
             locality=False if options.no_locality else None,
             conf=conf,
             shows_progress=sys.stderr.isatty(),
-        ) as found,
+        ) as verified,
     ):
         if options.json:
-            print(json.dumps(_as_json(found)))
+            print(json.dumps(_as_json(verified)))
         else:
-            _print_outcome(found)
-        return 0 if found.sums.is_healthy else 1
+            _print_outcome(verified)
+        return 0 if verified.sums.is_healthy else 1
 
 
 def _arguments() -> Arguments:
@@ -65,7 +65,7 @@ def _arguments() -> Arguments:
     return parser
 
 
-def _problems(found: Verified) -> list[dict[str, Any]]:
+def _problems(verified: Verified) -> list[dict[str, Any]]:
     return [
         {
             "path": _text(bytes(row["path"])),
@@ -77,26 +77,26 @@ def _problems(found: Verified) -> list[dict[str, Any]]:
             "marked": row["marked"],
             "message": row["message"],
         }
-        for row in found.problems(SHOWN)
+        for row in verified.problems(SHOWN)
     ]
 
 
-def _as_json(found: Verified) -> dict[str, object]:
+def _as_json(verified: Verified) -> dict[str, object]:
     return {
-        **found.sums.as_dict(),
-        "problems": _problems(found),
-        "rotten": [_text(path) for path in found.rotten(SHOWN)],
+        **verified.sums.as_dict(),
+        "problems": _problems(verified),
+        "rotten": [_text(path) for path in verified.rotten(SHOWN)],
     }
 
 
-def _print_outcome(found: Verified) -> None:
-    sums = found.sums
-    for problem in _problems(found):
+def _print_outcome(verified: Verified) -> None:
+    sums = verified.sums
+    for problem in _problems(verified):
         where = f"{problem['block']} at {problem['node'] or 'no datanode'}"
         marked = ", reported to the namenode" if problem["marked"] else ""
         why = f": {problem['message']}" if problem["message"] else ""
         print(f"{printable(problem['path'])}: {where} is {problem['verdict']}{marked}{why}")
-    for path in found.rotten(SHOWN):
+    for path in verified.rotten(SHOWN):
         print(
             f"{printable(_text(path))}: has other bytes than at the last run, "
             "though nobody wrote it"
@@ -118,8 +118,8 @@ def _print_outcome(found: Verified) -> None:
         )
     for note in sums.notes:
         print(note)
-    told = f", {sums.marked} reported to the namenode" if sums.marked else ""
-    print("All replicas are sound." if not bad else f"Bad: {_counts(bad)}{told}")
+    reported = f", {sums.marked} reported to the namenode" if sums.marked else ""
+    print("All replicas are sound." if not bad else f"Bad: {_counts(bad)}{reported}")
 
 
 def _counts(bad: dict[str, int]) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class GenericOptions(NamedTuple):
-    """The options that every command knows."""
+    """Holds the options that every command knows."""
 
     conf_dir: str | None = None
     files: tuple[str, ...] = ()
@@ -26,30 +26,31 @@ class GenericOptions(NamedTuple):
 
     @classmethod
     def take_leading(cls, arguments: list[str]) -> tuple[GenericOptions, list[str]]:
-        """The options at the front, and the rest from the first other argument on."""
+        """Split off the options at the front. Return them, and the rest from the first other
+        argument on."""
         options = cls()
         rest = arguments
         while rest:
-            found = cls._take_one(rest)
-            if found is None:
+            parsed = cls._take_one(rest)
+            if parsed is None:
                 break
-            option, rest = found
+            option, rest = parsed
             options += option
         return options, rest
 
     @classmethod
     def take_all(cls, arguments: list[str]) -> tuple[GenericOptions, list[str]]:
-        """The options wherever they stand, and all other arguments."""
+        """Split off the options wherever they stand. Return them, and all other arguments."""
         options = cls()
         others: list[str] = []
         rest = arguments
         while rest:
-            found = cls._take_one(rest)
-            if found is None:
+            parsed = cls._take_one(rest)
+            if parsed is None:
                 others.append(rest[0])
                 rest = rest[1:]
             else:
-                option, rest = found
+                option, rest = parsed
                 options += option
         return options, others
 

@@ -127,30 +127,30 @@ def _balance(wanted: Wanted, conf: Configuration, output: Output) -> Status:
 def _namenodes(
     conf: Configuration, lists_per_s: int, pools: frozenset[str]
 ) -> Iterator[list[BalancedNamenode]]:
-    """The namespaces to balance; nobody else balances them meanwhile."""
+    """Open the namespaces to balance, and keep other balancers away from them."""
     import howdah
     from howdah.balancer.namenode import BalancedNamenode
     from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
     with ExitStack() as stack:
         namenodes = []
-        found: dict[str, str] = {}
+        uri_by_pool: dict[str, str] = {}
         for uri in uris(conf):
             fs = stack.enter_context(howdah.connect(uri, conf=conf, laid_over=False))
             if not isinstance(fs, HdfsFileSystem):
                 raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
             namenode = BalancedNamenode(fs, lists_per_s=lists_per_s)
             stack.callback(namenode.close)
-            found[namenode.pool_id] = fs.uri
+            uri_by_pool[namenode.pool_id] = fs.uri
             if pools and namenode.pool_id not in pools:
                 log.info("block pool %s of %s is left out", namenode.pool_id, fs.uri)
                 continue
             stack.enter_context(namenode.alone())
             namenodes.append(namenode)
-        unknown = sorted(pools - found.keys())
+        unknown = sorted(pools - uri_by_pool.keys())
         if unknown:
             raise errors.InvalidConfiguration(
                 f"-blockpools names {', '.join(unknown)}; there are "
-                + ", ".join(f"{pool} of {uri}" for pool, uri in found.items())
+                + ", ".join(f"{pool} of {uri}" for pool, uri in uri_by_pool.items())
             )
         yield namenodes

@@ -46,7 +46,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     except WrongWords as error:
         print(f"mover: {error}\n{USAGE}", file=sys.stderr)
         return Status.ILLEGAL_ARGUMENTS.exit_code
-    output = Output(is_json=is_json, what="Mover")
+    output = Output(is_json=is_json, operation="Mover")
     why = ""
     try:
         status = _move(paths, conf, output)
@@ -82,7 +82,7 @@ def parse_words(argv: list[str]) -> list[str]:
 
 
 def _move(paths: list[str], conf: Configuration, output: Output) -> Status:
-    """All namespaces in turn, until each is done or one cannot be."""
+    """Move the replicas of all namespaces in turn, until each is done or one fails."""
     from howdah.balancer.settings import BalancerSettings
 
     settings = BalancerSettings.of_mover(conf)
@@ -96,17 +96,17 @@ def _move(paths: list[str], conf: Configuration, output: Output) -> Status:
         while movers:
             going_on = []
             for uri, mover in movers:
-                status, found = mover.iterate()
+                status, totals = mover.iterate()
                 output.facts(
                     (f"{uri}: " if are_many else "")
-                    + f"{found.moved} replicas ({byte_text(found.moved_bytes)}) moved, "
-                    f"{found.failed} failed, {found.unplaced} without a place",
+                    + f"{totals.moved} replicas ({byte_text(totals.moved_bytes)}) moved, "
+                    f"{totals.failed} failed, {totals.unplaced} without a place",
                     iteration=number,
                     status=status.name,
-                    moved=found.moved,
-                    bytesMoved=found.moved_bytes,
-                    failed=found.failed,
-                    unplaced=found.unplaced,
+                    moved=totals.moved,
+                    bytesMoved=totals.moved_bytes,
+                    failed=totals.failed,
+                    unplaced=totals.unplaced,
                     **({"namenode": uri} if are_many else {}),
                 )
                 if status is Status.IN_PROGRESS:

@@ -29,31 +29,31 @@ def uris(conf: Configuration) -> list[str]:
 
 
 def paths_by_uri(conf: Configuration, paths: Sequence[str]) -> dict[str, list[str]]:
-    """Which paths of which namespace are meant; all of all of them where there are none.
+    """Group paths by the URI of their namespace. Without paths, return the root of every namespace.
 
-    Raises InvalidConfiguration for a path that does not say of which namespace it is, or
-    names one that isn't there.
+    Raises InvalidConfiguration for a path that does not name its namespace, or names an unknown
+    one.
     """
-    found = uris(conf)
+    namespaces = uris(conf)
     if not paths:
-        return {uri: ["/"] for uri in found}
+        return {uri: ["/"] for uri in namespaces}
     chosen: dict[str, list[str]] = {}
     for path in paths:
         parts = urlsplit(path)
         if not parts.path.startswith("/"):
             raise InvalidConfiguration(f"The path {path} is not absolute")
         uri = f"{parts.scheme}://{parts.netloc}"
-        if len(found) == 1 and (not parts.netloc or uri == found[0].rstrip("/")):
-            uri = found[0]
+        if len(namespaces) == 1 and (not parts.netloc or uri == namespaces[0].rstrip("/")):
+            uri = namespaces[0]
         elif not parts.scheme or not parts.netloc:
             raise InvalidConfiguration(
                 f"The path {path} does not contain scheme and authority thus cannot identify its "
                 "name service"
             )
-        elif uri not in found:
+        elif uri not in namespaces:
             raise InvalidConfiguration(
                 f"Cannot resolve the path {path}. The namenode services specified in the "
-                f"configuration: [{', '.join(found)}]"
+                f"configuration: [{', '.join(namespaces)}]"
             )
         chosen.setdefault(uri, []).append(parts.path)
     return chosen

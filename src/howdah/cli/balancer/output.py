@@ -41,17 +41,18 @@ def java_date(now: datetime) -> str:
 
 
 class Output:
-    """Text or JSON on standard output, progress on standard error where that is a terminal."""
+    """Prints text or JSON on standard output, and progress on standard error if that is a
+    terminal."""
 
     def __init__(
         self,
         *,
         is_json: bool,
-        what: str = "Balancing",
+        operation: str = "Balancing",
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
-        """`what` took some time, in the end; `now` is what the rows say."""
-        self._what = what
+        """Name the operation that is reported; `now` gives the times of the rows."""
+        self._operation = operation
         self._now = now
         self._is_json = is_json
         self._shows_progress = sys.stderr.isatty()
@@ -111,7 +112,7 @@ class Output:
         if error:
             self.print_line(f"{error}.  Exiting ...")
         self.print_line(
-            f"{java_date(self._now()):<24} {self._what} took {time_text(int(span_s * 1000))}"
+            f"{java_date(self._now()):<24} {self._operation} took {time_text(int(span_s * 1000))}"
         )
 
     def progress(self, progress: Progress) -> None:

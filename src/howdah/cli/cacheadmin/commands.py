@@ -189,14 +189,17 @@ def _list_directives(words: Words, conf: Configuration) -> int:
         ]
     with _connected(conf) as fs:
         try:
-            found = fs.list_cache_directives(path=path, pool=pool, directive_id=directive_id)
+            directives = fs.list_cache_directives(path=path, pool=pool, directive_id=directive_id)
         except errors.InvalidRequest as error:
             # Java's client does not unwrap what a listing meets.
             complain(f"RemoteException: {error.message}")
             return EXIT_FAILURE
-    print(f"Found {len(found)} entr{'y' if len(found) == 1 else 'ies'}")
-    if found:
-        print(table(columns, [_directive_row(each, stats=stats) for each in found]), end="")
+    print(f"Found {len(directives)} entr{'y' if len(directives) == 1 else 'ies'}")
+    if directives:
+        print(
+            table(columns, [_directive_row(directive, stats=stats) for directive in directives]),
+            end="",
+        )
     return 0
 
 
@@ -272,8 +275,8 @@ def _modify_pool(words: Words, conf: Configuration) -> int:
         raise Wrong("You must specify a name when creating a cache pool.")
     words.none_left(_MODIFY_POOL.usage, all_of_them=True)
     changes = [
-        f"{what} {value}"
-        for what, value in (
+        f"{attribute} {value}"
+        for attribute, value in (
             ("owner name", owner),
             ("group name", group),
             ("mode", None if mode is None else _rwx(mode)),
@@ -340,10 +343,10 @@ def _list_pools(words: Words, conf: Configuration) -> int:
             )
         ]
     with _connected(conf) as fs:
-        found = [pool for pool in fs.list_cache_pools() if name in (None, pool.name)]
-    print(f"Found {len(found)} result{'' if len(found) == 1 else 's'}.")
-    if found:
-        print(table(columns, [_pool_row(pool, stats=stats) for pool in found]), end="")
+        pools = [pool for pool in fs.list_cache_pools() if name in (None, pool.name)]
+    print(f"Found {len(pools)} result{'' if len(pools) == 1 else 's'}.")
+    if pools:
+        print(table(columns, [_pool_row(pool, stats=stats) for pool in pools]), end="")
     return 0
 
 
@@ -380,7 +383,7 @@ def _help(words: Words, conf: Configuration) -> int:
         raise Wrong("You must give exactly one argument to -help.")
     asked = named("-" + words.left[0])
     if asked is None:
-        names = ", ".join(each.name[1:] for each in COMMANDS[:-1])
+        names = ", ".join(command.name[1:] for command in COMMANDS[:-1])
         raise Wrong(f"Unknown command '{words.left[0]}'.\nValid help command names are:\n{names}")
     print(asked.help, end="", file=sys.stderr)
     return 0

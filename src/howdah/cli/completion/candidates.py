@@ -61,19 +61,19 @@ class Line:
 
 
 def options_of(synopsis: str) -> tuple[str, ...]:
-    """The options in a synopsis, each once.
+    """Return the options in a synopsis, each once.
 
     >>> options_of("[-r|-R] [--force] <path> ...")
     ('-r', '-R', '--force')
     >>> options_of("-[de] <path>")
     ('-d', '-e')
     """
-    letters = [f"-{letter}" for found in _LETTERS.findall(synopsis) for letter in found]
+    letters = [f"-{letter}" for group in _LETTERS.findall(synopsis) for letter in group]
     return tuple(dict.fromkeys(letters + _OPTION.findall(synopsis)))
 
 
 def lines() -> dict[str, Line]:
-    """Every command that there is, in the order of the usage."""
+    """Return every command, in the order of the usage."""
     with_sub_commands = {
         "dfs": dict(_of_dfs()),
         "fs": dict(_of_dfs()),
@@ -116,12 +116,12 @@ def lines() -> dict[str, Line]:
         "init": options_of(init.arguments().format_help()),
         "sync": options_of(sync.usage()),
     }
-    found = {}
+    by_name = {}
     for name, command in main.COMMANDS.items():
         if command.target is not None:
             below = with_sub_commands.get(name, {})
             words = tuple(below) or own.get(name, ())
-            found[name] = Line(
+            by_name[name] = Line(
                 Place(
                     words,
                     remote=not below and name in _TAKE_PATHS,
@@ -129,7 +129,7 @@ def lines() -> dict[str, Line]:
                 ),
                 below,
             )
-    return found
+    return by_name
 
 
 def _of_dfs() -> Iterator[tuple[str, Place]]:

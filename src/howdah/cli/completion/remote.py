@@ -23,18 +23,18 @@ MOST: Final = 500
 
 
 def candidates(typed: str, conf: Configuration, timeout_s: float = TIMEOUT_S) -> list[str]:
-    """The paths that begin with `typed`, as far as they are known in time.
+    """Return the paths that begin with `typed`, as far as they are known in time.
 
     A directory ends with a slash. Names with characters that cannot be shown are left out.
     """
-    found: list[str] = []
+    paths: list[str] = []
 
     def work() -> None:
         try:
             with howdah.connect(conf=conf) as fs:
                 # One by one: what there is when the time is up counts.
                 for path in islice(matching(fs, typed), MOST):
-                    found.append(path)
+                    paths.append(path)
         except (HowdahError, OSError):
             # Nobody asked for anything yet: the command itself will say what is wrong.
             return
@@ -42,7 +42,7 @@ def candidates(typed: str, conf: Configuration, timeout_s: float = TIMEOUT_S) ->
     asking = threading.Thread(target=work, name="completion", daemon=True)
     asking.start()
     asking.join(timeout_s)
-    return list(found)
+    return list(paths)
 
 
 def matching(fs: FileSystem, typed: str) -> Iterator[str]:

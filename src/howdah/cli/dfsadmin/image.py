@@ -79,15 +79,15 @@ def _version(cluster: Cluster, place: Place) -> NamenodeVersion:
 
 
 def _check_same(directory: Path, version: NamenodeVersion) -> None:
-    """One directory has images of one filesystem."""
+    """Check that the directory has only images of this filesystem."""
     path = directory / VERSION_NAME
     if not path.exists():
         return
-    found = NamenodeVersion.parse(path.read_text("latin-1"), str(path))
-    if found != version:
+    existing = NamenodeVersion.parse(path.read_text("latin-1"), str(path))
+    if existing != version:
         raise errors.InconsistentStorage(
-            f"{directory} has images of another filesystem ({found.cluster_id}, "
-            f"{found.block_pool_id}): name a directory of its own for those of "
+            f"{directory} has images of another filesystem ({existing.cluster_id}, "
+            f"{existing.block_pool_id}): name a directory of its own for those of "
             f"{version.cluster_id}, {version.block_pool_id}"
         )
 

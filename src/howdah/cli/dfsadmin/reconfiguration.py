@@ -35,9 +35,10 @@ def _status(server: Reconfigurable, place: str) -> None:
         return
     print(f"{said} and finished at {java_date(status.endTime)}.")
     for change in status.changes:
-        what = "FAILED: Change" if change.errorMessage else "SUCCESS: Changed"
+        outcome = "FAILED: Change" if change.errorMessage else "SUCCESS: Changed"
         print(
-            f'{what} property {change.name}\n\tFrom: "{change.oldValue}"\n\tTo: "{change.newValue}"'
+            f"{outcome} property {change.name}\n"
+            f'\tFrom: "{change.oldValue}"\n\tTo: "{change.newValue}"'
         )
         if change.errorMessage:
             print(f"\tError: {change.errorMessage}")

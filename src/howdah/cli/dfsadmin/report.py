@@ -97,11 +97,11 @@ def _report(words: list[str], cluster: Cluster) -> None:
 
 
 def _report_everywhere(words: list[str], conf: Configuration) -> None:
-    """A part for each nameservice of the configuration, of those that do not answer too."""
-    found = {f"hdfs://{name}": f"Nameservice {name}" for name in nameservices(conf)}
-    found = found or {default_filesystem(conf): "The namespace"}
+    """Report each nameservice of the configuration, including those that do not answer."""
+    names = {f"hdfs://{name}": f"Nameservice {name}" for name in nameservices(conf)}
+    names = names or {default_filesystem(conf): "The namespace"}
     silent = []
-    for number, (uri, name) in enumerate(found.items()):
+    for number, (uri, name) in enumerate(names.items()):
         print(f"\n{name}: {uri}" if number else f"{name}: {uri}")
         try:
             with howdah.connect(uri, conf=conf, laid_over=False) as fs:
@@ -113,7 +113,7 @@ def _report_everywhere(words: list[str], conf: Configuration) -> None:
             silent.append(uri)
     if silent:
         raise Failed(
-            f"report: {len(silent)} of {len(found)} nameservices did not answer: "
+            f"report: {len(silent)} of {len(names)} nameservices did not answer: "
             f"{', '.join(silent)}"
         )
 

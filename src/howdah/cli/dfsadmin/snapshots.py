@@ -24,7 +24,7 @@ def _disallow(words: list[str], cluster: Cluster) -> None:
 
 
 def _provision_trash(words: list[str], cluster: Cluster) -> None:
-    known = [found.path for found in cluster.fs.list_snapshottable_directories()]
+    known = [status.path for status in cluster.fs.list_snapshottable_directories()]
     if words == ["-all"]:
         for directory in known:
             _make_trash(directory, cluster)

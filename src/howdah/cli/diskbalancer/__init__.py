@@ -65,7 +65,7 @@ def _plan(asked: Asked, conf: Configuration) -> None:
     if node is None:
         raise WrongWords(f"Unable to find the specified node. {asked.value}")
     with_paths = _with_paths(node, conf)
-    nodes = [with_paths if each is node else each for each in nodes]
+    nodes = [with_paths if other is node else other for other in nodes]
     made = plan(
         with_paths,
         threshold,
@@ -105,15 +105,15 @@ def _query(asked: Asked, conf: Configuration) -> None:
     if not names:
         raise WrongWords("The number of input nodes is 0. Please input the valid nodes.")
     default_port = conf.get(keys.DFS_DATANODE_IPC_ADDRESS)[1]
-    found = []
+    statuses = []
     for name in names:
         place = name if output.PLACE.fullmatch(name) else f"{name}:{default_port}"
         with _datanode(place) as datanode:
-            found.append((place, datanode.disk_balancer_status()))
+            statuses.append((place, datanode.disk_balancer_status()))
     if asked.json:
-        output.print_json([output.status_json(place, status) for place, status in found])
+        output.print_json([output.status_json(place, status) for place, status in statuses])
     else:
-        print(output.status_lines(asked.value.strip(), found, verbose="v" in asked.options))
+        print(output.status_lines(asked.value.strip(), statuses, verbose="v" in asked.options))
 
 
 def _cancel(asked: Asked, conf: Configuration) -> None:
@@ -133,8 +133,8 @@ def _report(asked: Asked, conf: Configuration) -> None:
     from howdah.cli.diskbalancer.cluster import names_in, nodes_of
 
     nodes = nodes_of(conf)
-    told = asked.options.get("node")
-    if told is None:
+    node_option = asked.options.get("node")
+    if node_option is None:
         top, complaint = _top(asked)
         nodes.sort(key=lambda node: -node.density)
         shown = nodes[:top]
@@ -143,15 +143,15 @@ def _report(asked: Asked, conf: Configuration) -> None:
         else:
             print(output.top_lines(shown, complaint))
         return
-    names = sorted(set(names_in(told)))
+    names = sorted(set(names_in(node_option)))
     unknown = [name for name in names if not any(node.is_called(name) for node in nodes)]
-    found = [_with_paths(node, conf) for name in names for node in nodes if node.is_called(name)]
+    chosen = [_with_paths(node, conf) for name in names for node in nodes if node.is_called(name)]
     if asked.json and not unknown:
-        output.print_json([output.node_json(node) for node in found])
+        output.print_json([output.node_json(node) for node in chosen])
     elif asked.json:
         raise WrongWords(output.not_found(unknown))
     else:
-        print(output.node_lines(told, found, unknown))
+        print(output.node_lines(node_option, chosen, unknown))
 
 
 _COMMANDS: Final = {
@@ -164,12 +164,12 @@ _COMMANDS: Final = {
 
 
 def _top(asked: Asked) -> tuple[int, str]:
-    """How many datanodes to list, and what to say of that."""
-    told = asked.options.get("top", "").strip()
-    if not told:
+    """Return how many datanodes to list, and a message about a missing or wrong limit."""
+    text = asked.options.get("top", "").strip()
+    if not text:
         return DEFAULT_TOP, f"No top limit specified, using default top value {DEFAULT_TOP}."
     try:
-        top = parse_decimal(told)
+        top = parse_decimal(text)
     except ValueError:
         return (
             DEFAULT_TOP,
@@ -198,7 +198,7 @@ def _datanode(place: str) -> Iterator[DatanodeAdministration]:
 
 
 def _with_paths(node: DiskNode, conf: Configuration) -> DiskNode:
-    """The directories of its volumes are its own business: it is asked for them."""
+    """Ask the datanode for the directories of its volumes, which only it knows."""
     import json
 
     from howdah.cli.diskbalancer.cluster import is_local
@@ -206,12 +206,12 @@ def _with_paths(node: DiskNode, conf: Configuration) -> DiskNode:
     if is_local(conf):
         return node
     with _datanode(f"{node.ip}:{node.port}") as datanode:
-        told = datanode.disk_balancer_setting(VOLUMES_KEY)
+        text = datanode.disk_balancer_setting(VOLUMES_KEY)
     try:
-        return node.with_paths({str(name): str(path) for name, path in json.loads(told).items()})
+        return node.with_paths({str(name): str(path) for name, path in json.loads(text).items()})
     except (ValueError, AttributeError) as error:
         raise errors.ProtocolViolation(
-            f"{node.name} told of its volumes what cannot be read: {told[:200]!r}"
+            f"{node.name} told of its volumes what cannot be read: {text[:200]!r}"
         ) from error
 
 

@@ -193,7 +193,7 @@ def _check_belonging(command: str, options: dict[str, str]) -> None:
     valid = _BELONGS[command]
     for name in options:
         if name not in valid:
-            lines = "".join(f"\t {each} : {text} \n" for each, text in valid.items())
+            lines = "".join(f"\t {option} : {text} \n" for option, text in valid.items())
             raise WrongWords(
                 f"Invalid argument found for command {command} : {name}\n"
                 f"Valid arguments are : \n{lines}Invalid Arguments found."

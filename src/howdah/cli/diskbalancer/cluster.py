@@ -59,9 +59,9 @@ def nodes_of(conf: Configuration) -> list[DiskNode]:
     return [_node(report) for report in reports]
 
 
-def _node(told: pb.DatanodeStorageReportProto) -> DiskNode:
+def _node(node_report: pb.DatanodeStorageReportProto) -> DiskNode:
     volumes: dict[str, list[DiskVolume]] = {}
-    for report in told.storageReports:
+    for report in node_report.storageReports:
         kind = _type_name(report.storage.storageType)
         volumes.setdefault(kind, []).append(
             DiskVolume(
@@ -75,13 +75,13 @@ def _node(told: pb.DatanodeStorageReportProto) -> DiskNode:
                 or report.storage.state == types_pb2.DatanodeStorageProto.READ_ONLY_SHARED,
             )
         )
-    node = told.datanodeInfo.id
+    node = node_report.datanodeInfo.id
     return DiskNode(
         node.datanodeUuid,
         node.ipAddr,
         node.hostName,
         node.ipcPort,
-        tuple(VolumeSet.of(str(uuid.uuid4()), kind, each) for kind, each in volumes.items()),
+        tuple(VolumeSet.of(str(uuid.uuid4()), kind, disks) for kind, disks in volumes.items()),
     )
 
 
@@ -93,16 +93,17 @@ def _type_name(number: int) -> str:
         return str(number)
 
 
-def names_in(told: str) -> list[str]:
-    """Of `-node`: names apart by commas, or the `file://` of a list of hosts."""
-    if not told.startswith("file://"):
-        return [name.strip() for name in told.split(",") if name.strip()]
-    path = unquote(urlsplit(told).path)
+def names_in(text: str) -> list[str]:
+    """Return the names in the value of `-node`: separated by commas, or in the file of hosts at a
+    `file://` URI."""
+    if not text.startswith("file://"):
+        return [name.strip() for name in text.split(",") if name.strip()]
+    path = unquote(urlsplit(text).path)
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise WrongWords(
-            f"The input host file path '{told}' is not a valid path. "
+            f"The input host file path '{text}' is not a valid path. "
             f"Please make sure the host file exists. {error}"
         ) from error
     return [name for line in lines for name in line.split("#", 1)[0].replace(",", " ").split()]
@@ -129,13 +130,14 @@ class Files:
 
 
 @contextmanager
-def files_of(conf: Configuration, told: str | None) -> Iterator[Files]:
-    """A directory that there has not been, `told` or one for this moment."""
-    directory = told or f"{DEFAULT_DIRECTORY}/{file_date(datetime.fromtimestamp(time.time()))}"
+def files_of(conf: Configuration, requested: str | None) -> Iterator[Files]:
+    """Create a new directory, `requested` or one named after the current time. Raises `WrongWords`
+    if it exists."""
+    directory = requested or f"{DEFAULT_DIRECTORY}/{file_date(datetime.fromtimestamp(time.time()))}"
     uri = directory if "://" in directory else None
     if is_local(conf) and uri is None:
         uri = "file:///"
-        directory = directory if told else os.getcwd() + directory
+        directory = directory if requested else os.getcwd() + directory
     with howdah.connect(uri, conf=conf) as fs:
         if fs.exists(directory):
             raise WrongWords(

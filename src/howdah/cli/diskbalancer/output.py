@@ -69,12 +69,12 @@ def plan_json(plan: NodePlan, threshold: float, before: str, plan_file: str | No
 # --- what a datanode does ---
 
 
-def status_lines(told: str, found: Sequence[tuple[str, WorkStatus]], *, verbose: bool) -> str:
+def status_lines(names: str, statuses: Sequence[tuple[str, WorkStatus]], *, verbose: bool) -> str:
     text = (
         "Get current status of the diskbalancer for DataNode(s). "
-        f"These DataNode(s) are parsed from '{told}'.\n"
+        f"These DataNode(s) are parsed from '{names}'.\n"
     )
-    for place, status in found:
+    for place, status in statuses:
         text += (
             f"DataNode: {place}\nPlan File: {status.plan_file}\nPlan ID: {status.plan_id}\n"
             f"Result: {status.result.name}\n"
@@ -107,11 +107,11 @@ def top_lines(nodes: Sequence[DiskNode], complaint: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def node_lines(told: str, nodes: Sequence[DiskNode], unknown: Sequence[str]) -> str:
+def node_lines(names: str, nodes: Sequence[DiskNode], unknown: Sequence[str]) -> str:
     lines = [
         "Processing report command",
         "Reporting volume information for DataNode(s). "
-        f"These DataNode(s) are parsed from '{told}'.",
+        f"These DataNode(s) are parsed from '{names}'.",
     ]
     if unknown:
         return "\n".join([*lines, not_found(unknown)]) + "\n"

@@ -102,7 +102,7 @@ def _list_corrupt(namenode: Namenode, wanted: Wanted, shown_path: str) -> int:
     from howdah.cli.fsck.result import read_corrupt_page
 
     seen = 0
-    found: list[str] = []
+    lines: list[str] = []
     print(f"Connecting to namenode via {namenode.url(wanted)}", file=sys.stderr)
     while True:
         text = namenode.fetch(namenode.url(wanted, skip=seen), is_shown=False)
@@ -113,20 +113,20 @@ def _list_corrupt(namenode: Namenode, wanted: Wanted, shown_path: str) -> int:
         if page.failure:
             raise errors.RemoteError(page.failure)
         if page.lines and not wanted.json:
-            if not found:
+            if not lines:
                 print(f"The list of corrupt blocks under path '{shown_path}' are:")
             print("\n".join(page.lines))
-        found += page.lines
+        lines += page.lines
         if page.is_last or page.seen <= seen:
             break
         seen = page.seen
-    code = EXIT_FAILURE if found else 0
+    code = EXIT_FAILURE if lines else 0
     if wanted.json:
-        blocks = [line.split("\t") for line in found]
+        blocks = [line.split("\t") for line in lines]
         listed = [{"block": fields[0], "path": fields[-1]} for fields in blocks]
         print(json.dumps({"path": wanted.path, "corruptBlocks": listed, "exitCode": code}))
     else:
-        print(f"The filesystem under path '{shown_path}' has {len(found)} CORRUPT blocks")
+        print(f"The filesystem under path '{shown_path}' has {len(lines)} CORRUPT blocks")
     return code
 
 

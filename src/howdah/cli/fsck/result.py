@@ -43,23 +43,23 @@ def exit_code(text: str) -> int:
 
 
 def as_json(text: str) -> dict[str, Any]:
-    """The figures by their labels, in sections as the text has them, and all lines before
-    them that say anything about files or blocks."""
-    found: dict[str, Any] = {"verdict": text.splitlines()[-1] if text else "", "details": []}
+    """Return the figures by their labels, in sections as in the text, and all lines before them
+    about files or blocks."""
+    document: dict[str, Any] = {"verdict": text.splitlines()[-1] if text else "", "details": []}
     into: dict[str, Any] | None = None
     for line in text.splitlines()[:-1]:
         if line.startswith("Status: "):
-            found["status"] = line.removeprefix("Status: ")
-            into = found
+            document["status"] = line.removeprefix("Status: ")
+            into = document
         elif line in _SECTIONS:
-            into = found.setdefault(_SECTIONS[line], {})
+            into = document.setdefault(_SECTIONS[line], {})
         elif into is not None:
             figure = _FIGURE.fullmatch(line)
             if figure:
                 into[figure[1]] = _number(figure[2])
         elif line.strip(".") and not line.startswith("FSCK "):
-            found["details"].append(line.lstrip("."))
-    return found
+            document["details"].append(line.lstrip("."))
+    return document
 
 
 def _number(text: str) -> int | float | str:

@@ -115,7 +115,7 @@ def main(argv: list[str], conf: Configuration) -> int:
 def usage(command: str | None = None) -> str:
     if command in USAGE:
         return f"\t{USAGE[command]}"
-    return "Usage: howdah routeradmin :\n" + "\n".join(f"\t{each}" for each in USAGE.values())
+    return "Usage: howdah routeradmin :\n" + "\n".join(f"\t{line}" for line in USAGE.values())
 
 
 def _run(command: str, words: list[str], conf: Configuration) -> int:
@@ -187,12 +187,12 @@ def _options(words: list[str], *, flags_have_values: bool) -> _Options:
     """Raises BadArgument."""
     from howdah.router.state.table.mount_table import Order
 
-    found = _Options()
+    options = _Options()
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word in ("-readonly", "-faulttolerant") and not flags_have_values:
-            setattr(found, word[1:], True)
+            setattr(options, word[1:], True)
             continue
         if word not in ("-readonly", "-faulttolerant", "-order", "-owner", "-group", "-mode"):
             raise BadArgument(f"Unable to parse arguments: {word}")
@@ -204,35 +204,35 @@ def _options(words: list[str], *, flags_have_values: bool) -> _Options:
                 raise BadArgument(
                     f"Invalid argument: {value}. Please specify either true or false."
                 )
-            setattr(found, word[1:], value.lower() == "true")
+            setattr(options, word[1:], value.lower() == "true")
         elif word == "-order":
             if value not in Order.__members__:
                 raise BadArgument(f"Cannot parse order: {value}")
-            found.order = value
+            options.order = value
         elif word == "-mode":
             try:
                 if not re.fullmatch("[0-7]+", value):
                     raise ValueError(value)
-                found.mode = int(value, 8)
+                options.mode = int(value, 8)
             except ValueError as error:
                 raise BadArgument(f"Cannot parse mode: {value}") from error
         else:
-            setattr(found, word[1:], value)
-    return found
+            setattr(options, word[1:], value)
+    return options
 
 
 def _destinations(nameservices: str, paths: str) -> tuple[Destination, ...]:
     from howdah.router.state.table.mount_table import Destination, normalised
 
-    names, found = nameservices.split(","), paths.split(",")
-    if len(found) == 1:
-        found *= len(names)
-    if len(found) != len(names):
+    names, destinations = nameservices.split(","), paths.split(",")
+    if len(destinations) == 1:
+        destinations *= len(names)
+    if len(destinations) != len(names):
         raise BadArgument(
-            f"Invalid namespaces and destinations. The number of destinations {len(found)} is "
-            f"not matched with the number of namespaces {len(names)}"
+            "Invalid namespaces and destinations. The number of destinations "
+            f"{len(destinations)} is not matched with the number of namespaces {len(names)}"
         )
-    pairs = zip(names, found, strict=True)
+    pairs = zip(names, destinations, strict=True)
     return tuple(
         Destination(name.strip(), normalised(path) if path.startswith("/") else path)
         for name, path in pairs
@@ -447,7 +447,7 @@ def _set_type_quota(administration: Administration, words: list[str]) -> int:
     path, option, named, value, *more = words
     if option != "-storageType" or more:
         raise BadArgument(f"Invalid argument : {' '.join(more) or option}")
-    kinds = [each.name for each in StorageType if each is not StorageType.RAM_DISK]
+    kinds = [kind.name for kind in StorageType if kind is not StorageType.RAM_DISK]
     if named.upper() not in kinds:
         raise BadArgument(f"{named} is no storage type with a quota: there are {', '.join(kinds)}")
     try:

@@ -41,8 +41,9 @@ class ViewFsLink:
 
 
 def links_of(conf: Configuration, cluster: str) -> tuple[list[ViewFsLink], list[str]]:
-    """The links of one mount table, or of all, by path; and keys of links of other kinds."""
-    found: list[ViewFsLink] = []
+    """Return the links of one mount table, or of all, by path; and the keys of links of other
+    kinds."""
+    links: list[ViewFsLink] = []
     others: list[str] = []
     for key, _ in conf.items():
         matched = _KEY.fullmatch(key)
@@ -50,12 +51,12 @@ def links_of(conf: Configuration, cluster: str) -> tuple[list[ViewFsLink], list[
             continue
         name, is_link, path = matched["rest"].partition(_LINK)
         if is_link and cluster in (ALL_CLUSTERS, name):
-            found.append(ViewFsLink(key, f"/{path}", (conf.raw(key) or "").strip()))
+            links.append(ViewFsLink(key, f"/{path}", (conf.raw(key) or "").strip()))
         elif ".link" in key and (
             cluster == ALL_CLUSTERS or matched["rest"].startswith(f"{cluster}.link")
         ):
             others.append(key)
-    return sorted(found, key=lambda each: (each.mount, each.key)), sorted(others)
+    return sorted(links, key=lambda link: (link.mount, link.key)), sorted(others)
 
 
 def nameservice_of(conf: Configuration, authority: str) -> str:

@@ -42,7 +42,7 @@ def arguments() -> Arguments:
 
 
 def main(argv: list[str], conf: Configuration) -> int:
-    """Look and tell; the exit code."""
+    """Examine this machine, print the findings, and return the exit code."""
     options = arguments().parse_args(argv)
     from howdah.doctor.checks import examine
     from howdah.doctor.collect import gather
@@ -52,13 +52,13 @@ def main(argv: list[str], conf: Configuration) -> int:
     findings = examine(facts)
     code = exit_code(findings, strict=options.strict)
     if options.json:
-        told = {
+        document = {
             "build": None if facts.build is None else facts.build.as_dict(),
             "roles": sorted(facts.roles),
             "findings": [finding.as_dict() for finding in findings],
             "exitCode": code,
         }
-        print(json.dumps(told))
+        print(json.dumps(document))
         return code
     for line in [] if facts.build is None else facts.build.lines():
         print(line)

@@ -31,7 +31,7 @@ def _one_path(arguments: Sequence[str], end: str = "") -> list[str]:
 
 
 class GetFacl(Command):
-    """Prints ACLs; where the mask takes something away, what is left stands behind."""
+    """Prints ACLs, with the effective permissions of entries that the mask restricts."""
 
     FLAGS = ("R",)
     LEAST = 0
@@ -48,10 +48,10 @@ class GetFacl(Command):
         if status.permission & modes.STICKY:
             self.out.line(f"# flags: --{'t' if status.permission & 1 else 'T'}")
         if status.has_acl:
-            found = item.fs.get_acl_status(item.path)
+            acl = item.fs.get_acl_status(item.path)
         else:
-            found = AclStatus(status.owner, status.group, False, status.permission, ())
-        entries = found.all_entries()
+            acl = AclStatus(status.owner, status.group, False, status.permission, ())
+        entries = acl.all_entries()
         self._print([entry for entry in entries if not entry.default])
         self._print([entry for entry in entries if entry.default])
         self.out.line()

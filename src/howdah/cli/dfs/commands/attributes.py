@@ -79,10 +79,10 @@ class Chown(_Recursive):
     group: str | None = None
 
     def parse_argument(self, text: str) -> None:
-        found = _OWNER_AND_GROUP.fullmatch(text)
-        if not found:
+        match = _OWNER_AND_GROUP.fullmatch(text)
+        if not match:
             raise UsageError(f"'{text}' does not match expected pattern for [owner][:group].")
-        self.owner, self.group = found[1], found[3]
+        self.owner, self.group = match[1], match[3]
         if not self.owner and not self.group:
             raise UsageError(f"'{text}' does not specify owner or group.")
 
@@ -101,10 +101,10 @@ class Chown(_Recursive):
 
 class Chgrp(Chown):
     def parse_argument(self, text: str) -> None:
-        found = _GROUP.fullmatch(text)
-        if not found:
+        match = _GROUP.fullmatch(text)
+        if not match:
             raise UsageError(f"'{text}' does not match expected pattern for group")
-        self.group = found[1]
+        self.group = match[1]
 
 
 class SetRep(Command):

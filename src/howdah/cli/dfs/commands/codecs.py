@@ -23,21 +23,21 @@ SUFFIXES = frozenset((".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"))
 
 
 def decoded(stream: IO[bytes], name: str) -> Iterator[bytes]:
-    """The content of a file as text users read it, piece by piece.
+    """Yield the content of a file as `-text` shows it, piece by piece.
 
-    Raises `PathProblem` for an encoding that is not known here and for damaged data.
+    Raises `PathProblem` for an unknown encoding and for damaged data.
     """
     magic = stream.read(MAGIC_BYTES)
     rest = _Rejoined(magic, stream)
     suffix = name[name.rfind(".") :] if "." in name else ""
-    found = _decoded(rest, stream, magic, suffix)
-    if found is None:
+    pieces = _decoded(rest, stream, magic, suffix)
+    if pieces is None:
         yield from iter(lambda: rest.read(PIECE_BYTES), b"")
         return
     from howdah.cli.dfs.decoding.source import Damaged
 
     try:
-        yield from found
+        yield from pieces
     except Damaged as error:
         raise PathProblem(name, str(error)) from error
 

@@ -34,7 +34,7 @@ Change = Callable[[int, bool], int]
 
 
 def parse(text: str) -> Change:
-    """What `chmod MODE` does to a mode; `UsageError` for what is none.
+    """Return the change that `chmod MODE` makes to a mode. Raises `UsageError` for an invalid one.
 
     >>> oct(parse("g+w,o=r")(0o755, False))
     '0o774'
@@ -45,9 +45,9 @@ def parse(text: str) -> Change:
     if not _SYMBOLIC.fullmatch(text):
         raise UsageError(f"chmod : mode '{text}' does not match the expected pattern.")
     classes: dict[str, tuple[str, str]] = {}
-    for found in _PARTS.finditer(text):
-        operator, letters = found[2][-1], found[3]
-        for who in found[1].replace("a", "") or "ugo":
+    for part in _PARTS.finditer(text):
+        operator, letters = part[2][-1], part[3]
+        for who in part[1].replace("a", "") or "ugo":
             classes[who] = operator, letters
 
     def change(mode: int, directory: bool) -> int:

@@ -73,12 +73,12 @@ def snappy(data: bytes) -> bytes:
 
 def _length(data: bytes) -> tuple[int, int]:
     try:
-        found = decode_varint(data, 0, MAX_VARINT32_BYTES)
+        decoded = decode_varint(data, 0, MAX_VARINT32_BYTES)
     except errors.ProtocolViolation:
-        found = None
-    if found is None:
+        decoded = None
+    if decoded is None:
         raise Damaged("its length is none")
-    return found
+    return decoded
 
 
 def lz4(data: bytes) -> bytes:

@@ -48,9 +48,9 @@ def _bzip2() -> _Decompressor:
 
 
 def _members(
-    make: Callable[[], _Decompressor], what: str, stream: Readable, *, padded: bool = False
+    make: Callable[[], _Decompressor], codec: str, stream: Readable, *, padded: bool = False
 ) -> Iterator[bytes]:
-    """Decompress all members of a stream; parts may have been glued together."""
+    """Decompress all members of a stream, which may be several concatenated files."""
     import zlib
 
     decompressor = make()
@@ -67,21 +67,21 @@ def _members(
             try:
                 piece = decompressor.decompress(data)
             except (zlib.error, OSError) as error:
-                raise Damaged(f"damaged {what} data: {error}") from error
+                raise Damaged(f"damaged {codec} data: {error}") from error
             if piece:
                 yield piece
             data = decompressor.unused_data if decompressor.eof else b""
     if not fresh and not decompressor.eof:
-        raise Damaged(f"{what} data ends too early")
+        raise Damaged(f"{codec} data ends too early")
 
 
 def _in_blocks(
-    decompress: Callable[[bytes], bytes], what: str, stream: Readable
+    decompress: Callable[[bytes], bytes], codec: str, stream: Readable
 ) -> Iterator[bytes]:
     try:
         yield from in_blocks(Source(stream), decompress)
     except Damaged as error:
-        raise Damaged(f"damaged {what} data: {error}") from error
+        raise Damaged(f"damaged {codec} data: {error}") from error
 
 
 def _zstandard(stream: Readable) -> Iterator[bytes]:

@@ -36,10 +36,10 @@ def float_text(value: float) -> str:
 
 def _as_float(text: str) -> float:
     try:
-        found: float = struct.unpack(">f", struct.pack(">f", float(text)))[0]
+        number: float = struct.unpack(">f", struct.pack(">f", float(text)))[0]
     except OverflowError:
         return math.inf
-    return found
+    return number
 
 
 def _text(value: float, shortest: str) -> str:

@@ -164,9 +164,10 @@ def status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
 
 
 class Filesystems:
-    """The filesystems that a call uses, each connected to when it is first named.
+    """Keeps the filesystems of a call, and connects to each when it is first named.
 
-    The default one is found by the rule of `howdah.runtime.running_cluster`, when a path needs it.
+    The default one is found by the rule of `howdah.runtime.running_cluster`, when a path needs
+    it.
     """
 
     def __init__(self, conf: Configuration) -> None:
@@ -240,24 +241,24 @@ class Filesystems:
         return Item(fs, path, style, status_or_none(fs, path), typed=text)
 
     def expand(self, text: str) -> list[Item]:
-        """The paths that an argument stands for: itself if it exists or is no pattern, else what
-        matches.
+        """Return the paths for an argument: the path itself if it exists or is no pattern,
+        otherwise its matches.
 
-        Raises `PathProblem` for a pattern that nothing matches.
+        Raises `PathProblem` for a pattern without matches.
         """
         fs, path, pattern, style = self._resolve(text, local=False)
         if not glob.has_wildcard(text):
             return [Item(fs, path, style, status_or_none(fs, path), typed=text)]
-        found = named(fs, path, pattern)
-        if not found and glob.is_literal(text):
+        matches = named(fs, path, pattern)
+        if not matches and glob.is_literal(text):
             # Nothing but escapes: it names one path, which may yet be made.
             name = glob.unescape(pattern)
             return [Item(fs, name, style, typed=glob.unescape(text))]
-        if not found:
+        if not matches:
             raise PathProblem.missing(text)
-        if found[0].path == path:
-            return [Item(fs, path, style, found[0], typed=text)]
-        return [Item(fs, status.path, style, status) for status in found]
+        if matches[0].path == path:
+            return [Item(fs, path, style, matches[0], typed=text)]
+        return [Item(fs, status.path, style, status) for status in matches]
 
     def target(self, text: str) -> Item:
         """The one path to write to, there or not; a pattern must match one and no more.
