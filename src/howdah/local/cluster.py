@@ -145,23 +145,23 @@ def is_formatted(layout: Layout) -> bool:
 
 
 def format_new(layout: Layout) -> None:
-    """Give every namenode that has none a filesystem; journal nodes have to run.
+    """Format every namenode that has no filesystem. The journal nodes must be running.
 
     Several nameservices are one cluster: they get the same cluster id.
     """
-    found = [_version_of(layout, node.name) for node in layout.namenodes]
-    cluster_id = next((_cluster_id(version) for version in found if version is not None), None)
+    versions = [_version_of(layout, node.name) for node in layout.namenodes]
+    cluster_id = next((_cluster_id(version) for version in versions if version is not None), None)
     groups = [nameservice.namenodes for nameservice in layout.nameservices] or [layout.namenodes]
     for group in groups:
         cluster_id = _format_group(layout, [node.name for node in group], cluster_id)
 
 
 def _format_group(layout: Layout, names: Sequence[str], cluster_id: str | None) -> str:
-    """The namenodes of one namespace; the id of the cluster."""
+    """Format the new namenodes of one namespace. Return the cluster id."""
     from howdah.namenode.server.process.format import format_namenode
 
-    found = [_version_of(layout, name) for name in names]
-    version = next((version for version in found if version is not None), None)
+    versions = [_version_of(layout, name) for name in names]
+    version = next((version for version in versions if version is not None), None)
     if version is None:
         format_namenode(layout.server_conf(names[0]), cluster_id=cluster_id)
         version = _version_of(layout, names[0])
@@ -214,7 +214,7 @@ _NOT_YET = (RetriableError, StandbyError, Unreachable, TimeoutError)
 
 
 class LocalCluster:
-    """Servers on this machine; `pids` are those that are said to run already."""
+    """Runs servers on this machine; `pids` are those of servers that should be running already."""
 
     def __init__(
         self, layout: Layout, spawner: Spawner, pids: Mapping[str, int] | None = None
@@ -293,24 +293,25 @@ class LocalCluster:
             how = "" if status is None else f" with status {status}"
             raise self._failure(name, f"ended{how} before it was ready")
 
-    def _failure(self, name: str, what: str) -> ServerFailed:
-        return ServerFailed(f"{name} {what}\n{tail(self.layout.log_path(name))}")
+    def _failure(self, name: str, problem: str) -> ServerFailed:
+        return ServerFailed(f"{name} {problem}\n{tail(self.layout.log_path(name))}")
 
     def _wait_until_writable(self, deadline: float, timeout_s: float) -> None:
-        """Until every datanode that runs has reported, and one is active, out of safe mode.
+        """Wait until every running datanode has reported, and one namenode is active and out of
+        safe mode.
 
-        A namenode that was restarted alone has to hear from its datanodes again. With
-        datanodes missing it may rightly stay in safe mode, so that isn't waited for.
+        A namenode that was restarted alone must receive the reports of its datanodes again. With
+        datanodes missing it may rightly stay in safe mode, so that is not waited for.
         """
         namenodes = [node.name for node in self.layout.namenodes]
         while asked := [name for name in namenodes if self._answers(name)]:
             obstacle = self._obstacle(asked, deadline)
             if obstacle is None:
                 return
-            name, what = obstacle
+            name, problem = obstacle
             self._fail_if_ended(name)
             if time.monotonic() > deadline:
-                raise self._failure(name, f"{what} for {timeout_s:g} s")
+                raise self._failure(name, f"{problem} for {timeout_s:g} s")
             time.sleep(POLL_S * 5)
 
     def _answers(self, name: str) -> bool:
@@ -429,9 +430,9 @@ class LocalCluster:
     def _ready_file(self, name: str) -> dict[str, object]:
         path: Path = self.layout.ready_path(name)
         try:
-            found = json.loads(path.read_text())
+            document = json.loads(path.read_text())
         except FileNotFoundError:
             return {}
         except ValueError as error:
             raise HowdahError(f"{path} is damaged: {error}") from error
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}

@@ -85,7 +85,7 @@ class Datanode:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A whole cluster. `values` are what the user sets, on servers and clients.
+    """Describes a whole cluster. `values` are the user's settings, on servers and clients.
 
     `served_by` is the one namenode, the nameservice of several, or several nameservices.
     """
@@ -264,16 +264,18 @@ class Layout:
         nameservices: Sequence[str] | None = None,
         zookeeper: bool | None = None,
     ) -> None:
-        """Raises InvalidConfiguration where this is a cluster with other numbers of servers.
-        `namenodes` are those of each nameservice."""
+        """Raise InvalidConfiguration if this cluster has other numbers of servers.
+
+        `namenodes` are those of each nameservice.
+        """
         here = {
             "datanodes": (datanodes, len(self.datanodes)),
             "namenodes": (namenodes, len(self.namenodes) // max(len(self.nameservices), 1)),
         }
-        for what, (wanted, count) in here.items():
+        for kind, (wanted, count) in here.items():
             if wanted is not None and wanted != count:
                 raise InvalidConfiguration(
-                    f"the cluster in {self.dir} has {count} {what}, not {wanted}; "
+                    f"the cluster in {self.dir} has {count} {kind}, not {wanted}; "
                     "another cluster takes another directory"
                 )
         names = [nameservice.name for nameservice in self.nameservices]

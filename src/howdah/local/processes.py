@@ -37,8 +37,8 @@ def signal_process(pid: int, number: signal.Signals) -> bool:
 
 
 def is_paused(pid: int) -> bool:
-    found = state_and_start(pid)
-    return found is not None and found[0] == "T"
+    status = state_and_start(pid)
+    return status is not None and status[0] == "T"
 
 
 def pause_group(pid: int, timeout_s: float) -> bool:

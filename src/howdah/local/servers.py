@@ -54,14 +54,14 @@ class Spawner(Protocol):
 
 
 def environment() -> dict[str, str]:
-    """Ours, without a configuration that isn't the cluster's, and able to import howdah."""
-    found = dict(os.environ)
-    found.pop("HADOOP_CONF_DIR", None)
+    """Return our environment without other configurations, and with howdah on the path."""
+    env = dict(os.environ)
+    env.pop("HADOOP_CONF_DIR", None)
     root = str(Path(howdah.__file__).parent.parent)
-    paths = [path for path in found.get("PYTHONPATH", "").split(os.pathsep) if path]
+    paths = [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
     if root not in paths:
-        found["PYTHONPATH"] = os.pathsep.join([root, *paths])
-    return found
+        env["PYTHONPATH"] = os.pathsep.join([root, *paths])
+    return env
 
 
 class Detached:

@@ -47,11 +47,12 @@ class NoZooKeeper(HowdahError, RuntimeError):
 
 
 def zookeeper_command(directory: Path, address: Address) -> list[str]:
-    """The command that runs a server with its data in `directory`, made if need be."""
-    found = find_spec("pyspark")
-    if found is None or not found.submodule_search_locations:
+    """Return the command that runs a server with its data in `directory`, and make the
+    directory."""
+    spec = find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
         raise NoZooKeeper("ZooKeeper comes with PySpark here: `pip install howdah[spark]`")
-    jars = Path(found.submodule_search_locations[0]) / "jars"
+    jars = Path(spec.submodule_search_locations[0]) / "jars"
     class_path = [str(jar) for pattern in _JARS for jar in sorted(jars.glob(f"{pattern}.jar"))]
     if not any("zookeeper-" in jar for jar in class_path):
         raise NoZooKeeper(f"there is no ZooKeeper among the jars of PySpark in {jars}")
