@@ -26,13 +26,13 @@ AGES_DAYS: Final = (7, 30, 90, 365, 1095)
 
 
 def _ancestors(path: Column) -> Column:
-    """The directories above a path, the root first."""
+    """Return the directories above a path, the root first."""
     from pyspark.sql import functions as F
 
     names = F.split(path, "/")
     depths = F.sequence(F.lit(1), F.size(names) - 1)
     joined = F.transform(depths, lambda n: F.array_join(F.slice(names, 1, n), "/"))
-    return F.transform(joined, lambda each: F.when(each == "", "/").otherwise(each))
+    return F.transform(joined, lambda directory: F.when(directory == "", "/").otherwise(directory))
 
 
 def _files(rows: DataFrame) -> DataFrame:
@@ -64,23 +64,24 @@ def directories(rows: DataFrame, depth: int | None = None) -> DataFrame:
 
 
 def small_files(rows: DataFrame, below_bytes: int = SMALL_BYTES) -> DataFrame:
-    """Directories with small files: `path, small_files, length, mean_length, namenode_bytes`;
-    `namenode_bytes` is the memory that the files and their blocks take in the namenode."""
+    """Report directories with small files: `path, small_files, length, mean_length,
+    namenode_bytes`; `namenode_bytes` is the memory that the files and their blocks take in the
+    namenode."""
     from pyspark.sql import functions as F
 
     small = _files(rows).where(F.col("length") < below_bytes)
     objects = F.count("*") + F.sum("blocks")
-    found = small.groupBy(F.col("parent").alias("path")).agg(
+    by_directory = small.groupBy(F.col("parent").alias("path")).agg(
         F.count("*").alias("small_files"),
         F.sum("length").alias("length"),
         F.avg("length").cast("long").alias("mean_length"),
         (objects * BYTES_AN_OBJECT).alias("namenode_bytes"),
     )
-    return found.orderBy(F.desc("small_files"), "path")
+    return by_directory.orderBy(F.desc("small_files"), "path")
 
 
 def ages(rows: DataFrame, now_ms: int) -> DataFrame:
-    """Files by the time since their last use: `older_than_days, files, length, space`.
+    """Report files by the time since their last use: `older_than_days, files, length, space`.
 
     Use is an access, or a modification if access times are not kept.
     """
@@ -91,8 +92,8 @@ def ages(rows: DataFrame, now_ms: int) -> DataFrame:
     age = F.lit(0)
     for bound in AGES_DAYS:
         age = F.when(days >= bound, bound).otherwise(age)
-    found = _files(rows).groupBy(age.alias("older_than_days")).agg(*_sums())
-    return found.orderBy("older_than_days")
+    by_age = _files(rows).groupBy(age.alias("older_than_days")).agg(*_sums())
+    return by_age.orderBy("older_than_days")
 
 
 def _sums() -> list[Column]:
@@ -106,16 +107,16 @@ def _sums() -> list[Column]:
 
 
 def owners(rows: DataFrame) -> DataFrame:
-    """`owner, files, length, space, oldest, newest`, the largest first."""
+    """Report `owner, files, length, space, oldest, newest`, the largest first."""
     from pyspark.sql import functions as F
 
     times = F.col("modification_time")
-    found = (
+    by_owner = (
         _files(rows)
         .groupBy("owner")
         .agg(*_sums(), F.min(times).alias("oldest"), F.max(times).alias("newest"))
     )
-    return found.orderBy(F.desc("space"), "owner")
+    return by_owner.orderBy(F.desc("space"), "owner")
 
 
 def sizes(rows: DataFrame) -> DataFrame:
@@ -129,12 +130,12 @@ def sizes(rows: DataFrame) -> DataFrame:
 
 
 def growth(before: DataFrame, after: DataFrame, depth: int = 1) -> DataFrame:
-    """The growth below each directory: `path, files, length, space`, as differences."""
+    """Report the growth below each directory: `path, files, length, space`, as differences."""
     from pyspark.sql import functions as F
 
     def signed(rows: DataFrame, sign: int) -> DataFrame:
-        found = directories(rows, depth)
-        return found.select("path", *((F.col(name) * sign).alias(name) for name in _GROWING))
+        totals = directories(rows, depth)
+        return totals.select("path", *((F.col(name) * sign).alias(name) for name in _GROWING))
 
     both = signed(before, -1).unionAll(signed(after, 1)).groupBy("path")
     summed = both.agg(*(F.sum(name).alias(name) for name in _GROWING))

@@ -102,10 +102,10 @@ class CopyListing:
 
 
 def refuse_duplicates(listing: Listing) -> None:
-    """Raises `DuplicateFile` if two sources have the same path at the target."""
+    """Raise `DuplicateFile` if two sources have the same path at the target."""
     rows = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative", "source")
     twice = rows.groupBy("relative").count().where("count > 1").limit(1)
-    found = [decode(bytes(row["source"])) for row in rows.join(twice, "relative").collect()]
-    if found:
-        first, second, *_ = sorted(found)
+    duplicates = [decode(bytes(row["source"])) for row in rows.join(twice, "relative").collect()]
+    if duplicates:
+        first, second, *_ = sorted(duplicates)
         raise DuplicateFile(f"File {first} and {second} would cause duplicates. Aborting")

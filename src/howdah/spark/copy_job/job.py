@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 
 
 class AtomicCopy:
-    """The directory of one run, for the whole target."""
+    """Manages the directory of one run, for the whole target."""
 
     def __init__(
         self, fs: FileSystem, target_path: str, directory: str | None, key: str, run: str
@@ -100,10 +100,10 @@ class AtomicCopy:
     def remove_debris(self) -> None:
         """Remove the directories of earlier runs of this copy."""
         try:
-            found = [status.path for status in self._fs.list_status_iter(self._parent)]
+            siblings = [status.path for status in self._fs.list_status_iter(self._parent)]
         except errors.PathNotFound:
             return
-        for path in found:
+        for path in siblings:
             name = paths.name_of(path)
             if name == self._stem or name.startswith(f"{self._stem}."):
                 self._fs.delete(path, recursive=True)
@@ -127,16 +127,16 @@ class AtomicCopy:
     def _check(self, counters: Counters) -> None:
         uri = self._fs.uri + self.path
         try:
-            found = self._fs.content_summary(self.path)
+            summary = self._fs.content_summary(self.path)
         except errors.PathNotFound as error:
             raise CopyFailed(f"{uri} is gone: somebody has removed it") from error
         files = counters.files_copied + counters.files_skipped
         bytes_ = counters.bytes_copied + counters.bytes_skipped
-        is_whole = (found.file_count, found.length) == (files, bytes_)
-        if not is_whole or found.directory_count < counters.directories_copied:
+        is_whole = (summary.file_count, summary.length) == (files, bytes_)
+        if not is_whole or summary.directory_count < counters.directories_copied:
             raise CopyFailed(
-                f"{uri} has {found.file_count} files of {found.length} bytes in "
-                f"{found.directory_count} directories, where {files} files of {bytes_} bytes in "
+                f"{uri} has {summary.file_count} files of {summary.length} bytes in "
+                f"{summary.directory_count} directories, where {files} files of {bytes_} bytes in "
                 f"{counters.directories_copied} were copied: somebody has changed it, and "
                 "nothing is committed"
             )
@@ -238,12 +238,12 @@ class _Job:
                 f"-atomic needs a filesystem that renames a directory in one step, "
                 f"which {self._fs.uri} doesn't"
             )
-        for each in (*context.places, context.target):
-            check_support(each.connect(), options.preserve)
-        what = [source.uri for source, _ in context.sources]
+        for place in (*context.places, context.target):
+            check_support(place.connect(), options.preserve)
+        key_parts = [source.uri for source, _ in context.sources]
         if self._sync is not None:
-            what += self._sync.key
-        key = key_of(what, context.target_uri)
+            key_parts += self._sync.key
+        key = key_of(key_parts, context.target_uri)
         # An atomic copy is written beside the target, to a directory that does not exist yet.
         self._path = context.target_path
         run = uuid.uuid4().hex[:12]
@@ -311,9 +311,9 @@ class _Job:
             self._advise(error)
             raise
         except Exception as error:
-            found = from_spark(error)
-            self._advise(found)
-            raise found from error
+            failure = from_spark(error)
+            self._advise(failure)
+            raise failure from error
         finally:
             if listing is not None:
                 listing.forget()

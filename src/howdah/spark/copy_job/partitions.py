@@ -73,7 +73,7 @@ def in_chunks(rows: DataFrame, blocks: int) -> DataFrame:
 def in_partitions(
     spark: SparkSession, rows: DataFrame, totals: Totals, options: Options
 ) -> DataFrame:
-    """The rows in as many partitions as there will be tasks."""
+    """Distribute the rows to as many partitions as there will be tasks."""
     import pyarrow as pa
 
     parts = part_count(totals, options)
@@ -82,18 +82,18 @@ def in_partitions(
     hashed = f"cast(pmod(xxhash64(relative, offset), {parts}) as int)"
     size = "if(chunk_length < 0, length, chunk_length)"
     large = totals.bytes // (parts * LARGE_A_PART)
-    found = []
+    large_files = []
     if totals.largest_bytes > large:
         big = rows.where(f"{size} > {large}")
-        found = big.selectExpr("relative", "offset", f"{size} as size").collect()
-    if not found:
+        large_files = big.selectExpr("relative", "offset", f"{size} as size").collect()
+    if not large_files:
         return rows.selectExpr("*", f"{hashed} as part").repartitionById(parts, "part").drop("part")
     table = pa.table(
         {
-            "relative": pa.array([bytes(row["relative"]) for row in found], type=pa.binary()),
-            "offset": pa.array([row["offset"] for row in found], type=pa.int64()),
+            "relative": pa.array([bytes(row["relative"]) for row in large_files], type=pa.binary()),
+            "offset": pa.array([row["offset"] for row in large_files], type=pa.int64()),
             "assigned": pa.array(
-                assign_largest_first([row["size"] for row in found], parts), type=pa.int32()
+                assign_largest_first([row["size"] for row in large_files], parts), type=pa.int32()
             ),
         }
     )

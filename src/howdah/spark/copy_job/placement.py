@@ -70,7 +70,7 @@ _FINGERPRINT: Final = "xxhash64(filesystem, relative, offset)"
 
 @dataclass(frozen=True, slots=True)
 class Locate:
-    """A task that adds to each row of a file its nodes, with commas between."""
+    """Adds to each row of a file its nodes, with commas between, as a task."""
 
     place: Place
     filesystem: int
@@ -94,13 +94,13 @@ class Locate:
         size = entry.length if entry.chunk_length == WHOLE else entry.chunk_length
         end = entry.offset + size
         try:
-            found = fs.block_locations(entry.path, entry.offset, size)
+            locations = fs.block_locations(entry.path, entry.offset, size)
         except (errors.HowdahError, OSError):
             # Deleted or unreadable: the task that copies it reports that.
             return ()
         return holders(
             (min(block.offset + block.length, end) - max(block.offset, entry.offset), block.names)
-            for block in found
+            for block in locations
         )
 
 
@@ -193,10 +193,10 @@ def _first_hdfs(sources: Sequence[Place]) -> int | None:
 
 
 def _write(spark: SparkSession, files: PlanFiles, located: DataFrame, parts: int) -> bool:
-    """Write the plan; False if all replicas are on one host."""
+    """Write the plan. Return False if all replicas are on one host."""
     named = located.where("nodes <> ''").selectExpr("split(nodes, ',') as nodes", f"{_COST} as c")
-    each = named.selectExpr("explode(nodes) as node", "c / size(nodes) as share")
-    load = _by_node(each.groupBy("node").agg({"share": "sum"}).toDF("node", "work"))
+    by_node = named.selectExpr("explode(nodes) as node", "c / size(nodes) as share")
+    load = _by_node(by_node.groupBy("node").agg({"share": "sum"}).toDF("node", "work"))
     if len(hosts(load)) < 2:
         return False
     best = busiest(load, parts)
@@ -220,23 +220,23 @@ def _by_node(table: DataFrame) -> dict[str, float]:
 def _with_parts(
     spark: SparkSession, chosen: DataFrame, own: Sequence[Share], parts: int, work: float
 ) -> DataFrame:
-    """The rows with their `part`. Large files are assigned one by one to parts of their node."""
+    """Add the `part` of each row. Large files are assigned one by one to parts of their node."""
     import pyarrow as pa
 
     joined = chosen.join(share_table(spark, own), "node", "left")
     hashed = part_by("xxhash64(relative, offset)", parts)
     large = f"node <> '' and {_SIZE} > {int(work) // (parts * LARGE_A_PART)}"
-    found: dict[str, list[tuple[bytes, int, int]]] = {share.node: [] for share in own}
+    by_node: dict[str, list[tuple[bytes, int, int]]] = {share.node: [] for share in own}
     for row in (
         chosen.where(large).selectExpr("node", "relative", "offset", f"{_SIZE} as length").collect()
     ):
-        found[row["node"]].append((bytes(row["relative"]), row["offset"], row["length"]))
+        by_node[row["node"]].append((bytes(row["relative"]), row["offset"], row["length"]))
     assigned = [
         (relative, offset, share.first + part)
         for share in own
         for (relative, offset, _), part in zip(
-            found[share.node],
-            assign_largest_first([length for _, _, length in found[share.node]], share.count),
+            by_node[share.node],
+            assign_largest_first([length for _, _, length in by_node[share.node]], share.count),
             strict=True,
         )
     ]
@@ -244,9 +244,9 @@ def _with_parts(
         return joined.selectExpr("*", f"{hashed} as part")
     table = pa.table(
         {
-            "relative": pa.array([each[0] for each in assigned], type=pa.binary()),
-            "offset": pa.array([each[1] for each in assigned], type=pa.int64()),
-            "assigned": pa.array([each[2] for each in assigned], type=pa.int32()),
+            "relative": pa.array([assignment[0] for assignment in assigned], type=pa.binary()),
+            "offset": pa.array([assignment[1] for assignment in assigned], type=pa.int64()),
+            "assigned": pa.array([assignment[2] for assignment in assigned], type=pa.int32()),
         }
     )
     one_by_one = spark.createDataFrame(table).hint("broadcast")

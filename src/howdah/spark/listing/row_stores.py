@@ -215,7 +215,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class ReadRows:
-    """A task that reads the rows of files; its own rows are the files' names."""
+    """Reads the rows of files, as a task whose own rows are the files' names."""
 
     place: Place
     directory: str
@@ -231,8 +231,8 @@ class ReadRows:
                     closing(fs.open(f"{self.directory}/{name}")) as stored,
                     pa.ipc.open_stream(stored) as reader,
                 ):
-                    for found in reader:
-                        chosen = _filtered(found, self.kinds)
+                    for record_batch in reader:
+                        chosen = _filtered(record_batch, self.kinds)
                         if chosen.num_rows:
                             yield chosen
 

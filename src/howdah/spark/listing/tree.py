@@ -112,8 +112,8 @@ def _listed(fs: FileSystem, path: bytes) -> Iterator[Columns]:
         else:
             return
     text = decode(path)
-    found = (row_of(status) for status in fs.list_status_iter(text) if status.path != text)
-    while some := list(itertools.islice(found, ROWS_A_BATCH)):
+    rows = (row_of(status) for status in fs.list_status_iter(text) if status.path != text)
+    while some := list(itertools.islice(rows, ROWS_A_BATCH)):
         yield tuple(list(column) for column in zip(*some, strict=True))
 
 
@@ -226,10 +226,10 @@ def list_tree(
         kept.append(listed)
         parts.append(listed.where(listed["type"] != PENDING))
         left = listed.where(listed["type"] == PENDING)
-        (found,) = listed.selectExpr(_WAITING, _FAILURE).collect()
-        if found["failed"] is not None:
-            raise error_from(found["failed"]["owner"], decode(bytes(found["failed"]["path"])))
-        count = found["waiting"]
+        (outcome,) = listed.selectExpr(_WAITING, _FAILURE).collect()
+        if outcome["failed"] is not None:
+            raise error_from(outcome["failed"]["owner"], decode(bytes(outcome["failed"]["path"])))
+        count = outcome["waiting"]
         if tell is not None:
             listed_before += listed.count() - count
             tell(listed_before)

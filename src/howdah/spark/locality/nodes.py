@@ -46,14 +46,14 @@ def holders(blocks: Iterable[tuple[int, Sequence[str]]]) -> tuple[str, ...]:
 
 
 def choose(key: bytes, nodes: Sequence[str], load: Mapping[str, float]) -> str | None:
-    """The node for `key`: always the same one, and each node with a frequency in inverse
-    proportion to its `load`. Nodes without a load are left out; None if none is left."""
+    """Choose the node for `key`: always the same one, and each node with a frequency in inverse
+    proportion to its `load`. Ignore nodes without a load; return None if none is left."""
     best: tuple[float, str] | None = None
     for node in nodes:
         expected = load.get(node)
         if expected is not None:
-            found = (-math.log(_between_0_and_1(key, node)) * expected, node)
-            best = found if best is None else min(best, found)
+            candidate = (-math.log(_between_0_and_1(key, node)) * expected, node)
+            best = candidate if best is None else min(best, candidate)
     return None if best is None else best[1]
 
 
@@ -80,11 +80,11 @@ def shares(work: Mapping[str, float], parts: int) -> list[Share]:
         counts[node] += 1
         heapq.heappush(heap, (-work[node] / counts[node], node))
     first = 0
-    found = []
+    allotted = []
     for node, count in counts.items():
-        found.append(Share(node, first, count))
+        allotted.append(Share(node, first, count))
         first += count
-    return found
+    return allotted
 
 
 def hosts(nodes: Iterable[str]) -> set[str]:

@@ -38,10 +38,10 @@ class Remaining:
     begun: tuple[Move, ...]
 
 
-def differences(found: Iterable[Change]) -> list[Change]:
-    """The changes at the target, without lock files and staging directories, and without
+def differences(target_changes: Iterable[Change]) -> list[Change]:
+    """Return the changes at the target, without lock files and staging directories, and without
     entries that were moved away and back."""
-    changes = list(found)
+    changes = list(target_changes)
     same = {
         change
         for change in changes
@@ -60,13 +60,13 @@ def _is_of_a_job(path: str) -> bool:
     return is_staging(path) or is_lock(path.rpartition("/")[2])
 
 
-def remaining(moves: Sequence[Move], found: Iterable[Change], staging: str) -> Remaining:
-    """The moves left to do if the target differs from the first state by `found`.
+def remaining(moves: Sequence[Move], target_changes: Iterable[Change], staging: str) -> Remaining:
+    """Return the moves left to do if the target differs from the first state by `target_changes`.
 
     `staging` is the name of the staging directory.
     """
-    moved = {change.path: change.target for change in found if change.label == RENAMED}
-    gone = {change.path for change in found if change.label == DELETED}
+    moved = {change.path: change.target for change in target_changes if change.label == RENAMED}
+    gone = {change.path for change in target_changes if change.label == DELETED}
     left, begun = [], []
     for move in moves:
         place = moved.get(move.source)
@@ -98,15 +98,15 @@ def explained_by(asked: Iterable[Change], changes: Changes) -> Iterator[Key]:
 
 
 def unmoved(
-    changes: Changes, found: Sequence[Change], staging: str
+    changes: Changes, target_changes: Sequence[Change], staging: str
 ) -> list[tuple[Change, Key | None]]:
-    """The changes in `found` that the moves do not explain, each with the key that `explained_by`
-    must have; None if nothing explains it."""
+    """Return the changes in `target_changes` that the moves do not explain, each with the key that
+    `explained_by` must have; None if nothing explains it."""
     targets = {move.source: move.target for move in changes.moves()}
     touched = {_above(path) for path in targets}
-    now = Changes.of(found, True, Filters())
+    now = Changes.of(target_changes, True, Filters())
     left: list[tuple[Change, Key | None]] = []
-    for change in found:
+    for change in target_changes:
         path = change.path
         if change.label == RENAMED:
             is_begun = path in targets and change.target.startswith(f"{staging}/")

@@ -64,7 +64,7 @@ class SyncFailed(errors.HowdahError, OSError):
 
 
 class SnapshotSync:
-    """One run. `check` makes it, and checks that it can be done."""
+    """Runs one synchronization. `check` makes it, and checks that it can be done."""
 
     def __init__(
         self,
@@ -118,17 +118,17 @@ class SnapshotSync:
     # --- before ------------------------------------------------------------------------
 
     def _different(self) -> list[Change]:
-        """The changes at the target since its snapshot of the first state."""
+        """Return the changes at the target since its snapshot of the first state."""
         context = self.context
         if not self._old:
             return []
         try:
-            found = list(report(self._fs, context.target_path, self._old, ""))
+            changes = list(report(self._fs, context.target_path, self._old, ""))
         except errors.HowdahError as error:
             raise SyncFailed(
                 f"Cannot compare {context.target_uri} with its snapshot {self._old}: {error}"
             ) from error
-        return differences(found)
+        return differences(changes)
 
     def _read_report(self, home: str) -> Changes:
         """Read the report. Its entries stay with the executors, but for renames and deletions."""
@@ -137,12 +137,12 @@ class SnapshotSync:
         path = self._base if forward else context.target_path
         task = ReportTask(place, path, self._old, self._new)
         self._rows = self._spark.range(0, 1, 1, 1).mapInArrow(task, SCHEMA).persist()
-        found = self._rows.where(f"label in ('-', 'R', '{FAILED}')").collect()
-        for row in found:
+        rows = self._rows.where(f"label in ('-', 'R', '{FAILED}')").collect()
+        for row in rows:
             if row["label"] == FAILED:
                 raise error_from(decode(bytes(row["target"])), decode(bytes(row["path"])))
         # With `-rdiff .` the staging directory of this run is in the report.
-        changes = [change for change in map(change_of, found) if not _is_ours(change, home)]
+        changes = [change for change in map(change_of, rows) if not _is_ours(change, home)]
         uri = context.places[0].connect().uri
         beginnings = ("", uri + prefix(self._base), uri + self._source)
         return Changes.of(changes, forward, Filters(context.filters, beginnings))
@@ -215,8 +215,8 @@ class SnapshotSync:
         home = prefix(self.context.target_path) + "/"
         numbered = [(f"{moved}/{number}", move) for number, move in enumerate(begin)]
         # No path of the same depth is below another, so these moves can be concurrent.
-        for _, some in groupby(numbered, key=lambda each: each[1].source.count("/")):
-            for_each(lambda each: self._rename(self._at(each[1].source), each[0]), some)
+        for _, some in groupby(numbered, key=lambda item: item[1].source.count("/")):
+            for_each(lambda item: self._rename(self._at(item[1].source), item[0]), some)
         begun += [Move(place.removeprefix(home), move.target) for place, move in numbered]
         _, end = in_order(begun)
         for _, placed in groupby(end, key=lambda move: (move.target or "").count("/")):
@@ -279,8 +279,8 @@ def _unexplained(
     explain: ExplainTask,
     asked: DataFrame,
 ) -> list[Change]:
-    """The first of the changes that no entry of the report explains. Tasks compare them: there
-    may be as many as there are files to copy."""
+    """Return the first of the changes that no entry of the report explains. Tasks compare them:
+    there may be as many as there are files to copy."""
     import pyarrow as pa
 
     if not left:
@@ -295,8 +295,8 @@ def _unexplained(
     )
     explained = asked.mapInArrow(explain, KEY_SCHEMA)
     strange = spark.createDataFrame(table).join(explained, ["label", "path"], "left_anti")
-    found = strange.orderBy("number").limit(_TOLD + 1).collect()
-    return [left[row["number"]][0] for row in found]
+    rows = strange.orderBy("number").limit(_TOLD + 1).collect()
+    return [left[row["number"]][0] for row in rows]
 
 
 def _is_ours(change: Change, home: str) -> bool:

@@ -146,7 +146,8 @@ def page(
     ages: Sequence[Bar],
     tables: Iterable[Table],
 ) -> str:
-    """The whole page. The directories in `space` are of one level, so they do not overlap."""
+    """Return the whole page. The directories in `space` are of one level, so they do not
+    overlap."""
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -158,21 +159,24 @@ def page(
         bars(sizes),
         "<h2>How long nobody used them</h2>",
         bars(ages),
-        *(table(each) for each in tables),
+        *(table(content) for content in tables),
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
 
 
 def treemap(space: Sequence[Used]) -> str:
-    """A treemap: an area for each directory, in proportion to its space."""
-    shown = sorted((each for each in space if each.space > 0), key=lambda each: -each.space)
+    """Draw a treemap: an area for each directory, in proportion to its space."""
+    shown = sorted(
+        (directory for directory in space if directory.space > 0),
+        key=lambda directory: -directory.space,
+    )
     if not shown:
         return "<p>Nothing takes any space.</p>"
-    boxes = squarify([each.space for each in shown], Box(0, 0, WIDTH, _MAP_HEIGHT))
+    boxes = squarify([directory.space for directory in shown], Box(0, 0, WIDTH, _MAP_HEIGHT))
     drawn = [
-        _area(box, each, _COLOURS[number % len(_COLOURS)])
-        for number, (box, each) in enumerate(zip(boxes, shown, strict=True))
+        _area(box, directory, _COLOURS[number % len(_COLOURS)])
+        for number, (box, directory) in enumerate(zip(boxes, shown, strict=True))
     ]
     return _svg(_MAP_HEIGHT, drawn)
 

@@ -124,15 +124,15 @@ def read_all(
 def _write(
     spark: SparkSession, files: PlanFiles, located: DataFrame, parts: int, most_parts: int
 ) -> bool:
-    """Write the plan; False if all replicas are on one host."""
+    """Write the plan. Return False if all replicas are on one host."""
     from pyspark.sql import functions as F
 
     kept = located.persist()
     try:
         raise_reported(kept)
         there = kept.where("address <> ''").selectExpr("address", f"{_COST} as cost")
-        found = there.groupBy("address").agg(F.sum("cost").alias("cost")).collect()
-        work = {row["address"]: float(row["cost"]) for row in found}
+        costs = there.groupBy("address").agg(F.sum("cost").alias("cost")).collect()
+        work = {row["address"]: float(row["cost"]) for row in costs}
         if len(hosts(work)) < 2:
             return False
         count = min(max(parts, len(work)), most_parts)
@@ -265,13 +265,13 @@ def verify(
                     sums = _sums(work, judged)
                 shown.set_text("comparing with the last run")
                 changed = None if digests is None else _update_manifest(files, judged, digests)
-                found = ChangeCounts() if changed is None else _counted(changed)
+                counts = ChangeCounts() if changed is None else _counted(changed)
         except errors.HowdahError:
             raise
         except Exception as error:
             raise from_spark(error) from error
         seen = asdict(sums) | {"seconds": round(time.monotonic() - began_s, 3)}
-        seen["changes"] = found if changed is not None else None
+        seen["changes"] = counts if changed is not None else None
         seen["notes"] = () if note is None else (note,)
         yield Verified(VerifySummary(**seen), judged, changed)
     finally:
@@ -292,10 +292,10 @@ def _look_at(
         fs = connect(located, conf=conf, user=user)
         Replicas(fs)  # refuses filesystems without replicas
         places[Place.of(located, conf, user)] = None
-        found = named(fs, target)
-        if not found:
+        statuses = named(fs, target)
+        if not statuses:
             raise errors.PathNotFound(f"{target} does not exist")
-        roots.update((status.path, status) for status in found)
+        roots.update((status.path, status) for status in statuses)
     if len(places) != 1:
         listed = ", ".join(place.uri for place in places) or "none"
         raise errors.IllegalArgument(f"one filesystem at a time, not {listed}")

@@ -36,8 +36,7 @@ DIGEST_SCHEMA: Final = "path binary, length long, modification_time_ms long, crc
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """A task that turns files into replicas. A block without replicas has one row without a
-    node."""
+    """Turns files into replicas, as a task. A block without replicas has one row without a node."""
 
     place: Place
 
@@ -48,11 +47,11 @@ class LookUp:
         replicas = Replicas(self.place.connect())
         for row in _dicts(given):
             try:
-                found = list(replicas.of(decode(row["path"])))
+                file_replicas = list(replicas.of(decode(row["path"])))
             except errors.PathNotFound:
                 # Deleted since it was listed.
                 continue
-            for replica in found:
+            for replica in file_replicas:
                 yield (
                     row["path"],
                     row["replication"],
@@ -69,8 +68,8 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class ReadReplicas:
-    """A task that reads replicas and adds a finding to each. `progress` is the directory for
-    its gauge."""
+    """Reads replicas and adds a finding to each, as a task. `progress` is the directory for its
+    gauge."""
 
     place: Place
     progress: str = ""
@@ -83,12 +82,12 @@ class ReadReplicas:
         replicas = Replicas(fs)
         with closing(Gauge.of_task(self.place, self.progress)) as gauge:
             for row in _dicts(given):
-                found: tuple[str, int | None, str] = (Verdict.MISSING.value, None, "")
+                verdict: tuple[str, int | None, str] = (Verdict.MISSING.value, None, "")
                 if row["node"] != NOWHERE:
                     finding = replicas.check(decode(row["path"]), row["located"])
-                    found = (finding.state.value, finding.crc, finding.message)
+                    verdict = (finding.state.value, finding.crc, finding.message)
                     gauge.add(1, row["length"])
-                yield (*row.values(), *found)
+                yield (*row.values(), *verdict)
 
 
 @dataclass(frozen=True, slots=True)
