@@ -47,8 +47,8 @@ def movable_blocks(
     storage_type: int | None = None,
     is_hot: Callable[[Block], bool] | None = None,
 ) -> Generator[None, None, list[Block]]:
-    """Blocks with replicas on the node, of `size_bytes` together or a little more; those that
-    are hot after the others. `storage_type` is a number on the wire; None is all.
+    """Choose blocks with replicas on the node, of `size_bytes` together or a little more; those
+    that are hot after the others. `storage_type` is a number on the wire; None is all.
 
     A generator that yields every few milliseconds; the blocks are its return value.
     """
@@ -58,12 +58,12 @@ def movable_blocks(
         if storage.reported and not storage.failed
         if storage_type is None or storage.storage_type == storage_type
     ]
-    found: list[Block] = []
+    chosen: list[Block] = []
     hot: list[Block] = []
     left_bytes = size_bytes
     for number, block_id in enumerate(_from_anywhere(storages, dice), 1):
         if left_bytes <= 0:
-            return found
+            return chosen
         block = blocks.get(block_id)
         if (
             block is not None
@@ -73,16 +73,16 @@ def movable_blocks(
             if is_hot is not None and is_hot(block):
                 hot.append(block)
             else:
-                found.append(block)
+                chosen.append(block)
                 left_bytes -= block.length_bytes
         if number % SLICE_BLOCKS == 0:
             yield
     for block in hot:
         if left_bytes <= 0:
             break
-        found.append(block)
+        chosen.append(block)
         left_bytes -= block.length_bytes
-    return found
+    return chosen
 
 
 def _from_anywhere(storages: list[Storage], dice: Dice) -> Iterator[int]:

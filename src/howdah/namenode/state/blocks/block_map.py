@@ -171,9 +171,9 @@ class BlockMap(ReplicaLocations):
             yield replica
 
     def _unsettled_at(self, storage: Storage) -> set[int]:
-        """The blocks under construction of which the storage reported a replica before."""
-        found = {i for i, storages in self._open_reports.items() if storage in storages}
-        return found | self.postponed.at(storage)
+        """Return the blocks under construction of which the storage reported a replica before."""
+        unsettled = {i for i, storages in self._open_reports.items() if storage in storages}
+        return unsettled | self.postponed.at(storage)
 
     def has_news(self, storage: Storage, replica: ReportedReplica) -> None:
         """An increment: the storage has this replica since a moment ago.
@@ -286,9 +286,10 @@ class BlockMap(ReplicaLocations):
         self._future = replica
 
     def take_future(self) -> ReportedReplica | None:
-        """One of the replicas from the future that an active was told of since the last call."""
-        found, self._future = self._future, None
-        return found
+        """Return one of the replicas from the future that an active was told of since the last
+        call."""
+        replica, self._future = self._future, None
+        return replica
 
     def give_up_future(self) -> None:
         """The metadata are right, an administrator says: replicas from the future are judged like

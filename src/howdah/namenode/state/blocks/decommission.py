@@ -225,15 +225,16 @@ class DecommissionMonitor:
             self._tracked[node] = None
 
     def _open_blocks(self) -> Generator[None, None, dict[Datanode, list[int]]]:
-        """Of each datanode that is tracked, the open blocks of which it may have a replica."""
-        found: dict[Datanode, list[int]] = {}
+        """Return for each datanode that is tracked the open blocks of which it may have a
+        replica."""
+        open_blocks: dict[Datanode, list[int]] = {}
         for number, block_id in enumerate(list(self._map.blocks.unfinished), 1):
             for node in self._may_have(block_id):
                 if node in self._tracked:
-                    found.setdefault(node, []).append(block_id)
+                    open_blocks.setdefault(node, []).append(block_id)
             if number % SLICE_BLOCKS == 0:
                 yield
-        return found
+        return open_blocks
 
     def _look_at(self, node: Datanode, open_ids: Iterable[int]) -> Generator[int, None, None]:
         """One datanode: what it lacks is noted in `_tracked`, and perhaps it has left. Yields

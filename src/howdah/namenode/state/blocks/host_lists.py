@@ -132,9 +132,9 @@ class Hosts:
         return max((self._maintenance.get(place, 0) for place in places), default=0)
 
     def upgrade_domain(self, identity: DatanodeIdentity) -> str:
-        """Empty if it has none."""
-        found = [self._domains[place] for place in _places_of(identity) if place in self._domains]
-        return found[-1] if found else ""
+        """Return the upgrade domain of a datanode; empty if it has none."""
+        domains = [self._domains[place] for place in _places_of(identity) if place in self._domains]
+        return domains[-1] if domains else ""
 
     def missing(self, known: Iterable[DatanodeIdentity]) -> list[HostEntry]:
         """Entries of the include list that none of the known datanodes is meant by."""
@@ -162,18 +162,18 @@ def parse_hosts(text: str, source: str, addresses_of: AddressesOf) -> tuple[Host
 
 
 def parse_combined(text: str, source: str, addresses_of: AddressesOf) -> tuple[HostOrder, ...]:
-    """The entries of the JSON file. Raises InvalidConfiguration for what is none."""
+    """Parse the entries of the JSON file. Raises InvalidConfiguration for what is none."""
     decoder = json.JSONDecoder()
-    found: list[object] = []
+    entries: list[object] = []
     rest = text.lstrip()
     while rest:
         try:
             value, position = decoder.raw_decode(rest)
         except (ValueError, RecursionError) as error:
             raise errors.InvalidConfiguration(f"{source} is no JSON: {error}") from None
-        found += value if isinstance(value, list) else [value]
+        entries += value if isinstance(value, list) else [value]
         rest = rest[position:].lstrip().removeprefix(",").lstrip()
-    return tuple(_order(each, source, addresses_of) for each in found)
+    return tuple(_order(entry, source, addresses_of) for entry in entries)
 
 
 _ORDERED: Final = (AdminState.NORMAL, AdminState.DECOMMISSIONED, AdminState.IN_MAINTENANCE)
@@ -186,13 +186,13 @@ _FIELDS: Final = {
 }
 
 
-def _order(found: object, source: str, addresses_of: AddressesOf) -> HostOrder:
+def _order(item: object, source: str, addresses_of: AddressesOf) -> HostOrder:
     def refused(why: str) -> errors.InvalidConfiguration:
-        return errors.InvalidConfiguration(f"{source}: {json.dumps(found)} {why}")
+        return errors.InvalidConfiguration(f"{source}: {json.dumps(item)} {why}")
 
-    if not isinstance(found, dict):
+    if not isinstance(item, dict):
         raise refused("is no object")
-    fields: dict[str, Any] = {name: value for name, value in found.items() if value is not None}
+    fields: dict[str, Any] = {name: value for name, value in item.items() if value is not None}
     for name, value in fields.items():
         kind = _FIELDS.get(name)
         if kind is None:

@@ -144,8 +144,8 @@ class Placement:
         excluded: Collection[str] = (),
         avoid: Callable[[Datanode], bool] | None = None,
     ) -> Storage | None:
-        """Where another replica makes a badly placed block a better placed one, once one of the
-        `removable` is deleted, if there are any. None if there is no such place."""
+        """Choose where another replica makes a badly placed block a better placed one, once one of
+        the `removable` is deleted, if there are any. None if there is no such place."""
         before = self.lacking(present, replicas)
         choice = _Choice(self, block_size_bytes, kinds, kinds, present, excluded, avoid)
 
@@ -163,9 +163,9 @@ class Placement:
         if not self.policy.needs_racks(present, replicas, self.network):
             scope = Scope(new_domain=True)
         for kind in dict.fromkeys(kinds) or (None,):
-            found = choice.draw(scope, kind, is_better)
-            if found is not None:
-                return found
+            storage = choice.draw(scope, kind, is_better)
+            if storage is not None:
+                return storage
         return None
 
 

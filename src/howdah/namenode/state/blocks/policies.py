@@ -186,7 +186,7 @@ _REFUSED: Final = {
 
 
 def policy_named(class_name: str, figures: PolicyFigures, key: str) -> Policy:
-    """The policy of Hadoop's class of that name, with or without its package. Raises
+    """Return the policy of Hadoop's class of that name, with or without its package. Raises
     InvalidConfiguration, which names the `key`, for one that is not here."""
     name = class_name.strip().rpartition(".")[2]
     policies = {
@@ -203,10 +203,10 @@ def policy_named(class_name: str, figures: PolicyFigures, key: str) -> Policy:
             Policy("BlockPlacementPolicyWithUpgradeDomain", domains=figures.domains),
         )
     }
-    found = policies.get(name)
-    if found is None:
+    policy = policies.get(name)
+    if policy is None:
         why = _REFUSED.get(name, "it is not known")
         raise errors.InvalidConfiguration(
             f"{key} = {class_name}: {why}; there are {', '.join(policies)}"
         )
-    return found
+    return policy

@@ -536,7 +536,7 @@ class Reconstruction:
         block_id, expected = block.block_id, self._expected_replication(block)
         live = self._map.live_replicas(block)
         standing = self._map.redundancy.standing(block)
-        found = [
+        removable = [
             storage
             for storage in live
             if storage.node.pending_deletions < MAX_PENDING_DELETIONS
@@ -549,13 +549,13 @@ class Reconstruction:
             )
 
         racks = Counter(storage.node.location for storage in live)
-        moved = self._map.redundancy.move_hints.victim(block_id, found, racks, lacking_without)
+        moved = self._map.redundancy.move_hints.victim(block_id, removable, racks, lacking_without)
         if moved is not None:
             return moved
         wanted, _ = self._kinds_of(block, expected)
         return choose_excess(
             block_id,
-            found,
+            removable,
             live,
             lacking_without=lacking_without,
             wanted_kinds=wanted,

@@ -192,12 +192,12 @@ class SafeMode:
             return f"In safe mode extension. {off} in {remaining_s} seconds."
         return f"In safe mode extension. {off} soon."
 
-    def check(self, what: str) -> None:
-        """Raises SafeMode if the namespace may not change now, or RetriableError."""
+    def check(self, message: str) -> None:
+        """Raise SafeMode if the namespace may not change now, or RetriableError."""
         if not self.on:
             return
         refusal = errors.SafeMode(
-            f"{what}. Name node is in safe mode.\n{self.status()}"
+            f"{message}. Name node is in safe mode.\n{self.status()}"
             + (f" NamenodeHostName:{self._host}" if self._host else "")
         )
         if self.callers_wait and not self.manual:

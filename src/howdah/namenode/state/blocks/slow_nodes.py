@@ -196,13 +196,13 @@ class SlowPeers:
         ]
 
     def disks(self, now_ms: int) -> list[SlowDisk]:
-        """The slowest disks."""
+        """Return the slowest disks."""
         for node, (at_ms, _) in list(self._disks.items()):
             if at_ms <= now_ms - self._holds_ms or not node.alive:
                 del self._disks[node]
-        found = [disk for _, disks in self._disks.values() for disk in disks]
-        found.sort(key=lambda disk: max(disk.latencies_ms.values(), default=0.0), reverse=True)
-        return found[: self._most]
+        slow = [disk for _, disks in self._disks.values() for disk in disks]
+        slow.sort(key=lambda disk: max(disk.latencies_ms.values(), default=0.0), reverse=True)
+        return slow[: self._most]
 
     def _renew(self, now_ms: int) -> None:
         oldest_ms = now_ms - self._holds_ms

@@ -50,8 +50,8 @@ class RackMap:
         self._table = {name: normalise(rack) for name, rack in (table or {}).items()}
 
     def location(self, ip: str, hostname: str = "") -> str:
-        found = self._table.get(ip) or self._table.get(hostname)
-        return found if found is not None else DEFAULT_RACK
+        location = self._table.get(ip) or self._table.get(hostname)
+        return location if location is not None else DEFAULT_RACK
 
     def lacks(self, ip: str, hostname: str = "") -> bool:
         """Whether there is a table, and this datanode is not in it."""

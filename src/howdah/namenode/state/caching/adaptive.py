@@ -47,11 +47,11 @@ class Heat:
         self._counted[block_id] = (self.of(block_id, now_ms) + 1, now_ms)
 
     def of(self, block_id: int, now_ms: int) -> float:
-        """Reads, each worth half for each half-life since."""
-        found = self._counted.get(block_id)
-        if found is None:
+        """Return the reads, each worth half for each half-life since."""
+        counted = self._counted.get(block_id)
+        if counted is None:
             return 0.0
-        count, at_ms = found
+        count, at_ms = counted
         return count * math.exp2((at_ms - now_ms) / self._half_life_ms)
 
     def drop(self, block_id: int) -> None:
@@ -109,9 +109,9 @@ class Adaptive:
         room_bytes: Mapping[str, int],
         now_ms: int,
     ) -> Generator[None, None, dict[int, int]]:
-        """`extra` made anew, in slices. `wishes` are all blocks that directives ask for, `most`
-        says on how many datanodes a block could be, `room_bytes` how much each pool has left of
-        its limit."""
+        """Make `extra` anew, in slices. `wishes` are all blocks that directives ask for, `most`
+        says on how many datanodes a block could be, `room_bytes` how much each pool has left of its
+        limit."""
         hot: list[tuple[float, int, int]] = []
         for number, block_id in enumerate(self.heat.blocks(), 1):
             wish = wishes.get(block_id)
@@ -126,7 +126,7 @@ class Adaptive:
                     hot.append((heat * (SLACK if had else 1), block_id, more))
             if number % SLICE == 0:
                 yield
-        hot.sort(key=lambda found: (-found[0], found[1]))
+        hot.sort(key=lambda candidate: (-candidate[0], candidate[1]))
         left = dict(room_bytes)
         extra = {}
         for _, block_id, more in hot:

@@ -295,13 +295,13 @@ class CachePlanner:
                 yield
 
     def _room_in_pools(self) -> dict[str, int]:
-        """What is left of the limits of those that ask for anything."""
-        found = {}
+        """Return what is left of the limits of the pools that ask for anything."""
+        room = {}
         for name, figures in self._by_pool.items():
             pool = self._pools.pool(name)
             if pool is not None:
-                found[name] = pool.limit_bytes - figures.bytes_needed
-        return found
+                room[name] = pool.limit_bytes - figures.bytes_needed
+        return room
 
     def _other_blocks(self, wanted: Mapping[int, Wish]) -> list[int]:
         """First what is not wanted any more: it makes room."""

@@ -138,15 +138,15 @@ class CachePools:
         self.version += 1
 
     def _modify_directive(self, op: cache_edits.ModifyCacheDirectiveOp) -> None:
-        found = self._directive_of(op.directive_id, op)
+        current = self._directive_of(op.directive_id, op)
         if op.pool is not None:
             self._pool_of(op.pool, op)
         self._directives[op.directive_id] = CacheDirective(
             op.directive_id,
-            found.path if op.path is None else op.path,
-            found.replication if op.replication is None else op.replication,
-            found.pool if op.pool is None else op.pool,
-            found.expiry_ms if op.expiry_ms is None else op.expiry_ms,
+            current.path if op.path is None else op.path,
+            current.replication if op.replication is None else op.replication,
+            current.pool if op.pool is None else op.pool,
+            current.expiry_ms if op.expiry_ms is None else op.expiry_ms,
         )
         self.version += 1
 

@@ -145,9 +145,16 @@ def _rename(edit: edits.RenameOp | edits.RenameOldOp) -> list[pb.EventProto]:
     ]
 
 
-def _changed(path: str, kind: pb.MetadataUpdateType, **what: Any) -> list[pb.EventProto]:
+def _changed(path: str, kind: pb.MetadataUpdateType, **attributes: Any) -> list[pb.EventProto]:
     # Java's clients read every field, whatever the kind.
-    fields = {"mtime": 0, "atime": 0, "replication": 0, "ownerName": "", "groupName": "", **what}
+    fields = {
+        "mtime": 0,
+        "atime": 0,
+        "replication": 0,
+        "ownerName": "",
+        "groupName": "",
+        **attributes,
+    }
     return [
         _event(
             pb.EVENT_METADATA,
@@ -243,8 +250,8 @@ class EventsBuilder:
         if self.events.firstTxid < 0:
             self.events.firstTxid = logged.txid
         self.events.lastTxid = logged.txid
-        found = events_of(logged.edit)
-        if found:
-            self.events.batch.add(txid=logged.txid, events=found)
-            self._count += len(found)
+        events = events_of(logged.edit)
+        if events:
+            self.events.batch.add(txid=logged.txid, events=events)
+            self._count += len(events)
         return self._count < self._max_events

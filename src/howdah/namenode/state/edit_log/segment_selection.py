@@ -131,7 +131,7 @@ def first_readable(
 def _parts(
     copies: Iterable[SegmentCopy], from_txid: int, to_txid: int | None, unfinished: bool
 ) -> list[Part]:
-    """By first transaction, those that have something from `from_txid` on."""
+    """Return by first transaction the parts that have something from `from_txid` on."""
     groups: dict[int, list[SegmentCopy]] = {}
     for copy in copies:
         is_empty = copy.reach_txid is not None and copy.reach_txid < copy.first_txid
@@ -139,15 +139,15 @@ def _parts(
             groups.setdefault(copy.first_txid, []).append(copy)
     parts = []
     next_first: int | None = None
-    for first_txid, found in sorted(groups.items(), reverse=True):
-        latest = _latest(found, next_first, to_txid)
+    for first_txid, group in sorted(groups.items(), reverse=True):
+        latest = _latest(group, next_first, to_txid)
         next_first = first_txid
-        reaches = [_reach(copy, latest, to_txid) for copy in found]
+        reaches = [_reach(copy, latest, to_txid) for copy in group]
         last_txid = max(reaches)
         if last_txid >= max(from_txid, first_txid):
             # Sorting keeps the order of the journals among equals.
-            ranks = sorted(range(len(found)), key=lambda n: _rank(found[n], reaches[n]))
-            parts.append(Part(first_txid, last_txid, tuple(found[n] for n in ranks)))
+            ranks = sorted(range(len(group)), key=lambda n: _rank(group[n], reaches[n]))
+            parts.append(Part(first_txid, last_txid, tuple(group[n] for n in ranks)))
     return parts[::-1]
 
 

@@ -96,10 +96,10 @@ def write_image(
     writer.erasure_coding(namespace.erasure_coding_policies)
     records = SnapshotRecords(namespace)
     count, directories = 0, list[Directory]()
-    for found in attached(namespace, go_on):
-        count += len(found) if isinstance(found, array) else 1
-        if isinstance(found, Directory) and found.entries:
-            directories.append(found)
+    for part in attached(namespace, go_on):
+        count += len(part) if isinstance(part, array) else 1
+        if isinstance(part, Directory) and part.entries:
+            directories.append(part)
     gathered = Gathering(namespace, writer.permission).inodes(go_on)
     writer.inodes(
         namespace.last_inode_id,
@@ -215,7 +215,7 @@ def _states(file: File) -> tuple[int, bool]:
 def read_image(
     source: Source, name: str, began: Callable[[Namespace, int], None] = lambda *_: None
 ) -> tuple[Namespace, rec.NamesystemRecord]:
-    """A namespace from an image, and the image's counters.
+    """Read a namespace from an image, and the image's counters.
 
     `began` is told of the namespace, while it is empty, and of the inodes that are to come.
     Raises CorruptImage for what cannot be, UnsupportedOperation for what the
@@ -233,12 +233,12 @@ def read_image(
     try:
         began(namespace, reader.inode_count())
         filling = Filling(namespace.inodes, reader.permission)
-        for found in reader.inodes_in_bulk():
-            if isinstance(found, FileColumns):
-                filling.add(found)
-                namespace.last_inode_id = max(namespace.last_inode_id, *found.ids)
+        for part in reader.inodes_in_bulk():
+            if isinstance(part, FileColumns):
+                filling.add(part)
+                namespace.last_inode_id = max(namespace.last_inode_id, *part.ids)
             else:
-                _add_inode(namespace, found)
+                _add_inode(namespace, part)
         namespace.last_inode_id = max(namespace.last_inode_id, reader.last_inode_id())
         restored = RestoredSnapshots(namespace, reader)
         for listed in reader.children():
@@ -260,12 +260,12 @@ def read_image(
 
 def _check_counters(counters: rec.NamesystemRecord, name: str) -> None:
     wrong = limits.wrong_stamp(counters.generation_stamp)
-    for what, number in (
+    for label, number in (
         ("last block id", counters.last_block_id),
         ("last transaction", counters.txid),
     ):
         if number < 0:
-            wrong = f"its {what} is {number}"
+            wrong = f"its {label} is {number}"
     if wrong is not None:
         raise errors.CorruptImage(f"image {name} is damaged: {wrong}")
 
@@ -466,7 +466,7 @@ def _end_leases(namespace: Namespace) -> None:
 
 def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: str) -> None:
     secrets = reader.secrets()
-    for has_it, what in (
+    for has_it, feature in (
         (secrets.keys or secrets.tokens, "delegation tokens"),
         (
             counters.legacy_generation_stamp_limit != _NO_LEGACY_BLOCKS,
@@ -479,7 +479,7 @@ def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: 
     ):
         if has_it:
             raise errors.UnsupportedOperation(
-                f"image {name} cannot be loaded: it has {what}, which are not supported"
+                f"image {name} cannot be loaded: it has {feature}, which are not supported"
             )
 
 

@@ -185,20 +185,20 @@ class Gathering:
         self._looks = _Looks(self._files, permission)
 
     def inodes(self, go_on: Callable[[], None]) -> Iterator[FileColumns | INode]:
-        """The whole tree, every directory before what is in it: columns of the files that
-        have what all have, and the other inodes one by one. Takes the permissions of one
-        when all before were taken."""
+        """Yield the whole tree, every directory before what is in it: columns of the files that
+        have what all have, and the other inodes one by one. Takes the permissions of one when all
+        before were taken."""
         files = self._files
         features = files.features.keys()
         waiting = array("q")
-        for found in attached(self._namespace, go_on):
-            if not isinstance(found, array):
-                yield found
-            elif not features or features.isdisjoint(found):
-                waiting += found
+        for part in attached(self._namespace, go_on):
+            if not isinstance(part, array):
+                yield part
+            elif not features or features.isdisjoint(part):
+                waiting += part
             else:
-                yield from (files[inode_id] for inode_id in found if inode_id in features)
-                waiting.extend(inode_id for inode_id in found if inode_id not in features)
+                yield from (files[inode_id] for inode_id in part if inode_id in features)
+                waiting.extend(inode_id for inode_id in part if inode_id not in features)
             whole = len(waiting) - len(waiting) % BATCH
             for begin in range(0, whole, BATCH):
                 yield self._columns(waiting[begin : begin + BATCH])
@@ -263,25 +263,27 @@ def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode 
 
 
 def file_ids(entries: Mapping[str, int | INode]) -> array[int] | None:
-    """Of the entries of a directory, if all of them are files, as in most."""
+    """Return the ids of a directory's entries, if all of them are files, as in most."""
     native = kernel()
     if native is not None:
         ids = native.file_ids(entries)
         return None if ids is None else _numbers_of(ids)
-    found = list(entries.values())
+    values = list(entries.values())
     return (
-        array("q", cast("list[int]", found)) if _FILES_ALONE.issuperset(map(type, found)) else None
+        array("q", cast("list[int]", values))
+        if _FILES_ALONE.issuperset(map(type, values))
+        else None
     )
 
 
 def children_in_order(entries: Mapping[str, int | INode]) -> Sequence[int]:
-    """The inodes of a directory's entries, in Hadoop's order of their names."""
+    """Return the inodes of a directory's entries, in Hadoop's order of their names."""
     native = kernel()
     ids = None if native is None else native.ids_in_order(entries)
     if ids is not None:
         return _numbers_of(ids)
-    found = map(entries.__getitem__, in_order(entries))
-    return [each if isinstance(each, int) else each.inode_id for each in found]
+    ordered = map(entries.__getitem__, in_order(entries))
+    return [entry if isinstance(entry, int) else entry.inode_id for entry in ordered]
 
 
 def _numbers_of(data: bytes) -> array[int]:

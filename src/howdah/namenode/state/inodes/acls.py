@@ -163,17 +163,17 @@ def _finished(
 
 
 def _missing_defaults(entries: Sequence[AclEntry]) -> list[AclEntry]:
-    """Where there are default entries, those of owner, group and others are taken from
-    the access entries if they are not given."""
+    """Return the default entries that are missing. Where there are default entries, those of owner,
+    group and others are taken from the access entries if they are not given."""
     by_key = {key_of(entry): entry for entry in entries}
     if not any(entry.scope is AclScope.DEFAULT for entry in entries):
         return []
-    found = []
+    defaults = []
     for kind in BASE:
         access = by_key.get((AclScope.ACCESS, kind, False, ""))
         if access is not None and (AclScope.DEFAULT, kind, False, "") not in by_key:
-            found.append(AclEntry(AclScope.DEFAULT, kind, access.permission))
-    return found
+            defaults.append(AclEntry(AclScope.DEFAULT, kind, access.permission))
+    return defaults
 
 
 def _validated(entries: Sequence[AclEntry]) -> tuple[AclEntry, ...]:
@@ -190,11 +190,11 @@ def _validated(entries: Sequence[AclEntry]) -> tuple[AclEntry, ...]:
                 f"Invalid ACL: this entry type must not have a name: {text_of(entry)}."
             )
     scopes = {entry.scope for entry in entries}
-    for scope, what in ((AclScope.ACCESS, "ACL"), (AclScope.DEFAULT, "default ACL")):
+    for scope, label in ((AclScope.ACCESS, "ACL"), (AclScope.DEFAULT, "default ACL")):
         is_complete = all((scope, kind, False, "") in keys for kind in BASE)
         if not is_complete and (scope is AclScope.ACCESS or scope in scopes):
             raise errors.InvalidAcl(
-                f"Invalid {what}: the user, group and other entries are required."
+                f"Invalid {label}: the user, group and other entries are required."
             )
     return tuple(sorted(entries, key=key_of))
 

@@ -162,30 +162,31 @@ class Block:
 
     @property
     def replicas(self) -> list[Storage]:
-        """In the order in which they were found. Change them by the methods below."""
+        """Return the storages in the order in which they were found. Change them by the methods
+        below."""
         packed = self._page[self._at + REPLICAS]
         if packed == 0:
             return []
         if packed == ELSEWHERE:
             return list(self._table.scattered[self.block_id])
         storages = self._table.storages
-        found = [storages[(packed & _STORAGE_MASK) - 1]]
+        replicas = [storages[(packed & _STORAGE_MASK) - 1]]
         packed >>= STORAGE_BITS
         while packed:
-            found.append(storages[(packed & _STORAGE_MASK) - 1])
+            replicas.append(storages[(packed & _STORAGE_MASK) - 1])
             packed >>= STORAGE_BITS
-        return found
+        return replicas
 
     @replicas.setter
     def replicas(self, storages: Iterable[Storage]) -> None:
-        found = list(storages)
+        listed = list(storages)
         table = self._table
-        numbers = [table.number_of(storage) for storage in found]
+        numbers = [table.number_of(storage) for storage in listed]
         packed = 0
         for number in reversed(numbers):
             packed = packed << STORAGE_BITS | number
         if packed >> _INLINE_BITS or max(numbers, default=0) > _STORAGE_MASK:
-            table.scattered[self.block_id] = found
+            table.scattered[self.block_id] = listed
             packed = ELSEWHERE
         else:
             table.scattered.pop(self.block_id, None)

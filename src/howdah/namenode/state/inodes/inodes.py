@@ -66,10 +66,10 @@ class Inodes(MutableMapping[int, INode]):
         self.files: Final = table_of(self.directories)
 
     def __getitem__(self, inode_id: int) -> INode:
-        found = self.get(inode_id)
-        if found is None:
+        inode = self.get(inode_id)
+        if inode is None:
             raise KeyError(inode_id)
-        return found
+        return inode
 
     # Nobody asks for another default, and the mapping's own `get` would raise and catch.
     def get(self, inode_id: int, default: None = None) -> INode | None:  # type: ignore[override]

@@ -53,10 +53,10 @@ def is_creatable(path: str) -> bool:
     return all(name and name not in (".", "..") and ":" not in name for name in names)
 
 
-def check_creatable(path: str, what: str = "Invalid file name: ") -> None:
-    """Raises InvalidPath, with Hadoop's words, for a path that no call may create."""
+def check_creatable(path: str, reason: str = "Invalid file name: ") -> None:
+    """Raise InvalidPath, with Hadoop's words, for a path that no call may create."""
     if not is_creatable(path):
-        raise errors.InvalidPath(f"Invalid path name {what}{path}")
+        raise errors.InvalidPath(f"Invalid path name {reason}{path}")
 
 
 def join(components: Sequence[str]) -> str:

@@ -111,13 +111,13 @@ def own_id(inode: INode) -> int:
 
 
 def effective_id(inode: INode, shown_in: Callable[[INode], INode | None] | None = None) -> int:
-    """The inode's own policy or that of a directory above; 0 if none has one. What is in no
+    """Return the inode's own policy or that of a directory above; 0 if none has one. What is in no
     directory any more has the policy of the one that it is `shown_in`."""
     node: INode | None = None if isinstance(inode, Symlink) else inode
     while node is not None:
         # Every listing asks this of every entry, and hardly anything has features.
-        if node.features is not NO_FEATURES and (found := own_id(node)):
-            return found
+        if node.features is not NO_FEATURES and (policy_id := own_id(node)):
+            return policy_id
         above: INode | None = node.parent
         node = shown_in(node) if above is None and shown_in is not None else above
     return UNSPECIFIED
@@ -169,8 +169,11 @@ def _on_disk(policy: StoragePolicy, kind: StorageKind) -> StorageKind:
 
 
 def name_on_the_wire(number: int) -> str:
-    """`ARCHIVE` for 3."""
-    return next((kind.name for kind, found in ON_THE_WIRE.items() if found == number), str(number))
+    """Return `ARCHIVE` for 3."""
+    return next(
+        (kind.name for kind, wire_number in ON_THE_WIRE.items() if wire_number == number),
+        str(number),
+    )
 
 
 def set_on(inode: INode, policy_id: int) -> None:

@@ -29,13 +29,13 @@ _UNSUPPORTED: Final = {
 
 
 def check_supported(path: str, new: Sequence[XAttr]) -> None:
-    """Raises UnsupportedOperation for an attribute that asks for what is not there: files would
+    """Raise UnsupportedOperation for an attribute that asks for what is not there: files would
     silently be written without it."""
     for xattr in new:
-        what = _UNSUPPORTED.get(name_of(xattr))
+        feature = _UNSUPPORTED.get(name_of(xattr))
         asks_for_nothing = name_of(xattr) == ERASURE_CODING and xattr.value == REPLICATION
-        if what is not None and not asks_for_nothing:
-            raise errors.UnsupportedOperation(f"{path} is {what}, which is not supported")
+        if feature is not None and not asks_for_nothing:
+            raise errors.UnsupportedOperation(f"{path} is {feature}, which is not supported")
 
 
 def with_set(have: Sequence[XAttr], new: Sequence[XAttr]) -> tuple[XAttr, ...]:

@@ -36,10 +36,10 @@ class Sender:
         self._window_bytes = writer.queue_bytes // 2
 
     def begin(self, first_txid: int) -> Steps[None]:
-        """Q9. Raises QuorumLost, WriterFenced; so do the others."""
+        """Begin a segment (Q9). Raises QuorumLost, WriterFenced; so do the others."""
         assert self._segment_txid is None, "one segment at a time"
-        what = f"startLogSegment({first_txid})"
-        yield from settled(self._writer.enqueue(what, StartSegment(first_txid)))
+        name = f"startLogSegment({first_txid})"
+        yield from settled(self._writer.enqueue(name, StartSegment(first_txid)))
         self._segment_txid = self._next_txid = first_txid
         self._first = None
 
@@ -67,13 +67,13 @@ class Sender:
             self._calls.popleft()
 
     def end(self, last_txid: int) -> Steps[None]:
-        """Q11."""
+        """End the segment (Q11)."""
         assert last_txid == self._next_txid - 1, "a segment ends with its last record"
         first_txid = self._segment_txid
         assert first_txid is not None, "a segment that ends has begun"
         yield from self.flush()
-        what = f"finalizeLogSegment({first_txid}-{last_txid})"
-        yield from settled(self._writer.enqueue(what, FinalizeSegment(first_txid, last_txid)))
+        name = f"finalizeLogSegment({first_txid}-{last_txid})"
+        yield from settled(self._writer.enqueue(name, FinalizeSegment(first_txid, last_txid)))
         self._segment_txid = None
         self._has_ended_one = True
 

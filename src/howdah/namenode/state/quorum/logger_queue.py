@@ -111,26 +111,26 @@ class LoggerQueue:
             caller.answered(self.node, answer, now_ms)
 
     def failed(self, error: OSError) -> None:
-        """The request under way was refused, or nobody knows what became of it."""
+        """Note that the request under way was refused, or that nobody knows what became of it."""
         item = self._end()
         lost = [item]
         fenced = isinstance(error, errors.WriterFenced)
         if isinstance(item.request, LOSES_SYNC):
             lost += self._leave_out(str(error), fenced=fenced)
-        for each in lost:
-            why = error if each is item else _left_out(str(error), fenced=fenced)
-            for caller in each.callers:
+        for lost_item in lost:
+            why = error if lost_item is item else _left_out(str(error), fenced=fenced)
+            for caller in lost_item.callers:
                 caller.failed(self.node, why)
 
     def leave_out(self, error: OSError) -> None:
-        """Nobody knows what the node has been sent, of a defect: whoever waits hears of it, and
-        the node is out of sync."""
+        """Leave the node out: nobody knows what it has been sent, of a defect. Whoever waits hears
+        of it, and the node is out of sync."""
         lost = [*filter(None, [self._under_way]), *self._waiting]
         self._under_way, self._queued_bytes = None, 0
         self._waiting.clear()
         self.out_of_sync, self._is_fenced = str(error), False
-        for each in lost:
-            for caller in each.callers:
+        for item in lost:
+            for caller in item.callers:
                 caller.failed(self.node, error)
 
     def _end(self) -> Item:

@@ -48,9 +48,9 @@ class QuorumLost(errors.HowdahError, OSError):
 class QuorumCall:
     """One request to all nodes."""
 
-    def __init__(self, what: str, request: Request, nodes: Sequence[str]) -> None:
-        """`what` names it in messages."""
-        self.what = what
+    def __init__(self, name: str, request: Request, nodes: Sequence[str]) -> None:
+        """Begin a call; `name` names it in messages."""
+        self.name = name
         self.request = request
         self.answers: dict[str, Answer] = {}
         self.answered_at_ms: dict[str, int] = {}
@@ -91,10 +91,10 @@ class QuorumCall:
         fenced = [e for e in self.failures.values() if isinstance(e, errors.WriterFenced)]
         if len(fenced) > len(self._nodes) - self._needed:
             raise errors.WriterFenced(
-                f"{self.what} is refused, another writer has taken over: {said}"
+                f"{self.name} is refused, another writer has taken over: {said}"
             )
         raise QuorumLost(
-            f"{self.what} needs {self._needed} of {len(self._nodes)} journal nodes, and "
+            f"{self.name} needs {self._needed} of {len(self._nodes)} journal nodes, and "
             f"{len(self.answers)} answered: {said}"
         )
 
@@ -162,9 +162,9 @@ class Writer:
         assert self.epoch is None, "a writer has one epoch"
         self.epoch = epoch
 
-    def enqueue(self, what: str, request: Request) -> QuorumCall:
+    def enqueue(self, name: str, request: Request) -> QuorumCall:
         """Put a request into all queues."""
-        call = QuorumCall(what, request, self.nodes)
+        call = QuorumCall(name, request, self.nodes)
         if isinstance(request, StartSegment):
             self._back.clear()
         for queue in self._queues.values():

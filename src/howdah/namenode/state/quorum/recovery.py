@@ -70,10 +70,12 @@ def recover(writer: Writer) -> Steps[Recovered]:
     call = writer.enqueue(f"newEpoch({epoch})", NewEpoch(epoch))  # Q2
     answers = yield from settled(call)
     writer.begin_epoch(epoch)
-    promises = {node: each for node, each in answers.items() if isinstance(each, Promise)}
+    promises = {node: promise for node, promise in answers.items() if isinstance(promise, Promise)}
     serve_from_ms = _serve_from_ms(call, promises, writer.lease_ms)  # Q4
     writer.others_until_ms = serve_from_ms
-    begun = [txid for each in promises.values() if (txid := each.last_segment_txid) is not None]
+    begun = [
+        txid for promise in promises.values() if (txid := promise.last_segment_txid) is not None
+    ]
     if not begun:
         known_txid = yield from _known_end(writer)
         return Recovered(epoch, None, serve_from_ms, known_txid, is_exact=False)
@@ -84,11 +86,11 @@ def recover(writer: Writer) -> Steps[Recovered]:
 
 
 def _known_end(writer: Writer) -> Steps[int]:
-    """How far a log without segments had come, as far as a majority knows. Q5 of any segment
+    """Return how far a log without segments had come, as far as a majority knows. Q5 of any segment
     tells that, too."""
     answers = yield from settled(writer.enqueue("prepareRecovery(1)", PrepareRecovery(1)))
-    prepared = [each for each in answers.values() if isinstance(each, Prepared)]
-    return max((each.committed_txid or 0 for each in prepared), default=0)
+    prepared = [answer for answer in answers.values() if isinstance(answer, Prepared)]
+    return max((answer.committed_txid or 0 for answer in prepared), default=0)
 
 
 def _serve_from_ms(call: QuorumCall, promises: Mapping[str, Promise], lease_ms: int) -> int:
@@ -111,43 +113,44 @@ def _slack_ms(lease_ms: int) -> int:
 
 
 def _finish(writer: Writer, segment_txid: int) -> Steps[SegmentState | None]:
-    what = f"prepareRecovery({segment_txid})"
-    answers = yield from settled(writer.enqueue(what, PrepareRecovery(segment_txid)))  # Q5
+    name = f"prepareRecovery({segment_txid})"
+    answers = yield from settled(writer.enqueue(name, PrepareRecovery(segment_txid)))  # Q5
     best = choose(segment_txid, answers)
     if best is None:
         return None
     segment = best.segment
     assert segment is not None, "what is chosen has a segment"
-    what = f"acceptRecovery({segment.first_txid}-{segment.last_txid})"
-    yield from settled(writer.enqueue(what, AcceptRecovery(segment, best.url)))  # Q7
-    what = f"finalizeLogSegment({segment.first_txid}-{segment.last_txid})"
+    name = f"acceptRecovery({segment.first_txid}-{segment.last_txid})"
+    yield from settled(writer.enqueue(name, AcceptRecovery(segment, best.url)))  # Q7
+    name = f"finalizeLogSegment({segment.first_txid}-{segment.last_txid})"
     finish = FinalizeSegment(segment.first_txid, segment.last_txid)
-    yield from settled(writer.enqueue(what, finish))  # Q8
+    yield from settled(writer.enqueue(name, finish))  # Q8
     return SegmentState(segment.first_txid, segment.last_txid, in_progress=False)
 
 
 def choose(segment_txid: int, answers: Mapping[str, Answer]) -> Prepared | None:
-    """Q6. None if nobody has anything of the segment. Raises CorruptEditLog if two nodes have
-    finished it differently, or one knows more to be committed than would be chosen."""
-    prepared = {node: each for node, each in answers.items() if isinstance(each, Prepared)}
+    """Choose what the nodes are to accept (Q6). None if nobody has anything of the segment. Raises
+    CorruptEditLog if two nodes have finished it differently, or one knows more to be committed than
+    would be chosen."""
+    prepared = {node: answer for node, answer in answers.items() if isinstance(answer, Prepared)}
     best = max(prepared.values(), key=_weight, default=None)
     if best is not None and best.segment is None:
         best = None
     end_txid = segment_txid - 1
     if best is not None and best.segment is not None:
         end_txid = best.segment.last_txid
-        for node, each in prepared.items():
-            other = each.segment
+        for node, answer in prepared.items():
+            other = answer.segment
             if other is not None and not other.in_progress and other.last_txid != end_txid:
                 raise errors.CorruptEditLog(
                     f"{node} has finished the segment {segment_txid} with transaction "
                     f"{other.last_txid}, another journal node with {end_txid}"
                 )
-    for node, each in prepared.items():
-        if each.committed_txid is not None and each.committed_txid > end_txid:
+    for node, answer in prepared.items():
+        if answer.committed_txid is not None and answer.committed_txid > end_txid:
             raise errors.CorruptEditLog(
                 f"the log would end with transaction {end_txid}, but {node} knows that it had "
-                f"reached {each.committed_txid}: too many journal nodes have lost their edits"
+                f"reached {answer.committed_txid}: too many journal nodes have lost their edits"
             )
     return best
 

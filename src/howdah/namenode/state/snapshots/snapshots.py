@@ -131,8 +131,8 @@ class Snapshots:
     # Which snapshots show what.
 
     def newest(self, inode: INode, below: int = NOW, since: int = 0) -> int:
-        """The newest snapshot that shows the inode, among those with smaller ids than `below`,
-        and none that is smaller than `since`.
+        """Return the newest snapshot that shows the inode, among those with smaller ids than
+        `below`, and none that is smaller than `since`.
 
         A directory may be in one that was in it before. At any one time none is in itself: so
         who goes along links goes on as long as there is a time in which all of them were alive,
@@ -147,9 +147,9 @@ class Snapshots:
                 inode_id = node.inode_id
                 root = self.roots.get(inode_id)
                 if root is not None:
-                    found = root.newest(below)
-                    if found >= since:
-                        best = max(best, found)
+                    newest = root.newest(below)
+                    if newest >= since:
+                        best = max(best, newest)
                 for link in self.dead_of.get(inode_id, ()):
                     if link.last >= below:
                         todo.append((link.parent, min(below, link.death), max(since, link.birth)))
@@ -508,7 +508,7 @@ class Snapshots:
 
     def _hand_down_version(self, inode: INode, snapshot_id: int) -> None:
         versions = self.versions.get(inode.inode_id, [])
-        at = next((i for i, found in enumerate(versions) if found.last == snapshot_id), None)
+        at = next((i for i, version in enumerate(versions) if version.last == snapshot_id), None)
         if at is None:
             return
         older = self.newest(inode, snapshot_id)

@@ -108,7 +108,7 @@ class Deletion:
 
     def _open_below(self, top: Directory) -> list[int]:
         is_below: dict[int, bool] = {top.inode_id: True}
-        found = []
+        open_ids = []
         for inode_id in self._leases.held():
             way: list[int] = []
             node: INode | None = self._inodes.get(inode_id)
@@ -118,8 +118,8 @@ class Deletion:
             below = node is not None and is_below[node.inode_id]
             is_below.update(dict.fromkeys(way, below))
             if below:
-                found.append(inode_id)
-        return found
+                open_ids.append(inode_id)
+        return open_ids
 
     def _release(self, inode_ids: Collection[int]) -> None:
         for inode_id in sorted(inode_ids):

@@ -30,7 +30,7 @@ class Way(NamedTuple):
 
 
 class Ways:
-    """Of one tree."""
+    """Keeps the ways to directories of one tree."""
 
     __slots__ = ("_as_of", "_files", "_known", "_root")
 
@@ -52,10 +52,10 @@ class Ways:
         return self._known
 
     def to(self, path: str) -> Way | None:
-        """The way to the directory at `path`, which may be written in any way; None if there
+        """Return the way to the directory at `path`, which may be written in any way; None if there
         is none. Nobody changes what is returned."""
-        found = self.known().get(path)
-        return self._walk(path) if found is None else found
+        way = self.known().get(path)
+        return self._walk(path) if way is None else way
 
     def _walk(self, path: str) -> Way | None:
         node = self._root

@@ -56,14 +56,14 @@ class Tally:
         self.directories: set[int] = set()
 
     def before(self, edit: edits.Edit) -> list[Noted]:
-        """What the edit's paths take that lie below a bound."""
-        found = []
+        """Return what the edit's paths take that lie below a bound."""
+        noted = []
         for path in _paths_of(edit):
             parent = self._find(path.rpartition("/")[0])
             if parent is not None and self._is_bounded(parent):
                 dead = len(self._dead(parent, path))
-                found.append(Noted(path, parent, self._usage(path), dead))
-        return found
+                noted.append(Noted(path, parent, self._usage(path), dead))
+        return noted
 
     def after(self, noted: list[Noted]) -> None:
         """The edit was applied: bring the counts up to date."""

@@ -31,15 +31,15 @@ def check_no_link(components: Sequence[str], trail: Sequence[INode | None], end:
 
 
 def behind(directory: str, target: str, remainder: Sequence[str]) -> str:
-    """What a path means that goes to a link in `directory`, and on to `remainder`.
+    """Return what a path means that goes to a link in `directory`, and on to `remainder`.
 
     >>> behind("/a/b", "../c", ["d"])
     '/a/c/d'
     >>> behind("/a", "hdfs://other:8020/x", ["y"])
     'hdfs://other:8020/x/y'
     """
-    found = _FILESYSTEM.match(target)
-    filesystem = found[0] if found else ""
+    match = _FILESYSTEM.match(target)
+    filesystem = match[0] if match else ""
     path = target[len(filesystem) :]
     parts = [] if path.startswith("/") else paths.split(directory)
     for part in path.split("/"):

@@ -105,12 +105,12 @@ class Measuring:
         return total
 
     def policy_id(self, inode: INode) -> int:
-        """The policy that counts for what is in it, also where only snapshots have it."""
+        """Return the policy that counts for what is in it, also where only snapshots have it."""
         node: INode | None = inode
         while node is not None:
-            found = storage_policies.own_id(node)
-            if found:
-                return found
+            policy_id = storage_policies.own_id(node)
+            if policy_id:
+                return policy_id
             node = self._snapshots.holder(node)
         return UNSPECIFIED
 
