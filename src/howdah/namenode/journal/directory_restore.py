@@ -225,9 +225,9 @@ def fill(directory: StorageDirectory, source: StorageDirectory, before_txid: int
 
 def _catch_up(directory: StorageDirectory, source: StorageDirectory, before_txid: int) -> None:
     version = source.read_version(NamenodeVersion)
-    found = directory.read_version(NamenodeVersion)
-    if found != version:
-        raise errors.InconsistentStorage(f"{directory.root} is of another filesystem: {found}")
+    own = directory.read_version(NamenodeVersion)
+    if own != version:
+        raise errors.InconsistentStorage(f"{directory.root} is of another filesystem: {own}")
     names = {segment.path.name for segment in list_segments(source.current)}
     for segment in list_segments(directory.current):
         if segment.first_txid < before_txid and segment.path.name not in names:

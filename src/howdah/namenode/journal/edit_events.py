@@ -42,7 +42,7 @@ class Watching:
         wrote as the active is in the `shared` log alone."""
 
         def own() -> list[SegmentSource]:
-            return [DirectorySource(each) for each in directories()]
+            return [DirectorySource(directory) for directory in directories()]
 
         self._own = LogReader(own)
         self._all = None if shared is None else LogReader(lambda: [*own(), shared])

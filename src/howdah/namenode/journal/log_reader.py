@@ -112,9 +112,9 @@ class LogReader:
     def edits(
         self, from_txid: int, to_txid: int | None, *, or_oldest: bool = False
     ) -> Generator[Found, None, None]:
-        """The edits from one transaction to another, which is durable; with None, to the end
-        of the finished segments. `or_oldest`: from the oldest that are left, if some have
-        been purged.
+        """Read the edits from one transaction to another, which is durable; with None, to the end
+        of the finished segments. `or_oldest`: from the oldest that are left, if some have been
+        purged.
 
         A segment that gets its final name meanwhile is looked for again. Raises
         CorruptEditLog or OSError if edits cannot be read.
@@ -130,10 +130,10 @@ class LogReader:
                     for part in _complete(sources, next_txid, to_txid, or_oldest):
                         at = place if place and place.segment_txid == part.first_txid else None
                         end_txid = None if to_txid is None else part.last_txid
-                        for found in _read_part(part, next_txid, end_txid, sources, at=at):
-                            last = part, found[1]
-                            next_txid = found[1].logged.txid + 1
-                            yield found
+                        for entry in _read_part(part, next_txid, end_txid, sources, at=at):
+                            last = part, entry[1]
+                            next_txid = entry[1].logged.txid + 1
+                            yield entry
                     if to_txid is None:
                         return
                 except OSError as error:

@@ -64,7 +64,7 @@ class DirectLog:
 
     def open(self, files: Sequence[SegmentFile], durable_txid: int) -> bool:
         """Write these from here on; False if one of them has something pending."""
-        lent = [found for file in files if (found := file.lend()) is not None]
+        lent = [lent_file for file in files if (lent_file := file.lend()) is not None]
         if not lent or len(lent) < len(files):
             return False
         self._writer.open(lent, durable_txid)

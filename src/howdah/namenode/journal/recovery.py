@@ -51,8 +51,9 @@ def recover(journals: Sequence[DirectoryJournal], stored: StoredLog, last_txid: 
 
 
 def _finished_segments(stored: StoredLog) -> dict[int, Path]:
-    """By first transaction, files of segments that were read to their end, and are finished."""
-    found = {}
+    """Return by first transaction the files of segments that were read to their end, and are
+    finished."""
+    paths = {}
     for part in stored.parts:
         copy = stored.sound.get(part.first_txid)
         if copy is not None:
@@ -60,8 +61,8 @@ def _finished_segments(stored: StoredLog) -> dict[int, Path]:
             name = finished_name(part.first_txid, part.last_txid)
             path = Path(copy.path).with_name(name)
             if path.exists():
-                found[part.first_txid] = path
-    return found
+                paths[part.first_txid] = path
+    return paths
 
 
 def _replace(journal: DirectoryJournal, stored: StoredLog, whole: Mapping[int, Path]) -> None:

@@ -120,18 +120,18 @@ class SharedDirectory:
         """Nothing is open between calls."""
 
     def _check(self) -> None:
-        """Raises InconsistentStorage for a directory that is not of this filesystem."""
+        """Raise InconsistentStorage for a directory that is not of this filesystem."""
         state = self._storage.state()
         if state is not StorageState.NORMAL:
             raise errors.InconsistentStorage(
                 f"the shared edits directory {self.name} is {state.value}: mount it, or fill it "
                 "with 'howdah namenode -initializeSharedEdits'"
             )
-        found = self._storage.read_version(NamenodeVersion)
-        if found != self._version:
+        version = self._storage.read_version(NamenodeVersion)
+        if version != self._version:
             raise errors.InconsistentStorage(
                 f"the shared edits directory {self.name} is of another filesystem than this "
-                f"namenode: {found} and {self._version}"
+                f"namenode: {version} and {self._version}"
             )
 
     def _unfinished(self, from_txid: int) -> Iterator[LoggedEdit]:

@@ -46,8 +46,8 @@ class Senders:
 
 def _addresses_of(host: str) -> list[str]:
     try:
-        found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, None)]
+        addresses = [str(entry[4][0]) for entry in socket.getaddrinfo(host, None)]
     except (OSError, UnicodeError) as error:
         log.warning("the host %s has no address, no image is taken from it: %s", host, error)
         return []
-    return [address for address in found if not ipaddress.ip_address(address).is_unspecified]
+    return [address for address in addresses if not ipaddress.ip_address(address).is_unspecified]

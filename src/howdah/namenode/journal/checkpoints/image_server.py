@@ -261,7 +261,7 @@ class ImageIn:
             raise errors.ProtocolViolation(f"the image lacks {left_bytes} bytes of its length")
 
     def _check(self, written: WrittenImage) -> None:
-        """Raises CorruptImage, InconsistentStorage."""
+        """Check the image. Raises CorruptImage, InconsistentStorage."""
         offered = self._offered
         if written.md5 != offered.md5:
             raise errors.CorruptImage(
@@ -270,9 +270,9 @@ class ImageIn:
             )
         path = written.directories[0] / unfinished_name(written.txid)
         with open(path, "rb", buffering=0) as file:
-            found = ImageReader(file, str(path)).namesystem()
-        if (found.namespace_id, found.txid) != (self._namespace_id, offered.txid):
+            counters = ImageReader(file, str(path)).namesystem()
+        if (counters.namespace_id, counters.txid) != (self._namespace_id, offered.txid):
             raise errors.InconsistentStorage(
-                f"the image is of namespace {found.namespace_id} after transaction "
-                f"{found.txid}, and not of {self._namespace_id} after {offered.txid}"
+                f"the image is of namespace {counters.namespace_id} after transaction "
+                f"{counters.txid}, and not of {self._namespace_id} after {offered.txid}"
             )

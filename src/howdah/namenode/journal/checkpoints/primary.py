@@ -125,23 +125,23 @@ class Primary:
         return None if answer.txId >> 63 else answer.txId
 
     def roll(self) -> Signature:
-        """Have it begin a new segment."""
+        """Have the namenode begin a new segment."""
         request = pb.RollEditLogRequestProto()
         answer = self._rpc.call("rollEditLog", request, pb.RollEditLogResponseProto)
-        told = answer.signature
+        signature = answer.signature
         return Signature(
-            _version(told.storageInfo, told.blockPoolId),
-            told.mostRecentCheckpointTxId,
-            told.curSegmentTxId,
+            _version(signature.storageInfo, signature.blockPoolId),
+            signature.mostRecentCheckpointTxId,
+            signature.curSegmentTxId,
         )
 
     def finished_segments(self, since_txid: int) -> list[FirstAndLast]:
         request = pb.GetEditLogManifestRequestProto(sinceTxId=since_txid)
         answer = self._rpc.call("getEditLogManifest", request, pb.GetEditLogManifestResponseProto)
         return [
-            (found.startTxId, found.endTxId)
-            for found in answer.manifest.logs
-            if not found.isInProgress
+            (segment.startTxId, segment.endTxId)
+            for segment in answer.manifest.logs
+            if not segment.isInProgress
         ]
 
     # Transfers.
@@ -241,8 +241,8 @@ class Primary:
     def _connected(self) -> http.client.HTTPConnection:
         return self._tls.http(self._web, self._timeout_s or None)
 
-    def _failed(self, what: str, error: Exception) -> errors.CheckpointFailed:
-        return errors.CheckpointFailed(f"{self._web}: {what}: {error or repr(error)}")
+    def _failed(self, action: str, error: Exception) -> errors.CheckpointFailed:
+        return errors.CheckpointFailed(f"{self._web}: {action}: {error or repr(error)}")
 
 
 def _version(info: server_pb.StorageInfoProto, block_pool_id: str) -> NamenodeVersion:

@@ -222,7 +222,7 @@ class Channel:
     # What a reader asks.
 
     def manifest(self, since_txid: int, *, unfinished: bool) -> Listed:
-        """Raises OSError, as the others do."""
+        """Return the segments that the node has. Raises OSError, as the others do."""
         request = pb.GetEditLogManifestRequestProto(
             jid=self._journal.message,
             sinceTxId=since_txid,
@@ -238,11 +238,11 @@ class Channel:
         self._note_http(answer.httpPort, answer.fromURL)
         segments = [
             SegmentState(
-                _number("transaction", each.startTxId),
-                _number("transaction", each.endTxId),
-                each.isInProgress,
+                _number("transaction", entry.startTxId),
+                _number("transaction", entry.endTxId),
+                entry.isInProgress,
             )
-            for each in answer.manifest.logs
+            for entry in answer.manifest.logs
         ]
         return Listed(tuple(segments), answer.manifest.committedTxnId)
 
@@ -341,9 +341,9 @@ def channels(
     return {channel.name: channel for channel in made}
 
 
-def _number(what: str, number: int, most: int = MAX_NUMBER) -> int:
+def _number(name: str, number: int, most: int = MAX_NUMBER) -> int:
     if not 0 <= number <= most:
-        raise errors.ProtocolViolation(f"a journal node tells of the {what} {number}")
+        raise errors.ProtocolViolation(f"a journal node tells of the {name} {number}")
     return number
 
 

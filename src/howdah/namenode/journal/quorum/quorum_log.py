@@ -136,10 +136,10 @@ class QuorumLog:
         )
 
     def _unfinished(self, from_txid: int) -> Iterator[LoggedEdit]:
-        """Q16, from files: for a reader that comes late to a long segment. Files may come from
-        recoveries that were not finished, and then a majority may have alike what is lost
-        again: only what is known to be committed counts. A long segment is not fetched all the
-        time: then the reader gets the edits later, and all at once."""
+        """Read unfinished segments from files (Q16), for a reader that comes late to a long
+        segment. Files may come from recoveries that were not finished, and then a majority may have
+        alike what is lost again: only what is known to be committed counts. A long segment is not
+        fetched all the time: then the reader gets the edits later, and all at once."""
         begun_ms = self._settings.clock_ms()
         if begun_ms < self._files_from_ms:
             return
@@ -149,8 +149,8 @@ class QuorumLog:
             return
         holders = [
             (node, segment.first_txid)
-            for node, each in listed.items()
-            for segment in each.segments
+            for node, listing in listed.items()
+            for segment in listing.segments
             if segment.in_progress and segment.first_txid <= from_txid <= segment.last_txid
         ]
         if len(holders) < self._readers.needed:
@@ -213,7 +213,7 @@ class QuorumLog:
 
 
 def _committed_txid(listed: dict[Channel, Listed]) -> int:
-    return max(each.committed_txid for each in listed.values())
+    return max(listing.committed_txid for listing in listed.values())
 
 
 def _begins_segment(record: bytes) -> bool:
@@ -244,8 +244,8 @@ class QuorumSource:
                 segment.last_txid,
                 segment.last_txid,
             )
-            for node, each in listed.items()
-            for segment in each.segments
+            for node, listing in listed.items()
+            for segment in listing.segments
             if not segment.in_progress
         ]
 
@@ -281,27 +281,28 @@ class _Readers:
 
     def majority_answers(
         self,
-        what: str,
+        operation: str,
         question: Callable[[Channel], T],
         *,
         is_enough: Callable[[Sequence[T]], bool] = lambda answers: True,
     ) -> dict[Channel, T]:
-        """The answers of a majority; of more, while they are not enough. Raises QuorumLost."""
+        """Return the answers of a majority; of more, while they are not enough. Raises
+        QuorumLost."""
         answers, failures = self._collect(
             question, lambda said: len(said) >= self.needed and is_enough(said), PATIENCE_S
         )
         if len(answers) < self.needed:
             raise QuorumLost(
-                f"{what} needs {self.needed} of {len(self._nodes)} journal nodes, and "
+                f"{operation} needs {self.needed} of {len(self._nodes)} journal nodes, and "
                 f"{len(answers)} answered: {_failures_text(failures)}"
             )
         return answers
 
-    def ask_all(self, what: str, question: Callable[[Channel], T]) -> list[T]:
-        """The answers of all. Raises QuorumLost."""
+    def ask_all(self, operation: str, question: Callable[[Channel], T]) -> list[T]:
+        """Return the answers of all. Raises QuorumLost."""
         answers, failures = self._collect(question, lambda said: False, None)
         if failures:
-            raise QuorumLost(f"{what} needs all journal nodes: {_failures_text(failures)}")
+            raise QuorumLost(f"{operation} needs all journal nodes: {_failures_text(failures)}")
         return list(answers.values())
 
     def close(self) -> None:
