@@ -158,13 +158,13 @@ class EditLogTailer:
             self._failure = ""
 
     async def _read_on(self, *, unfinished: bool, stopping: asyncio.Event) -> None:
-        """From the last edit that was applied to the end that is known now (1, 2)."""
+        """Read from the last edit that was applied to the end that is known now (1, 2)."""
         namesystem, figures, first_txid = self._namesystem, self.figures, self._namesystem.last_txid
-        found = self._shared.edits(first_txid + 1, unfinished=unfinished)
+        edits = self._shared.edits(first_txid + 1, unfinished=unfinished)
         while not stopping.is_set():
             began_ns = time.perf_counter_ns()
             batch = await background_threads.beside(
-                lambda: _next_slice(found), "reading of the log"
+                lambda: _next_slice(edits), "reading of the log"
             )
             figures.reads.add(time.perf_counter_ns() - began_ns)
             for start in range(0, len(batch), SLICE_EDITS):
@@ -207,5 +207,5 @@ class EditLogTailer:
             unexpected_errors.note("asking for a roll", error, "it is asked for again later")
 
 
-def _next_slice(found: Iterator[LoggedEdit]) -> list[LoggedEdit]:
-    return list(itertools.islice(found, BATCH_EDITS))
+def _next_slice(edits: Iterator[LoggedEdit]) -> list[LoggedEdit]:
+    return list(itertools.islice(edits, BATCH_EDITS))

@@ -47,7 +47,7 @@ _SERVING: Final = (HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER)
 
 
 class MetricsService:
-    """Of one namenode. All is called on its loop, but `health` and what `respond` returns."""
+    """Measures one namenode. All is called on its loop, but `health` and what `respond` returns."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class MetricsService:
         self.pulse = Pulse(time.monotonic())
         self.top = (
             TopUsers(
-                [60_000 * each for each in conf.get(keys.DFS_NAMENODE_TOP_WINDOWS_MINUTES)],
+                [60_000 * minutes for minutes in conf.get(keys.DFS_NAMENODE_TOP_WINDOWS_MINUTES)],
                 conf.get(keys.DFS_NAMENODE_TOP_WINDOW_NUM_BUCKETS),
                 conf.get(keys.DFS_NAMENODE_TOP_NUM_USERS),
             )
@@ -106,8 +106,8 @@ class MetricsService:
         status: Callable[[], NamenodeStatus],
         snapshots: Callable[[], Sequence[SnapshotsOf]],
     ) -> Callable[[], Response]:
-        """Makes the answer to what `pages` wants, on any thread, where `status` and `snapshots`
-        are called too."""
+        """Return a function that makes the answer to what `pages` wants, on any thread, where
+        `status` and `snapshots` are called too."""
         if request.path in (HEALTH_PATH, READY_PATH):
             # Asked for every few seconds, and not about datanodes.
             return lambda: self.pages.answer(request, ())
@@ -116,11 +116,11 @@ class MetricsService:
         counted, log = self._counted(), self._log_facts()
 
         def make() -> Response:
-            found = status()
+            current = status()
             directories = snapshots() if tells_snapshots(request) else None
             with WORDS:
                 made = self._beans(
-                    found, windows, counted, log, wall_ms, with_nodes=tells_nodes(request)
+                    current, windows, counted, log, wall_ms, with_nodes=tells_nodes(request)
                 )
                 if directories is not None:
                     made.append(snapshot_info(directories))
@@ -128,7 +128,7 @@ class MetricsService:
                     request,
                     made,
                     lambda: [
-                        *of_status(found),
+                        *of_status(current),
                         of_top(windows),
                         *journal_families(self._log.transactions, self._log.syncs),
                     ],
@@ -160,16 +160,16 @@ class MetricsService:
         with_nodes: bool,
     ) -> list[jmx.Bean]:
         startup = self.startup.see()
-        found = [*beans(status, with_nodes=with_nodes), bean(startup), retry_cache(counted)]
+        all_beans = [*beans(status, with_nodes=with_nodes), bean(startup), retry_cache(counted)]
         extras = namesystem_extras(windows, self._log.syncs, log, wall_ms=wall_ms)
-        for each in found:
-            name = str(each["name"]).partition("name=")[2]
+        for entry in all_beans:
+            name = str(entry["name"]).partition("name=")[2]
             if name in ("FSNamesystem", "FSNamesystemState"):
-                each |= extras
+                entry |= extras
             elif name == "NameNodeInfo":
-                each["Threads"] = thread_count()
+                entry["Threads"] = thread_count()
         rpc = self._rpc
-        found.append(
+        all_beans.append(
             activity(
                 [] if rpc is None else list(rpc.figures.values()),
                 self._log.transactions,
@@ -182,7 +182,7 @@ class MetricsService:
                 now_ns=time.monotonic_ns(),
             )
         )
-        return found
+        return all_beans
 
     def windows(self) -> list[TopWindow]:
         """Who called most, as of now."""
@@ -192,18 +192,18 @@ class MetricsService:
         return self.top.top(self._namesystem.clock.monotonic_ms())
 
     def _snapshot(self, top: TopUsers) -> None:
-        found: dict[str, dict[str, int]] = {}
+        counts: dict[str, dict[str, int]] = {}
         for figures in () if self._rpc is None else self._rpc.figures.values():
-            for method, each in figures.methods.items():
-                if not each.users:
+            for method, method_figures in figures.methods.items():
+                if not method_figures.users:
                     continue
-                users, each.users = each.users, {}
+                users, method_figures.users = method_figures.users, {}
                 operation = operation_of(method)
                 if operation is not None:
-                    into = found.setdefault(operation, {})
+                    into = counts.setdefault(operation, {})
                     for user, count in users.items():
                         into[user] = into.get(user, 0) + count
-        top.add(self._namesystem.clock.monotonic_ms(), found)
+        top.add(self._namesystem.clock.monotonic_ms(), counts)
 
     def _ports(self) -> Mapping[int, Port]:
         rpc = self._rpc

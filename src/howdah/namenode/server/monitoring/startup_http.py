@@ -76,7 +76,7 @@ class Starting:
         log.info("how far the start is can be seen at %s", self.web.urls)
 
     def answer(self, request: Request) -> Response | Exchange:
-        """On the connection's thread."""
+        """Answer a request, on the connection's thread."""
         seen = self.progress.see()
         if is_webhdfs(request.path):
             return faults.refused(
@@ -84,9 +84,9 @@ class Starting:
             )
         if request.method not in ("GET", "HEAD"):
             return self._later(seen)
-        found = self._common.answer(request)
-        if found is not None:
-            return found
+        response = self._common.answer(request)
+        if response is not None:
+            return response
         if self._watch.wants(request):
             return self._watch.answer(request, [startup.bean(seen), self._status()])
         if request.path == startup.PATH:

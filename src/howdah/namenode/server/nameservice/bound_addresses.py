@@ -56,15 +56,15 @@ def _bound(conf: Configuration, key: str, bind_key: str, host: str, port: int) -
 
 
 def check(endpoint: Endpoint) -> tuple[str, int]:
-    """The IP address and port that it stands for.
+    """Return the IP address and port that it stands for.
 
     Raises InvalidConfiguration with the key where nobody can listen there.
     """
     try:
-        found = socket.getaddrinfo(
+        infos = socket.getaddrinfo(
             endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        family, kind, protocol, _, address = found[0]
+        family, kind, protocol, _, address = infos[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)

@@ -48,13 +48,13 @@ def place_of(conf: Configuration) -> Place:
     )
 
 
-def alone(conf: Configuration, what: str, instead: str) -> Configuration:
-    """The configuration with the keys of this namenode plain, for what a namenode does that
+def alone(conf: Configuration, operation: str, instead: str) -> Configuration:
+    """Return the configuration with the keys of this namenode plain, for what a namenode does that
     shares its log with nobody. Raises UnsupportedOperation if it does."""
     place = place_of(conf)
     if place.is_highly_available:
         raise errors.UnsupportedOperation(
-            f"{what} is not supported for a namenode that shares its log with "
+            f"{operation} is not supported for a namenode that shares its log with "
             f"{', '.join(place.others)}: {instead}"
         )
     return place.conf

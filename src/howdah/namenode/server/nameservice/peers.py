@@ -40,7 +40,7 @@ class Peers:
         """Give an image to each that has an older one. Other standbys refuse it, as they make
         their own. Raises CheckpointFailed when that fails with all of them."""
         path = written.directories[0] / written.name
-        told = []
+        failures = []
         for name, conf in self._others.items():
             with contextlib.closing(primary_of(conf)) as primary:
                 try:
@@ -50,23 +50,23 @@ class Peers:
                         log.info("%s has the image of transaction %d", name, written.txid)
                 except (OSError, errors.HowdahError) as error:
                     log.warning("%s does not get the image: %s", name, error)
-                    told.append(f"{name}: {error}")
-        if told and len(told) == len(self._others):
-            raise errors.CheckpointFailed("; ".join(told))
+                    failures.append(f"{name}: {error}")
+        if failures and len(failures) == len(self._others):
+            raise errors.CheckpointFailed("; ".join(failures))
 
     def roll_active(self) -> None:
         """Have whoever is active begin a new segment. Raises RemoteError if nobody does."""
-        told = []
+        failures = []
         for name, conf in self._others.items():
             with contextlib.closing(primary_of(conf)) as primary:
                 try:
                     signature = primary.roll()
                 except (OSError, errors.HowdahError) as error:
-                    told.append(f"{name}: {error}")
+                    failures.append(f"{name}: {error}")
                     continue
             log.info("%s began a segment with transaction %d", name, signature.segment_txid)
             return
-        raise errors.RemoteError("; ".join(told) or "there is no other namenode")
+        raise errors.RemoteError("; ".join(failures) or "there is no other namenode")
 
 
 def primary_of(conf: Configuration) -> Primary:

@@ -79,7 +79,7 @@ def _read(path: str | None, key: str) -> str:
 
 def _addresses_of(name: str) -> list[str]:
     try:
-        return [str(found[4][0]) for found in socket.getaddrinfo(name, None)]
+        return [str(info[4][0]) for info in socket.getaddrinfo(name, None)]
     except (OSError, UnicodeError) as error:
         log.warning("the host %s has no address: %s", name, error)
         return []

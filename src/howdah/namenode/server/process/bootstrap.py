@@ -95,8 +95,8 @@ def bootstrap_standby(
 
 
 def _ask_others(place: Place) -> tuple[Primary, _Offer]:
-    """The first of the others that answers, and what it has."""
-    told = []
+    """Return the first of the others that answers, and what it has."""
+    failures = []
     for name, conf in place.others.items():
         primary = primary_of(conf)
         try:
@@ -110,7 +110,7 @@ def _ask_others(place: Place) -> tuple[Primary, _Offer]:
             is_finalized = primary.is_upgrade_finalized()
         except (OSError, errors.HowdahError) as error:
             primary.close()
-            told.append(f"{name}: {error}")
+            failures.append(f"{name}: {error}")
             continue
         if offer.version.layout_version != NAMENODE_LAYOUT_VERSION or not is_finalized:
             primary.close()
@@ -123,7 +123,7 @@ def _ask_others(place: Place) -> tuple[Primary, _Offer]:
             )
         return primary, offer
     raise BootstrapFailed(
-        FAILED_CONNECT, "none of the other namenodes can be asked: " + "; ".join(told)
+        FAILED_CONNECT, "none of the other namenodes can be asked: " + "; ".join(failures)
     )
 
 

@@ -147,7 +147,9 @@ def load(
                     f"what it held, write {loaded.last_txid} to {SEEN_TXID_NAME} in each "
                     "directory that has a higher number"
                 )
-            recover([DirectoryJournal(each.current) for each in logs], stored, loaded.last_txid)
+            recover(
+                [DirectoryJournal(storage.current) for storage in logs], stored, loaded.last_txid
+            )
         _end_rolling_upgrade(loaded)
         _fill(empty, logs)
         namespace.reap(len(namespace.inodes) * 2 + 1)
@@ -224,7 +226,7 @@ def _read_image(path: Path, progress: StartupProgress) -> tuple[Namespace, Names
 def _load_image(
     directories: Sequence[Path], version: NamenodeVersion, progress: StartupProgress
 ) -> tuple[Namespace, int | None]:
-    """The newest sound image of all directories; an empty namespace if there is no image.
+    """Return the newest sound image of all directories; an empty namespace if there is no image.
 
     Raises CorruptImage if there are images and none is sound.
     """
@@ -253,7 +255,7 @@ def _load_image(
             log.error("image %s is of transaction %d", image.path, counters.txid)
             continue
         log.info("loaded %s with %d inodes", image.path, len(namespace.inodes))
-        if not any(each.rollback for each in images):
+        if not any(other.rollback for other in images):
             # As Hadoop's namenode: without one to go back to, it was finalized or rolled back.
             namespace.rolling_upgrade.start_ms = None
         # Only now: an image that counts as one of those to keep has to be sound.
@@ -322,7 +324,7 @@ def _advice(storage: StorageDirectory, state: StorageState, *, has_others: bool)
 
 
 def _has_metadata(storage: StorageDirectory) -> bool:
-    places = [each for each in (storage.root, storage.current) if each.is_dir()]
+    places = [directory for directory in (storage.root, storage.current) if directory.is_dir()]
     return bool(list_images(places)) or any(map(list_segments, places))
 
 
@@ -348,11 +350,11 @@ def _seen_txid(formatted: Sequence[StorageDirectory], logs: Sequence[StorageDire
 def _common_version(storages: Sequence[StorageDirectory]) -> NamenodeVersion:
     first = storages[0].read_version(NamenodeVersion)
     for other in storages[1:]:
-        found = other.read_version(NamenodeVersion)
-        if found != first:
+        version = other.read_version(NamenodeVersion)
+        if version != first:
             raise errors.InconsistentStorage(
                 f"{storages[0].root} and {other.root} are of different filesystems: "
-                f"{first} and {found}"
+                f"{first} and {version}"
             )
     return first
 

@@ -58,7 +58,7 @@ class NameDirectories:
         return self._shared
 
     def newest_image(
-        self, rollback: bool, told: Callable[[int | errors.HowdahError | None], None]
+        self, rollback: bool, callback: Callable[[int | errors.HowdahError | None], None]
     ) -> None:
         """Tell the transaction of the newest image to go back to from a rolling upgrade, or of
         the newest other one; None where there is none."""
@@ -67,7 +67,7 @@ class NameDirectories:
             images = list_readable_images(self._directories.images())
             return next((image.txid for image in images if image.rollback is rollback), None)
 
-        run_in_background(find, told)
+        run_in_background(find, callback)
 
     def is_upgrade_finalized(self) -> bool:
         """Whether no directory keeps what was there before an upgrade. Every block report
@@ -90,15 +90,15 @@ class NameDirectories:
     def list_finished(
         self,
         since_txid: int,
-        told: Callable[[Sequence[FirstAndLast] | errors.HowdahError], None],
+        callback: Callable[[Sequence[FirstAndLast] | errors.HowdahError], None],
     ) -> None:
         """Tell the finished segments that hold `since_txid` and what follows."""
 
         def find() -> list[FirstAndLast]:
-            found = finished_since(self._directories.edits(), since_txid)
-            return [(s.first_txid, s.last_txid) for s in found if s.last_txid is not None]
+            segments = finished_since(self._directories.edits(), since_txid)
+            return [(s.first_txid, s.last_txid) for s in segments if s.last_txid is not None]
 
-        run_in_background(find, told)
+        run_in_background(find, callback)
 
     def restore_failed_storage(self, restores: bool | None) -> bool:
         """Whether failed directories are tried again at the next roll; None leaves it. It holds

@@ -60,13 +60,14 @@ class ScriptRacks(RackMap):
         self._lookups.look_up(ip, done)
 
     def client_location(self, ip: str) -> str:
-        found = self._lookups.get(ip)
-        if found is None:
+        location = self._lookups.get(ip)
+        if location is None:
             self._lookups.look_up(ip)
-        return found or DEFAULT_RACK
+        return location or DEFAULT_RACK
 
     def _run_script(self, addresses: Sequence[str]) -> list[str]:
-        """On a thread. Those without an answer are on the default rack, till asked again."""
+        """Run the script, on a thread. Addresses without an answer are on the default rack, till
+        asked again."""
         try:
             done = subprocess.run(
                 [str(self._script), *addresses],
@@ -76,13 +77,13 @@ class ScriptRacks(RackMap):
                 timeout=SCRIPT_TIMEOUT_S,
                 check=True,
             )
-            found = done.stdout.split()
-            if len(found) != len(addresses) > 1:
+            words = done.stdout.split()
+            if len(words) != len(addresses) > 1:
                 # It may be one that looks at its first argument only.
                 return [rack for address in addresses for rack in self._run_script([address])]
-            if len(found) != len(addresses):
-                raise InvalidConfiguration(f"it printed {len(found)} words")
-            return [normalise(word) for word in found]
+            if len(words) != len(addresses):
+                raise InvalidConfiguration(f"it printed {len(words)} words")
+            return [normalise(word) for word in words]
         except (OSError, subprocess.SubprocessError, InvalidConfiguration) as error:
             log.error(
                 "topology script %s has no location for %s (%s): %s",

@@ -34,13 +34,13 @@ HANGS_MS: Final = 10_000
 
 
 def free_bytes(path: Path) -> int | None:
-    """What is free for this user at a path; None where that cannot be asked."""
+    """Return what is free for this user at a path; None where that cannot be asked."""
     try:
-        found = os.statvfs(path)
+        stats = os.statvfs(path)
     except OSError as error:
         log.warning("the room at %s is not known: %s", path, error)
         return None
-    return found.f_bavail * found.f_frsize
+    return stats.f_bavail * stats.f_frsize
 
 
 class Resources:

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 def roll_back_upgrade(conf: Configuration) -> int:
-    """The transaction that the namenode is back at.
+    """Roll back an upgrade, and return the transaction that the namenode is back at.
 
     Raises InconsistentStorage if there is no rollback image or a segment goes beyond it,
     StorageLocked, OSError.
@@ -90,14 +90,16 @@ def roll_back_upgrade(conf: Configuration) -> int:
             last_txid - image.txid,
         )
         _write_ordinary(image, images, version, last_txid - image.txid, image_codec(conf))
-        _remove_images([each for each in list_images(images) if each.txid > image.txid])
+        _remove_images(
+            [candidate for candidate in list_images(images) if candidate.txid > image.txid]
+        )
         for storage in used:
             storage.write_seen_txid(image.txid)
         for storage in edits:
             discard_from(storage.current, image.txid + 1)
         if shared is not None:
             shared.discard_from(image.txid + 1)
-        _remove_images([each for each in list_images(images) if each.rollback])
+        _remove_images([candidate for candidate in list_images(images) if candidate.rollback])
     return image.txid
 
 
@@ -119,13 +121,13 @@ def _rollback_image(directories: Sequence[Path]) -> ImageFile:
 
 
 def _last_txid(directories: Sequence[Path], image_txid: int) -> int:
-    """Of all segments. Raises InconsistentStorage for one that holds what comes before the
-    image and what comes after."""
-    found = image_txid
+    """Return the last transaction of all segments. Raises InconsistentStorage for one that holds
+    what comes before the image and what comes after."""
+    last_txid = image_txid
     for directory in directories:
         for segment in list_segments(directory):
-            found = max(found, _checked(segment, image_txid))
-    return found
+            last_txid = max(last_txid, _checked(segment, image_txid))
+    return last_txid
 
 
 def _checked(segment: Segment, image_txid: int) -> int:
@@ -141,17 +143,17 @@ def _checked(segment: Segment, image_txid: int) -> int:
 
 
 def _last_shared_txid(shared: SharedLog, image_txid: int) -> int:
-    found = image_txid
+    last_txid = image_txid
     for copy in shared.source().segments(scans=False):
         if copy.last_txid is None:
             continue
-        found = max(found, copy.last_txid)
+        last_txid = max(last_txid, copy.last_txid)
         if copy.first_txid <= image_txid < copy.last_txid:
             raise errors.InconsistentStorage(
                 f"{copy.path} goes up to transaction {copy.last_txid}, and so beyond the rollback "
                 f"image of transaction {image_txid}: it cannot be cut there"
             )
-    return found
+    return last_txid
 
 
 def _write_ordinary(
@@ -161,8 +163,8 @@ def _write_ordinary(
     transactions: int,
     codec: str,
 ) -> None:
-    """Each of the later transactions may have given out one block id or generation stamp. What
-    an interrupted attempt had found counts, too."""
+    """Write the image as an ordinary one. Each of the later transactions may have given out one
+    block id or generation stamp. What an interrupted attempt had found counts, too."""
     with open(image.path, "rb", buffering=0) as file:
         namespace, counters = read_image(file, str(image.path))
     if (counters.namespace_id, counters.txid) != (version.namespace_id, image.txid):
@@ -176,9 +178,9 @@ def _write_ordinary(
     for other in list_images(directories):
         if other.txid == image.txid and not other.rollback:
             with open(other.path, "rb", buffering=0) as file:
-                found = ImageReader(file, str(other.path)).namesystem()
-            namespace.generation_stamp = max(namespace.generation_stamp, found.generation_stamp)
-            namespace.last_block_id = max(namespace.last_block_id, found.last_block_id)
+                earlier = ImageReader(file, str(other.path)).namesystem()
+            namespace.generation_stamp = max(namespace.generation_stamp, earlier.generation_stamp)
+            namespace.last_block_id = max(namespace.last_block_id, earlier.last_block_id)
     save_image(
         directories,
         image.txid,

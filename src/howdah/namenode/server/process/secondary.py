@@ -179,31 +179,31 @@ class Secondary:
 
     def _fetched_image(self, signature: Signature) -> Path:
         txid = signature.image_txid
-        told: list[str | None] = []
+        sums: list[str | None] = []
         written = write_unfinished(
             self._directories.images,
             txid,
-            lambda sink: told.append(self._primary.fetch_image(signature.version, txid, sink)),
+            lambda sink: sums.append(self._primary.fetch_image(signature.version, txid, sink)),
         )
-        if told[0] not in (None, written.md5):
+        if sums[0] not in (None, written.md5):
             discard_unfinished(written.directories, written.txid)
             raise errors.CorruptImage(
                 f"the image of transaction {txid} was damaged on its way: its sum is "
-                f"{written.md5}, and should be {told[0]}"
+                f"{written.md5}, and should be {sums[0]}"
             )
         log.info("fetched the image of transaction %d, %d bytes", txid, written.size_bytes)
         return finish_image(written)[0] / image_name(txid)
 
     def _segment(self, version: NamenodeVersion, first_txid: int, last_txid: int) -> Segment:
-        found = self._directories.segment(first_txid, last_txid)
-        if found is None:
+        segment = self._directories.segment(first_txid, last_txid)
+        if segment is None:
             log.info("fetching the edits %d to %d", first_txid, last_txid)
-            found = self._directories.keep_segment(
+            segment = self._directories.keep_segment(
                 first_txid,
                 last_txid,
                 lambda sink: self._primary.fetch_edits(version, (first_txid, last_txid), sink),
             )
-        return found
+        return segment
 
     def _apply(self, merged: _Merged, segment: Segment) -> None:
         try:
@@ -383,9 +383,9 @@ class Pages:
     def answer(self, request: Request) -> Response | Exchange:
         if request.method not in ("GET", "HEAD"):
             return text_response(405, "only GET and HEAD are answered")
-        found = self._common.answer(request)
-        if found is not None:
-            return found
+        response = self._common.answer(request)
+        if response is not None:
+            return response
         facts, now_s = self._facts(), time.monotonic()
         if self._watch.wants(request):
             return self._watch.answer(request, [watch.bean(facts, now_s)])

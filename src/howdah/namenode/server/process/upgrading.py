@@ -104,12 +104,12 @@ def _upgrade(
 
 
 def _save_everywhere(directories: Sequence[Path], txid: int, write: Callable[[Sink], None]) -> None:
-    """One directory without the image is one too many here."""
+    """Write the image into all directories: one without it is one too many here."""
     written = write_unfinished(directories, txid, write)
     failed = dict(written.failed)
     if not failed:
         finished = finish_image(written)
-        failed = {each: "no image" for each in directories if each not in finished}
+        failed = {directory: "no image" for directory in directories if directory not in finished}
     for directory, why in failed.items():
         raise errors.CheckpointFailed(f"{directory} cannot be upgraded: {why}")
 
@@ -180,15 +180,15 @@ def _put_current_away(storages: Sequence[StorageDirectory]) -> None:
 
 
 def _previous_version(storages: Sequence[StorageDirectory]) -> NamenodeVersion:
-    found = []
+    versions = []
     for storage in storages:
         file = storage.root / PREVIOUS_NAME / storage.version_file.name
-        found.append(NamenodeVersion.parse(file.read_text("latin-1"), str(file)))
-    if any(version != found[0] for version in found):
+        versions.append(NamenodeVersion.parse(file.read_text("latin-1"), str(file)))
+    if any(version != versions[0] for version in versions):
         raise errors.InconsistentStorage(
-            f"the directories would go back to different versions: {found}"
+            f"the directories would go back to different versions: {versions}"
         )
-    return found[0]
+    return versions[0]
 
 
 def finalize_offline(conf: Configuration) -> bool:

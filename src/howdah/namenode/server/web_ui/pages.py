@@ -63,7 +63,7 @@ _SLOW_LIVE_S: Final = 10.0
 
 
 class SitePages:
-    """Of one namenode."""
+    """Serves the pages of one namenode."""
 
     def __init__(
         self,
@@ -101,23 +101,28 @@ class SitePages:
         return Later(lambda: page(request))
 
     def _overview(self, request: Request) -> Response:
-        found = self.figures.collect()
+        collected = self.figures.collect()
         with WORDS:
-            return self._common.page("/", "Overview", namenode.overview(found.status, found.times))
+            return self._common.page(
+                "/", "Overview", namenode.overview(collected.status, collected.times)
+            )
 
     def _nodes(self, request: Request) -> Response:
-        found = self.figures.collect()
+        collected = self.figures.collect()
         wanted = nodes.wanted_of(request.query)
         with WORDS:
             body = nodes.page(
-                found.status.datanodes, wanted, found.times.estimates, is_secure=request.is_secure
+                collected.status.datanodes,
+                wanted,
+                collected.times.estimates,
+                is_secure=request.is_secure,
             )
             return self._common.page(nodes.PATH, "Datanodes", body, live_s=LIVE_S)
 
     def _racks(self, request: Request) -> Response:
-        found = self.figures.collect()
+        collected = self.figures.collect()
         with WORDS:
-            body = racks.page(found.status.datanodes)
+            body = racks.page(collected.status.datanodes)
             return self._common.page(racks.PATH, "Racks", body, live_s=_SLOW_LIVE_S)
 
     def _snapshots(self, request: Request) -> Response:
@@ -141,8 +146,8 @@ class SitePages:
     def _blocks(self, request: Request) -> Response:
         asked = request.query.get("id", "").strip()[: explorer.MOST_NAME_CHARS]
         name = f"blk_{asked}" if asked.isascii() and asked.lstrip("-").isdecimal() else asked
-        lost, found = self.figures.blocks(name)
-        body = explorer.blocks_page(lost, MAX_SHOWN, name, found)
+        lost, report = self.figures.blocks(name)
+        body = explorer.blocks_page(lost, MAX_SHOWN, name, report)
         path = explorer.BLOCKS_PATH
         return self._common.page(path, "Blocks", body, live_s=_SLOW_LIVE_S)
 

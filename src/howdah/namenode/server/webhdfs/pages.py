@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class WebHdfs:
-    """Of one namenode."""
+    """Serves WebHDFS of one namenode."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class WebHdfs:
         return _Operation(self, request)
 
     def do(self, request: Request, channel: Channel) -> Response | None:
-        """The answer to a request, on its connection's thread; None where it is out."""
+        """Return the answer to a request, on its connection's thread; None where it is out."""
         text = TextOut(channel, request, JSON_TYPE)
         try:
             check_origin(request)
@@ -79,16 +79,16 @@ class WebHdfs:
                 return refusal
             wanted = parse_request(request, self._patterns)
             user = self._user(wanted, request.peer, channel.has_left)
-            found = driven(
+            response = driven(
                 self._steps(wanted, user),
                 lambda step: self._one(step, user, request.peer, channel.has_left, text),
             )
             if text.has_begun:
                 text.end()
-            location = found.headers.get("Location") if found is not None else None
+            location = response.headers.get("Location") if response is not None else None
             if self._relay is not None and location and request.query.get(PARAMETER) == "true":
                 return self._relay.pass_on(request, location, channel)
-            return found
+            return response
         except errors.HowdahError as error:
             if text.has_begun or channel.has_begun:
                 # Only the end of the connection can say that the answer broke off.
