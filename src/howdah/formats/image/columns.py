@@ -110,10 +110,10 @@ class FileColumns:
 
 
 def split_files(messages: Sequence[bytes]) -> Iterator[FileColumns | bytes]:
-    """Messages of inodes as columns, and as they are where they do not fit in."""
-    found = _columns(messages)
-    if found is not None:
-        columns, others = found
+    """Yield messages of inodes as columns, and as they are where they do not fit in."""
+    split = _columns(messages)
+    if split is not None:
+        columns, others = split
         if columns.ids:
             yield columns
         yield from others
@@ -181,13 +181,13 @@ class FileSizes(NamedTuple):
 
 
 def file_sizes(messages: Sequence[bytes]) -> Iterator[FileSizes | bytes]:
-    """The sizes of files alone, open ones and those with attributes too; messages of inodes
+    """Yield the sizes of files alone, open ones and those with attributes too; messages of inodes
     as they are where they do not fit in."""
     if not messages:
         return
-    found = _file_sizes(messages)
-    if found is not None:
-        yield found
+    sizes = _file_sizes(messages)
+    if sizes is not None:
+        yield sizes
     elif len(messages) <= _ALONE:
         yield from messages
     else:
@@ -335,7 +335,7 @@ class _Heads(dict[Look, tuple[bytes, bytes, bytes]]):
     """What is before, between and behind what differs from file to file."""
 
     def __missing__(self, look: Look) -> tuple[bytes, bytes, bytes]:
-        found = self[look] = (
+        encoded = self[look] = (
             _REPLICATION + encode_varint(look.replication) + _MTIME,
             b"".join(
                 (
@@ -347,7 +347,7 @@ class _Heads(dict[Look, tuple[bytes, bytes, bytes]]):
             ),
             _POLICY + encode_varint(look.storage_policy_id) + _CONTIGUOUS,
         )
-        return found
+        return encoded
 
 
 def _blocks(columns: FileColumns) -> Iterator[bytes]:
@@ -373,8 +373,8 @@ def _varints(numbers: Sequence[int]) -> list[bytes]:
     except ValueError:  # Java's negative numbers.
         packed = image_columns_pb2.Numbers(values=[number & _LONG for number in numbers])
     data = packed.SerializeToString()
-    found: list[bytes] = _VARINT.findall(data, _payload_begin(data))
-    return found
+    varints: list[bytes] = _VARINT.findall(data, _payload_begin(data))
+    return varints
 
 
 def _payload_begin(data: bytes) -> int:

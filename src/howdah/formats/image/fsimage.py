@@ -278,16 +278,16 @@ class ImageReader:
             raise self._in.fail(f"it has {count} inodes and announces {header.numInodes}")
 
     def inodes_in_bulk(self) -> Iterator[FileColumns | rec.InodeRecord]:
-        """The same, in about that order: columns of what all files have, and records of
-        those inodes that have more."""
+        """Yield the same, in about that order: columns of what all files have, and records of those
+        inodes that have more."""
         _, header = self._headed("INODE", pb.INodeSection)
         count = -1
         for batch in self._in.batches("INODE"):
             messages = batch if count >= 0 else batch[1:]
             count += len(batch)
             for begin in range(0, len(messages), BATCH):
-                for found in split_files(messages[begin : begin + BATCH]):
-                    yield found if isinstance(found, FileColumns) else self._inode(found)
+                for part in split_files(messages[begin : begin + BATCH]):
+                    yield part if isinstance(part, FileColumns) else self._inode(part)
         if count != header.numInodes:
             raise self._in.fail(f"it has {count} inodes and announces {header.numInodes}")
 
@@ -321,15 +321,15 @@ class ImageReader:
         if "SNAPSHOT" not in self._in:
             return rec.SnapshotsRecord()
         messages, header = self._headed("SNAPSHOT", pb.SnapshotSection)
-        found = []
+        snapshots = []
         for data in self._counted(messages, header.numSnapshots, "SNAPSHOT"):
             message = self._in.parse(pb.SnapshotSection.Snapshot, data)
             root = self._decoded(message.root)
             if not isinstance(root, rec.DirectoryRecord):
                 raise self._in.fail(f"the root of snapshot {message.snapshotId} is no directory")
-            found.append(rec.SnapshotRecord(message.snapshotId, root))
+            snapshots.append(rec.SnapshotRecord(message.snapshotId, root))
         return rec.SnapshotsRecord(
-            header.snapshotCounter, tuple(header.snapshottableDir), tuple(found)
+            header.snapshotCounter, tuple(header.snapshottableDir), tuple(snapshots)
         )
 
     def snapshot_diffs(self) -> Iterator[rec.InodeDiffsRecord] | None:
@@ -398,8 +398,8 @@ class ImageReader:
             return rec.SecretsRecord()
         section = pb.SecretManagerSection
         messages, header = self._headed("SECRET_MANAGER", section)
-        found = list(self._counted(messages, header.numKeys + header.numTokens, "SECRET_MANAGER"))
-        keys, tokens = found[: header.numKeys], found[header.numKeys :]
+        entries = list(self._counted(messages, header.numKeys + header.numTokens, "SECRET_MANAGER"))
+        keys, tokens = entries[: header.numKeys], entries[header.numKeys :]
         return rec.SecretsRecord(
             signed(header.currentId, 32),
             signed(header.tokenSequenceNumber, 32),
@@ -411,10 +411,10 @@ class ImageReader:
         if "CACHE_MANAGER" not in self._in:
             return rec.CacheRecord()
         messages, header = self._headed("CACHE_MANAGER", pb.CacheManagerSection)
-        found = list(
+        entries = list(
             self._counted(messages, header.numPools + header.numDirectives, "CACHE_MANAGER")
         )
-        pools, directives = found[: header.numPools], found[header.numPools :]
+        pools, directives = entries[: header.numPools], entries[header.numPools :]
         pool, directive = (
             client_namenode_pb2.CachePoolInfoProto,
             client_namenode_pb2.CacheDirectiveInfoProto,
@@ -452,13 +452,15 @@ class ImageReader:
         return self._in.parse(kind, data)
 
     def _counted(self, messages: Iterator[bytes], count: int, section: str) -> Iterator[bytes]:
-        """The messages, which have to be so many."""
-        found = 0
+        """Yield the messages, which have to be so many."""
+        read_count = 0
         for data in messages:
-            found += 1
+            read_count += 1
             yield data
-        if found != count:
-            raise self._in.fail(f"section {section} has {found} messages and announces {count}")
+        if read_count != count:
+            raise self._in.fail(
+                f"section {section} has {read_count} messages and announces {count}"
+            )
 
     def _parsed(self, kind: type[R], message: type[Message], data: list[bytes]) -> Iterator[R]:
         for part in data:

@@ -103,10 +103,10 @@ class LoadedStrings:
 
     def get(self, of: int, number: int) -> str:
         key = number if self._shift is None else number | of << self._shift
-        found = self._strings.get(key)
-        if found is None:
+        string = self._strings.get(key)
+        if string is None:
             raise errors.CorruptImage(f"string {number} is not in its string table")
-        return found
+        return string
 
     def get_optional(self, of: int, number: int) -> str | None:
         """None for number 0, unless the table has it.
@@ -225,7 +225,7 @@ class InodeEncoder:
 
 
 class InodeDecoder:
-    """Messages of inodes to records. Raises CorruptImage for what no inode can be."""
+    """Decodes messages of inodes to records. Raises CorruptImage for what no inode can be."""
 
     def __init__(self, strings: LoadedStrings) -> None:
         self._strings = strings
@@ -309,8 +309,8 @@ class InodeDecoder:
         )
         if message.HasField("typeQuotas"):
             record.quotas_by_kind = tuple(
-                (_storage_kind(told.storageType), signed(told.quota, 64))
-                for told in message.typeQuotas.quotas
+                (_storage_kind(quota.storageType), signed(quota.quota, 64))
+                for quota in message.typeQuotas.quotas
             )
         record.atime_ms = signed(message.accessTime, 64)
         if message.HasField("acl"):
@@ -343,12 +343,12 @@ class InodeDecoder:
 
     def _xattrs(self, message: pb.INodeSection.XAttrFeatureProto) -> tuple[XAttr, ...]:
         xattrs = []
-        for told in message.xAttrs:
-            number = told.name >> 30 & 3 | (told.name >> 5 & 1) << 2
+        for xattr in message.xAttrs:
+            number = xattr.name >> 30 & 3 | (xattr.name >> 5 & 1) << 2
             if number > max(XAttrNamespace):
                 raise errors.CorruptImage(f"an extended attribute is of namespace {number}")
-            name = self._strings.get(OF_XATTR, told.name >> 6 & _NAME_MASK)
-            value = told.value if told.HasField("value") else None
+            name = self._strings.get(OF_XATTR, xattr.name >> 6 & _NAME_MASK)
+            value = xattr.value if xattr.HasField("value") else None
             xattrs.append(XAttr(XAttrNamespace(number), name, value))
         return tuple(xattrs)
 
@@ -368,10 +368,10 @@ def blocks_to_messages(blocks: tuple[EditBlock, ...]) -> list[types_pb2.BlockPro
     ]
 
 
-def _text(value: str | bytes, what: str) -> str:
-    """The parser hands out bytes where a text is no UTF-8."""
+def _text(value: str | bytes, label: str) -> str:
+    """Return a text; the parser hands out bytes where it is no UTF-8."""
     if not isinstance(value, str):
-        raise errors.CorruptImage(f"{what} is not UTF-8: {value!r}")
+        raise errors.CorruptImage(f"{label} is not UTF-8: {value!r}")
     return value
 
 

@@ -20,7 +20,7 @@ def name_key(name: str) -> bytes:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """The names in Hadoop's order; quick where all are ASCII, as most are."""
-    found = sorted(names)
+    """Return the names in Hadoop's order; quick where all are ASCII, as most are."""
+    ordered = sorted(names)
     # A name that is not ASCII holds a character beyond it; so does what is joined.
-    return found if "".join(found).isascii() else sorted(found, key=name_key)
+    return ordered if "".join(ordered).isascii() else sorted(ordered, key=name_key)

@@ -203,9 +203,9 @@ class SectionReader:
             raise errors.UnsupportedOperation(f"image {name}: {error.message}") from None
         self._sections = self._check_sections(summary)
 
-    def fail(self, what: str) -> errors.CorruptImage:
-        """The error to raise for what was found."""
-        return errors.CorruptImage(f"image {self.name} is damaged: {what}")
+    def fail(self, problem: str) -> errors.CorruptImage:
+        """Return the error to raise for what was found."""
+        return errors.CorruptImage(f"image {self.name} is damaged: {problem}")
 
     def __contains__(self, section: str) -> bool:
         return section in self._sections
@@ -258,9 +258,9 @@ class SectionReader:
         return summary
 
     def _check_sections(self, summary: pb.FileSummary) -> dict[str, Section]:
-        found: dict[str, Section] = {}
-        for told in summary.sections:
-            section = Section(told.name, told.offset, told.length)
+        by_name: dict[str, Section] = {}
+        for entry in summary.sections:
+            section = Section(entry.name, entry.offset, entry.length)
             if not isinstance(section.name, str):
                 raise self.fail(f"a section's name is {section.name!r}")
             if not (
@@ -278,10 +278,10 @@ class SectionReader:
                 raise errors.UnsupportedOperation(
                     f"image {self.name} has a section {section.name}, which is not known here"
                 )
-            if section.name in found:
+            if section.name in by_name:
                 raise self.fail(f"it has two sections {section.name}")
-            found[section.name] = section
-        return found
+            by_name[section.name] = section
+        return by_name
 
     def _exactly(self, count: int) -> bytes:
         data = self._source.read(count)
@@ -340,7 +340,7 @@ class SectionReader:
         if not self._is_compressed(place):
             limit = min(limit, place.length_bytes)
         while True:
-            found: list[bytes] = []
+            messages: list[bytes] = []
             at, end, needed = 0, len(window), 1
             while at < end:
                 length = window[at]
@@ -356,10 +356,10 @@ class SectionReader:
                         raise self.fail(f"section {place.name} has a message of {length} bytes")
                     needed = stop - at
                     break
-                found.append(window[start:stop])
+                messages.append(window[start:stop])
                 at = stop
-            if found:
-                yield found
+            if messages:
+                yield messages
             window = self._refilled(place, more, window[at:], needed)
             if not window:
                 return
