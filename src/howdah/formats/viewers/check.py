@@ -39,7 +39,7 @@ class _Problem:
 
 
 def problems(reader: ImageReader, places: Places, delimiter: str = "\t") -> Iterator[str]:
-    """A line of headings and one for each that something is wrong with."""
+    """Yield a line of headings and one for each that something is wrong with."""
     columns = ("CorruptionType", "Id", "IsSnapshot", "ParentPath", "ParentId", "Name")
     yield delimiter.join((*columns, "NodeType", "CorruptChildren")) + "\n"
     names: dict[int, str] = {}
@@ -48,11 +48,11 @@ def problems(reader: ImageReader, places: Places, delimiter: str = "\t") -> Iter
         there.add(inode.id)
         if inode.type == pb.INodeSection.INode.DIRECTORY:
             names[inode.id] = text_of(inode.name)
-    found = _find(reader, places, there)
+    by_id = _find(reader, places, there)
     referred = {reference.inode_id for reference in reader.references()}
 
     def line(inode_id: int, name: str, directory: str | None) -> str:
-        problem = found.pop(inode_id)
+        problem = by_id.pop(inode_id)
         parent_id = places.parent_of(inode_id)
         kind = "Node" if inode_id in there else "Ref" if inode_id in referred else "Unknown"
         cells = (
@@ -67,27 +67,27 @@ def problems(reader: ImageReader, places: Places, delimiter: str = "\t") -> Iter
         return delimiter.join((problem.kind(), *map(cell, cells))) + "\n"
 
     paths = Paths(places, names)
-    if found:
+    if by_id:
         for inode in inodes_of(reader):
-            if inode.id in found:
+            if inode.id in by_id:
                 directory = paths.directory_of(inode.id)
                 if directory is not None:
                     yield line(inode.id, text_of(inode.name), directory.rstrip("/") or "/")
     # Those that are not there, and those that are in no directory.
-    for inode_id in sorted(found):
+    for inode_id in sorted(by_id):
         yield line(inode_id, names.get(inode_id, ""), None)
 
 
 def _find(reader: ImageReader, places: Places, there: set[int]) -> dict[int, _Problem]:
-    found: dict[int, _Problem] = {}
+    by_id: dict[int, _Problem] = {}
     for listed in reader.children():
         if listed.parent_id not in there:
-            found.setdefault(listed.parent_id, _Problem()).is_missing = True
+            by_id.setdefault(listed.parent_id, _Problem()).is_missing = True
         missing = [inode_id for inode_id in listed.children if inode_id not in there]
         for inode_id in missing:
-            found.setdefault(inode_id, _Problem()).is_missing = True
+            by_id.setdefault(inode_id, _Problem()).is_missing = True
         if missing:
-            found.setdefault(listed.parent_id, _Problem()).missing_children = len(missing)
+            by_id.setdefault(listed.parent_id, _Problem()).missing_children = len(missing)
     for parent_id, children in children_of_directories(reader):
         places.add(parent_id, children)
-    return found
+    return by_id

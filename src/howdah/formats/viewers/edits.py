@@ -137,8 +137,8 @@ class _XmlReader:
 
     def edits(self) -> Iterator[LoggedEdit]:
         while self._found or not self._at_end:
-            found, self._found = self._found, []
-            yield from found
+            batch, self._found = self._found, []
+            yield from batch
             if not self._at_end:
                 self._feed()
 

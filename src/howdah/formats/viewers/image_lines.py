@@ -59,11 +59,11 @@ class PlacesInMemory:
 
 
 def children_of_directories(reader: ImageReader) -> Iterator[tuple[int, Sequence[int]]]:
-    """Each directory that is not empty with what is in it; references looked up.
+    """Yield each directory that is not empty with what is in it; references looked up.
 
     Raises CorruptImage for a reference that is not there.
     """
-    referred = array("Q", (found.inode_id or 0 for found in reader.references()))
+    referred = array("Q", (reference.inode_id or 0 for reference in reader.references()))
     for listed in reader.children():
         children = listed.children
         if listed.references:
@@ -225,7 +225,7 @@ class _Lines:
                 coding = known.name or _NOTHING if known else _NOTHING
             kind, has_acl = "-", bool(file.acl.entries) if file.HasField("acl") else False
             blocks = file.blocks
-            told = (
+            values = (
                 signed(file.replication, 32),
                 self._time(signed(file.modificationTime, 64)),
                 self._time(signed(file.accessTime, 64)),
@@ -236,32 +236,32 @@ class _Lines:
                 0,
             )
         elif inode.type == _Node.DIRECTORY:
-            found = inode.directory
-            bits = found.permission
-            if found.HasField("xAttrs"):
-                policy, coding = self._policies(found.xAttrs)
-            kind, has_acl = "d", bool(found.acl.entries) if found.HasField("acl") else False
-            told = (
+            node = inode.directory
+            bits = node.permission
+            if node.HasField("xAttrs"):
+                policy, coding = self._policies(node.xAttrs)
+            kind, has_acl = "d", bool(node.acl.entries) if node.HasField("acl") else False
+            values = (
                 0,
-                self._time(signed(found.modificationTime, 64)),
+                self._time(signed(node.modificationTime, 64)),
                 self._never,
                 0,
                 0,
                 0,
-                signed(found.nsQuota, 64),
-                signed(found.dsQuota, 64),
+                signed(node.nsQuota, 64),
+                signed(node.dsQuota, 64),
             )
         else:
             link = inode.symlink
             bits = link.permission
             kind, has_acl = "-", False
             modified = self._time(signed(link.modificationTime, 64))
-            told = (0, modified, self._time(signed(link.accessTime, 64)), 0, 0, 0, 0, 0)
+            values = (0, modified, self._time(signed(link.accessTime, 64)), 0, 0, 0, 0, 0)
         delimiter = self._delimiter
         mode, owners = self._permission(bits)
         line = (
             f"{cell(directory + text_of(inode.name))}{delimiter}"
-            f"{delimiter.join(map(str, told))}{delimiter}"
+            f"{delimiter.join(map(str, values))}{delimiter}"
             f"{kind}{mode}{'+' if has_acl else ''}{delimiter}{owners}"
         )
         if self._columns.with_storage_policy:

@@ -78,35 +78,39 @@ class Element:
     # What is inside.
 
     def all(self, name: str) -> list[Element]:
-        return [_as_element(name, each) for each in self._all(name)]
+        return [_as_element(name, content) for content in self._all(name)]
 
     def all_long(self, name: str) -> list[int]:
-        return [_number(name, _as_element(name, each).text, _LONG) for each in self._all(name)]
+        return [
+            _number(name, _as_element(name, content).text, _LONG) for content in self._all(name)
+        ]
 
     def all_integer(self, name: str) -> list[int]:
-        return [_number(name, _as_element(name, each).text, _INTEGER) for each in self._all(name)]
+        return [
+            _number(name, _as_element(name, content).text, _INTEGER) for content in self._all(name)
+        ]
 
     def find(self, name: str) -> Element | None:
-        found = self._pop_child(name)
-        return None if found is None else _as_element(name, found)
+        content = self._pop_child(name)
+        return None if content is None else _as_element(name, content)
 
     def want(self, name: str) -> Element:
-        found = self._pop_child(name)
-        if found is None:
-            raise self._wrong(name, found)
-        return _as_element(name, found)
+        content = self._pop_child(name)
+        if content is None:
+            raise self._wrong(name, content)
+        return _as_element(name, content)
 
     def find_text(self, name: str) -> str | None:
-        found = self.inside.pop(name, None)
-        if found is None or isinstance(found, str):
-            return found
-        raise self._wrong(name, found)
+        text = self.inside.pop(name, None)
+        if text is None or isinstance(text, str):
+            return text
+        raise self._wrong(name, text)
 
     def want_text(self, name: str) -> str:
-        found = self.inside.pop(name, None)
-        if isinstance(found, str):
-            return found
-        raise self._wrong(name, found)
+        text = self.inside.pop(name, None)
+        if isinstance(text, str):
+            return text
+        raise self._wrong(name, text)
 
     def want_data(self, name: str) -> bytes:
         return self.want_text(name).encode("utf-8", "surrogatepass")
@@ -154,21 +158,21 @@ class Element:
         return _number(self.name, self.text, _INTEGER)
 
     def _all(self, name: str) -> list[Inside]:
-        found = self.inside.pop(name, None)
-        if found is None:
+        content = self.inside.pop(name, None)
+        if content is None:
             return []
-        return found if isinstance(found, list) else [found]
+        return content if isinstance(content, list) else [content]
 
     def _pop_child(self, name: str) -> Inside | None:
-        found = self.inside.pop(name, None)
-        if isinstance(found, list):
-            raise self._wrong(name, found)
-        return found
+        content = self.inside.pop(name, None)
+        if isinstance(content, list):
+            raise self._wrong(name, content)
+        return content
 
-    def _wrong(self, name: str, found: Inside | list[Inside] | None) -> errors.IllegalArgument:
-        if found is None:
+    def _wrong(self, name: str, content: Inside | list[Inside] | None) -> errors.IllegalArgument:
+        if content is None:
             return errors.IllegalArgument(f"there is no {name} in {self.name}")
-        if isinstance(found, list):
+        if isinstance(content, list):
             return errors.IllegalArgument(f"there is more than one {name} in {self.name}")
         return errors.IllegalArgument(f"{name} in {self.name} is no text")
 
@@ -225,32 +229,32 @@ class Elements:
         return self._peek() == name
 
     def section(self, name: str) -> None:
-        """The next section must be of that name."""
-        found = self._peek()
-        if found != name:
-            what = found if isinstance(found, str) else "the end"
-            raise errors.IllegalArgument(f"section {name} should be here, not {what}")
+        """Begin the next section, which must be of that name."""
+        item = self._peek()
+        if item != name:
+            actual = item if isinstance(item, str) else "the end"
+            raise errors.IllegalArgument(f"section {name} should be here, not {actual}")
         self._found.popleft()
 
     def next(self, name: str) -> Element:
-        """The next element of the section, which must be of that name."""
-        found = self._peek()
-        if not isinstance(found, Element) or found.name != name:
+        """Return the next element of the section, which must be of that name."""
+        item = self._peek()
+        if not isinstance(item, Element) or item.name != name:
             raise errors.IllegalArgument(f"{name} should be here")
-        return self._consumed(found)
+        return self._consumed(item)
 
     def rest(self, name: str | None = None) -> Iterator[Element]:
-        """All other elements of the section; of one name if it is given."""
-        while (found := self._peek()) is not None:
-            assert isinstance(found, Element), found
-            element = self._consumed(found)
+        """Yield all other elements of the section; of one name if it is given."""
+        while (item := self._peek()) is not None:
+            assert isinstance(item, Element), item
+            element = self._consumed(item)
             if name is not None:
                 element.only(name)
             yield element
         self._found.popleft()
 
     def rows(self, name: str, row: re.Pattern[str]) -> Iterator[Element | list[Groups]]:
-        """All other elements of the section, in order: the groups of what `row` matches, many
+        """Yield all other elements of the section, in order: the groups of what `row` matches, many
         rows at a time, and the others one by one.
 
         `row` matches an element of that name from the end of the one before to its own.
@@ -258,12 +262,12 @@ class Elements:
         end = f"</{name}>"
         while True:
             if self._found:
-                found = self._found[0]
-                if found is None:
+                item = self._found[0]
+                if item is None:
                     self._found.popleft()
                     return
-                assert isinstance(found, Element), found
-                yield self._consumed(found)
+                assert isinstance(item, Element), item
+                yield self._consumed(item)
             elif self._ended_at != self._given_bytes or not self._read_rows(end.encode()):
                 # Within an element, or before what is none of that name.
                 self._feed_to(end.encode())
@@ -284,7 +288,7 @@ class Elements:
             self._ahead = data + more
 
     def _matched(self, end: str, row: re.Pattern[str]) -> Iterator[list[Groups]]:
-        """The rows that are next; the parser gets what stands behind them."""
+        """Yield the rows that are next; the parser gets what stands behind them."""
         data = self._ahead
         cut = data.rindex(end.encode()) + len(end)
         try:
@@ -292,15 +296,15 @@ class Elements:
         except UnicodeDecodeError:
             self._feed()  # Which says where.
             return
-        found: list[Groups] = []
+        matched: list[Groups] = []
         at = 0
         while (match := row.match(text, at)) is not None:
-            found.append(match.groups())
+            matched.append(match.groups())
             at = match.end()
         if at:
             self._lines_of_rows += text.count("\n", 0, at)
             self.line = self._parser.CurrentLineNumber + self._lines_of_rows
-            yield found
+            yield matched
         self._ahead = text[at:].encode() + data[cut:]
         if at < len(text):
             self._feed_to(end.encode())
@@ -327,10 +331,10 @@ class Elements:
         return section
 
     def end(self) -> None:
-        """There must be no further section."""
-        found = self._peek(at_end=True)
-        if found is not None:
-            raise errors.IllegalArgument(f"{found} is not expected here")
+        """Raise IllegalArgument if there is a further section."""
+        item = self._peek(at_end=True)
+        if item is not None:
+            raise errors.IllegalArgument(f"{item} is not expected here")
 
     def _peek(self, *, at_end: bool = False) -> str | Element | None:
         while not self._found:

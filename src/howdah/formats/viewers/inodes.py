@@ -58,7 +58,7 @@ def file(element: Element, inode_id: int, name: str) -> FileRecord:
         element.want_long("atime"),
         element.want_integer("replication"),
         element.want_long("preferredBlockSize"),
-        () if blocks is None else tuple([block(each) for each in blocks.all("block")]),
+        () if blocks is None else tuple([block(child) for child in blocks.all("block")]),
         element.find_integer("storagePolicyId") or 0,
     )
     writer = element.find("file-under-construction")
@@ -95,7 +95,7 @@ def directory(element: Element, inode_id: int, name: str) -> DirectoryRecord:
         element.want_long("mtime"),
         NO_QUOTA if names is None else names,
         NO_QUOTA if space_bytes is None else space_bytes,
-        tuple([_quota(each) for each in element.all("typeQuota")]),
+        tuple([_quota(child) for child in element.all("typeQuota")]),
         atime_ms=element.find_long("atime") or 0,
     )
     record.acl = _acl(element)
@@ -148,7 +148,7 @@ def _acl(element: Element) -> tuple[AclEntry, ...]:
     acls = element.find("acls")
     if acls is None:
         return ()
-    entries = tuple([_acl_entry(each.text) for each in acls.all("acl")])
+    entries = tuple([_acl_entry(child.text) for child in acls.all("acl")])
     acls.done()
     return entries
 
@@ -169,14 +169,14 @@ def _xattrs(element: Element) -> tuple[XAttr, ...]:
     xattrs = element.find("xattrs")
     if xattrs is None:
         return ()
-    found = []
-    for each in xattrs.all("xattr"):
-        namespace = each.want_text("ns")
+    attributes = []
+    for child in xattrs.all("xattr"):
+        namespace = child.want_text("ns")
         if namespace not in XAttrNamespace.__members__:
             raise errors.IllegalArgument(f"there is no namespace {namespace!r}")
-        text = each.find_text("val")
-        data = each.want_hex("valHex") if text is None else text.encode("utf-8", "surrogatepass")
-        found.append(XAttr(XAttrNamespace[namespace], each.want_text("name"), data))
-        each.done()
+        text = child.find_text("val")
+        data = child.want_hex("valHex") if text is None else text.encode("utf-8", "surrogatepass")
+        attributes.append(XAttr(XAttrNamespace[namespace], child.want_text("name"), data))
+        child.done()
     xattrs.done()
-    return tuple(found)
+    return tuple(attributes)

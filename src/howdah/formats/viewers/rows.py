@@ -78,7 +78,7 @@ def children(row: Groups) -> ChildrenRecord:
 
 
 class Inodes:
-    """Matches of `INODE` to columns and records.
+    """Makes columns and records of matches of `INODE`.
 
     `permission` is asked for the number of an owner, a group and a mode, in the order of
     the files.
@@ -101,9 +101,11 @@ class Inodes:
         block_ids, stamps, lengths, further, policies = columns[7:]
         counts = None
         if None in block_ids or any(further):
-            found = [_blocks(row[7:11]) for row in rows]
-            counts = array("q", map(len, found))
-            block_ids, stamps, lengths = list(zip(*chain.from_iterable(found), strict=True)) or [
+            block_lists = [_blocks(row[7:11]) for row in rows]
+            counts = array("q", map(len, block_lists))
+            block_ids, stamps, lengths = list(
+                zip(*chain.from_iterable(block_lists), strict=True)
+            ) or [
                 (),
                 (),
                 (),
@@ -135,13 +137,13 @@ class _Looks(dict[tuple[str, str, str, str | None], Look]):
     def __missing__(self, texts: tuple[str, str, str, str | None]) -> Look:
         permission, replication, block_size, policy = texts
         owner, group, mode = permission.split(":")
-        found = self[texts] = Look(
+        look = self[texts] = Look(
             self._permission(owner, group, int(mode, 8)),
             int(replication),
             int(block_size),
             int(policy or 0),
         )
-        return found
+        return look
 
 
 def _is_file(row: Groups) -> bool:

@@ -29,7 +29,7 @@ _SAY_EVERY: Final = 1 << 20
 def distribution(
     reader: ImageReader, largest_bytes: int, step_bytes: int, *, for_people: bool
 ) -> Iterator[str]:
-    """How many files there are of which size, up to `largest_bytes` in steps.
+    """Yield how many files there are of which size, up to `largest_bytes` in steps.
 
     Zero stands for what is usual. Raises IllegalArgument for too many steps.
     """
@@ -45,20 +45,20 @@ def distribution(
         )
     counts: Counter[int] = Counter()
     files = directories = blocks = space_bytes = longest_bytes = inodes = 0
-    for found in _sizes(reader):
-        files += len(found.sizes_bytes)
-        directories += found.directories
-        blocks += found.blocks
-        longest_bytes = max(longest_bytes, max(found.sizes_bytes, default=0))
-        space_bytes += sum(map(mul, found.sizes_bytes, found.replications))
+    for sizes in _sizes(reader):
+        files += len(sizes.sizes_bytes)
+        directories += sizes.directories
+        blocks += sizes.blocks
+        longest_bytes = max(longest_bytes, max(sizes.sizes_bytes, default=0))
+        space_bytes += sum(map(mul, sizes.sizes_bytes, sizes.replications))
         counts.update(
             [
                 step if (step := -(-size // step_bytes)) < last else last
-                for size in found.sizes_bytes
+                for size in sizes.sizes_bytes
             ]
         )
         said = -(-inodes // _SAY_EVERY) * _SAY_EVERY
-        inodes += found.inodes
+        inodes += sizes.inodes
         for number in range(said, inodes, _SAY_EVERY):
             yield f"Processed {number} inodes.\n"
     yield "Size Range\tNumFiles\n" if for_people else "Size\tNumFiles\n"
@@ -83,8 +83,8 @@ def _sizes(reader: ImageReader) -> Iterator[FileSizes]:
     count = 0
     for messages in chain((first[1:],), batches):
         for begin in range(0, len(messages), BATCH):
-            for found in file_sizes(messages[begin : begin + BATCH]):
-                yield _size(sections.parse(_Node, found)) if isinstance(found, bytes) else found
+            for part in file_sizes(messages[begin : begin + BATCH]):
+                yield _size(sections.parse(_Node, part)) if isinstance(part, bytes) else part
         count += len(messages)
     if count != announced:
         raise sections.fail(f"it has {count} inodes and announces {announced}")

@@ -156,17 +156,17 @@ class ImageTree:
         }
 
     def xattrs(self, path: str) -> list[XAttr]:
-        """All there are, whatever their namespace."""
+        """Return all there are, whatever their namespace."""
         inode = self.find(path)
         held: Any = inode.file if inode.type == _Node.FILE else inode.directory
-        found = []
+        xattrs = []
         for xattr in held.xAttrs.xAttrs:
             number = xattr.name >> 30 & 3 | (xattr.name >> 5 & 1) << 2
             if number > max(XAttrNamespace):
                 raise self._in.fail(f"an extended attribute is of namespace {number}")
             name = self._names.get(OF_XATTR, xattr.name >> 6 & NAME_MASK)
-            found.append(XAttr(XAttrNamespace(number), name, xattr.value))
-        return found
+            xattrs.append(XAttr(XAttrNamespace(number), name, xattr.value))
+        return xattrs
 
     def summary(self, path: str) -> dict[str, int]:
         """Of everything under a path."""
@@ -305,17 +305,17 @@ def _full_name(xattr: XAttr) -> str:
     return f"{xattr.namespace.name.lower()}.{xattr.name}"
 
 
-def _senseless(what: str) -> errors.IllegalArgument:
-    return errors.IllegalArgument(what, java_class=_ILLEGAL)
+def _senseless(message: str) -> errors.IllegalArgument:
+    return errors.IllegalArgument(message, java_class=_ILLEGAL)
 
 
 def _failure(status: int, error: errors.HowdahError) -> Answer:
-    told = {
+    exception = {
         "exception": error.remote_class.rpartition(".")[2],
         "javaClassName": error.remote_class,
         "message": error.message,
     }
-    return Answer(status, _json({"RemoteException": told}))
+    return Answer(status, _json({"RemoteException": exception}))
 
 
 def _json(value: object) -> str:

@@ -104,14 +104,14 @@ class _Shown:
     # Sections.
 
     def namesystem(self) -> Iterator[str]:
-        found = self._message(self._in.messages("NS_INFO"), pb.NameSystemSection)
+        info = self._message(self._in.messages("NS_INFO"), pb.NameSystemSection)
         yield "<NameSection>"
-        yield _field("namespaceId", signed(found.namespaceId, 32))
-        yield _field("genstampV1", signed(found.genstampV1, 64))
-        yield _field("genstampV2", signed(found.genstampV2, 64))
-        yield _field("genstampV1Limit", signed(found.genstampV1Limit, 64))
-        yield _field("lastAllocatedBlockId", signed(found.lastAllocatedBlockId, 64))
-        yield _field("txid", signed(found.transactionId, 64))
+        yield _field("namespaceId", signed(info.namespaceId, 32))
+        yield _field("genstampV1", signed(info.genstampV1, 64))
+        yield _field("genstampV2", signed(info.genstampV2, 64))
+        yield _field("genstampV1Limit", signed(info.genstampV1Limit, 64))
+        yield _field("lastAllocatedBlockId", signed(info.lastAllocatedBlockId, 64))
+        yield _field("txid", signed(info.transactionId, 64))
         yield "</NameSection>\n"
 
     def erasure_coding(self) -> Iterator[str]:
@@ -119,8 +119,8 @@ class _Shown:
         if not policies:
             return
         yield "<ErasureCodingSection>\n"
-        for told in policies:
-            yield from _policy(SYSTEM_POLICIES.get(told.policy_id, told), told.state)
+        for policy in policies:
+            yield from _policy(SYSTEM_POLICIES.get(policy.policy_id, policy), policy.state)
         yield "</ErasureCodingSection>\n\n"
 
     def inodes(self) -> Iterator[str]:
@@ -140,12 +140,12 @@ class _Shown:
     def references(self) -> Iterator[str]:
         yield "<INodeReferenceSection>"
         for data in self._in.messages("INODE_REFERENCE"):
-            found = self._in.parse(pb.INodeReferenceSection.INodeReference, data)
+            reference = self._in.parse(pb.INodeReferenceSection.INodeReference, data)
             yield (
-                f"<ref>{_field('referredId', signed(found.referredId, 64))}"
-                f"{_field('name', text_of(found.name))}"
-                f"{_field('dstSnapshotId', signed(found.dstSnapshotId, 32))}"
-                f"{_field('lastSnapshotId', signed(found.lastSnapshotId, 32))}</ref>\n"
+                f"<ref>{_field('referredId', signed(reference.referredId, 64))}"
+                f"{_field('name', text_of(reference.name))}"
+                f"{_field('dstSnapshotId', signed(reference.dstSnapshotId, 32))}"
+                f"{_field('lastSnapshotId', signed(reference.lastSnapshotId, 32))}</ref>\n"
             )
         yield "</INodeReferenceSection>"
 
@@ -158,30 +158,30 @@ class _Shown:
             directories = "".join(_field("dir", inode_id) for inode_id in header.snapshottableDir)
             yield f"<snapshottableDir>{directories}</snapshottableDir>\n"
         for _ in range(header.numSnapshots):
-            found = self._message(messages, pb.SnapshotSection.Snapshot)
-            yield f"<snapshot>{_field('id', signed(found.snapshotId, 32))}"
-            yield f"<root>{self._inode(found.root)}</root></snapshot>"
+            snapshot = self._message(messages, pb.SnapshotSection.Snapshot)
+            yield f"<snapshot>{_field('id', signed(snapshot.snapshotId, 32))}"
+            yield f"<root>{self._inode(snapshot.root)}</root></snapshot>"
         yield "</SnapshotSection>\n"
 
     def children(self) -> Iterator[str]:
         yield "<INodeDirectorySection>"
         for data in self._in.messages("INODE_DIR"):
-            found = self._in.parse(pb.INodeDirectorySection.DirEntry, data)
-            children = "".join([f"<child>{inode_id}</child>" for inode_id in found.children])
-            references = "".join([f"<refChild>{place}</refChild>" for place in found.refChildren])
+            entry = self._in.parse(pb.INodeDirectorySection.DirEntry, data)
+            children = "".join([f"<child>{inode_id}</child>" for inode_id in entry.children])
+            references = "".join([f"<refChild>{place}</refChild>" for place in entry.refChildren])
             yield (
-                f"<directory><parent>{found.parent}</parent>{children}{references}</directory>\n"
+                f"<directory><parent>{entry.parent}</parent>{children}{references}</directory>\n"
             )
         yield "</INodeDirectorySection>\n"
 
     def open_files(self) -> Iterator[str]:
         yield "<FileUnderConstructionSection>"
         for data in self._in.messages("FILES_UNDERCONSTRUCTION"):
-            found = self._in.parse(
+            entry = self._in.parse(
                 pb.FilesUnderConstructionSection.FileUnderConstructionEntry, data
             )
-            path = _field("path", text_of(found.fullPath))
-            yield f"<inode>{_field('id', signed(found.inodeId, 64))}{path}</inode>\n"
+            path = _field("path", text_of(entry.fullPath))
+            yield f"<inode>{_field('id', signed(entry.inodeId, 64))}{path}</inode>\n"
         yield "</FileUnderConstructionSection>\n"
 
     def snapshot_diffs(self) -> Iterator[str]:
@@ -199,27 +199,27 @@ class _Shown:
         yield "</SnapshotDiffSection>\n"
 
     def _file_diff(self, messages: Iterator[bytes]) -> Iterator[str]:
-        found = self._message(messages, _Diffs.FileDiff)
-        yield f"<fileDiff>{_field('snapshotId', signed(found.snapshotId, 32))}"
-        yield _field("size", signed(found.fileSize, 64)) + _field("name", text_of(found.name))
+        diff = self._message(messages, _Diffs.FileDiff)
+        yield f"<fileDiff>{_field('snapshotId', signed(diff.snapshotId, 32))}"
+        yield _field("size", signed(diff.fileSize, 64)) + _field("name", text_of(diff.name))
         # Hadoop shows a copy that is not there as one that has nothing but defaults;
         # its names are those of number 0, which is no name.
-        copy = found.snapshotCopy
+        copy = diff.snapshotCopy
         yield f"<snapshotCopy>{self._file(copy)}</snapshotCopy>\n"
-        states = "".join(_field("block-state", state) for state in found.blockStates)
-        yield f"{_blocks(found.blocks)}{states}</fileDiff>\n"
+        states = "".join(_field("block-state", state) for state in diff.blockStates)
+        yield f"{_blocks(diff.blocks)}{states}</fileDiff>\n"
 
     def _directory_diff(self, messages: Iterator[bytes]) -> Iterator[str]:
-        found = self._message(messages, _Diffs.DirectoryDiff)
-        yield f"<dirDiff>{_field('snapshotId', signed(found.snapshotId, 32))}"
-        yield _field("childrenSize", signed(found.childrenSize, 32))
-        yield _flag("isSnapshotRoot", found.isSnapshotRoot) + _field("name", text_of(found.name))
-        if found.HasField("snapshotCopy"):
-            yield f"<snapshotCopy>{self._directory(found.snapshotCopy)}</snapshotCopy>\n"
-        yield _field("createdListSize", signed(found.createdListSize, 32))
-        yield "".join(_field("deletedInode", inode_id) for inode_id in found.deletedINode)
-        yield "".join(_field("deletedInoderef", place) for place in found.deletedINodeRef)
-        for _ in range(found.createdListSize):
+        diff = self._message(messages, _Diffs.DirectoryDiff)
+        yield f"<dirDiff>{_field('snapshotId', signed(diff.snapshotId, 32))}"
+        yield _field("childrenSize", signed(diff.childrenSize, 32))
+        yield _flag("isSnapshotRoot", diff.isSnapshotRoot) + _field("name", text_of(diff.name))
+        if diff.HasField("snapshotCopy"):
+            yield f"<snapshotCopy>{self._directory(diff.snapshotCopy)}</snapshotCopy>\n"
+        yield _field("createdListSize", signed(diff.createdListSize, 32))
+        yield "".join(_field("deletedInode", inode_id) for inode_id in diff.deletedINode)
+        yield "".join(_field("deletedInoderef", place) for place in diff.deletedINodeRef)
+        for _ in range(diff.createdListSize):
             created = self._message(messages, _Diffs.CreatedListEntry)
             yield f"<created>{_field('name', text_of(created.name))}</created>\n"
         yield "</dirDiff>\n"
@@ -330,9 +330,9 @@ class _Shown:
                 f"<nsquota>{signed(directory.nsQuota, 64)}</nsquota>"
                 f"<dsquota>{signed(directory.dsQuota, 64)}</dsquota>"
             )
-        for told in directory.typeQuotas.quotas:
-            kind = types_pb2.StorageTypeProto.Name(told.storageType)
-            quota = signed(told.quota, 64)
+        for type_quota in directory.typeQuotas.quotas:
+            kind = types_pb2.StorageTypeProto.Name(type_quota.storageType)
+            quota = signed(type_quota.quota, 64)
             parts.append(f"<typeQuota>{_field('type', kind)}{_field('quota', quota)}</typeQuota>")
         return "".join(parts)
 

@@ -122,20 +122,22 @@ class _Image:
         return [_policy(element) for element in self._in.rest("erasureCodingPolicy")]
 
     def _inodes(self, count: int, writer: ImageWriter) -> Iterator[FileColumns | rec.InodeRecord]:
-        found = 0
+        read_count = 0
         plain = rows.Inodes(writer.permission)
         for read in self._in.rows("inode", rows.INODE):
             if isinstance(read, list):
-                found += len(read)
+                read_count += len(read)
                 yield from plain.read(read)
                 continue
-            found += 1
+            read_count += 1
             read.only("inode")
             record = inode(read)
             self._check_striped(record)
             yield record
-        if found != count:
-            raise errors.IllegalArgument(f"there are {found} inodes, and {count} are announced")
+        if read_count != count:
+            raise errors.IllegalArgument(
+                f"there are {read_count} inodes, and {count} are announced"
+            )
 
     def _check_striped(self, record: rec.InodeRecord) -> None:
         if (
@@ -171,7 +173,7 @@ class _Image:
         counter = read.next("snapshotCounter").integer()
         count = read.next("numSnapshots").integer()
         snapshottable: list[int] = []
-        found = []
+        snapshots = []
         for element in read.rest():
             if element.name == "snapshottableDir":
                 snapshottable += element.all_long("dir")
@@ -183,13 +185,13 @@ class _Image:
                     raise errors.IllegalArgument(
                         f"the root of snapshot {snapshot_id} is no directory"
                     )
-                found.append(rec.SnapshotRecord(snapshot_id, root))
+                snapshots.append(rec.SnapshotRecord(snapshot_id, root))
             element.done()
-        if len(found) != count:
+        if len(snapshots) != count:
             raise errors.IllegalArgument(
-                f"there are {len(found)} snapshots, and {count} are announced"
+                f"there are {len(snapshots)} snapshots, and {count} are announced"
             )
-        return rec.SnapshotsRecord(counter, tuple(snapshottable), tuple(found))
+        return rec.SnapshotsRecord(counter, tuple(snapshottable), tuple(snapshots))
 
     def _children(self) -> Iterator[rec.ChildrenRecord]:
         self._in.section("INodeDirectorySection")
@@ -318,7 +320,7 @@ def _file_diff(element: Element) -> rec.FileDiffRecord:
         element.want_long("size"),
         element.want_data("name") or None,
         copy,
-        () if blocks is None else tuple([block(each) for each in blocks.all("block")]),
+        () if blocks is None else tuple([block(child) for child in blocks.all("block")]),
         tuple(element.all_integer("block-state")),
     )
     element.done()
@@ -327,7 +329,7 @@ def _file_diff(element: Element) -> rec.FileDiffRecord:
 
 def _directory_diff(element: Element) -> rec.DirectoryDiffRecord:
     copied = element.find("snapshotCopy")
-    created = tuple([each.want_data("name") for each in element.all("created")])
+    created = tuple([child.want_data("name") for child in element.all("created")])
     count = element.want_integer("createdListSize")
     if len(created) != count:
         raise errors.IllegalArgument(
