@@ -443,7 +443,7 @@ class World:
         call = process.waits_for
         if call is not None and process.is_alive:
             call.expire("it took too long")
-            self.note(process, f"gives up {call.what}")
+            self.note(process, f"gives up {call.name}")
 
     def _cut(self) -> None:
         dice = self.dice
