@@ -89,10 +89,10 @@ class DirectoryAttributes:
 
 
 def xattrs_of(fs: FileSystem, path: str) -> dict[str, bytes]:
-    """The extended attributes that a path has and another one can be given; none where the
+    """Return the extended attributes of a path that can be set on another one; none where the
     filesystem has none."""
     try:
-        found = fs.get_xattrs(path)
+        xattrs = fs.get_xattrs(path)
     except errors.UnsupportedOperation:
         return {}
-    return {name: value for name, value in found.items() if not name.startswith(_RAW)}
+    return {name: value for name, value in xattrs.items() if not name.startswith(_RAW)}

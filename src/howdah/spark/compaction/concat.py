@@ -119,8 +119,8 @@ def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Itera
 
 
 def data_files(fs: FileSystem, directory: str) -> Iterator[FileStatus]:
-    """The files that are not hidden, in the order of their names."""
-    found = (s for s in fs.list_status_iter(directory) if s.is_file and not is_hidden(s.name))
+    """Return the files that are not hidden, in the order of their names."""
+    files = (s for s in fs.list_status_iter(directory) if s.is_file and not is_hidden(s.name))
     if fs.scheme == "hdfs":
-        return found
-    return iter(sorted(found, key=lambda status: status.name))
+        return files
+    return iter(sorted(files, key=lambda status: status.name))

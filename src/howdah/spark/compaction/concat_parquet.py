@@ -139,17 +139,17 @@ class _Writer:
             self._kind = kind
         else:
             self._kind.check(kind, path)
-        found = 0
+        rows = 0
         for number in range(metadata.num_row_groups):
             table = file.read_row_group(number)
-            found += table.num_rows
+            rows += table.num_rows
             self._tables.append(table)
             self._bytes += table.nbytes
             if self._bytes >= GROUP_BYTES:
                 self._write()
-        if found != metadata.num_rows:
-            raise OSError(f"it has {found} rows, and its footer says {metadata.num_rows}")
-        return found
+        if rows != metadata.num_rows:
+            raise OSError(f"it has {rows} rows, and its footer says {metadata.num_rows}")
+        return rows
 
     def _write(self) -> None:
         """One row group of all that was gathered."""
@@ -212,6 +212,6 @@ def check_some(fs: FileSystem, sources: Iterable[FileStatus]) -> None:
 
 
 def some_of(files: Iterator[FileStatus]) -> list[FileStatus]:
-    """The first and the last of them: where files differ, these mostly do."""
-    found = list(files)
-    return found if len(found) < 2 else [found[0], found[-1]]
+    """Return the first and the last file: where files differ, these mostly do."""
+    listed = list(files)
+    return listed if len(listed) < 2 else [listed[0], listed[-1]]

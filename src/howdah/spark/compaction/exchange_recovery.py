@@ -41,22 +41,22 @@ class Undecided(errors.HowdahError, RuntimeError):
 
 
 def recover(fs: FileSystem, leftover: str, *, now: Callable[[], float] = time.time) -> str | None:
-    """Recover a leftover; return the directory that got new files, if one did. Of several
-    leftovers those in the state ready come first.
+    """Recover a leftover. Return the directory that got new files, if one did. Of several
+    leftovers, recover those in the state ready first.
 
     Raises `Undecided`.
     """
-    found = parse_name(paths.name_of(leftover))
+    parsed = parse_name(paths.name_of(leftover))
     parent = paths.parent_of(leftover)
-    assert found is not None, f"{leftover} is no leftover"
+    assert parsed is not None, f"{leftover} is no leftover"
     assert parent is not None, "the root is no leftover"
-    directory = paths.join(parent, found.name)
-    if found.state is State.BUILDING:
+    directory = paths.join(parent, parsed.name)
+    if parsed.state is State.BUILDING:
         remove(fs, leftover)
         return None
     there = _file_id(fs, directory)
-    if found.state is State.READY:
-        return _Ready(fs, Trash(fs, now=now), leftover, directory, found).recover(there)
+    if parsed.state is State.READY:
+        return _Ready(fs, Trash(fs, now=now), leftover, directory, parsed).recover(there)
     if there is None:
         fs.rename(leftover, directory)
     else:
@@ -73,37 +73,37 @@ def _file_id(fs: FileSystem, path: str) -> int | None:
 
 
 class _Ready:
-    """A leftover in the state ready."""
+    """Recovers a leftover in the state ready."""
 
     def __init__(
-        self, fs: FileSystem, trash: Trash, leftover: str, directory: str, found: Leftover
+        self, fs: FileSystem, trash: Trash, leftover: str, directory: str, parsed: Leftover
     ) -> None:
         self._fs = fs
         self._trash = trash
         self._leftover = leftover
         self._directory = directory
-        self._found = found
+        self._parsed = parsed
 
     def recover(self, there: int | None) -> str | None:
-        fs, found = self._fs, self._found
+        fs, parsed = self._fs, self._parsed
         if there is None:
             return self._end_or_undo()
-        if there != found.file_id:
+        if there != parsed.file_id:
             raise Undecided(
                 f"a run that was killed left {self._leftover}, which has the rows that "
                 f"{self._directory} had, and {self._directory} was made anew since then; delete "
                 "the former, or move its files"
             )
-        if state_of(fs, self._directory).digest == found.digest:
+        if state_of(fs, self._directory).digest == parsed.digest:
             remove(fs, self._leftover)
         else:
             self._trash.move(self._leftover)
         return None
 
     def _end_or_undo(self) -> str:
-        fs, found = self._fs, self._found
+        fs, parsed = self._fs, self._parsed
         kept_at = next(
-            (at for at in self._candidate_paths() if _file_id(fs, at) == found.file_id), None
+            (at for at in self._candidate_paths() if _file_id(fs, at) == parsed.file_id), None
         )
         if kept_at is None:
             raise Undecided(
@@ -111,7 +111,7 @@ class _Ready:
                 f"{self._directory} had, and {self._directory} was removed since then; delete "
                 f"the former, or rename it to {self._directory}"
             )
-        if state_of(fs, kept_at).digest == found.digest:
+        if state_of(fs, kept_at).digest == parsed.digest:
             fs.rename(self._leftover, self._directory)
             return self._directory
         fs.rename(kept_at, self._directory)
@@ -122,13 +122,14 @@ class _Ready:
         )
 
     def _candidate_paths(self) -> Iterator[str]:
-        """Where the old directory can be: in the current trash, or in a checkpoint of it."""
-        below = kept_name(self._directory, self._found.run).lstrip(paths.SEPARATOR)
+        """Yield the possible paths of the old directory: in the current trash, or in a checkpoint
+        of it."""
+        below = kept_name(self._directory, self._parsed.run).lstrip(paths.SEPARATOR)
         try:
-            found = self._fs.list_status(self._trash.root)
+            statuses = self._fs.list_status(self._trash.root)
         except _NOT_THERE:
             return
-        for status in found:
+        for status in statuses:
             if status.is_directory:
                 yield paths.join(status.path, below)
 
@@ -136,13 +137,13 @@ class _Ready:
 def recover_all(
     fs: FileSystem, leftovers: Iterable[str], refuse: Callable[[str], None]
 ) -> tuple[list[str], list[str]]:
-    """Recover all leftovers. Returns the directories that got new files, and the reasons why
-    others did not. `refuse` raises `TreeLocked` if another job works on a directory."""
+    """Recover all leftovers. Return the directories that got new files, and the reasons why others
+    did not. `refuse` raises `TreeLocked` if another job works on a directory."""
     recovered, undecided = [], []
     for leftover in sorted(filter(_parse_leftover, leftovers), key=_order):
-        found = _parse_leftover(leftover)
-        assert found is not None, "only leftovers come here"
-        directory = paths.join(paths.parent_of(leftover) or paths.SEPARATOR, found.name)
+        parsed = _parse_leftover(leftover)
+        assert parsed is not None, "only leftovers come here"
+        directory = paths.join(paths.parent_of(leftover) or paths.SEPARATOR, parsed.name)
         try:
             refuse(directory)
             done = recover(fs, leftover)
@@ -159,9 +160,9 @@ def _parse_leftover(leftover: str) -> Leftover | None:
 
 
 def _order(leftover: str) -> int:
-    found = _parse_leftover(leftover)
-    assert found is not None, "only leftovers come here"
-    return list(State).index(found.state)
+    parsed = _parse_leftover(leftover)
+    assert parsed is not None, "only leftovers come here"
+    return list(State).index(parsed.state)
 
 
 class OtherJobs:

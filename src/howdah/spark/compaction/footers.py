@@ -84,7 +84,7 @@ class Footer:
         )
 
     def to_json(self) -> str:
-        kinds = {name: sorted(each) for name, each in self.kinds.items()}
+        kinds = {name: sorted(values) for name, values in self.kinds.items()}
         first = (self.rows, self.codec, self.timestamps, kinds)
         sets = map(sorted, (self.blooms, self.metadata, self.schemas))
         return json.dumps([*first, *sets])
@@ -96,14 +96,14 @@ class Footer:
             rows,
             codec,
             timestamps,
-            {name: frozenset(map(tuple, each)) for name, each in kinds.items()},
+            {name: frozenset(map(tuple, values)) for name, values in kinds.items()},
             *map(frozenset, sets),
         )
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
-    """In this context Arrow reads `what`, and what it cannot read is `NotReadable`."""
+def reading(source: str) -> Iterator[None]:
+    """Let Arrow read `source` in this context, and raise `NotReadable` for what it cannot read."""
     import pyarrow as pa
 
     try:
@@ -112,7 +112,7 @@ def reading(what: str) -> Iterator[None]:
         if isinstance(error, errors.HowdahError):
             raise
         reason = str(error).strip().partition("\n")[0]
-        raise NotReadable(f"{what} can't be read: {reason}") from error
+        raise NotReadable(f"{source} can't be read: {reason}") from error
 
 
 def footer_of(fs: FileSystem, path: str, kind: Format) -> Footer:
@@ -154,7 +154,7 @@ def _of_parquet(stream: Any) -> Footer:
         metadata.num_rows,
         _CODECS.get(codec, codec) if codec else None,
         timestamps,
-        {name: frozenset([tuple(each)]) for name, each in kinds.items()},
+        {name: frozenset([tuple(leaf_kinds)]) for name, leaf_kinds in kinds.items()},
         frozenset(blooms),
         frozenset(foreign_metadata(metadata.metadata or {})),
         frozenset([_digest(schema, metadata.metadata or {})]),

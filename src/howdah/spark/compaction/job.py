@@ -94,7 +94,7 @@ def compact(
 
 
 class _Work:
-    """One run."""
+    """Performs one run."""
 
     def __init__(
         self,
@@ -133,37 +133,39 @@ class _Work:
             plans = self._plans(self._survey(shown))
         rewriter = self._rewriter(lambda: None)
         with ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool:
-            return Compaction(tuple(pool.map(lambda each: self._previewed(rewriter, each), plans)))
+            return Compaction(
+                tuple(pool.map(lambda chosen: self._previewed(rewriter, chosen), plans))
+            )
 
-    def _previewed(self, rewriter: Rewriter, each: Plan) -> Compacted:
-        return outcome_of(each, self._block_bytes) if each.skipped else rewriter.preview(each)
+    def _previewed(self, rewriter: Rewriter, chosen: Plan) -> Compacted:
+        return outcome_of(chosen, self._block_bytes) if chosen.skipped else rewriter.preview(chosen)
 
     def do(self, lock: TreeLock, shows_progress: bool) -> Compaction:
         """Compact, while holding the lock of the tree."""
         others = OtherJobs(self._fs, self._path)
         recovered, undecided = recover_all(self._fs, self._leftovers_beside(), lambda _: None)
         with ProgressLine(shows_progress) as shown:
-            found = self._survey(shown)
-            if found.leftovers:
-                more, others_left = recover_all(self._fs, found.leftovers, others.refuse)
+            tree = self._survey(shown)
+            if tree.leftovers:
+                more, others_left = recover_all(self._fs, tree.leftovers, others.refuse)
                 recovered += more
                 undecided += others_left
                 # The recovery has changed the tree.
-                found = self._survey(shown)
-        plans = self._plans(found)
+                tree = self._survey(shown)
+        plans = self._plans(tree)
         rewriter, run = self._rewriter(lock.check), new_run()
-        left = [each for each in plans if not each.skipped]
+        left = [chosen for chosen in plans if not chosen.skipped]
         progress = _Progress(left)
 
-        def do(each: Plan) -> Compacted:
-            if each.skipped:
-                return outcome_of(each, self._block_bytes)
+        def do(chosen: Plan) -> Compacted:
+            if chosen.skipped:
+                return outcome_of(chosen, self._block_bytes)
             try:
-                others.refuse(each.contents.path)
+                others.refuse(chosen.contents.path)
             except TreeLocked as error:
-                return outcome_of(each, self._block_bytes, failed=str(error))
-            done = rewriter.compact(each, run)
-            progress.add(each)
+                return outcome_of(chosen, self._block_bytes, failed=str(error))
+            done = rewriter.compact(chosen, run)
+            progress.add(chosen)
             return done
 
         with (
@@ -205,8 +207,8 @@ class _Work:
         except Exception as error:
             raise from_spark(error) from error
 
-    def _plans(self, found: TreeContents) -> list[Plan]:
-        return [plan(content, self._target_bytes, found.logged) for content in found.contents]
+    def _plans(self, tree: TreeContents) -> list[Plan]:
+        return [plan(content, self._target_bytes, tree.logged) for content in tree.contents]
 
     def _rewriter(self, confirm: Callable[[], None]) -> Rewriter:
         return Rewriter(
@@ -215,12 +217,12 @@ class _Work:
 
 
 class _Progress:
-    """The progress of a run."""
+    """Tracks the progress of a run."""
 
     def __init__(self, left: Sequence[Plan]) -> None:
         self._total = Amount(
-            files=sum(each.contents.files for each in left),
-            bytes=sum(each.contents.bytes for each in left),
+            files=sum(chosen.contents.files for chosen in left),
+            bytes=sum(chosen.contents.bytes for chosen in left),
         )
         self._lock = threading.Lock()
         self._done = Amount()

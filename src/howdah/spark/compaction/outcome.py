@@ -59,10 +59,10 @@ def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str
     )
 
 
-def summary(found: Sequence[Compacted]) -> tuple[int, int, int]:
-    """The files, blocks and bytes of the namenode's memory that were saved."""
+def summary(directories: Sequence[Compacted]) -> tuple[int, int, int]:
+    """Return the files, blocks and bytes of the namenode's memory that were saved."""
     return (
-        sum(each.files_before - each.files_after for each in found),
-        sum(each.blocks_saved for each in found),
-        sum(each.memory_saved for each in found),
+        sum(directory.files_before - directory.files_after for directory in directories),
+        sum(directory.blocks_saved for directory in directories),
+        sum(directory.memory_saved for directory in directories),
     )

@@ -80,14 +80,14 @@ _FORMATS: Final = {
 
 
 def suffix_of(name: str) -> str | None:
-    """The extension for the format of a file, with that of its compression; None for other
+    """Return the extension for the format of a file, with that of its compression; None for other
     files.
 
     >>> suffix_of("part-0.snappy.parquet"), suffix_of("a.JSON.gz"), suffix_of("x.bin")
     ('.parquet', '.json.gz', None)
     """
-    found = _SUFFIX.search(name.lower())
-    return found.group(1) if found else None
+    match = _SUFFIX.search(name.lower())
+    return match.group(1) if match else None
 
 
 def compression_of(suffix: str) -> str:
@@ -108,21 +108,21 @@ def format_of(suffix: str) -> Format:
 
 
 def named_suffix_of(name: str) -> str:
-    """The extension of a Parquet or ORC file, with that of its codec if the name has one.
+    """Return the extension of a Parquet or ORC file, with that of its codec if the name has one.
 
     >>> named_suffix_of("part-0.GZ.parquet"), named_suffix_of("x.parquet")
     ('.gz.parquet', '.parquet')
     """
-    found = _CODEC.search(name)
-    return found.group(0).lower() if found else suffix_of(name) or ""
+    match = _CODEC.search(name)
+    return match.group(0).lower() if match else suffix_of(name) or ""
 
 
 def codec_of(name: str) -> str | None:
-    """The codec of a Parquet or ORC file, if its name says it."""
-    found = _CODEC.search(name)
-    if found is None:
+    """Return the codec of a Parquet or ORC file, if its name says it."""
+    match = _CODEC.search(name)
+    if match is None:
         return None
-    codec = found.group(1).lower()
+    codec = match.group(1).lower()
     return "gzip" if codec == "gz" else codec
 
 
@@ -279,13 +279,13 @@ def parse_name(name: str) -> Leftover | None:
     >>> parse_name(".howdah-compact.day=1~ready.16390.5eed.ab").file_id
     16390
     """
-    found = _LEFTOVER.fullmatch(name)
-    if found is None:
+    match = _LEFTOVER.fullmatch(name)
+    if match is None:
         return None
     return Leftover(
-        found["name"],
-        State(found["state"]),
-        found["run"],
-        int(found["id"] or 0),
-        found["digest"] or "",
+        match["name"],
+        State(match["state"]),
+        match["run"],
+        int(match["id"] or 0),
+        match["digest"] or "",
     )

@@ -29,7 +29,7 @@ FOOTER_SCHEMA: Final = "footer string"
 
 @dataclass(frozen=True, slots=True)
 class ReadFooters:
-    """A task that reads the footers of its files."""
+    """Reads the footers of its files, as a task."""
 
     place: Place
     kind: Format
@@ -37,8 +37,8 @@ class ReadFooters:
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         fs = self.place.connect()
         paths = (decode(path) for batch in given for path in batch.column(0).to_pylist())
-        found = combined_footer(fs, paths, self.kind)
-        yield from batches(((found.to_json(),),), FOOTER_SCHEMA)
+        footer = combined_footer(fs, paths, self.kind)
+        yield from batches(((footer.to_json(),),), FOOTER_SCHEMA)
 
 
 class Footers:
@@ -51,7 +51,7 @@ class Footers:
         self._tasks = most_tasks
 
     def read(self, directory: str, kind: Format) -> Footer:
-        """The footers of all files of a directory together. Raises `NotReadable`."""
+        """Read the footers of all files of a directory together. Raises `NotReadable`."""
         paths = [status.path for status in data_files(self._fs, directory)]
         if len(paths) <= FEW_FILES:
             return combined_footer(self._fs, paths, kind)
@@ -60,10 +60,10 @@ class Footers:
         task = Reported(ReadFooters(self._place, kind), FOOTER_SCHEMA, most_attempts(self._spark))
         frame = self._spark.createDataFrame(rows, PATH_SCHEMA).repartition(parts, "path")
         try:
-            found = frame.mapInArrow(task, with_failures(FOOTER_SCHEMA)).collect()
+            footers = frame.mapInArrow(task, with_failures(FOOTER_SCHEMA)).collect()
         except errors.HowdahError:
             raise
         except Exception as error:
             raise from_spark(error) from error
-        raise_failed(found, NotReadable)
-        return sum((Footer.from_json(row["footer"]) for row in found), Footer())
+        raise_failed(footers, NotReadable)
+        return sum((Footer.from_json(row["footer"]) for row in footers), Footer())

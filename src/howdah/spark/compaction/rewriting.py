@@ -85,10 +85,10 @@ class RewriteOptions:
     most_tasks: int = 20
 
 
-def _check_rows(exchange: Exchange, *, written: int, found: int) -> None:
-    if written != found:
+def _check_rows(exchange: Exchange, *, written: int, counted: int) -> None:
+    if written != counted:
         raise RowsLost(
-            f"of {exchange.directory} {written} rows were written, and {found} are in its files"
+            f"of {exchange.directory} {written} rows were written, and {counted} are in its files"
         )
 
 
@@ -178,7 +178,7 @@ class Rewriter:
         joined = self._joins.run(shares)
         raise_failed(joined, *_OWN_FAILURES)
         remove_unfinished(self._fs, exchange.building)
-        found = self._count(chosen, exchange, shares)
+        counted = self._count(chosen, exchange, shares)
         files = sum(row["files"] for row in joined)
         if files != chosen.contents.files:
             raise RowsLost(
@@ -190,7 +190,7 @@ class Rewriter:
         _check_rows(
             exchange,
             written=sum(row["records"] for row in joined),
-            found=found,
+            counted=counted,
         )
         has_headers = self._options.has_headers if chosen.format is Format.CSV else None
         if chosen.format is Format.CSV:
@@ -245,8 +245,8 @@ class Rewriter:
             raise from_spark(error) from error
         new = self._footers.read(exchange.building, chosen.format)
         check_kinds(old, new)
-        _check_rows(exchange, written=written, found=new.rows)
-        _check_rows(exchange, written=written, found=old.rows)
+        _check_rows(exchange, written=written, counted=new.rows)
+        _check_rows(exchange, written=written, counted=old.rows)
 
     def _write(self, chosen: Plan, exchange: Exchange, footer: Footer) -> int:
         """Write the new files; return the number of rows that the writer got."""

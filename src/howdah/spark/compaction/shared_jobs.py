@@ -82,9 +82,10 @@ class SharedJobs:
         self._is_running = False
 
     def run(self, shares: Sequence[tuple[Any, ...]]) -> list[Row]:
-        """The rows of the task for these shares, those of failures included (`raise_failed`).
+        """Return the rows of the task for these shares, including those of failures
+        (`raise_failed`).
 
-        Raises `JobFailed` where Spark could not finish the job.
+        Raises `JobFailed` if Spark could not finish the job.
         """
         request = _Request(shares)
         with self._changed:
@@ -98,13 +99,13 @@ class SharedJobs:
             try:
                 self._run(taken)
             except BaseException:
-                for each in taken:
-                    each.error = each.error or JobFailed("the job was interrupted")
+                for other in taken:
+                    other.error = other.error or JobFailed("the job was interrupted")
                 raise
             finally:
                 with self._changed:
-                    for each in taken:
-                        each.is_done = True
+                    for other in taken:
+                        other.is_done = True
                     self._is_running = False
                     self._changed.notify_all()
         if request.error is not None:
@@ -124,16 +125,18 @@ class SharedJobs:
 
     def _job(self, taken: list[_Request]) -> None:
         try:
-            found = self._rows_of(taken)
+            rows = self._rows_of(taken)
         except Exception as error:
             raise from_spark(error) from error
-        for row in found:
+        for row in rows:
             taken[row[_REQUEST]].rows.append(row)
 
     def _rows_of(self, taken: list[_Request]) -> list[Row]:
-        rows = [(*share, number) for number, each in enumerate(taken) for share in each.shares]
+        rows = [
+            (*share, number) for number, request in enumerate(taken) for share in request.shares
+        ]
         frame = self._spark.createDataFrame(rows, f"{self._shares.schema}, {_REQUEST} int")
         parts = min(self._most_tasks, len(rows))
         work = partitioned(frame, parts, _REQUEST, self._shares.key)
-        found: list[Row] = work.mapInArrow(self._task, _with_request(self._ddl)).collect()
-        return found
+        collected: list[Row] = work.mapInArrow(self._task, _with_request(self._ddl)).collect()
+        return collected
