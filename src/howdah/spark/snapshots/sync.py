@@ -85,7 +85,7 @@ class SnapshotSync:
         self._forward = options.diff is not None
         self._source = prefix(context.sources[0][0].path)
         self._rows: DataFrame | None = None
-        self._found: list[Change] = []
+        self._target_changes: list[Change] = []
 
     @classmethod
     def check(cls, spark: SparkSession, context: CopyContext, options: Options) -> SnapshotSync:
@@ -97,7 +97,7 @@ class SnapshotSync:
         source = _source_of(context)
         fs = context.places[0].connect()
         sync = cls(spark, context, options, (old, new), source.path)
-        sync._found = sync._different()
+        sync._target_changes = sync._different()
         compared, path = (fs, source.path) if sync._forward else (sync._fs, context.target_path)
         _check_order(compared, path, old, new, sync._forward)
         there = snapshot_path(source.path, new)
@@ -155,7 +155,7 @@ class SnapshotSync:
         changes = self._read_report(home)
         moves = changes.moves()
         left = Remaining(tuple(moves), ())
-        if self._found:
+        if self._target_changes:
             left = self._left(changes, moves, home, staging)
         else:
             self._check_present(moves)
@@ -170,9 +170,9 @@ class SnapshotSync:
 
     def _left(self, changes: Changes, moves: list[Move], home: str, staging: Staging) -> Remaining:
         assert self._rows is not None, "the report is read first"
-        strange = self._found
+        strange = self._target_changes
         if self._fs.exists(staging.directory):
-            left = unmoved(changes, self._found, home)
+            left = unmoved(changes, self._target_changes, home)
             asked = self._rows.where(f"label in {COPIES}")
             strange = _unexplained(self._spark, left, ExplainTask(changes), asked)
         if strange:
@@ -181,7 +181,7 @@ class SnapshotSync:
             f"{self.context.target_uri} was changed by an earlier run that was stopped; "
             "this one went on from there.",
         )
-        return remaining(moves, self._found, home)
+        return remaining(moves, self._target_changes, home)
 
     def _has_changed(self, strange: list[Change]) -> str:
         some = ", ".join(map(str, strange[:_TOLD])) + (" …" if len(strange) > _TOLD else "")
