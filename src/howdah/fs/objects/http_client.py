@@ -39,9 +39,10 @@ _MAX_ANSWER_BYTES: Final = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`target` is as it is sent, with its query; `what` and `where` name it to people."""
+    """Describes a request. `target` is sent as it is, with its query; `operation` and `where` name
+    the request in messages."""
 
-    what: str
+    operation: str
     where: str
     method: str
     target: str

@@ -24,7 +24,7 @@ from howdah.runtime.tls.http_policy import Place
 _SUFFIX: Final = "core.windows.net"
 _BATCH: Final = 256
 _THREADS: Final = 64
-_FSSPEC: Final = tuple(f"fsspec.{each}." for each in ("az", "abfs", "abfss", "wasb", "wasbs"))
+_FSSPEC: Final = tuple(f"fsspec.{scheme}." for scheme in ("az", "abfs", "abfss", "wasb", "wasbs"))
 # Keys that change what is written, or who one is; ignoring them would be worse than refusing.
 _NOT_SUPPORTED: Final = (
     "fs.azure.account.hns.enabled",
