@@ -68,7 +68,7 @@ class NodeStatus:
         return ADMIN_WORDS[self.admin_state]
 
 
-_OF_NODE: Final = tuple(each.name for each in fields(NodeStatus))
+_OF_NODE: Final = tuple(figure.name for figure in fields(NodeStatus))
 
 
 @dataclass(frozen=True, slots=True)

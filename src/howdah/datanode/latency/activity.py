@@ -75,7 +75,7 @@ _OF_CONTROL: Final = {
     Count.BytesRead: Count.ControlBytesRead,
     Count.BlocksRead: Count.ControlBlocksRead,
 }
-SHOWN: Final = tuple(each for each in Count if each not in _OF_CONTROL.values())
+SHOWN: Final = tuple(counter for counter in Count if counter not in _OF_CONTROL.values())
 """What both processes have done, by the name that users know."""
 
 

@@ -387,7 +387,7 @@ ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "allowSnapshot": _nothing(pb.AllowSnapshotResponseProto),
     "checkAccess": _nothing(pb.CheckAccessResponseProto),
     "concat": _nothing(pb.ConcatResponseProto),
-    "createSnapshot": lambda told: pb.CreateSnapshotResponseProto(snapshotPath=told["Path"]),
+    "createSnapshot": lambda answer: pb.CreateSnapshotResponseProto(snapshotPath=answer["Path"]),
     "createSymlink": _nothing(pb.CreateSymlinkResponseProto),
     "delete": _result(pb.DeleteResponseProto),
     "deleteSnapshot": _nothing(pb.DeleteSnapshotResponseProto),
@@ -395,12 +395,12 @@ ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "getAclStatus": _acl_status,
     "getBlockLocations": _located_blocks,
     "getContentSummary": _content_summary,
-    "getFileInfo": lambda told: pb.GetFileInfoResponseProto(fs=file_status(told["FileStatus"])),
-    "getFileLinkInfo": lambda told: pb.GetFileLinkInfoResponseProto(
-        fs=file_status(told["FileStatus"])
+    "getFileInfo": lambda answer: pb.GetFileInfoResponseProto(fs=file_status(answer["FileStatus"])),
+    "getFileLinkInfo": lambda answer: pb.GetFileLinkInfoResponseProto(
+        fs=file_status(answer["FileStatus"])
     ),
     "getFsStats": _fs_stats,
-    "getLinkTarget": lambda told: pb.GetLinkTargetResponseProto(targetPath=told["Path"]),
+    "getLinkTarget": lambda answer: pb.GetLinkTargetResponseProto(targetPath=answer["Path"]),
     "getListing": _listing,
     "getQuotaUsage": _quota_usage,
     "getServerDefaults": _server_defaults,
@@ -409,8 +409,8 @@ ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "getSnapshotListing": _snapshots,
     "getSnapshottableDirListing": _snapshottable,
     "getStoragePolicies": _policies,
-    "getStoragePolicy": lambda told: pb.GetStoragePolicyResponseProto(
-        storagePolicy=_policy(told["BlockStoragePolicy"])
+    "getStoragePolicy": lambda answer: pb.GetStoragePolicyResponseProto(
+        storagePolicy=_policy(answer["BlockStoragePolicy"])
     ),
     "getXAttrs": _xattrs,
     "listXAttrs": _xattr_names,
