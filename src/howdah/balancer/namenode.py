@@ -49,7 +49,7 @@ class AnotherOneRuns(errors.RemoteError):
 
 
 class BalancedNamenode:
-    """One namespace. Thread-safe. Close it after use."""
+    """Calls the namenode of one namespace. Thread-safe. Close it after use."""
 
     def __init__(self, fs: HdfsFileSystem, *, lists_per_s: int = 0) -> None:
         self._fs = fs

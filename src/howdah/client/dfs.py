@@ -62,7 +62,7 @@ _NEW_FILE: Final = (CreateFlag.CREATE, CreateFlag.CREATE | CreateFlag.OVERWRITE)
 
 
 class _Identity:
-    """What belongs to one process: the name that holds leases, and who renews them."""
+    """Holds what belongs to one process: the name that holds leases, and who renews them."""
 
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.client_name = f"howdah_{uuid.uuid4().hex[:12]}_{os.getpid()}"

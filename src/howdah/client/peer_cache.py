@@ -34,7 +34,7 @@ class _Kept:
 
 
 class PeerCache:
-    """Connections by address; the oldest one goes when there are too many.
+    """Keeps connections by address; the oldest one goes when there are too many.
 
     Thread-safe. The connections are those of one process: a forked child lets go of them.
     """

@@ -62,7 +62,7 @@ class DiskVolume:
 
 @dataclass(frozen=True, slots=True)
 class VolumeSet:
-    """The volumes of one storage type."""
+    """Holds the volumes of one storage type."""
 
     set_id: str
     storage_type: str
@@ -100,7 +100,7 @@ def _weighed(volume: DiskVolume, ideal: float) -> DiskVolume:
 
 @dataclass(frozen=True, slots=True)
 class DiskNode:
-    """A datanode with its volumes."""
+    """Holds a datanode with its volumes."""
 
     uuid: str
     ip: str

@@ -155,7 +155,7 @@ def _keeps_files(conf: Configuration) -> bool:
 
 
 class _Places:
-    """Where the servers are, as the configuration says."""
+    """Says where the servers are, by the configuration."""
 
     def __init__(self, conf: Configuration, gateway: Configuration) -> None:
         self._conf = conf

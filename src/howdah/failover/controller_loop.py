@@ -73,7 +73,7 @@ class Surroundings:
 
 
 class RunningController:
-    """The loop of one controller, and its threads."""
+    """Runs the loop of one controller, and its threads."""
 
     def __init__(self, controller: Controller, around: Surroundings) -> None:
         self._controller = controller

@@ -32,7 +32,7 @@ _LAST_WORDS_S: Final = 1.0
 
 
 class Fencer:
-    """The fencing methods of a configuration."""
+    """Runs the fencing methods of a configuration."""
 
     def __init__(self, conf: Configuration, *, ssh_program: str = "ssh") -> None:
         self._conf = conf

@@ -44,7 +44,7 @@ def boot_ms() -> int:
 
 
 class LeaseElection:
-    """One candidate for the lease; see `election.Election`."""
+    """Stands for the lease as one candidate; see `election.Election`."""
 
     def __init__(
         self,

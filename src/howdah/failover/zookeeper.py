@@ -77,7 +77,7 @@ class ZooKeeperSettings:
 
 
 class ZooKeeperElection:
-    """One candidate on ZooKeeper; see `election.Election`."""
+    """Stands on ZooKeeper as one candidate; see `election.Election`."""
 
     def __init__(
         self, settings: ZooKeeperSettings, listener: Listener, on_failure: Callable[[str], None]
@@ -169,7 +169,7 @@ class ZooKeeperElection:
 
 
 class _Candidacy:
-    """One session, and the thread that looks and tries."""
+    """Keeps one session, and the thread that looks and tries."""
 
     def __init__(
         self,

@@ -117,7 +117,7 @@ class HttpFs:
 
 
 class _Operation:
-    """One request, as an exchange."""
+    """Answers one request, as an exchange."""
 
     def __init__(self, gateway: HttpFs, request: Request) -> None:
         self._gateway = gateway

@@ -92,7 +92,7 @@ Fetcher = Callable[[str, Sink], None]
 
 
 class JournalStorage:
-    """One journal's directory. Not thread safe."""
+    """Keeps one journal's directory. Not thread safe."""
 
     def __init__(self, root: Path, fetcher: Fetcher) -> None:
         """Nothing is touched before `open`."""

@@ -30,7 +30,7 @@ ELECTIONS_NAME: Final = ".howdah-elections"
 
 
 class JournalDirectories:
-    """Where the journals of each nameservice lie."""
+    """Says where the journals of each nameservice lie."""
 
     def __init__(self, default: Path, by_nameservice: Mapping[str, Path]) -> None:
         self.default = default
@@ -63,7 +63,7 @@ def _one(paths: list[Path], key: str) -> Path:
 
 
 class Journals:
-    """All journals that this node has opened. Any thread may ask."""
+    """Keeps all journals that this node has opened. Any thread may ask."""
 
     def __init__(self, directories: JournalDirectories, fetcher: Fetcher, cache_bytes: int) -> None:
         self._directories = directories

@@ -43,8 +43,8 @@ class Expiry:
 
 
 class ModelCaches:
-    """All pools by name, and directives by id. A client that says nothing of a field passes
-    None; of a pool, leaves the field out."""
+    """Holds all pools by name, and directives by id. A client that says nothing of a field
+    passes None; of a pool, leaves the field out."""
 
     def __init__(self) -> None:
         self.pools: dict[str, ModelPool] = {}

@@ -16,7 +16,7 @@ from howdah.model.snapshots import Snapshots
 
 
 class ModelNamespace(Snapshots):
-    """All paths of a filesystem with one user.
+    """Holds all paths of a filesystem with one user.
 
     >>> model = ModelNamespace("root", "staff")
     >>> model.mkdirs("/a/b", 0o755, now_ms=1)

@@ -32,7 +32,8 @@ from howdah.runtime.users.groups import groups_from
 
 
 class Administration:
-    """One router's admin port. Every method raises what the router raises, and Unreachable."""
+    """Calls one router's admin port. Every method raises what the router raises, and
+    Unreachable."""
 
     def __init__(self, conf: Configuration) -> None:
         self.address = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS)

@@ -56,7 +56,7 @@ _WEB_KEYS: Final = WebKeys(
 
 
 class Router:
-    """One router. It runs on the event loop that calls `start`."""
+    """Runs one router, on the event loop that calls `start`."""
 
     def __init__(self, conf: Configuration) -> None:
         """Raises InvalidConfiguration."""

@@ -57,8 +57,8 @@ POLICY_HEADER: Final = "Content-Security-Policy"
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """Whose pages may show a server's pages within theirs: `option` as in X-Frame-Options, None
-    for everybody's."""
+    """Says whose pages may show a server's pages within theirs: `option` as in X-Frame-Options,
+    None for everybody's."""
 
     option: str | None = "SAMEORIGIN"
 

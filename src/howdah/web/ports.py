@@ -29,8 +29,8 @@ class WebKeys:
 
 @dataclass(frozen=True, slots=True)
 class WebPorts:
-    """Where a server listens, host as it is configured; None where the policy has no such port,
-    or none is set."""
+    """Says where a server listens, host as it is configured; None where the policy has no such
+    port, or none is set."""
 
     http: Address | None
     https: Address | None

@@ -45,7 +45,8 @@ class NoActiveNamenode(errors.Unreachable):
 
 
 class FailoverCalls(abc.ABC):
-    """A nameservice's `NamenodeCalls`. Subclasses choose whom to ask."""
+    """Calls the namenodes of a nameservice, as its `NamenodeCalls`. Subclasses choose whom to
+    ask."""
 
     def __init__(
         self,

@@ -79,7 +79,7 @@ class _Runner(Generic[N]):
 
 
 class HedgedReads:
-    """The pool and the counts of one client. Thread-safe and fork-safe."""
+    """Keeps the pool and the counts of one client. Thread-safe and fork-safe."""
 
     def __init__(self, threads: int, threshold_s: float) -> None:
         self._workers = Workers(threads, "howdah-hedged-read")

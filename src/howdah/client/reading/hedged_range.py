@@ -19,7 +19,7 @@ _Replica = tuple[LocatedBlock, DatanodeAddress]
 
 
 class HedgedRange:
-    """One range within a block, for a hedged read; `reads` ends with the stream."""
+    """Reads one range within a block, for a hedged read; `reads` ends with the stream."""
 
     def __init__(
         self,

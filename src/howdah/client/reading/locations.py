@@ -47,7 +47,7 @@ class _NotYet(Exception):
 
 
 class FileLocations:
-    """The blocks of one open file. Thread-safe.
+    """Keeps the blocks of one open file. Thread-safe.
 
     `length` is what was readable when the file was opened; it doesn't change.
     """

@@ -32,7 +32,7 @@ Refusals = dict[DatanodeAddress, str]
 
 
 class BlockSync:
-    """The finished blocks of one file. Keeps no state of them."""
+    """Syncs the finished blocks of one file. Keeps no state of them."""
 
     def __init__(self, path: str, namenode: NamenodeProxy, setup: PipelineSetup) -> None:
         self._path = path

@@ -137,7 +137,7 @@ class _Left(Exception):
 
 
 class NamenodeActor:
-    """One namenode, as this datanode deals with it."""
+    """Deals with one namenode for this datanode."""
 
     def __init__(
         self,

@@ -71,7 +71,7 @@ class VolumeState:
 
 
 class ReplicaIndex:
-    """Replicas and volumes as the control process knows them. Any thread may ask."""
+    """Keeps replicas and volumes as the control process knows them. Any thread may ask."""
 
     def __init__(
         self,

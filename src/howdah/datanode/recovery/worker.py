@@ -66,7 +66,7 @@ class _LocalParticipant:
 
 
 class RecoveryWorker:
-    """The recoveries of which this datanode is the primary."""
+    """Runs the recoveries of which this datanode is the primary."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ _NAP_S: Final = 1.0
 
 
 class Balancing:
-    """The moves that this datanode takes part in. Any thread may ask."""
+    """Counts and limits the moves that this datanode takes part in. Any thread may ask."""
 
     def __init__(self, max_moves: int, bytes_per_s: int) -> None:
         """`dfs.datanode.balance.max.concurrent.moves` and `…balance.bandwidthPerSec`."""

@@ -56,7 +56,7 @@ class BlockPinned(errors.RemoteError):
 
 
 class Moves:
-    """The two operations on one connection."""
+    """Runs the two operations on one connection."""
 
     def __init__(
         self,

@@ -71,7 +71,8 @@ class Move:
 
 
 class BlockReceiver:
-    """One WRITE_BLOCK on one connection, or the answer to a COPY_BLOCK, as if it were one."""
+    """Receives one WRITE_BLOCK on one connection, or the answer to a COPY_BLOCK, as if it were
+    one."""
 
     def __init__(
         self,

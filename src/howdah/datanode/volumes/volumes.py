@@ -278,7 +278,7 @@ def changing(volumes: Iterable[Volume]) -> Iterator[None]:
 
 
 class VolumeSet:
-    """All volumes of the datanode, failed ones included."""
+    """Holds all volumes of the datanode, failed ones included."""
 
     def __init__(
         self, volumes: Sequence[Volume], policy: ChoosingPolicy = ROUND_ROBIN_POLICY

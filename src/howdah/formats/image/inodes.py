@@ -92,7 +92,7 @@ class StringTable:
 
 
 class LoadedStrings:
-    """Strings by number as an image has them."""
+    """Holds strings by number as an image has them."""
 
     def __init__(self, mask_bits: int, strings: dict[int, str]) -> None:
         """Raises CorruptImage for more mask bits than there are kinds of strings."""

@@ -197,7 +197,7 @@ def _number(name: str, text: str, limit: int) -> int:
 
 
 class Elements:
-    """The elements of a file, in order.
+    """Reads the elements of a file, in order.
 
     Every method raises IllegalArgument; `line` is then where what was found begins.
     """

@@ -44,7 +44,7 @@ class Answer:
 
 
 class ImageTree:
-    """The files and directories of an image, by path."""
+    """Holds the files and directories of an image, by path."""
 
     def __init__(self, reader: ImageReader) -> None:
         """Raises CorruptImage."""

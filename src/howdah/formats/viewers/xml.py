@@ -87,7 +87,7 @@ def as_xml(reader: ImageReader, revision: str) -> Iterator[str]:
 
 
 class _Shown:
-    """The sections of one image, and the inodes in them."""
+    """Shows the sections of one image, and the inodes in them."""
 
     def __init__(self, reader: ImageReader) -> None:
         self._reader = reader

@@ -112,8 +112,8 @@ class Prepared:
 
 
 class Acceptor:
-    """One journal of a node. Calls are planned one at a time: the writes of one are applied,
-    or the acceptor is thrown away, before the next."""
+    """Plans the calls to one journal of a node, one at a time: the writes of one are applied, or
+    the acceptor is thrown away, before the next."""
 
     def __init__(
         self, state: JournalState, now_ms: int, journal_id: str, *, may_reopen: bool = True

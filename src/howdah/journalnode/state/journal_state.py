@@ -217,7 +217,7 @@ Write: TypeAlias = (
 
 @dataclass(slots=True)
 class JournalState:
-    """What the files of one journal say.
+    """Holds what the files of one journal say.
 
     `segments` and `decisions` are by first transaction. `fetched` are segments that came from
     another node and wait for their decision. `damaged` are unfinished segments, by first

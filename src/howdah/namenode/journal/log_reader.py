@@ -97,7 +97,7 @@ class _Place:
 
 
 class LogReader:
-    """The log that somebody may be writing. Any thread may ask.
+    """Reads the log that somebody may be writing. Any thread may ask.
 
     Where a reading ended is remembered, so that whoever goes on from there does not read
     the segment from its beginning.

@@ -29,7 +29,7 @@ class ZooKeeperPlace:
 
 
 class ZooKeeperRecords:
-    """See `state_store.Records`."""
+    """Keeps the records of a router in ZooKeeper; see `state_store.Records`."""
 
     def __init__(self, place: ZooKeeperPlace) -> None:
         self._place = place

@@ -32,7 +32,7 @@ class TopWindow:
 
 
 class _Window:
-    """Buckets of counts, the newest at the right."""
+    """Keeps buckets of counts, the newest at the right."""
 
     __slots__ = ("bucket_ms", "buckets", "length_ms", "number")
 
@@ -65,7 +65,7 @@ class _Window:
 
 
 class TopUsers:
-    """All windows of a server. Whoever has counted gives it what came since the last time."""
+    """Keeps all windows of a server. Whoever has counted gives it what came since the last time."""
 
     def __init__(self, windows_ms: Sequence[int], buckets: int, users: int) -> None:
         """`users` of each operation are told."""

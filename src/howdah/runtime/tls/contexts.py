@@ -48,7 +48,8 @@ _NAMES: Final = (
 
 
 class Kept(Generic[T]):
-    """What was made of some files, and is made again when one of them changes. Thread-safe."""
+    """Keeps what was made of some files, and makes it again when one of them changes.
+    Thread-safe."""
 
     def __init__(self, make: Callable[[], T], paths: tuple[Path, ...], interval_s: float) -> None:
         """Raises what `make` does."""

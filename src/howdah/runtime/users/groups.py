@@ -66,7 +66,7 @@ def groups_from(conf: Configuration) -> Groups:
 
 
 class KnownGroups:
-    """Groups of users, asked beside the loop and kept for `fresh_s`."""
+    """Asks for groups of users beside the loop, and keeps them for `fresh_s`."""
 
     def __init__(
         self,

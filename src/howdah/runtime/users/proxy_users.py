@@ -40,7 +40,7 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """The value of a key `hosts`."""
+    """Holds the value of a key `hosts`."""
 
     everywhere: bool = False
     addresses: frozenset[str] = frozenset()

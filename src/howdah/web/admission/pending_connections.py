@@ -96,7 +96,8 @@ class Host(Protocol):
 
 
 class Entrance:
-    """One listening socket. `run` is for a thread, and closes the socket when it ends."""
+    """Takes the connections of one listening socket. `run` is for a thread, and closes the
+    socket when it ends."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ SORTS: Final[Mapping[str, tuple[str, Callable[[NodeStatus], tuple[float | str, .
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a request asks for; what it does not understand is as if it were not there."""
+    """Holds what a request asks for; what it does not understand is as if it were not there."""
 
     text: str = ""
     state: str = ""

@@ -63,7 +63,7 @@ from howdah.protocol.data_transfer.status import Status
 
 
 class Pipeline:
-    """The queues and the phase of one output stream. Not thread-safe; the shell locks.
+    """Holds the queues and the phase of one output stream. Not thread-safe; the shell locks.
 
     `appended` is the last block of a file that is appended to, if more goes into it;
     else `previous` is that block, if the file has one. `replication` is the file's.

@@ -23,7 +23,7 @@ MAX_PACKETS_PER_SEND = 16
 
 
 class PacketQueues:
-    """Packets that wait to be sent, and those that were and wait for their ack."""
+    """Holds packets that wait to be sent, and those that were and wait for their ack."""
 
     def __init__(self) -> None:
         self.last_queued_seqno = -1

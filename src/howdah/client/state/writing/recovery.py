@@ -155,7 +155,7 @@ class Recovery:
 
 
 class ExcludedNodes:
-    """The datanodes that a writer asks the namenode to leave out of its next block.
+    """Keeps the datanodes that a writer asks the namenode to leave out of its next block.
 
     A node that could not be reached may be back in ten minutes, and a small cluster can't
     do without it for ever: so an entry expires

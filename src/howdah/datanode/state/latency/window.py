@@ -15,7 +15,7 @@ MAX_NAMES: Final = 4096
 
 
 class RollingMeans:
-    """Sums and counts by name and window. One thread at a time."""
+    """Keeps sums and counts by name and window. One thread at a time."""
 
     def __init__(
         self, window_s: float = WINDOW_S, windows: int = WINDOWS, max_names: int = MAX_NAMES

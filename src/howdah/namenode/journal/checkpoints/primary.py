@@ -54,7 +54,7 @@ class Signature:
 
 
 class Primary:
-    """One namenode. Calls raise HowdahError, transfers CheckpointFailed."""
+    """Calls one namenode. Calls raise HowdahError, transfers CheckpointFailed."""
 
     def __init__(
         self,

@@ -74,7 +74,7 @@ class Listed:
 
 
 class Channel:
-    """Calls to one node. One call at a time; not thread-safe."""
+    """Calls one node. One call at a time; not thread-safe."""
 
     def __init__(self, address: Address, journal: JournalId, settings: QuorumSettings) -> None:
         self.name = f"{address[0]}:{address[1]}"

@@ -221,7 +221,7 @@ def _begins_segment(record: bytes) -> bool:
 
 
 class QuorumSource:
-    """The finished segments of a quorum (Q15)."""
+    """Reads the finished segments of a quorum (Q15)."""
 
     def __init__(self, name: str, readers: _Readers, settings: QuorumSettings) -> None:
         self._name = name
@@ -270,8 +270,8 @@ class QuorumSource:
 
 
 class _Readers:
-    """Questions to all nodes at once. A node that still works on a question is not asked the
-    next one: it counts as one that does not answer."""
+    """Asks all nodes at once. A node that still works on a question is not asked the next one:
+    it counts as one that does not answer."""
 
     def __init__(self, nodes: dict[str, Channel]) -> None:
         self._nodes = nodes

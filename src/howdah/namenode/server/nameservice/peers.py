@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Peers:
-    """The others, by their names; none where a namenode is alone."""
+    """Calls the other namenodes, by their names; there are none where a namenode is alone."""
 
     def __init__(self, others: Mapping[str, Configuration]) -> None:
         """`others` have the keys of each namenode plain."""

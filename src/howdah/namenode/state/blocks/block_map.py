@@ -56,7 +56,7 @@ SLICE_PLAIN: Final = 5000
 
 
 class BlockMap(ReplicaLocations):
-    """The replicas of the namespace's blocks, by reports and by edits."""
+    """Keeps the replicas of the namespace's blocks, by reports and by edits."""
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ class _Look:
 
 
 class DecommissionMonitor:
-    """Which datanodes are in service, and how far those are that leave it."""
+    """Knows which datanodes are in service, and how far those are that leave it."""
 
     def __init__(
         self,

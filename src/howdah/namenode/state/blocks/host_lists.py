@@ -65,8 +65,8 @@ class HostOrder:
 
 
 class Hosts:
-    """What the files say, as they were read last. Asked with every heartbeat, so nothing is
-    searched."""
+    """Holds what the files say, as they were read last. Asked with every heartbeat, so nothing
+    is searched."""
 
     __slots__ = (
         "_domains",

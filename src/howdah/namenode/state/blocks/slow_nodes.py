@@ -139,7 +139,7 @@ class SlowDisk:
 
 
 class SlowPeers:
-    """Who was found slow by whom, and disks that are slow."""
+    """Knows who was found slow by whom, and disks that are slow."""
 
     def __init__(self, most: int = 5, holds_ms: int = SLOW_FOR_MS) -> None:
         """At most so many datanodes are slow at a time; a report holds for `holds_ms`."""

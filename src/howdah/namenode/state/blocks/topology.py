@@ -43,7 +43,7 @@ def distance(location_a: str, node_a: str, location_b: str, node_b: str) -> int:
 
 
 class RackMap:
-    """Locations by address, then by host name, as a topology table gives them."""
+    """Gives locations by address, then by host name, as a topology table has them."""
 
     def __init__(self, table: dict[str, str] | None = None) -> None:
         self._has_table = table is not None

@@ -143,7 +143,7 @@ _NOTHING: Final = CacheFigures()
 
 
 class CachePlanner:
-    """The plan, and what is known of how far it has come."""
+    """Keeps the plan, and what is known of how far it has come."""
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ class CacheDirective:
 
 
 class CachePools:
-    """All pools and directives of a namespace.
+    """Keeps all pools and directives of a namespace.
 
     `version` changes with each edit: the planner looks at it. Directives come in the order of
     their ids, pools in that of their names as Java compares them.

@@ -238,7 +238,7 @@ _TRANSLATIONS: Final[dict[type[edits.Edit], Callable[[Any], list[pb.EventProto]]
 
 
 class EventsBuilder:
-    """One answer: the events of edits in order, up to about `max_events`."""
+    """Builds one answer: the events of edits in order, up to about `max_events`."""
 
     def __init__(self, max_events: int, sync_txid: int) -> None:
         self._max_events = max_events

@@ -55,8 +55,8 @@ LAST_RESERVED_GENERATION_STAMP: Final = 1000
 
 
 class Inodes(MutableMapping[int, INode]):
-    """All inodes by id, to be used like a dictionary. Those that are given an id here
-    come under `files`, or are kept."""
+    """Holds all inodes by id, to be used like a dictionary. Those that are given an id here come
+    under `files`, or are kept."""
 
     __slots__ = ("directories", "files", "links")
 

@@ -23,7 +23,7 @@ from howdah.namenode.state.quorum.quorum import QuorumCall, Steps, Writer, settl
 
 
 class Sender:
-    """The segment that a writer is writing."""
+    """Sends the segment that a writer is writing."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer

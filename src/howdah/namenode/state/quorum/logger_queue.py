@@ -56,7 +56,7 @@ class Item:
 
 
 class LoggerQueue:
-    """The requests for one node."""
+    """Keeps the requests for one node."""
 
     def __init__(self, node: str, limit_bytes: int) -> None:
         self.node = node

@@ -46,7 +46,7 @@ class QuorumLost(errors.HowdahError, OSError):
 
 
 class QuorumCall:
-    """One request to all nodes."""
+    """Makes one request to all nodes."""
 
     def __init__(self, name: str, request: Request, nodes: Sequence[str]) -> None:
         """Begin a call; `name` names it in messages."""
@@ -128,8 +128,8 @@ LONGEST_REJOIN_PAUSE_MS: Final = 600_000
 
 
 class Writer:
-    """The state of one writer. It has one epoch in its life: whoever was fenced begins anew,
-    with another writer."""
+    """Holds the state of one writer. It has one epoch in its life: whoever was fenced begins
+    anew, with another writer."""
 
     def __init__(
         self, nodes: Sequence[str], *, queue_bytes: int, lease_ms: int, heartbeat_ms: int

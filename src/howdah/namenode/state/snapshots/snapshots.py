@@ -79,7 +79,7 @@ def _uncounted_links(links: Sequence[DeadLink]) -> AbstractContextManager[None]:
 
 
 class Snapshots:
-    """The snapshots of one namespace, and all that is kept for them."""
+    """Keeps the snapshots of one namespace, and all that is kept for them."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ from howdah.namenode.state.tree.satisfier_queue import SatisfierQueue
 
 
 class Deletion:
-    """Inodes that are in the tree no more."""
+    """Releases and reaps inodes that are in the tree no more."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class Namenode:
 
 
 class Members:
-    """The namenodes of one nameservice."""
+    """Holds the namenodes of one nameservice."""
 
     def __init__(self, nameservice: str, addresses: dict[str, Address]) -> None:
         self.nameservice = nameservice

@@ -16,7 +16,8 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Nameservices by the address of their servers, and those with servers on this machine."""
+    """Holds nameservices by the address of their servers, and those with servers on this
+    machine."""
 
     namenodes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     datanodes: Mapping[str, frozenset[str]] = field(default_factory=dict)

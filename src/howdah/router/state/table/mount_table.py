@@ -188,7 +188,7 @@ def ancestors(path: str) -> Iterable[str]:
 
 
 class MountTable:
-    """All entries, as they are at one time; an immutable value."""
+    """Holds all entries, as they are at one time; an immutable value."""
 
     def __init__(self, entries: Iterable[MountEntry] = (), default_nameservice: str = "") -> None:
         self.entries = {
