@@ -6,7 +6,8 @@ To prepare one is an edit, and an image to go back to that ends where a segment 
 ends, so that going back discards whole segments:
 
 - A namenode that is alone has to be in safe mode. The image comes first, the edit follows in
-  the segment after it, and the answer when the image is there; then safe mode is left.
+  the segment after it, and the answer when the image is there; then safe mode is left. If
+  the image fails, another edit ends the upgrade again.
 - Namenodes that share a log stay in service. The edit comes first and ends its segment, and
   each of them makes the image there. `query` tells when the active has it.
 
@@ -100,6 +101,7 @@ class RollingUpgradeCalls:
         def saved(error: errors.HowdahError | None) -> None:
             info = self._info()
             if error is not None:
+                self._undo()
                 answer(error)
             elif info is None:
                 answer(errors.CheckpointFailed("the rolling upgrade was finalized meanwhile"))
@@ -108,6 +110,19 @@ class RollingUpgradeCalls:
                 answer(info)
 
         return saved
+
+    def _undo(self) -> None:
+        """End an upgrade that was begun for an image that was not made: without it there is no
+        way back, so whoever asked hears that it failed, and it has to be true."""
+        core = self._core
+        can_commit = core.writable and core.broken is None
+        if not core.namespace.rolling_upgrade.is_under_way or not can_commit:
+            return
+        core.commit(edits.RollingUpgradeFinalizeOp(core.clock.wall_ms()))
+        log.warning(
+            "the rolling upgrade is ended again by transaction %d: there is no image to go back to",
+            core.last_txid,
+        )
 
     def finalize(self, caller: Caller) -> UpgradeInfo | None:
         """End the one that is under way; None if there is none. Raises SafeMode."""

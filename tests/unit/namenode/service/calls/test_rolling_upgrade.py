@@ -111,12 +111,16 @@ def test_a_namenode_that_is_alone_has_to_be_in_safe_mode(
     assert calls.query(caller()) is None
 
 
-def test_an_image_that_fails_is_told_and_safe_mode_stays(
-    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks
+@pytest.mark.parametrize("had_begun", [False, True])
+def test_an_image_that_fails_is_told_and_no_upgrade_is_under_way(
+    namesystem: Any, calls: RollingUpgradeCalls, disks: Disks, had_begun: bool
 ) -> None:
+    """A process may fail to write it long after the namespace was frozen."""
     told: list[UpgradeInfo | errors.HowdahError] = []
     namesystem.safe_mode.enter()
     calls.prepare(caller(), told.append)
+    if had_begun:
+        disks.begin()
     failure = errors.CheckpointFailed("no disk")
     disks.saving[0](failure)
     assert told == [failure]
