@@ -47,6 +47,7 @@ from howdah.rpc.connection import (
 from howdah.rpc.http_detection import by_asking
 from howdah.rpc.identity import CallIdentity, SeenState
 from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.tracing import spans
 from howdah.runtime.users.current import process_user
 
@@ -367,7 +368,7 @@ class RpcClient:
             keep = True
             return response
         except TimeoutError as error:
-            if isinstance(error, errors.HowdahError):
+            if isinstance(error, errors.HowdahError) or is_raised_by_handler(error):
                 raise
             raise errors.CallTimeout(
                 f"{connection.name} did not answer {asked.method} within {asked.limit_s:g} s"

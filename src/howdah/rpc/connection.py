@@ -27,6 +27,7 @@ from howdah.native.loader import kernel
 from howdah.native.socket_io import Ended, Outcome, deadline_ns, receive_some, send_whole
 from howdah.protocol.rpc import wire
 from howdah.rpc.http_detection import by_first_bytes
+from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.users.names import real_user_of
 
 # A call's frame out, the frame that answers it in: one step for whoever waits.
@@ -165,6 +166,8 @@ class Connection:
                 raise OverflowError(f"there is no port {port}")
             self._socket = socket.create_connection((host, port), timeout=timeout_s)
         except TimeoutError as error:
+            if is_raised_by_handler(error):
+                raise
             raise NotAccepted(
                 f"{host}:{port} did not accept a connection within {timeout_s:g} s"
             ) from error
@@ -175,6 +178,8 @@ class Connection:
                 f"Cannot connect to {host}:{port}: {error} ({_connect_hint(protocol)})"
             ) from error
         except (OSError, OverflowError, ValueError) as error:
+            if is_raised_by_handler(error):
+                raise
             # The last two: a port or a name that is none. Both may come from others.
             raise NotConnected(f"Cannot connect to {host}:{port}: {error}").numbered_as(
                 error
@@ -239,6 +244,8 @@ class Connection:
         except TimeoutError:
             raise
         except OSError as error:
+            if is_raised_by_handler(error):
+                raise
             raise Dead(str(error)) from error
 
     def exchange_all(
@@ -293,6 +300,8 @@ class Connection:
             except TimeoutError:
                 raise
             except OSError as error:
+                if is_raised_by_handler(error):
+                    raise
                 raise Dead(str(error)) from error
             else:
                 if not piece:

@@ -28,6 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeGuard
 
 from howdah import errors
+from howdah.runtime.signal_handlers import is_raised_by_handler
 
 READ_AHEAD_BYTES = 8 * 1024
 MAX_PORT = 65535
@@ -94,6 +95,8 @@ def connect(
     try:
         sock = _dial(address, connect_timeout_s or None, dialing, word)
     except (OSError, ValueError) as error:
+        if is_raised_by_handler(error):
+            raise
         # A ValueError is a name that is none: addresses come from others.
         host, port = address
         raise errors.Unreachable(
@@ -124,6 +127,9 @@ def _dial(
                 _connect_to(where, sock, timeout_s, attempt, word)
                 return sock
         except OSError as error:
+            if is_raised_by_handler(error):
+                sock.close()
+                raise
             failure = error
         sock.close()
         if attempt.given_up:
@@ -180,6 +186,8 @@ def connect_local(
         sock.connect(path)
     except OSError as error:
         sock.close()
+        if is_raised_by_handler(error):
+            raise
         raise errors.Unreachable(f"cannot connect to the socket {path}: {error}").numbered_as(
             error
         ) from error
@@ -318,7 +326,7 @@ class Connection:
         except errors.ProtocolViolation:
             raise
         except OSError as error:
-            raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+            raise self._broken(error) from error
         if count == 0 and len(view):
             raise PeerClosed(f"{self.peer} closed the connection")
         return count
@@ -455,7 +463,7 @@ class Connection:
         except BlockingIOError:
             raise self._unsent() from None
         except OSError as error:
-            raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+            raise self._broken(error) from error
         if sent < len(data):
             self.send_all(data[sent:])
 
@@ -475,7 +483,7 @@ class Connection:
             except BlockingIOError:
                 raise self._unsent() from None
             except OSError as error:
-                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+                raise self._broken(error) from error
             if sent == len(view):
                 return
             view = view[sent:]
@@ -497,7 +505,7 @@ class Connection:
                     raise PeerSilent(f"{self.peer} took no bytes for {silence_s:g} s") from None
                 continue
             except OSError as error:
-                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+                raise self._broken(error) from error
             if sent == len(view):
                 return
             view = view[sent:]
@@ -517,7 +525,7 @@ class Connection:
             except OSError as error:
                 if error.errno == errno.EFAULT:
                     raise
-                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+                raise self._broken(error) from error
             while left and sent >= len(left[0]):
                 sent -= len(left.pop(0))
             if sent:
@@ -532,7 +540,7 @@ class Connection:
             except BlockingIOError:
                 raise self._unsent() from None
             except OSError as error:
-                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+                raise self._broken(error) from error
             view = view[sent:]
 
     def send_file(self, file_fd: int, offset: int, count: int) -> None:
@@ -547,12 +555,18 @@ class Connection:
             except BlockingIOError:
                 raise self._unsent() from None
             except (ConnectionError, TimeoutError) as error:
-                raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
+                raise self._broken(error) from error
             if sent == 0:
                 raise errors.BlockMissing(
                     f"a block file ends at {offset}, {end - offset} bytes before it should"
                 )
             offset += sent
+
+    def _broken(self, error: OSError) -> PeerClosed:
+        """Raises the error itself if a signal handler of the program raised it."""
+        if is_raised_by_handler(error):
+            raise error
+        return PeerClosed(f"the connection to {self.peer} broke: {error}")
 
     def _unsent(self) -> PeerSilent:
         return PeerSilent(f"{self.peer} took no bytes for {self._write_timeout_s:g} s")

@@ -24,6 +24,7 @@ import h11
 
 from howdah import errors
 from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.tls.client import ClientTls, NotTrusted
 from howdah.runtime.tls.http_policy import Place
 from howdah.runtime.tls.server import shut_down
@@ -125,6 +126,8 @@ class Connections:
         except socket.gaierror as error:
             raise errors.UnknownHost.named(place.host, error) from error
         except (OSError, OverflowError, ValueError) as error:
+            if is_raised_by_handler(error):
+                raise
             # The last two: a port or a name that is none. Both may come from others.
             raise BrokenOff(place, f"Cannot connect to {place}: {error}", error) from error
         try:
@@ -137,6 +140,8 @@ class Connections:
             raise
         except OSError as error:
             connection.close()
+            if is_raised_by_handler(error):
+                raise
             raise BrokenOff(place, f"Cannot connect to {place}: {error}", error) from error
         except BaseException:
             connection.close()
@@ -257,10 +262,8 @@ class Exchange:
     def _send(self, data: bytes | memoryview) -> None:
         try:
             self._socket.sendall(data)
-        except (TimeoutError, BlockingIOError) as error:
-            raise errors.CallTimeout(f"{self.place} takes nothing any more") from error
         except OSError as error:
-            raise self._ended(error) from error
+            raise self._failure(error, "takes nothing any more") from error
 
     # The answer.
 
@@ -351,10 +354,8 @@ class Exchange:
     def _received(self) -> bytes:
         try:
             data = self._socket.recv(_RECEIVE_BYTES)
-        except (TimeoutError, BlockingIOError) as error:
-            raise errors.CallTimeout(f"{self.place} does not answer in time") from error
         except OSError as error:
-            raise self._ended(error) from error
+            raise self._failure(error, "does not answer in time") from error
         self.is_answered = self.is_answered or bool(data)
         return data
 
@@ -391,10 +392,8 @@ class Exchange:
     def _some_into(self, view: memoryview) -> int:
         try:
             return self._socket.recv_into(view)
-        except (TimeoutError, BlockingIOError) as error:
-            raise errors.CallTimeout(f"{self.place} sends nothing any more") from error
         except OSError as error:
-            raise self._ended(error) from error
+            raise self._failure(error, "sends nothing any more") from error
 
     def _into(self, view: memoryview) -> int:
         count = self._some_into(view)
@@ -429,7 +428,13 @@ class Exchange:
                 raise errors.ProtocolViolation(f"{self.place} answers more than {max_bytes} bytes")
         return bytes(content)
 
-    def _ended(self, error: OSError) -> BrokenOff:
+    def _failure(self, error: OSError, if_late: str) -> errors.HowdahError:
+        """What an error of the socket comes to. Raises the error itself if a signal handler of
+        the program raised it."""
+        if is_raised_by_handler(error):
+            raise error
+        if isinstance(error, TimeoutError | BlockingIOError):
+            return errors.CallTimeout(f"{self.place} {if_late}")
         return BrokenOff(self.place, f"the connection to {self.place} ended: {error}", error)
 
     # The end.

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from howdah import errors
 from howdah.runtime.byte_rate import Throttle
+from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.tls.client import ClientTls, NotTrusted
 from howdah.runtime.tls.http_policy import Place
 
@@ -53,6 +54,8 @@ def fetch(
     except NotTrusted:
         raise
     except TimeoutError as error:
+        if is_raised_by_handler(error):
+            raise
         raise errors.CallTimeout(f"{url}: no answer in time") from error
     except (ConnectionError, socket.gaierror, http.client.HTTPException, UnicodeError) as error:
         raise errors.Unreachable(f"{url}: {error or repr(error)}") from error

@@ -39,6 +39,7 @@ from howdah.protocol.data_transfer.responses import (
 from howdah.protocol.data_transfer.status import Status
 from howdah.rpc import wait_notices
 from howdah.runtime import sockets
+from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.tracing.span import NOTHING, Kind, Span
 
 _log = logging.getLogger(__name__)
@@ -347,6 +348,8 @@ class BlockReader:
                 self._connection.send_all(encode_read_status(status))
                 clean = not self._connection.has_read_ahead
         except (errors.HowdahError, OSError) as error:
+            if is_raised_by_handler(error):
+                raise
             # Every byte is here and was right; how the datanode ends is its own affair.
             _log.debug("%s: the end of %s: %s", self._path, self._block.name, error)
         self._part_with_connection(clean=clean)

@@ -33,6 +33,7 @@ from howdah.client.statistics import Tally
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.protocol.data_transfer.op_requests import NO_HINTS, CachingHints
 from howdah.rpc import wait_notices
+from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.sockets import PeerClosed
 from howdah.runtime.tracing.span import NOTHING, Span
 
@@ -192,7 +193,8 @@ class FileReplicas:
         """
         if isinstance(error, errors.FileChanged | ReadCancelled):
             raise error
-        if isinstance(error, TimeoutError) and not isinstance(error, errors.HowdahError):
+        is_timeout = isinstance(error, TimeoutError) and not isinstance(error, errors.HowdahError)
+        if is_timeout or is_raised_by_handler(error):
             # Time-outs here have types of their own, so this is a signal handler's of the caller.
             raise error
         _log.warning("%s: reading %s from %s: %s", self.path, block.block.name, node, error)
