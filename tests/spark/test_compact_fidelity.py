@@ -13,8 +13,8 @@ import pytest
 from howdah import errors
 from howdah.fs.acl import parse_acl
 from howdah.spark import Compaction, compact
-from howdah.spark.compaction.directory_state import reason_to_skip, state_of
-from howdah.spark.compaction.directory_swap import Exchange
+from howdah.spark.compaction.directory_state import reason_to_skip, reason_to_stay, state_of
+from howdah.spark.compaction.directory_swap import ChangedMeanwhile, Exchange
 from howdah.spark.compaction.reading_footers import FEW_FILES
 from howdah.testing import MiniCluster
 
@@ -307,6 +307,60 @@ def test_directory_keeps_what_was_said_of_it(bench: Any) -> None:
     assert fs.get_storage_policy(directory).name == "ONE_SSD"
     assert status.modification_time_ms == 7000
     assert (file.modification_time_ms, file.access_time_ms) == (9000, 9001)
+
+
+def test_directory_of_which_snapshots_are_allowed_stays_so(ground: Bench) -> None:
+    fs, directory = ground.fs, ground.path("d")
+    put(ground, "d/a", b"x")
+    fs.allow_snapshot(directory)
+    exchange = Exchange(fs, directory)
+    exchange.begin()
+    fs.write_bytes(f"{exchange.building}/new", b"x")
+    kept_at = exchange.finish()
+    assert fs.get_file_status(directory).is_snapshot_enabled
+    fs.create_snapshot(directory, "s")
+    assert fs.read_bytes(f"{directory}/.snapshot/s/new") == b"x"
+    fs.delete_snapshot(directory, "s")
+    fs.delete(kept_at, recursive=True)
+
+
+def test_directory_with_snapshots_is_left_alone_before_any_work(ground: Bench) -> None:
+    fs, directory = ground.fs, ground.path("d")
+    put(ground, "d/a", b"x")
+    fs.allow_snapshot(directory)
+    assert not reason_to_stay(fs, fs.get_file_status(directory))
+    fs.create_snapshot(directory, "s")
+    assert reason_to_stay(fs, fs.get_file_status(directory)) == "it has snapshots"
+    fs.delete_snapshot(directory, "s")
+
+
+def test_ordinary_user_hears_before_the_work_that_snapshots_would_not_be_allowed(
+    howdah_cluster: MiniCluster, ground: Bench
+) -> None:
+    ground.fs.mkdirs(ground.path("t"))
+    ground.fs.set_owner(ground.path("t"), "anna")
+    with howdah_cluster.connect(user="anna") as fs:
+        fs.write_bytes(ground.path("t/d/a"), b"x")
+        ground.fs.allow_snapshot(ground.path("t/d"))
+        exchange = Exchange(fs, ground.path("t/d"))
+        with pytest.raises(errors.AccessDenied, match="allow snapshot"):
+            exchange.begin()
+        exchange.drop()
+        assert [status.name for status in fs.list_status(ground.path("t"))] == ["d"]
+
+
+def test_rights_that_change_during_the_work_are_not_undone(ground: Bench) -> None:
+    fs, directory = ground.fs, ground.path("d")
+    put(ground, "d/a", b"x")
+    exchange = Exchange(fs, directory)
+    exchange.begin()
+    fs.write_bytes(f"{exchange.building}/new", b"x")
+    fs.set_permission(directory, 0o700)
+    with pytest.raises(ChangedMeanwhile):
+        exchange.finish()
+    assert fs.get_file_status(directory).permission == 0o700
+    assert [status.name for status in fs.list_status(directory)] == ["a"]
+    assert [status.name for status in fs.list_status(ground.root)] == ["d"]
 
 
 @pytest.mark.parametrize("directory_policy", ["", "ONE_SSD"])

@@ -44,6 +44,8 @@ class FileStatus:
     is_encrypted: bool = False
     erasure_coding_policy: str | None = None
     etag: str | None = None
+    is_snapshot_enabled: bool = False
+    """Whether snapshots of this directory are allowed."""
 
     @property
     def name(self) -> str:

@@ -38,6 +38,7 @@ def file_status(proto: types_pb2.HdfsFileStatusProto, path: str) -> FileStatus:
         has_acl=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_ACL),
         is_encrypted=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT),
         erasure_coding_policy=proto.ecPolicy.name if proto.HasField("ecPolicy") else None,
+        is_snapshot_enabled=bool(proto.flags & types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED),
     )
 
 

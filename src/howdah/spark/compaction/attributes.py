@@ -1,7 +1,7 @@
 """Giving a new directory the attributes of the one that it replaces.
 
 The directory gets owner, group, mode, ACL, extended attributes, storage policy, quotas and
-modification time. Its files, which are new, get owner, group, mode, ACL, extended attributes,
+modification time, and snapshots of it are allowed again. Its files, which are new, get owner, group, mode, ACL, extended attributes,
 storage policy and replication of an old one, and the newest times, so cold data stays cold, and
 incremental readers do not read it all again. An attribute that is equal already is not set, so an
 ordinary user can do this with his own files. Owner, mode and ACL come last: they may forbid all
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.snapshots import HdfsSnapshots
 from howdah.fs.status import ContentSummary, FileStatus
 
 _RAW = "raw."
@@ -32,6 +33,9 @@ class DirectoryAttributes:
         policy = fs.get_file_status(building).storage_policy
         if policy != self._like.storage_policy:
             fs.set_storage_policy(building, fs.get_storage_policy(self._like.path).name)
+        if self._like.is_snapshot_enabled and isinstance(fs, HdfsSnapshots):
+            # Only a superuser may: to know that before the files are written saves the work.
+            fs.allow_snapshot(building)
 
     def give(
         self,

@@ -21,6 +21,7 @@ from howdah.copy.common.filesystems import for_each
 from howdah.copy.locks.tree_lock import is_lock
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.hdfs.snapshots import HdfsSnapshots
 from howdah.fs.paths import printable
 from howdah.fs.status import FileStatus
 from howdah.spark.compaction.attributes import xattrs_of
@@ -122,6 +123,14 @@ def reason_to_skip(fs: FileSystem, found: DirectoryState) -> str:
             return f"it has {printable(status.name)} beside its files"
     files = [s for s in found.statuses if not is_hidden(s.name)]
     return differences(fs, files)
+
+
+def reason_to_stay(fs: FileSystem, directory: FileStatus) -> str:
+    """Why the directory cannot be moved away; "" if it can. HDFS moves none that has
+    snapshots, which are read by its path."""
+    if not directory.is_snapshot_enabled or not isinstance(fs, HdfsSnapshots):
+        return ""
+    return "it has snapshots" if fs.list_snapshots(directory.path) else ""
 
 
 def differences(fs: FileSystem, files: list[FileStatus]) -> str:

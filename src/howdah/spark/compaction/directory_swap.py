@@ -154,6 +154,7 @@ class Exchange:
 
     def _refuse_if_changed(self, directory: str) -> None:
         try:
+            status = self._fs.get_file_status(directory)
             found = state_of(self._fs, directory)
         except errors.PathNotFound as error:
             self._drop_ready()
@@ -161,6 +162,12 @@ class Exchange:
         if found.digest != self.before.digest:
             self.drop()
             raise ChangedMeanwhile(self._changed(found.written))
+        if _attributes(status) != _attributes(self.status):
+            self.drop()
+            raise ChangedMeanwhile(
+                f"owner, mode or another attribute of {directory} was changed while it was "
+                "compacted"
+            )
 
     def _changed(self, written: str = "") -> str:
         who = f" ({written} is open)" if written else ""
@@ -193,6 +200,18 @@ class Exchange:
         moved = self._trash.move(self._ready)
         where = moved.target if moved else self._ready
         return f"; one of its new files was written to as well, they are in {where}"
+
+
+def _attributes(status: FileStatus) -> tuple[object, ...]:
+    """The attributes that the new directory got from the old one at the beginning."""
+    return (
+        status.owner,
+        status.group,
+        status.permission,
+        status.has_acl,
+        status.storage_policy,
+        status.is_snapshot_enabled,
+    )
 
 
 def swap(

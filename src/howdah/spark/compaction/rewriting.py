@@ -40,7 +40,7 @@ from howdah.spark.compaction.concat import (
 )
 from howdah.spark.compaction.concat_avro import CorruptAvro
 from howdah.spark.compaction.concat_lines import HeadersDiffer, NotJoinable, check_headers
-from howdah.spark.compaction.directory_state import reason_to_skip, state_of
+from howdah.spark.compaction.directory_state import reason_to_skip, reason_to_stay, state_of
 from howdah.spark.compaction.directory_swap import Exchange
 from howdah.spark.compaction.footers import Footer, NotReadable, check_kinds, footer_of
 from howdah.spark.compaction.outcome import Compacted, outcome_of
@@ -126,7 +126,9 @@ class Rewriter:
         """Rewrite one directory. If that fails, the outcome says why, and the directory stays."""
         try:
             exchange = Exchange(self._fs, chosen.contents.path, run=run, confirm=self._confirm)
-            reason = reason_to_skip(self._fs, exchange.before)
+            reason = reason_to_skip(self._fs, exchange.before) or reason_to_stay(
+                self._fs, exchange.status
+            )
             if reason:
                 return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
             kept_at = self._compact(chosen, exchange)
@@ -136,8 +138,11 @@ class Rewriter:
 
     def preview(self, chosen: Plan) -> Compacted:
         """The outcome that `compact` would have."""
+        fs, path = self._fs, chosen.contents.path
         try:
-            reason = reason_to_skip(self._fs, state_of(self._fs, chosen.contents.path))
+            reason = reason_to_skip(fs, state_of(fs, path)) or reason_to_stay(
+                fs, fs.get_file_status(path)
+            )
         except (errors.HowdahError, OSError) as error:
             return outcome_of(chosen, self._block_bytes, failed=_text_of(error))
         return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
