@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from howdah import errors
+from howdah.cli.arguments.output_file import check_output
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import EXIT_USAGE
 from howdah.formats.edits.codec import LAYOUT_VERSION, encode_record
@@ -48,6 +49,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         print(f"input  [{options.input}]")
         print(f"output [{options.output}]", flush=True)
     try:
+        check_output(options.input, options.output)
         with open(options.input, "rb") as source, open(options.output, "wb") as output:
             log = (
                 read_xml(source, options.input)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from howdah import __version__, errors
+from howdah.cli.arguments.output_file import check_output
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import EXIT_FAILURE, EXIT_USAGE
 from howdah.formats.image.fsimage import ImageReader
@@ -64,6 +65,8 @@ def main(argv: list[str], conf: Configuration) -> int:
         print(f"Invalid processor specified : {options.processor}", file=sys.stderr)
         return EXIT_USAGE
     try:
+        if options.output != _STDOUT:
+            check_output(options.input, options.output)
         _PROCESS[processor](options)
     except (errors.HowdahError, OSError) as error:
         if processor == "ReverseXML":

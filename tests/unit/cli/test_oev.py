@@ -131,3 +131,16 @@ def test_verbose_shows_the_output_too(tmp_path: Path, capfd: pytest.CaptureFixtu
 def test_input_that_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert oev("-i", tmp_path / "nothing", "-o", tmp_path / "out") == 255
     assert str(tmp_path / "nothing") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("processor", ["xml", "stats"])
+def test_output_over_the_input_is_refused(
+    processor: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also by another name of the file."""
+    log = segment(tmp_path, 1)
+    before = log.read_bytes()
+    (tmp_path / "link").symlink_to(log)
+    assert oev("-p", processor, "-i", log, "-o", tmp_path / "link") == 255
+    assert "is the input: name another file" in capsys.readouterr().err
+    assert log.read_bytes() == before

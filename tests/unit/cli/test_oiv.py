@@ -163,3 +163,16 @@ def test_what_is_no_image_is_refused(
 def test_input_that_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert oiv("-p", "XML", "-i", tmp_path / "nothing") == 255
     assert str(tmp_path / "nothing") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("processor", ["XML", "Delimited", "FileDistribution", "ReverseXML"])
+def test_output_over_the_input_is_refused(
+    processor: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also by another name of the file."""
+    image = tmp_path / "image"
+    image.write_bytes(IMAGE.read_bytes())
+    (tmp_path / "link").symlink_to(image)
+    assert oiv("-p", processor, "-i", image, "-o", tmp_path / "link") != 0
+    assert "is the input: name another file" in capsys.readouterr().err
+    assert image.read_bytes() == IMAGE.read_bytes()

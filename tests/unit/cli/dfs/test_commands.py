@@ -244,6 +244,37 @@ def test_moved_files_are_gone_from_the_local_disk(dfs: Any, tmp_path: Path) -> N
     assert dfs.fs.contents == {"/d/f": b"x"}
 
 
+@pytest.mark.parametrize("words", [["-put", "-f", "-d"], ["-moveFromLocal", "-f"]])
+def test_file_that_would_be_lost_is_not_copied_onto_itself(
+    dfs: Any, tmp_path: Path, words: list[str]
+) -> None:
+    """By another name of it as well."""
+    (tmp_path / "f").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "f")
+    for name in ("f", "link"):
+        done = dfs(*words, str(tmp_path / "f"), f"file://{tmp_path}/{name}")
+        assert done.code == 1
+        assert "are the same file" in done.err
+        assert (tmp_path / "f").read_text() == "x"
+
+
+def test_copy_straight_onto_itself_is_refused(dfs: Any) -> None:
+    dfs.fs.fill("/f", b"x")
+    assert dfs("-cp", "-f", "/f", "/f").code == 0
+    done = dfs("-cp", "-f", "-d", "/f", "/f")
+    assert (done.code, done.err) == (1, "cp: `/f' to `/f': are the same file\n")
+    assert dfs.fs.contents == {"/f": b"x"}
+
+
+def test_getmerge_into_one_of_its_sources_is_refused(dfs: Any, tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_text(name)
+    done = dfs("-getmerge", f"file://{tmp_path}", str(tmp_path / "a"))
+    assert done.code == 1
+    assert "are the same file" in done.err
+    assert [(tmp_path / name).read_text() for name in "ab"] == ["a", "b"]
+
+
 def test_a_local_file_that_could_not_be_moved_stays(dfs: Any, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x")
     dfs.fs.failing_closes.add("/f._COPYING_")

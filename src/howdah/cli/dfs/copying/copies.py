@@ -63,6 +63,10 @@ class MoveFromLocal(Put):
     def _put_standard_input(self) -> None:
         raise PathProblem.missing(STANDARD_INPUT)
 
+    @property
+    def changes_first(self) -> bool:
+        return True
+
     def copy_file(self, source: Item, target: Item) -> None:
         super().copy_file(source, target)
         source.fs.delete(source.path)

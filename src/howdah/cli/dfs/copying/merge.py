@@ -51,6 +51,10 @@ class GetMerge(Command):
         super().process_items(items)
         if self.failures:
             return
+        for source in self._sources:
+            # To create the target would empty it before it is read.
+            if source.is_same_file(self._target):
+                raise PathProblem(source.name, "are the same file", target=self._target.name)
         with whole_or_none(self._target.fs.create(self._target.path, overwrite=True)) as out:
             for source in self._sources:
                 self._append(source, out)

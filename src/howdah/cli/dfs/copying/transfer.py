@@ -101,6 +101,12 @@ class CopyCommand(DestinationCommand):
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
+    @property
+    def changes_first(self) -> bool:
+        """Whether a file that is copied onto itself would be lost: the target is emptied before
+        the source is read, or the source is deleted afterwards."""
+        return self.direct
+
     # --- trees ----------------------------------------------------------------
 
     def transfer(self, item: Item, target: Item) -> None:
@@ -144,6 +150,8 @@ class CopyCommand(DestinationCommand):
     def copy_file(self, source: Item, target: Item) -> None:
         """Copy one file, under its final name at the end."""
         status = source.require_status()
+        if self.changes_first and source.is_same_file(target):
+            raise PathProblem(source.name, "are the same file", target=target.name)
         if not self._is_copied_by_server(source, target):
             with source.fs.open(source.path, PIECE_BYTES) as stream:
                 self.copy_stream(stream, target, status.length)

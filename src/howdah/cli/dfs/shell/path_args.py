@@ -8,6 +8,7 @@ it was typed. Names are literal: `%41`, blanks and colons are characters.
 
 from __future__ import annotations
 
+import os
 import posixpath
 from typing import TYPE_CHECKING
 
@@ -153,6 +154,19 @@ class Item:
     def same_filesystem(self, other: Item) -> bool:
         own, its = self.fs, other.fs
         return own.uri == its.uri or own.server_copies(its).is_same_place
+
+    def is_same_file(self, other: Item) -> bool:
+        """Whether both are one file that is there, by whatever names, links and views."""
+        if self.status is None or other.status is None:
+            return False
+        here, name = self.fs.resolve_path(self.path)
+        there, path = other.fs.resolve_path(other.path)
+        if here.uri != there.uri:
+            return False
+        if here.scheme == "file":
+            return os.path.samefile(name, path)
+        own = self.status.file_id
+        return name == path or (own != 0 and own == other.status.file_id)
 
 
 def status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
