@@ -309,7 +309,7 @@ def test_directory_keeps_what_was_said_of_it(bench: Any) -> None:
     assert (file.modification_time_ms, file.access_time_ms) == (9000, 9001)
 
 
-def test_directory_of_which_snapshots_are_allowed_stays_so(ground: Bench) -> None:
+def test_directory_of_which_snapshots_are_allowed_stays_so(ground: Any) -> None:
     fs, directory = ground.fs, ground.path("d")
     put(ground, "d/a", b"x")
     fs.allow_snapshot(directory)
@@ -324,7 +324,7 @@ def test_directory_of_which_snapshots_are_allowed_stays_so(ground: Bench) -> Non
     fs.delete(kept_at, recursive=True)
 
 
-def test_directory_with_snapshots_is_left_alone_before_any_work(ground: Bench) -> None:
+def test_directory_with_snapshots_is_left_alone_before_any_work(ground: Any) -> None:
     fs, directory = ground.fs, ground.path("d")
     put(ground, "d/a", b"x")
     fs.allow_snapshot(directory)
@@ -335,7 +335,7 @@ def test_directory_with_snapshots_is_left_alone_before_any_work(ground: Bench) -
 
 
 def test_ordinary_user_hears_before_the_work_that_snapshots_would_not_be_allowed(
-    howdah_cluster: MiniCluster, ground: Bench
+    howdah_cluster: MiniCluster, ground: Any
 ) -> None:
     ground.fs.mkdirs(ground.path("t"))
     ground.fs.set_owner(ground.path("t"), "anna")
@@ -349,7 +349,7 @@ def test_ordinary_user_hears_before_the_work_that_snapshots_would_not_be_allowed
         assert [status.name for status in fs.list_status(ground.path("t"))] == ["d"]
 
 
-def test_rights_that_change_during_the_work_are_not_undone(ground: Bench) -> None:
+def test_rights_that_change_during_the_work_are_not_undone(ground: Any) -> None:
     fs, directory = ground.fs, ground.path("d")
     put(ground, "d/a", b"x")
     exchange = Exchange(fs, directory)

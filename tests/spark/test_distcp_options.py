@@ -12,8 +12,9 @@ import pytest
 from howdah.cli.dfs import main as dfs
 from howdah.copy.layout import InvalidInput
 from howdah.copy.listing.entries import Entry, Kind
-from howdah.copy.options import attributes
+from howdah.copy.options import Options, attributes
 from howdah.copy.preserving import preserve
+from howdah.spark import distcp
 from howdah.testing import MiniCluster
 
 pytestmark = pytest.mark.timeout(240)
@@ -120,6 +121,22 @@ def test_delete_with_several_sources_keeps_what_any_of_them_has(bench: Any) -> N
     bench.make("dst", {"only-x": b"1", "only-y": b"2", "f": b"3", "none": b"4"})
     bench.copy(["x", "y", "f"], "dst", update=True, delete=True)
     assert bench.tree("dst") == {"only-x": b"1", "only-y": b"2", "f": b"3"}
+
+
+def test_delete_keeps_what_one_of_several_sources_could_not_list(bench: Any) -> None:
+    bench.make("", {"x/only-x": b"1", "y/only-y": b"2"})
+    bench.make("dst", {"only-x": b"1", "only-y": b"2", "none": b"4"})
+    bench.fs.set_owner(bench.path("dst"), "anna")
+    bench.fs.set_permission(bench.path("x"), 0o700)
+    distcp(
+        bench.spark,
+        [bench.uri("x"), bench.uri("y")],
+        bench.uri("dst"),
+        options=Options(update=True, delete=True, ignore_failures=True),
+        conf=bench.cluster.conf,
+        user="anna",
+    )
+    assert bench.tree("dst") == {"only-x": b"1", "only-y": b"2", "none": b"4"}
 
 
 def test_missing_is_written_down_where_it_is_tracked(bench: Any) -> None:

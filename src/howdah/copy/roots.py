@@ -40,6 +40,19 @@ def is_unpaired(context: CopyContext, options: Options, placed: Sequence[Placed]
     return options.wants_missing and context.target_state is Found.DIRECTORY and not is_paired
 
 
+def missing_rows(rows: Sequence[Entry]) -> list[Entry]:
+    """What only the target has, each once, by the listings of several sources. An entry that one
+    source does not have another one may have, also in a directory that could not be listed."""
+    there = {row.relative for row in rows if row.kind in (Kind.FILE, Kind.DIRECTORY)}
+    unread = tuple(row.relative + b"/" for row in rows if row.kind == Kind.UNREADABLE)
+    missing = {row.relative: row for row in rows if row.kind == Kind.MISSING}
+    return [
+        row
+        for relative, row in missing.items()
+        if relative not in there and not (relative + b"/").startswith(unread)
+    ]
+
+
 def _of_source(
     context: CopyContext, options: Options, path: str, placed: Placed, status: FileStatus
 ) -> list[Entry]:

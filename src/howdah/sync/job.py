@@ -45,7 +45,7 @@ from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.copy.options import Options
 from howdah.copy.outcome import DuplicateFile
 from howdah.copy.preserving import check_support
-from howdah.copy.roots import is_unpaired, own_roots, roots_of
+from howdah.copy.roots import is_unpaired, missing_rows, own_roots, roots_of
 from howdah.copy.server_side import notes_of
 from howdah.copy.tasks import CopyTask
 from howdah.fs import paths
@@ -225,14 +225,11 @@ class _Mirror:
                     )
         return rows
 
-    def _missing(self, rows: Iterable[Entry]) -> list[Entry]:
+    def _missing(self, rows: Sequence[Entry]) -> list[Entry]:
         """What only the target has, each once."""
-        missing = {row.relative: row for row in rows if row.kind == Kind.MISSING}
         if len(self._placed) > 1 or is_unpaired(self._context, self._options, self._placed):
-            # An entry that one source does not have another one may have.
-            there = {row.relative for row in rows if row.kind in (Kind.FILE, Kind.DIRECTORY)}
-            missing = {key: row for key, row in missing.items() if key not in there}
-        return list(missing.values())
+            return missing_rows(rows)
+        return list({row.relative: row for row in rows if row.kind == Kind.MISSING}.values())
 
     def _rehearse(
         self, rows: Iterable[Entry], missing: Iterable[Entry], tell: Callable[[str], None]

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from howdah.copy.common.failures import CopyFailed
 from howdah.copy.counters import Counters
 from howdah.copy.listing.entries import Entry, Kind
 from howdah.copy.options import InvalidOptions, Options
-from howdah.errors import HowdahError, UnsupportedOperation
+from howdah.errors import AccessDenied, HowdahError, UnsupportedOperation
+from howdah.fs.local.filesystem import LocalFileSystem
+from howdah.fs.status import FileStatus
 from howdah.sync import options as words
 from howdah.sync import pool, sync
 from howdah.sync.job import _Mirror
@@ -58,6 +61,32 @@ def test_a_mirror_is_made_then_kept_with_what_has_changed(source: Path, tmp_path
     assert last.counters.entries_deleted == 1
     assert tree(target) == tree(source)
     assert [path.name for path in target.iterdir() if path.name.startswith(".distcp")] == []
+
+
+@pytest.mark.parametrize("unread", ["", "/d"])
+def test_what_one_of_several_sources_could_not_list_is_not_deleted(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unread: str
+) -> None:
+    other, target = tmp_path / "other", tmp_path / "target"
+    (other / "theirs").mkdir(parents=True)
+    (other / "theirs" / "file").write_bytes(b"x")
+    both = [source.as_uri(), other.as_uri()]
+    sync(both, target.as_uri(), processes=1)
+    (target / "extra").write_bytes(b"x")
+    before = tree(target)
+    real = LocalFileSystem.list_status_iter
+
+    def listed(self: LocalFileSystem, path: str) -> Iterator[FileStatus]:
+        if path == f"{source}{unread}":
+            raise AccessDenied(f"{path} may not be listed")
+        return real(self, path)
+
+    monkeypatch.setattr(LocalFileSystem, "list_status_iter", listed)
+    options = Options(update=True, delete=True, ignore_failures=True)
+    sync(both, target.as_uri(), processes=1, options=options)
+    if unread:
+        del before["extra"]
+    assert tree(target) == before
 
 
 def test_a_dry_run_tells_and_changes_nothing(

@@ -464,11 +464,19 @@ class _Job:
     # --- 6. and 7. the rest -------------------------------------------------------------
 
     def _missing_rows(self, listing: Listing) -> DataFrame:
+        """As `roots.missing_rows`, by Spark."""
+        from pyspark.sql.functions import expr
+
         missing = listing.of(Kind.MISSING)
         if len(self._placed) > 1 or self._lister.lists_target_alone:
             # An entry that one source does not have another one may have.
             there = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative")
             missing = missing.join(there, "relative", "left_anti").dropDuplicates(["relative"])
+            if self._options.ignore_failures:
+                # Also in a directory that could not be listed.
+                unread = listing.of(Kind.UNREADABLE).selectExpr("relative as unread")
+                below = "startswith(concat(relative, X'2F'), concat(unread, X'2F'))"
+                missing = missing.join(unread, expr(below), "left_anti")
         return missing
 
     def _missing(self, listing: Listing) -> Counters:

@@ -161,6 +161,12 @@ def blocks_page(lost: Sequence[str], most: int, asked: str, report: str) -> list
     ]
 
 
+def link_to(path: str) -> str:
+    """The address of the page of a file or directory. A name from an image may have half a
+    character, which no UTF-8 has; its link leads nowhere, and the page is there nevertheless."""
+    return f"{PATH}#{quote(path, errors='surrogatepass')}"
+
+
 _LIST_ALL: Final = tag("code", "howdah fsck / -list-corruptfileblocks")
 
 
@@ -168,7 +174,7 @@ def _lost(line: str) -> list[Child]:
     """A line has the block, the file's replication, and its path."""
     block, _, rest = line.partition("\t")
     path = rest.rpartition("\t")[2]
-    return [_block(block), tag("a", path, href=f"{PATH}#{quote(path)}")]
+    return [_block(block), tag("a", path, href=link_to(path))]
 
 
 def _block(name: str) -> Html:

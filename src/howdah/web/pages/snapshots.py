@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import quote
 
-from howdah.web.pages import units
+from howdah.web.pages import explorer, units
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import live, table
 from howdah.web.status import SnapshotsOf
@@ -47,7 +46,7 @@ def _row(directory: SnapshotsOf) -> list[Child]:
         tag("li", "…") if directory.count > len(directory.newest) else None,
     )
     return [
-        tag("a", directory.path, href=f"/explorer#{quote(directory.path)}"),
+        tag("a", directory.path, href=explorer.link_to(directory.path)),
         directory.owner,
         f"{directory.count:,}",
         shown if directory.newest else "none",
@@ -55,4 +54,4 @@ def _row(directory: SnapshotsOf) -> list[Child]:
 
 
 def _address(path: str, name: str) -> str:
-    return f"/explorer#{quote(path.rstrip('/'))}/.snapshot/{quote(name)}"
+    return explorer.link_to(f"{path.rstrip('/')}/.snapshot/{name}")

@@ -11,11 +11,12 @@ from howdah.router.state.namenodes.membership import Namenode, State
 from howdah.router.state.overview import RouterFacts, entries_found
 from howdah.router.state.overview import overview as router_page
 from howdah.router.state.table.mount_table import Destination, MountEntry
-from howdah.web.pages import cluster, datanode, explorer, journalnode
+from howdah.web.pages import cluster, datanode, explorer, journalnode, snapshots
 from howdah.web.pages.cluster import Member
 from howdah.web.pages.datanode import DatanodeFacts, NamenodeFacts, ScanFacts, VolumeFacts
 from howdah.web.pages.html import Child, joined
 from howdah.web.pages.journalnode import JournalFacts
+from howdah.web.status import OneSnapshot, SnapshotsOf
 
 BAD = "<script>alert(1)</script>"
 
@@ -207,3 +208,13 @@ def test_files_that_lost_blocks_are_listed_and_a_block_is_found() -> None:
 def test_the_tree_of_files_sends_the_header_that_is_configured() -> None:
     body = joined(explorer.page(has_webhdfs=True, own_header="X-Own"))
     assert 'data-own-header="X-Own"' in body
+
+
+def test_names_with_half_a_character_do_not_take_the_page_away() -> None:
+    """As Hadoop's images may have them."""
+    body = joined(explorer.blocks_page(["blk_1\t3\t/a\ud800", "blk_2\t3\t/b"], 100, "", ""))
+    assert '<a href="/explorer#/a%ED%A0%80">/a\\ud800</a>' in body
+    assert ">/b</a>" in body
+    newest = [OneSnapshot("s\udfff", 1, 1)]
+    shown = joined(snapshots.page([SnapshotsOf("/a\ud800", "root", 1, newest)], 1))
+    assert "/explorer#/a%ED%A0%80/.snapshot/s%ED%BF%BF" in shown
