@@ -32,7 +32,8 @@ def _codes() -> Iterator[CodeType]:
         handler: Any = signal.getsignal(number)
         while isinstance(handler, functools.partial):
             handler = handler.func
-        for function in (handler, getattr(type(handler), "__call__", None)):
+        # Of an object that can be called, its class has the function.
+        for function in (handler, vars(type(handler)).get("__call__")):
             code = getattr(function, "__code__", None)
             if isinstance(code, CodeType):
                 yield code

@@ -1,12 +1,12 @@
 """Giving a new directory the attributes of the one that it replaces.
 
 The directory gets owner, group, mode, ACL, extended attributes, storage policy, quotas and
-modification time, and snapshots of it are allowed again. Its files, which are new, get owner, group, mode, ACL, extended attributes,
-storage policy and replication of an old one, and the newest times, so cold data stays cold, and
-incremental readers do not read it all again. An attribute that is equal already is not set, so an
-ordinary user can do this with his own files. Owner, mode and ACL come last: they may forbid all
-else. Blocks of files with a storage policy of their own are written as the directory's says, which
-is where there must be room, and a mover brings them to their place.
+modification time, and snapshots of it are allowed again. Its files, which are new, get owner,
+group, mode, ACL, extended attributes, storage policy and replication of an old one, and the newest
+times, so cold data stays cold, and incremental readers do not read it all again. An attribute that
+is equal already is not set, so an ordinary user can do this with his own files. Owner, mode and ACL
+come last: they may forbid all else. Blocks of files with a storage policy of their own are written
+as the directory's says, which is where there must be room, and a mover brings them to their place.
 """
 
 from __future__ import annotations

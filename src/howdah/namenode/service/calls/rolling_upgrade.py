@@ -114,14 +114,14 @@ class RollingUpgradeCalls:
     def _undo(self) -> None:
         """End an upgrade that was begun for an image that was not made: without it there is no
         way back, so whoever asked hears that it failed, and it has to be true."""
-        core = self._core
-        can_commit = core.writable and core.broken is None
-        if not core.namespace.rolling_upgrade.is_under_way or not can_commit:
+        namesystem = self._namesystem
+        can_commit = namesystem.writable and namesystem.broken is None
+        if not namesystem.namespace.rolling_upgrade.is_under_way or not can_commit:
             return
-        core.commit(edits.RollingUpgradeFinalizeOp(core.clock.wall_ms()))
+        namesystem.commit(edits.RollingUpgradeFinalizeOp(namesystem.clock.wall_ms()))
         log.warning(
             "the rolling upgrade is ended again by transaction %d: there is no image to go back to",
-            core.last_txid,
+            namesystem.last_txid,
         )
 
     def finalize(self, caller: Caller) -> UpgradeInfo | None:
