@@ -24,6 +24,9 @@ class Dialer:
         self._lock = threading.Lock()
         sock.settimeout(_DIAL_TIMEOUT_S)
 
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
     def dial(self) -> socket.socket:
         """One end of a new connection. Raises OSError."""
         own, other = socket.socketpair()

@@ -43,7 +43,7 @@ from howdah.datanode.control.pages import Files, MakeFiles, Pages, facts, famili
 from howdah.datanode.control.reconfiguration import Reconfiguration
 from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.latency.activity import Activity, Count
-from howdah.datanode.process.data_process import DataProcess, Inheritance
+from howdah.datanode.process.data_process import Inheritance, be_data_process
 from howdah.datanode.replicas.startup_scan import scan_all
 from howdah.datanode.scanners.directory_scanner import DirectoryScanner
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
@@ -81,6 +81,7 @@ from howdah.datanode.transfer.short_circuit_socket import effective_path, listen
 from howdah.datanode.volumes.volumes import VolumeSet
 from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.runtime import serve
+from howdah.runtime.forked_child import fork_child
 from howdah.runtime.metrics.histogram import Rates
 from howdah.runtime.users.impersonation import OnThread
 from howdah.web.process_bridge import OtherProcess
@@ -197,9 +198,14 @@ class ControlProcess:
             self._settings,
             OnThread.of(self._conf).check,
         )
-        self._data_pid = os.fork()
-        if self._data_pid == 0:
-            self._become_data_process(inheritance, data_end)
+        self._data_pid = fork_child(
+            be_data_process,
+            (inheritance, data_end),
+            closes=(
+                *(self._link.fileno(), self._dialer.fileno(), asking.fileno()),
+                *(self._wake_reader, self._wake_writer),
+            ),
+        )
         data_end.close()
         dialed.close()
         answering.close()
@@ -300,19 +306,6 @@ class ControlProcess:
         path = effective_path(path, self._data_address[1])
         log.info("readers on this machine connect to %s", path)
         return listen_local(path)
-
-    def _become_data_process(self, inheritance: Inheritance, link: Link) -> None:
-        try:
-            self._link.close()
-            self._dialer.close()
-            self._questions.close()
-            os.close(self._wake_reader)
-            os.close(self._wake_writer)
-            DataProcess(inheritance, link).run()
-        except BaseException:
-            # It must never go on as a second control process.
-            log.exception("the data process ends on a defect")
-            os._exit(1)
 
     def _handle_signals(self) -> None:
         for number in serve.SIGNALS:

@@ -101,6 +101,12 @@ class Inheritance:
     """Who may act for whom at the IPC port."""
 
 
+def be_data_process(start: tuple[Inheritance, Link]) -> NoReturn:
+    """What a forked child begins with."""
+    inheritance, link = start
+    DataProcess(inheritance, link).run()
+
+
 class DataProcess:
     """The life of the child process."""
 

@@ -8,8 +8,7 @@ import resource
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import pytest
 
@@ -39,18 +38,6 @@ def test_a_defect_in_an_operation_ends_that_connection_alone(
     assert "a defect" in caplog.text
     lab.write_block(node, lab.block(), b"data")
     assert node.content(1) == b"data"
-
-
-def test_a_data_process_never_goes_on_as_the_control_process_that_it_was_forked_from(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    ended: list[int] = []
-    monkeypatch.setattr(os, "_exit", ended.append)
-    forked: Any = object.__new__(ControlProcess)
-    forked._link = SimpleNamespace(close=fails)
-    ControlProcess._become_data_process(forked, cast(Any, None), cast(Any, None))
-    assert ended == [1]
-    assert "a defect" in caplog.text
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from howdah import errors
 from howdah.formats.image.sections import Sink
@@ -44,6 +44,7 @@ from howdah.namenode.journal.directories import Directories
 from howdah.namenode.state.images.image import write_image
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.runtime import background_threads, unexpected_errors
+from howdah.runtime.forked_child import fork_child
 from howdah.storage.image_files import (
     WrittenImage,
     discard_unfinished,
@@ -337,15 +338,18 @@ class Checkpoints:
             # visit it any more, and so its pages stay shared.
             gc.collect(1)
             gc.freeze()
-            namenode = os.getpid()
-            pid = os.fork()
+            # The parent's sockets and files: a connection that the parent closes has to
+            # be closed, and its port free again when it dies.
+            pid = fork_child(
+                make_image,
+                ImageTask(self._source(txid), directories, os.getpid(), writing),
+                keeps=[writing],
+            )
         except OSError as error:
             os.close(reading)
             os.close(writing)
             self._notify(waiting, f"cannot fork: {error}")
             return
-        if pid == 0:
-            self._be_the_child(writing, txid, namenode, directories)
         os.close(writing)
         os.set_blocking(reading, False)
         self.last_pause_s = time.perf_counter() - began_s
@@ -362,36 +366,8 @@ class Checkpoints:
         for begin in begun:
             begin()
 
-    def _be_the_child(
-        self, pipe: int, txid: int, namenode: int, directories: Sequence[Path]
-    ) -> NoReturn:
-        status = 1
-        try:
-            gc.disable()
-            signal.set_wakeup_fd(-1)
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, signal.SIG_DFL)
-            # The parent's sockets and files: a connection that the parent closes has to
-            # be closed, and its port free again when it dies.
-            _close_all_but(pipe)
-            os.write(pipe, _written_by_child(self, txid, namenode, directories))
-            status = 0
-        except BaseException as error:  # noqa: BLE001 - the child must never go on as a namenode
-            told = {"error": f"{type(error).__name__}: {error}"}
-            os.write(pipe, json.dumps(told).encode())
-        finally:
-            os._exit(status)
-
-    def write(self, sink: Sink, txid: int, go_on: Callable[[], None]) -> None:
-        """The namespace as it is now, as the image of `txid`."""
-        write_image(
-            self._namespace,
-            self._namespace_id,
-            txid,
-            sink,
-            codec=self._settings.codec,
-            go_on=go_on,
-        )
+    def _source(self, txid: int) -> ImageSource:
+        return ImageSource(self._namespace, self._namespace_id, txid, self._settings.codec)
 
     def _read_child(self, running: _Running) -> None:
         """The child said something, or its end of the pipe is closed."""
@@ -548,38 +524,64 @@ def _discard_beside(running: _Running) -> None:
         log.error("the image of transaction %d stays until the next start: %s", given[1], error)
 
 
-def _close_all_but(kept: int) -> None:
-    """Of what is open behind the standard streams. Not every number that may be one is tried:
-    where a container allows a thousand million of them, and Python closes them one by one, that
-    takes minutes."""
-    try:
-        numbers = [int(name) for name in os.listdir("/proc/self/fd")]
-    except OSError:
-        os.closerange(3, kept)
-        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
-        return
-    for number in numbers:
-        if number > 2 and number != kept:
-            # The listing's own is closed already, which this takes.
-            os.closerange(number, number + 1)
-
-
 class _Orphaned(Exception):
     """The namenode is gone, and another one may be at work."""
 
 
-def _written_by_child(
-    checkpoints: Checkpoints, txid: int, parent: int, directories: Sequence[Path]
-) -> bytes:
+@dataclass(frozen=True, slots=True)
+class ImageSource:
+    """The namespace, and what else its image says."""
+
+    namespace: Namespace
+    namespace_id: int
+    txid: int
+    codec: str
+
+    def write(self, sink: Sink, go_on: Callable[[], None]) -> None:
+        """The namespace as it is now, as the image of `txid`."""
+        write_image(
+            self.namespace, self.namespace_id, self.txid, sink, codec=self.codec, go_on=go_on
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ImageTask:
+    """What the child inherits."""
+
+    source: ImageSource
+    directories: Sequence[Path]
+    namenode: int
+    """The id of the parent process."""
+    pipe: int
+    """Where the child says how it went."""
+
+
+def make_image(task: ImageTask) -> int:
+    """Write an image, and say so or say why there is none; the exit status."""
+    gc.disable()
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    status, told = 0, dict[str, object]()
+    try:
+        told = _written_by_child(task)
+    except BaseException as error:  # noqa: BLE001 - the namenode hears and logs it
+        status, told = 1, {"error": f"{type(error).__name__}: {error}"}
+    os.write(task.pipe, json.dumps(told).encode())
+    return status
+
+
+def _written_by_child(task: ImageTask) -> dict[str, object]:
     def go_on() -> None:
-        if os.getppid() != parent:
+        if os.getppid() != task.namenode:
             raise _Orphaned
 
-    written = write_unfinished(directories, txid, lambda sink: checkpoints.write(sink, txid, go_on))
-    told = {
+    written = write_unfinished(
+        task.directories, task.source.txid, lambda sink: task.source.write(sink, go_on)
+    )
+    return {
         "md5": written.md5,
         "size_bytes": written.size_bytes,
         "directories": [str(directory) for directory in written.directories],
         "failed": [(str(directory), why) for directory, why in written.failed],
     }
-    return json.dumps(told).encode()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import gc
 import json
 import os
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
@@ -50,12 +49,13 @@ def checkpoints(directory: Path) -> Checkpoints:
     )
 
 
+def image_task(checkpoints: Checkpoints, namenode: int, pipe: int = -1) -> checkpoint.ImageTask:
+    images = checkpoints.directories.images()
+    return checkpoint.ImageTask(checkpoints._source(20), images, namenode, pipe)
+
+
 def test_child_says_what_it_wrote(checkpoints: Checkpoints, directory: Path) -> None:
-    told = json.loads(
-        checkpoint._written_by_child(
-            checkpoints, 20, os.getppid(), checkpoints.directories.images()
-        )
-    )
+    told = checkpoint._written_by_child(image_task(checkpoints, os.getppid()))
     (image,) = directory.glob("fsimage.ckpt_*")
     assert told["size_bytes"] == image.stat().st_size
     assert told["directories"] == [str(directory)]
@@ -67,9 +67,7 @@ def test_child_gives_up_when_its_namenode_is_gone(
     checkpoints: Checkpoints, directory: Path
 ) -> None:
     with pytest.raises(checkpoint._Orphaned):
-        checkpoint._written_by_child(
-            checkpoints, 20, os.getppid() + 1, checkpoints.directories.images()
-        )
+        checkpoint._written_by_child(image_task(checkpoints, os.getppid() + 1))
     assert not list(directory.glob("fsimage.ckpt_*"))
 
 
@@ -159,9 +157,8 @@ def test_a_defect_in_finishing_an_image_keeps_no_checkpoint_from_being_made(
     monkeypatch.setattr(checkpoints, "finish", fail)
     running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images(), False)
     running.status = 0
-    running.told = checkpoint._written_by_child(
-        checkpoints, 20, os.getppid(), checkpoints.directories.images()
-    )
+    written = checkpoint._written_by_child(image_task(checkpoints, os.getppid()))
+    running.told = json.dumps(written).encode()
     (why,) = ended(checkpoints, running)
     assert "nobody foresaw this" in str(why)
     assert not checkpoints.busy
@@ -173,9 +170,8 @@ def test_whoever_waits_for_an_image_hears_that_there_is_no_thread_to_end_it(
 ) -> None:
     running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images(), False)
     running.status = status
-    running.told = checkpoint._written_by_child(
-        checkpoints, 20, os.getppid(), checkpoints.directories.images()
-    )
+    written = checkpoint._written_by_child(image_task(checkpoints, os.getppid()))
+    running.told = json.dumps(written).encode()
 
     def no_thread(*args: object) -> None:
         raise RuntimeError("can't start new thread")
@@ -294,93 +290,23 @@ def test_save_is_refused_where_a_process_cannot_be_made(
             os.fstat(descriptor)
 
 
-class _Ended(BaseException):
-    """Instead of the end of a process."""
-
-
 def test_child_gives_up_when_its_namenode_was_gone_before_it_could_look(
     checkpoints: Checkpoints, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would take whoever has adopted it for its namenode, and write beside another one."""
     namenode = os.getpid()
     reading, writing = os.pipe()
-    monkeypatch.setattr(os, "closerange", lambda first, behind: None)
     monkeypatch.setattr(os, "getppid", lambda: 1)
     monkeypatch.setattr(signal, "signal", lambda number, act: None)
     monkeypatch.setattr(signal, "set_wakeup_fd", lambda number: -1)
     monkeypatch.setattr(gc, "disable", lambda: None)
-
-    def end(status: int) -> None:
-        raise _Ended
-
-    monkeypatch.setattr(os, "_exit", end)
     try:
-        with pytest.raises(_Ended):
-            checkpoints._be_the_child(writing, 20, namenode, [directory])
+        assert checkpoint.make_image(image_task(checkpoints, namenode, writing)) == 1
         told = json.loads(os.read(reading, 1 << 16))
     finally:
         os.close(reading)
         os.close(writing)
     assert "_Orphaned" in told["error"]
-
-
-@pytest.fixture
-def pipe_and_above() -> Iterator[tuple[int, int, int]]:
-    """Both ends of a pipe, and a descriptor that has a greater number."""
-    reading, writing = os.pipe()
-    above = fcntl.fcntl(reading, fcntl.F_DUPFD, writing + 1)
-    yield reading, writing, above
-    for number in (reading, writing, above):
-        os.close(number)
-
-
-def closed_by_child(
-    monkeypatch: pytest.MonkeyPatch, kept: int, opened: tuple[int, ...], limit: int
-) -> tuple[set[int], int]:
-    """What is closed of what is open, where the system allows so many, and how many numbers are
-    tried."""
-    closed: set[int] = set()
-    tried = 0
-
-    def closerange(first: int, behind: int) -> None:
-        nonlocal tried
-        tried += max(behind - first, 0)
-        closed.update(n for n in opened if first <= n < behind)
-
-    monkeypatch.setattr(os, "sysconf", lambda name: limit)
-    monkeypatch.setattr(os, "closerange", closerange)
-    checkpoint._close_all_but(kept)
-    return closed, tried
-
-
-def test_child_does_not_try_every_number_that_may_be_open(
-    monkeypatch: pytest.MonkeyPatch, pipe_and_above: tuple[int, int, int]
-) -> None:
-    """A container may allow a thousand million, and on some Pythons each is a system call."""
-    reading, writing, above = pipe_and_above
-    closed, tried = closed_by_child(monkeypatch, writing, pipe_and_above, 1 << 30)
-    assert closed == {reading, above}
-    assert tried < 10_000
-
-
-def test_child_closes_what_was_opened_before_the_limit_was_lowered(
-    monkeypatch: pytest.MonkeyPatch, pipe_and_above: tuple[int, int, int]
-) -> None:
-    reading, writing, above = pipe_and_above
-    closed, _ = closed_by_child(monkeypatch, writing, pipe_and_above, above)
-    assert closed == {reading, above}
-
-
-def test_child_that_cannot_see_what_is_open_tries_every_number(
-    monkeypatch: pytest.MonkeyPatch, pipe_and_above: tuple[int, int, int]
-) -> None:
-    def fails(path: str) -> list[str]:
-        raise FileNotFoundError(path)
-
-    monkeypatch.setattr(os, "listdir", fails)
-    reading, writing, above = pipe_and_above
-    closed, _ = closed_by_child(monkeypatch, writing, pipe_and_above, 1 << 30)
-    assert closed == {reading, above}
 
 
 def stopped_with(checkpoints: Checkpoints, *, durable: bool, until: Callable[[], bool]) -> None:
