@@ -1,0 +1,253 @@
+"""What breaks in a cluster, and when: drawn from the seed, and healed again.
+
+A plan of faults is made before anything runs, from a source of chance of its own. So a fault can be
+left out without changing what the others are, which is how a failing seed is made smaller
+(`FaultPlan.without`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from howdah.testing.world.cluster import CONTROLLER, Cluster, Server
+from howdah.testing.world.processes import Machine, Process
+
+KILL: Final = "kill"
+POWER: Final = "power"
+PAUSE: Final = "pause"
+CUT: Final = "cut"
+ONE_WAY: Final = "one way"
+ISOLATE: Final = "isolate"
+SLOW_DISK: Final = "slow disk"
+HANGING_DISK: Final = "hanging disk"
+FULL_DISK: Final = "full disk"
+CLOCK: Final = "clock"
+SCARCE: Final = "scarce"
+
+ORDINARY: Final = (KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK)
+_PAUSE_S: Final = 3.0
+"""The mean time between two faults is half of it."""
+_WITHIN_S: Final = 8.0
+_JUMP_S: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Says what breaks, when, and for how long."""
+
+    kind: str
+    at_s: float
+    duration_s: float
+    target: str
+    """A server for `kill` and `pause`, else a machine."""
+    other: str = ""
+    amount: float = 0.0
+
+    def __str__(self) -> str:
+        to = f"-{self.other}" if self.other else ""
+        return f"{self.kind} {self.target}{to} at {self.at_s:.3f} s for {self.duration_s:.3f} s"
+
+
+class FaultPlan:
+    """Holds faults in their order."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(sorted(faults, key=lambda fault: fault.at_s))
+
+    @classmethod
+    def draw(
+        cls, dice: random.Random, cluster: Cluster, count: int, kinds: Sequence[str] = ORDINARY
+    ) -> FaultPlan:
+        """Draw so many faults of these kinds, of the servers and machines of a cluster."""
+        faults: list[Fault] = []
+        at_s = 0.0
+        servers = sorted(cluster.servers)
+        machines = sorted(cluster.world.machines)
+        disks = sorted({server.machine.name for server in cluster.servers.values()})
+        for _ in range(count):
+            at_s += dice.uniform(0.01, _PAUSE_S)
+            kind = dice.choice(kinds)
+            fault = Fault(kind, at_s, dice.uniform(0.1, _WITHIN_S), "", amount=dice.random())
+            if kind in (KILL, PAUSE, SCARCE):
+                fault = replace(fault, target=dice.choice(servers))
+            elif kind in (CUT, ONE_WAY):
+                left, right = dice.sample(machines, 2)
+                fault = replace(fault, target=left, other=right)
+            elif kind == ISOLATE:
+                fault = replace(fault, target=dice.choice(machines))
+            else:
+                fault = replace(fault, target=dice.choice(disks))
+            if kind in (KILL, POWER):
+                fault = replace(fault, duration_s=min(fault.duration_s, _WITHIN_S / 2))
+            faults.append(fault)
+        return cls(faults)
+
+    def without(self, dropped: Collection[int]) -> FaultPlan:
+        """Return the same but for those at these places."""
+        return FaultPlan([f for place, f in enumerate(self.faults) if place not in dropped])
+
+
+class Supervisor:
+    """Starts again what has ended, as an init system does, and lets a plan of faults happen."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.world = cluster.world
+        self.happened: list[Fault] = []
+        self.ended: list[str] = []
+        """Servers that ended by themselves."""
+        self._is_over = False
+        self._dark: set[str] = set()
+        self._healing: list[Callable[[], None]] = []
+        cluster.ended = self._server_ended
+
+    @property
+    def count(self) -> int:
+        return len(self.happened)
+
+    def follow(self, plan: FaultPlan) -> None:
+        """Let the faults of a plan happen from now on, but for those that the world leaves out."""
+        self.world.planned_faults += len(plan.faults)
+        for fault in plan.without(self.world.left_out).faults:
+            self.world.scheduler.after(fault.at_s, partial(self._happen, fault))
+
+    def heal(self) -> None:
+        """End all faults: wires, disks and clocks are well, and what is down comes up."""
+        self._is_over = True
+        for heal in list(self._healing):
+            heal()
+        self.world.network.heal_all()
+        for machine in self.world.machines.values():
+            machine.start()
+        self._dark.clear()
+        for server in self.cluster.servers.values():
+            self._up(server)
+
+    # -- servers
+
+    def _server_ended(self, server: Server, process: Process) -> None:
+        self.ended.append(f"{server.name}={process.status}@{self.world.now_s:.1f}")
+        self.world.scheduler.after(1.0, lambda: self._up(server))
+
+    def _up(self, server: Server) -> None:
+        if not server.is_up and server.machine.name not in self._dark:
+            server.start()
+
+    # -- faults
+
+    def _happen(self, fault: Fault) -> None:
+        if self._is_over:
+            return
+        undo = self._break(fault)
+        if undo is None:
+            return
+        self.happened.append(fault)
+        self.world.story.tell("fault", str(fault))
+
+        def heal() -> None:
+            if heal in self._healing:
+                self._healing.remove(heal)
+                undo()
+
+        self._healing.append(heal)
+        self.world.scheduler.after(fault.duration_s, heal)
+
+    def _break(self, fault: Fault) -> Callable[[], None] | None:
+        """Do it; how to undo it, or None if it can't happen now."""
+        if fault.kind in (KILL, PAUSE, SCARCE):
+            return self._break_server(fault, self.cluster.servers[fault.target])
+        machine = self.world.machines[fault.target]
+        match fault.kind:
+            case "power":
+                return self._lose_power(machine)
+            case "cut":
+                return self._cut([(machine, self.world.machines[fault.other])], both=True)
+            case "one way":
+                return self._cut([(machine, self.world.machines[fault.other])], both=False)
+            case "isolate":
+                others = [other for other in self.world.machines.values() if other is not machine]
+                return self._cut([(machine, other) for other in others], both=True)
+        return self._break_disk(fault, machine)
+
+    def _break_server(self, fault: Fault, server: Server) -> Callable[[], None] | None:
+        process = server.process
+        if process is None or process.is_dead or process.is_stopped:
+            return None
+        if fault.kind == KILL:
+            server.kill()
+            return lambda: self._up(server)
+        if fault.kind == SCARCE:
+            what = ("thread", "open", "socket", "accept", "fork")[int(fault.amount * 5)]
+            process.faults[what] = 0.2
+            return process.faults.clear
+        process.stop()
+        return process.go_on
+
+    def _lose_power(self, machine: Machine) -> Callable[[], None] | None:
+        if not machine.has_power:
+            return None
+        servers = [s for s in self.cluster.servers.values() if s.machine is machine]
+        if not servers:
+            return None  # the clients' own machine: there would be nothing to look at
+        self._dark.add(machine.name)
+        self.cluster.power_off(machine)
+
+        def on() -> None:
+            self._dark.discard(machine.name)
+            machine.start()
+            # Controllers come later than the namenodes that they look after.
+            for server in sorted(servers, key=lambda s: s.role is CONTROLLER):
+                self._up(server)
+
+        return on
+
+    def _cut(self, ways: Sequence[tuple[Machine, Machine]], *, both: bool) -> Callable[[], None]:
+        network = self.world.network
+        pairs = [(one.address, other.address) for one, other in ways]
+        if both:
+            pairs += [(other, one) for one, other in pairs]
+        for source, target in pairs:
+            network.cut(source, target)
+
+        def heal() -> None:
+            for source, target in pairs:
+                network.heal(source, target)
+
+        return heal
+
+    def _break_disk(self, fault: Fault, machine: Machine) -> Callable[[], None]:
+        disk = machine.disk
+        if fault.kind == CLOCK:
+            before_ns = machine.wall.offset_ns
+            machine.wall.jump((fault.amount - 0.5) * 2 * _JUMP_S)
+
+            def set_right() -> None:
+                machine.wall.offset_ns = before_ns
+
+            return set_right
+        if fault.kind == HANGING_DISK:
+            disk.hangs_until_ns = self.world.scheduler.now_ns + round(fault.duration_s * 1e9)
+
+            def go_on() -> None:
+                disk.hangs_until_ns = 0
+
+            return go_on
+        if fault.kind == FULL_DISK:
+            capacity_bytes = disk.capacity_bytes
+            disk.capacity_bytes = disk.used_bytes
+
+            def empty() -> None:
+                disk.capacity_bytes = capacity_bytes
+
+            return empty
+        before = disk.sync_range_ns
+        disk.sync_range_ns = (before[0] * 50, before[1] * 100)
+
+        def recover() -> None:
+            disk.sync_range_ns = before
+
+        return recover

@@ -1,0 +1,407 @@
+"""A module tree for each simulated process.
+
+Code of howdah, and of those modules of the standard library that keep state or touch the system,
+is executed once for each process, in modules of its own (`primitives.PRIVATE`). Their `__import__`
+gives them this process's copies, its simulated C modules, and of all other modules only those that
+are listed. Code objects are compiled once and shared.
+
+Sets in private modules keep the order in which things came: by Python's rules their order depends
+on addresses, which no seed decides.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.machinery
+import importlib.metadata
+import importlib.resources
+import importlib.util
+import io
+import os as real_os
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import howdah
+from howdah.testing.world import (
+    clock,
+    files,
+    forks,
+    polling,
+    primitives,
+    sockets,
+    system,
+    threads,
+)
+from howdah.testing.world.primitives import HIDDEN, PRIVATE, SHARED_OF_HOWDAH, SIMULATED
+from howdah.testing.world.processes import Process
+
+_SOURCE: Final = Path(howdah.__file__).parent.parent
+_LIBRARY: Final = Path(real_os.__file__).parent
+Code = tuple[types.CodeType, importlib.machinery.ModuleSpec, bool]
+_codes: dict[str, Code] = {}
+
+
+def _is_shared_of_howdah(name: str) -> bool:
+    return any(name == shared or name.startswith(f"{shared}.") for shared in SHARED_OF_HOWDAH)
+
+
+def is_private(name: str) -> bool:
+    """Whether each process has a copy of this module."""
+    if name.partition(".")[0] == "howdah":
+        return not _is_shared_of_howdah(name)
+    while name:
+        if name in PRIVATE:
+            return True
+        name = name.rpartition(".")[0]
+    return False
+
+
+def code_of(name: str) -> Code:
+    """Return the code of a module, its spec, and whether it is a package. Raises
+    ModuleNotFoundError."""
+    found = _codes.get(name)
+    if found is None:
+        found = _codes[name] = _find_code(name)
+    return found
+
+
+def _find_code(name: str) -> Code:
+    root = _SOURCE if name.partition(".")[0] == "howdah" else _LIBRARY
+    base = root.joinpath(*name.split("."))
+    package = base / "__init__.py"
+    path = package if package.exists() else base.with_suffix(".py")
+    if not path.exists():
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    loader = importlib.machinery.SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    code = loader.get_code(name)
+    assert spec is not None, f"{path} is no module"
+    assert isinstance(code, types.CodeType), f"{path} has no code"
+    return code, spec, path is package
+
+
+class OrderedSet(set[Any]):
+    """Keeps the order in which its elements came."""
+
+    __slots__ = ("_order",)
+
+    def __init__(self, items: Iterable[Any] = ()) -> None:
+        super().__init__()
+        self._order: dict[Any, None] = {}
+        for item in items:
+            self.add(item)
+
+    def __iter__(self) -> Iterator[Any]:
+        # As of a set, its change ends an iteration.
+        return iter(self._order)
+
+    def add(self, item: Any) -> None:
+        super().add(item)
+        self._order.setdefault(item)
+
+    def discard(self, item: Any) -> None:
+        super().discard(item)
+        self._order.pop(item, None)
+
+    def remove(self, item: Any) -> None:
+        super().remove(item)
+        self._order.pop(item, None)
+
+    def clear(self) -> None:
+        super().clear()
+        self._order.clear()
+
+    def pop(self) -> Any:
+        for item in self._order:
+            self.remove(item)
+            return item
+        raise KeyError("pop from an empty set")
+
+    def copy(self) -> OrderedSet:
+        return OrderedSet(self._order)
+
+    __copy__ = copy
+
+    def update(self, *others: Iterable[Any]) -> None:
+        for other in others:
+            for item in other:
+                self.add(item)
+
+    def difference_update(self, *others: Iterable[Any]) -> None:
+        for other in others:
+            for item in list(other):
+                self.discard(item)
+
+    def intersection_update(self, *others: Iterable[Any]) -> None:
+        for other in others:
+            kept = set(other)
+            for item in [item for item in self._order if item not in kept]:
+                self.discard(item)
+
+    def symmetric_difference_update(self, other: Iterable[Any]) -> None:
+        for item in list(other):
+            (self.discard if item in self else self.add)(item)
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
+
+    def __isub__(self, other: Any) -> Any:
+        self.difference_update(other)
+        return self
+
+    def __iand__(self, other: Any) -> Any:
+        self.intersection_update(other)
+        return self
+
+    def __or__(self, other: Any) -> Any:
+        return self.union(other) if isinstance(other, set | frozenset) else NotImplemented
+
+    def __and__(self, other: Any) -> Any:
+        return self.intersection(other) if isinstance(other, set | frozenset) else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return self.difference(other) if isinstance(other, set | frozenset) else NotImplemented
+
+    def __xor__(self, other: Any) -> Any:
+        if not isinstance(other, set | frozenset):
+            return NotImplemented
+        return self.symmetric_difference(other)
+
+    def union(self, *others: Iterable[Any]) -> OrderedSet:
+        result = self.copy()
+        result.update(*others)
+        return result
+
+    def intersection(self, *others: Iterable[Any]) -> OrderedSet:
+        result = self.copy()
+        result.intersection_update(*others)
+        return result
+
+    def difference(self, *others: Iterable[Any]) -> OrderedSet:
+        result = self.copy()
+        result.difference_update(*others)
+        return result
+
+    def symmetric_difference(self, other: Iterable[Any]) -> OrderedSet:
+        result = self.copy()
+        result.symmetric_difference_update(other)
+        return result
+
+    def __reduce__(self) -> Any:
+        return OrderedSet, (list(self._order),)
+
+
+class ModuleTree:
+    """Holds the modules of one process."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._prefix = f"{process.machine.name}_{process.name}_{process.pid}~"
+        self._private: dict[str, types.ModuleType] = {}
+        self.files = files.Files(process)
+        self.simulated: dict[str, Any] = {
+            "_socket": sockets.make(process),
+            "_thread": threads.make(process),
+            "fcntl": files.make_fcntl(process),
+            "io": files.make_io(process, self.files),
+            "mmap": files.make_mmap(process),
+            "posix": files.make_posix(process, self.files),
+            "select": polling.make(process),
+            "time": clock.make(process),
+            **system.make(process),
+        }
+        self.simulated["importlib"] = _copy_of(importlib, import_module=self.import_module)
+        self.simulated["uvloop"] = _copy_of(
+            types.ModuleType("uvloop"), new_event_loop=self._new_event_loop
+        )
+        assert {*self.simulated} >= SIMULATED, SIMULATED - {*self.simulated}
+        self.simulated[forks.SEAM] = forks.make(process)
+        self._builtins = dict(vars(builtins))
+        self._builtins["__import__"] = self._import
+        self._builtins["open"] = self.simulated["io"].open
+        self._builtins["set"] = OrderedSet
+        self._builtins["print"] = lambda *_, **__: None
+        self._builtins["input"] = _no_input
+
+    # -- what a scenario calls
+
+    def load(self, name: str) -> Any:
+        """Return a module of this process, imported if it is not yet. A task of the process calls
+        it: what the module does when it is imported happens as in a thread of the process."""
+        return self.import_module(name)
+
+    def find(self, name: str) -> Any:
+        """Return a module if this process has it already, else None."""
+        return self._private.get(name)
+
+    def import_module(self, name: str, package: str | None = None) -> Any:
+        """Import, as of `importlib`."""
+        if name.startswith("."):
+            name = importlib.util.resolve_name(name, package)
+        if name in self.simulated:
+            return self.simulated[name]
+        if is_private(name):
+            return self._load(name)
+        if not _is_shared_of_howdah(name):
+            primitives.check_listed(name, "importlib")
+        return importlib.import_module(name)
+
+    # -- loading
+
+    def _load(self, name: str) -> types.ModuleType:
+        module = self._private.get(name)
+        if module is not None:
+            return module
+        parent, _, last = name.rpartition(".")
+        if parent and is_private(parent):
+            self._load(parent)
+            if name in self._private:
+                return self._private[name]
+        code, spec, is_package = code_of(name)
+        # Under this name dataclasses and enumerations find it in `sys.modules`.
+        module = types.ModuleType(self._prefix + name)
+        module.__package__ = name if is_package else parent
+        module.__file__, module.__spec__, module.__loader__ = spec.origin, spec, spec.loader
+        if is_package:
+            module.__path__ = list(spec.submodule_search_locations or ())
+        module.__dict__["__builtins__"] = self._builtins
+        self._private[name] = module
+        sys.modules[module.__name__] = module
+        real_path = sys.modules["os.path"]
+        try:
+            exec(code, module.__dict__)
+        except BaseException:
+            self._private.pop(name, None)
+            sys.modules.pop(module.__name__, None)
+            raise
+        finally:
+            sys.modules["os.path"] = real_path  # which `os` sets
+        if parent in self._private:
+            setattr(self._private[parent], last, module)
+        self._adjust(name, module)
+        return module
+
+    def _adjust(self, name: str, module: Any) -> None:
+        if name == "random":
+            dice, initialize = self._process.random, module.Random.__init__
+
+            def __init__(generator: Any, seed: Any = None) -> None:
+                initialize(generator, dice.getrandbits(128) if seed is None else seed)
+
+            module.Random.__init__ = __init__
+            module._inst.seed(dice.getrandbits(128))
+        elif name == "pickle":
+            _adjust_pickle(module, self)
+        elif name == "logging":
+            module.getLogger().addHandler(system.log_handler(self._process, module))
+            module.getLogger().setLevel(module.INFO)
+
+    def _import(
+        self,
+        name: str,
+        globals: Any = None,
+        locals: Any = None,
+        fromlist: Any = (),
+        level: int = 0,
+    ) -> Any:
+        importer = str((globals or {}).get("__name__", "?")).rpartition("~")[2]
+        if level:
+            package = globals["__package__"]
+            for _ in range(level - 1):
+                package = package.rpartition(".")[0]
+            name = f"{package}.{name}" if name else package
+        if name.startswith(self._prefix):  # by the C code of `pickle`, for a class of this process
+            return sys.modules[name]
+        if name in HIDDEN:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        if name in self.simulated:
+            if name == forks.SEAM and not fromlist:
+                raise primitives.NotSimulated(f"import {name} without from")
+            return self.simulated[name]
+        if name.startswith("importlib."):
+            return importlib.import_module(name) if fromlist else self.simulated["importlib"]
+        if name == "os.path":
+            return self._load("posixpath") if fromlist else self._load("os")
+        if is_private(name):
+            return self._import_private(name, fromlist)
+        if not _is_shared_of_howdah(name):
+            primitives.check_listed(name, importer)
+        if name.startswith("howdah"):
+            return builtins.__import__(name, None, None, fromlist or ("__name__",), 0)
+        found = builtins.__import__(name, None, None, fromlist, 0)
+        return self._view(found, name, fromlist)
+
+    def _import_private(self, name: str, fromlist: Any) -> Any:
+        module = self._load(name)
+        if not fromlist:
+            top = name.partition(".")[0]
+            return self._load(top) if is_private(top) else _mixed(top, self._private)
+        if hasattr(module, "__path__"):
+            for each in fromlist:
+                below = f"{name}.{each}"
+                if each == "*" or hasattr(module, each):
+                    continue
+                if not is_private(below):
+                    setattr(module, each, importlib.import_module(below))
+                    continue
+                try:
+                    self._load(below)
+                except ModuleNotFoundError as error:
+                    if error.name != below:
+                        raise
+        return module
+
+    def _view(self, found: Any, name: str, fromlist: Any) -> Any:
+        """Return a shared package with its private modules: `from email import utils`."""
+        private = [each for each in fromlist or () if each != "*" and is_private(f"{name}.{each}")]
+        if not private:
+            top = name.partition(".")[0]
+            if not fromlist and any(each.startswith(f"{top}.") for each in self._private):
+                return _mixed(top, self._private)
+            return found
+        return _copy_of(found, **{each: self._load(f"{name}.{each}") for each in private})
+
+    def _new_event_loop(self) -> Any:
+        return self.load("asyncio").SelectorEventLoop()
+
+
+def _mixed(top: str, private: dict[str, types.ModuleType]) -> Any:
+    """Return a shared top package, with the private modules below it for the shared ones."""
+    real = importlib.import_module(top)
+    below = {
+        name.partition(".")[2]: module
+        for name, module in private.items()
+        if name.startswith(f"{top}.") and name.count(".") == 1
+    }
+    return _copy_of(real, **below)
+
+
+def _copy_of(module: types.ModuleType, **changes: Any) -> Any:
+    copy: Any = types.ModuleType(module.__name__)
+    copy.__dict__.update(vars(module))
+    copy.__dict__.update(changes)
+    return copy
+
+
+def _adjust_pickle(module: Any, tree: ModuleTree) -> None:
+    """Unpickle what another process has pickled into the classes of this one."""
+
+    class Unpickler(module.Unpickler):  # type: ignore[misc]
+        def find_class(self, name: str, attribute: str) -> Any:
+            found = tree.import_module(name.rpartition("~")[2])
+            for part in attribute.split("."):
+                found = getattr(found, part)
+            return found
+
+    module.Unpickler = Unpickler
+    module.loads = lambda data, **options: Unpickler(io.BytesIO(data), **options).load()
+    module.load = lambda file, **options: Unpickler(file, **options).load()
+
+
+def _no_input(*_: object) -> str:
+    raise EOFError("a simulated process has no terminal")

@@ -1,0 +1,449 @@
+"""Machines, and the processes that run on them."""
+
+from __future__ import annotations
+
+import errno
+import os as real_os
+import random
+import signal as real_signal
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from howdah.testing.world.descriptors import Description, DescriptorTable, system_error
+from howdah.testing.world.disk import Disk, Mounts
+from howdah.testing.world.network import Network
+from howdah.testing.world.scheduler import Scheduler, Task, Uncaught
+from howdah.testing.world.wall_clock import WallClock
+
+_FIRST_PORT: Final = 40_000
+_FIRST_PID: Final = 100
+_ENVIRONMENT: Final = {
+    "HOME": "/home/hdfs",
+    "HADOOP_USER_NAME": "hdfs",
+    # The native code calls the real system; its twins in Python do the same.
+    "HOWDAH_COMPILED": "off",
+    "HOWDAH_KERNEL": "off",
+    "PATH": "/bin",
+    "USER": "hdfs",
+}
+_ENDS: Final = (real_signal.SIGTERM, real_signal.SIGINT, real_signal.SIGHUP)
+
+Program = Callable[[list[str]], tuple[int, bytes]]
+"""What a command does: its words in, its exit status and its output out."""
+
+
+class Modules(Protocol):
+    """Holds the modules of a process."""
+
+    def load(self, name: str) -> Any:
+        """Return a module, imported if it is not yet there."""
+
+    simulated: dict[str, Any]
+    """Those of this package, by the names that they have in Python."""
+
+    def find(self, name: str) -> Any:
+        """Return a module if it is there already, else None."""
+
+    def import_module(self, name: str, package: str | None = None) -> Any:
+        """Import, as of `importlib`."""
+
+
+class Machine:
+    """Is a host: an address, disks, a wall clock, processes."""
+
+    def __init__(self, scheduler: Scheduler, network: Network, name: str, address: str) -> None:
+        self.scheduler = scheduler
+        self.network = network
+        self.name = name
+        self.address = address
+        self.has_power = True
+        self.wall = WallClock(scheduler)
+        self._dice = random.Random(f"{scheduler.seed}/{name}")
+        self.mounts = Mounts(self.new_disk())
+        self.processes: dict[int, Process] = {}
+        self.programs: dict[str, Program] = {"bash": lambda words: (0, b"")}
+        self._next_port = _FIRST_PORT
+        self._next_pid = _FIRST_PID
+        self._boots = 0
+        network.machines[address] = self
+
+    @property
+    def boot_id(self) -> str:
+        return f"{self.name}-{self._boots}"
+
+    @property
+    def disk(self) -> Disk:
+        """Return the root disk."""
+        return self.mounts.root
+
+    def new_disk(self) -> Disk:
+        """Make a disk to mount here."""
+        return Disk(self.wall.now_ns, random.Random(self._dice.getrandbits(64)))
+
+    def free_port(self) -> int:
+        self._next_port += 1
+        return self._next_port
+
+    def next_pid(self) -> int:
+        self._next_pid += 1
+        return self._next_pid
+
+    def make_socket_file(self, path: str) -> None:
+        """Give a Unix domain socket its name."""
+        directory, last = self.mounts.parent(path)
+        if last not in directory.entries:
+            disk = self.mounts.disk_of(path)
+            disk.change_names((directory, last, disk.new_file(0o600)))
+
+    def lose_power(self) -> None:
+        """Stop everything at once; the disks forget what they were not told to keep."""
+        self.has_power = False
+        self.scheduler.note("power off", self.name)
+        for process in list(self.processes.values()):
+            process.vanish()
+        self.processes.clear()
+        for disk in self.mounts.disks():
+            disk.lose_power()
+
+    def start(self) -> None:
+        """Turn the power on; no process runs yet."""
+        if not self.has_power:
+            self._boots += 1
+            self.has_power = True
+            self.scheduler.note("power on", self.name)
+
+
+class Process:
+    """Is a process: a module tree, threads, descriptors, signals."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        name: str,
+        environment: Mapping[str, str] | None = None,
+        *,
+        make_modules: Callable[[Process], Modules],
+        parent: Process | None = None,
+        descriptors: DescriptorTable | None = None,
+    ) -> None:
+        self.machine = machine
+        self.scheduler = machine.scheduler
+        self.name = name
+        self.pid = machine.next_pid()
+        self.parent = parent
+        self.started_ns = self.scheduler.now_ns
+        self.environment = {**_ENVIRONMENT, **(environment or {})}
+        self.random = random.Random(f"{self.scheduler.seed}/{machine.name}/{name}/{self.pid}")
+        self.descriptors = descriptors if descriptors is not None else DescriptorTable()
+        self.send_patience_s: dict[int, float] = {}
+        """SO_SNDTIMEO, by descriptor."""
+        self.tasks: list[Task] = []
+        self.main: Task | None = None
+        self.boot_locals: dict[int, dict[str, Any]] = {}
+        self.children: dict[int, Process] = {}
+        self.watchers: list[Description] = []
+        self.status: int | None = None
+        """How it ended: as `os.waitstatus_to_exitcode` gives it, so -9 if it was killed."""
+        self.is_dead = False
+        self.is_reaped = False
+        self.is_stopped = False
+        self.handlers: dict[int, Any] = {}
+        self.wakeup_descriptor = -1
+        self.pending_signals: list[int] = []
+        self.signal_count = 0
+        self.at_exit: list[Callable[[], object]] = []
+        self.faults: dict[str, float] = {}
+        """How likely a call fails for want of something: `thread`, `open`, `socket`, `accept`."""
+        self.on_log: Callable[[str, str, str], None] | None = None
+        """Hears of lines in the log: level, logger, message."""
+        self.on_end: Callable[[Process], None] | None = None
+        self._closing: list[int] = []
+        machine.processes[self.pid] = self
+        self._make_modules = make_modules
+        self.modules = make_modules(self)
+
+    def __repr__(self) -> str:
+        return f"<process {self.name} ({self.pid}) on {self.machine.name}>"
+
+    @property
+    def parent_pid(self) -> int:
+        return self.parent.pid if self.parent is not None and not self.parent.is_dead else 1
+
+    # -- life
+
+    def start(self, run: Callable[[Process], object], name: str = "main") -> Task:
+        """Begin with `run`; what it returns is the exit status, None is 0. When it returns, threads
+        that are no daemons are waited for."""
+
+        def live() -> None:
+            status = 1
+            try:
+                returned = run(self)
+                status = returned if isinstance(returned, int) else 0
+            except SystemExit as leaving:
+                status = leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
+            except Exception as error:  # noqa: BLE001 - a defect, for the scenario to judge
+                text = "".join(traceback.format_exception(error))
+                self.scheduler.uncaught.append(Uncaught(self.name, name, text))
+            self._finish()
+            self.exit(status)
+
+        task = self.scheduler.spawn(self, name, live)
+        if self.main is None:
+            self.main = task
+        return task
+
+    def _finish(self) -> None:
+        threading = self.modules.find("threading")
+        if threading is not None:
+            threading._shutdown()
+        while self.at_exit:
+            self.at_exit.pop()()
+
+    def exit(self, status: int) -> None:
+        """End now, as by `os._exit`. Does not return if one of its own threads calls it."""
+        self._end(status)
+        current = self.scheduler.current
+        if current is not None and current.process is self:
+            self.scheduler.leave()
+
+    def kill(self) -> None:
+        """End as by SIGKILL: nothing of it runs any more, and its descriptors are closed."""
+        self._end(-real_signal.SIGKILL)
+
+    def vanish(self) -> None:
+        """End because the machine loses its power."""
+        if not self.is_dead:
+            self.is_dead = self.is_reaped = True
+            self.descriptors.lose_all()
+
+    def _end(self, status: int) -> None:
+        if self.is_dead:
+            return
+        self.is_dead = True
+        self.status = status
+        self.scheduler.note("end", self.name, status)
+        self.descriptors.close_all()
+        if self.parent is None or self.parent.is_dead:
+            self._reap()
+        for child in list(self.children.values()):
+            if child.is_dead:
+                child._reap()
+        for watcher in self.watchers:
+            watcher.changed()
+        if self.parent is not None and not self.parent.is_dead:
+            self.parent.receive_signal(real_signal.SIGCHLD)
+            for task in self.parent.tasks:
+                self.scheduler.wake(task)
+        if self.on_end is not None:
+            self.on_end(self)
+
+    def _reap(self) -> None:
+        self.is_reaped = True
+        self.machine.processes.pop(self.pid, None)
+
+    def stop(self) -> None:
+        """Stop as by SIGSTOP: it does nothing until it goes on, and knows nothing of it."""
+        self.is_stopped = True
+
+    def go_on(self) -> None:
+        """Go on as by SIGCONT."""
+        if self.is_stopped:
+            self.is_stopped = False
+            self.scheduler.resume(self)
+
+    def fork(self) -> Process:
+        """Make a child with the same descriptors, which has not begun."""
+        child = Process(
+            self.machine,
+            f"{self.name}'",
+            self.environment,
+            make_modules=self._make_modules,
+            parent=self,
+            descriptors=self.descriptors.copy(),
+        )
+        child.send_patience_s = dict(self.send_patience_s)
+        child.on_log, child.faults = self.on_log, self.faults
+        self.children[child.pid] = child
+        return child
+
+    # -- signals
+
+    def receive_signal(self, number: int) -> None:
+        """Take a signal from whoever sends it."""
+        if self.is_dead:
+            return
+        if number == real_signal.SIGKILL:
+            self.kill()
+            return
+        if number == real_signal.SIGSTOP:
+            self.stop()
+            return
+        if number == real_signal.SIGCONT:
+            self.go_on()
+            return
+        handler = self.handlers.get(number, real_signal.SIG_DFL)
+        if handler == real_signal.SIG_DFL:
+            if number in _ENDS:
+                self._end(-number)
+            return
+        if handler == real_signal.SIG_IGN:
+            return
+        self.signal_count += 1
+        self.pending_signals.append(number)
+        self._write_wakeup(number)
+        if self.main is not None:
+            self.scheduler.wake(self.main)
+
+    def _write_wakeup(self, number: int) -> None:
+        description = self.descriptors.find(self.wakeup_descriptor)
+        if description is not None:
+            description.deliver_byte(number)
+
+    def handle_signals(self) -> None:
+        """Called in the main thread, between two of its steps."""
+        while self.pending_signals:
+            number = self.pending_signals.pop(0)
+            handler = self.handlers.get(number)
+            if callable(handler):
+                handler(number, None)
+
+    # -- threads
+
+    def thread_failed(self, thread: Any, kind: type[BaseException], error: Any, trace: Any) -> None:
+        """Note that a thread ended by an exception."""
+        if issubclass(kind, SystemExit):
+            return
+        name = getattr(thread, "name", "thread")
+        text = "".join(traceback.format_exception(kind, error, trace))
+        self.scheduler.uncaught.append(Uncaught(self.name, str(name), text))
+
+    # -- chance
+
+    def fault(self, what: str) -> None:
+        """Raise what the system does when it has no thread, descriptor or memory left, if that is
+        to happen here."""
+        chance = self.faults.get(what, 0.0)
+        if chance and self.scheduler.random.random() < chance:
+            self.scheduler.note("fault", self.name, what)
+            if what == "thread":
+                raise RuntimeError("can't start new thread")
+            raise system_error(errno.EMFILE)
+
+    def partial(self, count: int) -> int:
+        """Draw how much of what is there a read gets."""
+        dice = self.scheduler.random
+        if dice.random() < self.machine.network.partial_read_chance:
+            return dice.randrange(1, count + 1)
+        return count
+
+    # -- descriptors
+
+    def descriptors_close(self, number: int) -> None:
+        self.descriptors.close(number)
+        self.send_patience_s.pop(number, None)
+
+    def close_later(self, number: int) -> None:
+        """Close between two turns, in the order of numbers, what the interpreter has collected."""
+        if not self.is_dead:
+            if not self._closing:
+                self.scheduler.before_turn.append(self._close_collected)
+            self._closing.append(number)
+
+    def _close_collected(self) -> None:
+        self.scheduler.before_turn.remove(self._close_collected)
+        closing, self._closing = sorted(self._closing), []
+        for number in closing:
+            if not self.is_dead and number in self.descriptors:
+                self.descriptors_close(number)
+
+    # -- system calls
+
+    def system_calls(self) -> dict[str, Any]:
+        """Return those of `posix` that are about processes, users and chance."""
+
+        def urandom(count: int) -> bytes:
+            return self.random.randbytes(count)
+
+        def waitpid(pid: int, flags: int) -> tuple[int, int]:
+            child = self._child(pid)
+            while not child.is_dead:
+                if flags & real_os.WNOHANG:
+                    return 0, 0
+                self.scheduler.park()
+            del self.children[child.pid]
+            child._reap()
+            status = child.status or 0
+            return child.pid, -status if status < 0 else status << 8
+
+        def waitid(kind: int, pid: int, flags: int) -> Any:
+            child = self._child(pid)
+            while not child.is_dead:
+                if flags & real_os.WNOHANG:
+                    return None
+                self.scheduler.park()
+            status = child.status or 0
+            code = real_os.CLD_KILLED if status < 0 else real_os.CLD_EXITED
+            if not flags & real_os.WNOWAIT:
+                del self.children[child.pid]
+                child._reap()
+            return real_os.waitid_result((child.pid, 0, real_signal.SIGCHLD, abs(status), code))
+
+        def kill(pid: int, number: int) -> None:
+            target = self.machine.processes.get(pid)
+            if target is None or target.is_reaped:
+                raise system_error(errno.ESRCH)
+            if number:
+                self.scheduler.note("signal", self.name, target.name, int(number))
+                target.receive_signal(number)
+
+        return {
+            "_exit": self.exit,
+            "abort": lambda: self.exit(-real_signal.SIGABRT),
+            "chdir": lambda path: None,
+            "cpu_count": lambda: 2,
+            "get_terminal_size": _no_terminal,
+            "getcwd": lambda: "/",
+            "getcwdb": lambda: b"/",
+            "getegid": lambda: 0,
+            "geteuid": lambda: 0,
+            "getgid": lambda: 0,
+            "getgrouplist": lambda user, group: [group],
+            "getgroups": lambda: [0],
+            "getloadavg": lambda: (0.0, 0.0, 0.0),
+            "getpgid": lambda pid: pid,
+            "getpid": lambda: self.pid,
+            "getppid": lambda: self.parent_pid,
+            "getrandom": lambda count, flags=0: urandom(count),
+            "getuid": lambda: 0,
+            "kill": kill,
+            "killpg": kill,
+            "posix_fadvise": lambda *_: None,
+            "putenv": lambda key, value: None,
+            "register_at_fork": lambda **_: None,
+            "sched_getaffinity": lambda pid: {0, 1},
+            "sched_yield": self.scheduler.give_way,
+            "setsid": lambda: None,
+            "times": lambda: real_os.times_result((0.0,) * 5),
+            "umask": lambda mask: 0o022,
+            "uname": lambda: real_os.uname_result(
+                ("Linux", self.machine.name, "6.1", "#1", "x86_64")
+            ),
+            "unsetenv": lambda key: None,
+            "urandom": urandom,
+            "waitid": waitid,
+            "waitpid": waitpid,
+        }
+
+    def _child(self, pid: int) -> Process:
+        if pid == -1 and self.children:
+            return min(self.children.values(), key=lambda child: (not child.is_dead, child.pid))
+        try:
+            return self.children[pid]
+        except KeyError:
+            raise system_error(errno.ECHILD) from None
+
+
+def _no_terminal(*_: object) -> real_os.terminal_size:
+    raise system_error(errno.ENOTTY)

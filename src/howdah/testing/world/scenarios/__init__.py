@@ -1,0 +1,19 @@
+"""Scenarios: functions that take a `World`, let things happen in it, and raise where something is
+wrong. Each returns what it has to say for itself, figures by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from howdah.testing.world.scenarios import datanodes, highly_available, namenode, rpc
+from howdah.testing.world.world import World
+
+Scenario = Callable[[World], Mapping[str, object]]
+
+SCENARIOS: Final[dict[str, Scenario]] = {
+    "datanodes": datanodes.writes_under_faults,
+    "highly-available": highly_available.writes_under_faults,
+    "namenode": namenode.power_losses,
+    "rpc": rpc.calls,
+}

@@ -1,0 +1,111 @@
+"""Two namenodes, three journal nodes, two failover controllers and three datanodes under faults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from howdah.testing.world.cluster import (
+    CONTROLLER,
+    DATANODE,
+    JOURNALNODE,
+    NAMENODE,
+    Cluster,
+)
+from howdah.testing.world.faults import FaultPlan, Supervisor
+from howdah.testing.world.processes import Process
+from howdah.testing.world.scenarios.datanodes import Promises, Writer, check_promises
+from howdah.testing.world.scenarios.namenode import format_namenode
+from howdah.testing.world.world import World
+
+_URI: Final = "hdfs://ns"
+_FAULTS: Final = 8
+_WRITERS: Final = 2
+_QUIET_S: Final = 30.0
+_FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+SETTINGS: Final = {
+    "fs.defaultFS": _URI,
+    "dfs.nameservices": "ns",
+    "dfs.ha.namenodes.ns": "a,b",
+    "dfs.namenode.rpc-address.ns.a": "nna:8020",
+    "dfs.namenode.rpc-address.ns.b": "nnb:8020",
+    "dfs.namenode.http-address.ns.a": "nna:9870",
+    "dfs.namenode.http-address.ns.b": "nnb:9870",
+    "dfs.namenode.shared.edits.dir": "qjournal://jn0:8485;jn1:8485;jn2:8485/ns",
+    "dfs.journalnode.rpc-address": "0.0.0.0:8485",
+    "dfs.journalnode.http-address": "0.0.0.0:8480",
+    "dfs.ha.automatic-failover.enabled": "true",
+    "dfs.ha.fencing.methods": "shell(/bin/true)",
+    "dfs.ha.tail-edits.in-progress": "true",
+    "dfs.ha.tail-edits.period": "1",
+    "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
+    "dfs.client.failover.proxy.provider.ns": _FAILOVER,
+    "howdah.ha.election.lease.ms": "1000",
+    "howdah.failover-controller.http-address": "0.0.0.0:8081",
+}
+
+
+def build(world: World) -> Cluster:
+    """Make the machines and servers, format the namespace, and start everything."""
+    dice = world.dice("scenario")
+    cluster = Cluster(world, SETTINGS)
+    for name in ("jn0", "jn1", "jn2"):
+        cluster.server(JOURNALNODE, name, world.machine(name))
+    for letter in "ab":
+        machine = world.machine(f"nn{letter}")
+        for role, name in (NAMENODE, f"nn{letter}"), (CONTROLLER, f"fc{letter}"):
+            server = cluster.server(role, name, machine)
+            server.settings["dfs.ha.namenode.id"] = letter
+    for name in ("dn0", "dn1", "dn2"):
+        cluster.server(DATANODE, name, world.machine(name))
+    for machine in world.machines.values():
+        machine.disk.is_strict = dice.random() < 0.3
+    for name in ("jn0", "jn1", "jn2"):
+        cluster.servers[name].start()
+    cluster.wait_ready("jn0", "jn1", "jn2")
+    first, second = world.machines["nna"], world.machines["nnb"]
+    cluster.settings["dfs.ha.namenode.id"] = "a"
+    world.call(first, "format", lambda process: format_namenode(cluster, process))
+    cluster.servers["nna"].start()
+    cluster.wait_ready("nna")
+
+    def bootstrap(process: Process) -> Any:
+        module = process.modules.load("howdah.namenode.server.process.bootstrap")
+        return module.bootstrap_standby(cluster.configuration(process))
+
+    cluster.settings["dfs.ha.namenode.id"] = "b"
+    world.call(second, "bootstrap", bootstrap)
+    del cluster.settings["dfs.ha.namenode.id"]
+    for name in ("nnb", "fca", "fcb", "dn0", "dn1", "dn2"):
+        cluster.servers[name].start()
+    cluster.wait_ready()
+    return cluster
+
+
+def writes_under_faults(world: World) -> Mapping[str, object]:
+    """Write files while everything breaks that may; then heal all, and read everything that
+    was promised."""
+    world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
+    clients = world.machine("clients")
+    cluster = build(world)
+    promises = Promises()
+
+    def connect(process: Process) -> Any:
+        return cluster.connect(process, _URI)
+
+    writers = [Writer(world, f"writer{number}", promises, connect) for number in range(_WRITERS)]
+    for number, writer in enumerate(writers):
+        world.process(clients, f"writer{number}").start(writer)
+    supervisor = Supervisor(cluster)
+    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS))
+    world.run(lambda: all(writer.is_done for writer in writers))
+    supervisor.heal()
+    world.run_for(_QUIET_S)
+    check_promises(world, clients, promises, connect)
+    return {
+        "files": len(promises.files),
+        "faults": supervisor.count,
+        "refused": len(promises.refused),
+        "ended": supervisor.ended,
+        "segments": world.network.segment_count,
+    }

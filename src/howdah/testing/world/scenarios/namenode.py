@@ -1,0 +1,140 @@
+"""One namenode that loses its power: what clients were answered is there when it is back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from howdah.testing.world.cluster import NAMENODE, RPC_PORT, Cluster
+from howdah.testing.world.processes import Process
+from howdah.testing.world.world import Unexpected, World
+
+_URI: Final = f"hdfs://nn:{RPC_PORT}"
+_CLIENTS: Final = 2
+_PACES_S: Final = (0.001, 0.01, 0.1)
+"""How long a client waits between two calls at most: it draws one of these for a while."""
+_LOSSES: Final = 3
+_SETTINGS: Final = {
+    "fs.defaultFS": _URI,
+    "dfs.namenode.checkpoint.txns": "30",
+    "dfs.namenode.checkpoint.check.period": "1",
+    "dfs.namenode.num.checkpoints.retained": "2",
+}
+
+
+def format_namenode(cluster: Cluster, process: Process) -> None:
+    """Make the directories of a new namespace."""
+    process.modules.load("howdah.namenode.server.process.format").format_namenode(
+        cluster.configuration(process)
+    )
+
+
+class _Model:
+    """Keeps what clients know: paths that are there, and those of which nobody knows."""
+
+    def __init__(self) -> None:
+        self.there: set[str] = set()
+        self.unknown: set[str] = set()
+
+    def check(self, found: set[str]) -> None:
+        missing = self.there - found - self.unknown
+        extra = found - self.there - self.unknown
+        if missing or extra:
+            raise Unexpected(
+                f"{len(missing)} directories are missing and {len(extra)} came back: "
+                f"{sorted(missing)[:5]} {sorted(extra)[:5]}"
+            )
+
+
+def power_losses(world: World) -> Mapping[str, object]:
+    """Let clients make, rename and delete directories while the namenode makes images and
+    now and then loses its power."""
+    dice = world.dice("scenario")
+    cluster = Cluster(world, _SETTINGS)
+    machine, clients = world.machine("nn"), world.machine("clients")
+    machine.disk.is_strict = dice.random() < 0.5
+    namenode = cluster.server(NAMENODE, "nn", machine)
+    world.call(machine, "format", lambda process: format_namenode(cluster, process))
+    model, done, is_over = _Model(), list[int](), list[bool]()
+
+    calls = [0]
+
+    def work(process: Process, number: int) -> None:
+        fs = cluster.connect(process, _URI)
+        errors = process.modules.load("howdah.errors")
+        sleep = process.modules.load("time").sleep
+        own = world.dice(f"client {number}")
+        pace_s = _PACES_S[0]
+        count = 0
+        while not is_over:
+            count += 1
+            if own.random() < 0.05:
+                pace_s = own.choice(_PACES_S)
+            path = f"/{number}/{count}"
+            touched = {path}
+            old = f"/{number}/{own.randrange(count)}"
+            kind = own.choice(["mkdir", "mkdir", "mkdir", "rename", "delete"])
+            if kind != "mkdir":
+                if old not in model.there - model.unknown:
+                    continue
+                touched.add(old)
+            model.unknown |= touched
+            try:
+                if kind == "mkdir":
+                    fs.mkdirs(path)
+                    model.there.add(path)
+                elif kind == "rename":
+                    fs.rename(old, path)
+                    model.there.add(path)
+                    model.there.discard(old)
+                elif fs.delete(old):
+                    model.there.discard(old)
+            except (errors.HowdahError, OSError) as error:
+                world.story.tell(process.name, f"{kind} {path}: {type(error).__name__}: {error}")
+                sleep(own.random())
+                continue  # nobody knows: they stay among these
+            model.unknown -= touched
+            calls[0] += 1
+            sleep(own.random() * pace_s)
+        done.append(number)
+
+    def listed(process: Process) -> set[str]:
+        fs = cluster.connect(process, _URI)
+        paths: set[str] = set()
+        for number in range(_CLIENTS):
+            try:
+                paths |= {f"/{number}/{status.name}" for status in fs.list_status(f"/{number}")}
+            except FileNotFoundError:
+                continue
+        return paths
+
+    namenode.start()
+    cluster.wait_ready("nn")
+    for number in range(_CLIENTS):
+        world.process(clients, f"client{number}").start(partial(work, number=number))
+    images = 0
+    for _ in range(_LOSSES):
+        world.run_for(dice.uniform(0.1, 3.0))
+        images = max(images, _count_images(machine))
+        cluster.power_off(machine)
+        world.run_for(dice.random())
+        namenode.start()
+        cluster.wait_ready("nn")
+    is_over.append(True)
+    world.run(lambda: len(done) == _CLIENTS)
+    model.check(world.call(clients, "reader", listed))
+    return {
+        "calls": calls[0],
+        "directories": len(model.there),
+        "unknown": len(model.unknown),
+        "images": images,
+        "lost_bytes": machine.disk.lost_bytes,
+        "lost_names": machine.disk.lost_names,
+        "is_strict": machine.disk.is_strict,
+    }
+
+
+def _count_images(machine: Any) -> int:
+    current = machine.mounts.find("/name/current")
+    return sum(name.startswith("fsimage_") and "." not in name for name in current.entries)

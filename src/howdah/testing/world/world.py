@@ -1,0 +1,147 @@
+"""A world: machines on a network, in one deterministic order that a seed decides."""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+from howdah.testing.world.loader import ModuleTree
+from howdah.testing.world.network import Network
+from howdah.testing.world.processes import Machine, Process
+from howdah.testing.world.scheduler import Deadlock, OutOfTime, Scheduler
+from howdah.testing.world.story import Story
+
+_PATIENCE_S: Final = 600.0
+
+
+class Unexpected(AssertionError):
+    """Says that something happened in a world that must not happen."""
+
+
+class World:
+    """Holds everything that is simulated from one seed.
+
+    >>> world = World(7)                                          # doctest: +SKIP
+    >>> one = world.machine("one")                                # doctest: +SKIP
+    >>> world.call(one, "greeter", lambda process: 6 * 7)         # doctest: +SKIP
+    42
+    """
+
+    def __init__(self, seed: int, *, left_out: Collection[int] = ()) -> None:
+        """`left_out` are the places of faults that do not happen, in the plan that the seed
+        makes."""
+        self.seed = seed
+        self.left_out = frozenset(left_out)
+        self.planned_faults = 0
+        """How many faults the seed has drawn, those that are left out among them."""
+        self.scheduler = Scheduler(seed)
+        self.network = Network(self.scheduler, self.dice("network"))
+        self.story = Story(self.scheduler)
+        self.machines: dict[str, Machine] = {}
+
+    def dice(self, name: str) -> random.Random:
+        """Make a source of chance for one part of the world, or of a scenario."""
+        return random.Random(f"{self.seed}/{name}")
+
+    @property
+    def now_s(self) -> float:
+        """Return the virtual seconds since the world began."""
+        return self.scheduler.elapsed_s
+
+    # -- machines and processes
+
+    def machine(self, name: str) -> Machine:
+        """Add a machine, with a disk and an address."""
+        assert name not in self.machines, f"there is a machine {name}"
+        number = len(self.machines) + 1
+        address = f"10.0.{number >> 8}.{number & 255}"
+        made = Machine(self.scheduler, self.network, name, address)
+        self.machines[name] = made
+        return made
+
+    def process(
+        self, machine: Machine, name: str, environment: Mapping[str, str] | None = None
+    ) -> Process:
+        """Make a process, which `Process.start` begins."""
+        made = Process(machine, name, environment, make_modules=ModuleTree)
+        made.on_log = self.story.logger(name)
+        return made
+
+    def call(
+        self,
+        machine: Machine,
+        name: str,
+        run: Callable[[Process], Any],
+        *,
+        timeout_s: float = _PATIENCE_S,
+    ) -> Any:
+        """Run a function in a process of its own to its end, and return what it returns."""
+        process = self.process(machine, name)
+        returned: list[Any] = []
+
+        def main(own: Process) -> int:
+            returned.append(run(own))
+            return 0
+
+        process.start(main)
+        self.run(lambda: process.is_dead, timeout_s=timeout_s)
+        if not returned:
+            raise Unexpected(f"{name} ended with status {process.status}")
+        return returned[0]
+
+    # -- time
+
+    def run(self, until: Callable[[], object], *, timeout_s: float = _PATIENCE_S) -> None:
+        """Go on until something holds. Raises Unexpected if it does not within so much virtual
+        time, if nothing can ever happen any more, or if a thread ends by an exception."""
+        try:
+            self.scheduler.run(lambda: self.scheduler.uncaught or until(), timeout_s)
+        except (OutOfTime, Deadlock) as error:
+            raise Unexpected(f"{error}\n{self.stacks()}") from error
+        self.check()
+
+    def run_for(self, duration_s: float) -> None:
+        """Go on for some virtual time."""
+        self.scheduler.run_for(duration_s)
+        self.check()
+
+    def check(self) -> None:
+        """Raise Unexpected if a thread has ended by an exception that nobody caught."""
+        if self.scheduler.uncaught:
+            failed = self.scheduler.uncaught[0]
+            raise Unexpected(f"{failed.task} of {failed.process} failed\n{failed.text}")
+
+    # -- faults
+
+    def cut(self, left: Machine, right: Machine) -> None:
+        """Let nothing get from one to the other, either way."""
+        self.story.tell("wire", f"cut between {left.name} and {right.name}")
+        self.network.cut(left.address, right.address)
+        self.network.cut(right.address, left.address)
+
+    def heal(self, left: Machine, right: Machine) -> None:
+        self.story.tell("wire", f"healed between {left.name} and {right.name}")
+        self.network.heal(left.address, right.address)
+        self.network.heal(right.address, left.address)
+
+    # -- looking on
+
+    def stacks(self) -> str:
+        """Return what every thread that lives does."""
+        lines: list[str] = []
+        for machine in self.machines.values():
+            for process in machine.processes.values():
+                lines.append(f"{process.name} on {machine.name}:")
+                for task in process.tasks:
+                    if task.state == "done" or task.glet.gr_frame is None:
+                        continue
+                    frames = traceback.extract_stack(task.glet.gr_frame)
+                    shown = [
+                        f"{frame.filename.rpartition('/src/')[2]}:{frame.lineno} {frame.name}"
+                        for frame in frames
+                        if "/testing/world/" not in frame.filename
+                    ]
+                    lines.append(f"  {task.name} ({task.state}): {' < '.join(shown[::-1][:8])}")
+        return "\n".join(lines)

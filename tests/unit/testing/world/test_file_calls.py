@@ -1,0 +1,211 @@
+"""Simulated files do what real ones do, in random sequences of calls on both."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from howdah.testing.world import Process, World
+
+NAMES = ("a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "missing/a")
+FLAGS = (
+    os.O_RDONLY,
+    os.O_RDWR,
+    os.O_RDWR | os.O_CREAT,
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL,
+    os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+    os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+    os.O_RDONLY | os.O_DIRECTORY,
+)
+
+
+class Tree:
+    """A directory, real or simulated, and the descriptors that are open."""
+
+    def __init__(self, system: Any, root: str) -> None:
+        self.system = system
+        self.root = root
+        self.open: list[int] = []
+
+    def act(self, name: str, arguments: tuple[Any, ...]) -> object:
+        try:
+            return self._act(name, arguments)
+        except OSError as error:
+            return type(error).__name__, error.errno
+
+    def _act(self, name: str, arguments: tuple[Any, ...]) -> object:
+        system = self.system
+        if name == "open":
+            path, flags = arguments
+            self.open.append(system.open(f"{self.root}/{path}", flags, 0o644))
+            return "opened"
+        if name in ("mkdir", "rmdir", "unlink"):
+            return getattr(system, name)(f"{self.root}/{arguments[0]}")
+        if name in ("rename", "link"):
+            return getattr(system, name)(*(f"{self.root}/{path}" for path in arguments))
+        if name == "listdir":
+            return sorted(system.listdir(f"{self.root}/{arguments[0]}"))
+        if name == "scandir":
+            with system.scandir(f"{self.root}/{arguments[0]}") as found:
+                return sorted((entry.name, entry.is_dir(), entry.is_file()) for entry in found)
+        if name == "stat":
+            status = system.stat(f"{self.root}/{arguments[0]}")
+            kind = status.st_mode & 0o170000
+            return (
+                kind,
+                status.st_nlink if kind == 0o100000 else 0,
+                (status.st_size if kind == 0o100000 else 0),
+            )
+        if not self.open:
+            return None
+        descriptor = self.open[arguments[0] % len(self.open)]
+        if name == "close":
+            self.open.remove(descriptor)
+            return system.close(descriptor)
+        if name == "fstat":
+            status = system.fstat(descriptor)
+            return status.st_mode & 0o170000
+        if name == "preadv":
+            buffers = [bytearray(size) for size in arguments[1]]
+            return system.preadv(descriptor, buffers, arguments[2]), buffers
+        return getattr(system, name)(descriptor, *arguments[1:])
+
+
+def call(dice: random.Random) -> tuple[str, tuple[Any, ...]]:
+    descriptor, size = dice.randrange(20), dice.randrange(1, 300)
+    path, other = dice.choice(NAMES), dice.choice(NAMES)
+    made: list[tuple[str, tuple[Any, ...]]] = [
+        *[("open", (path, dice.choice(FLAGS)))] * 4,
+        *(("mkdir", (path,)), ("rmdir", (path,)), ("unlink", (path,))),
+        *(("rename", (path, other)), ("link", (path, other))),
+        *(("listdir", (path,)), ("scandir", (path,)), ("stat", (path,))),
+        *(("close", (descriptor,)), ("fstat", (descriptor,)), ("fsync", (descriptor,))),
+        *(("read", (descriptor, size)), ("pread", (descriptor, size, dice.randrange(500)))),
+        ("preadv", (descriptor, [size, 10], dice.randrange(300))),
+        ("write", (descriptor, dice.randbytes(size))),
+        ("pwrite", (descriptor, dice.randbytes(size), dice.randrange(500))),
+        ("writev", (descriptor, [dice.randbytes(10), dice.randbytes(size)])),
+        ("ftruncate", (descriptor, dice.randrange(600))),
+        ("lseek", (descriptor, dice.randrange(400), dice.randrange(3))),
+    ]
+    return dice.choice(made)
+
+
+def content(system: Any, root: str) -> dict[str, bytes]:
+    found = {}
+    for directory, _, names in system.walk(root):
+        for name in names:
+            descriptor = system.open(f"{directory}/{name}", os.O_RDONLY)
+            found[f"{directory}/{name}".removeprefix(root)] = system.read(descriptor, 1 << 20)
+            system.close(descriptor)
+    return found
+
+
+def simulated(run: Callable[[Process], Any], *, seed: int = 1) -> Any:
+    world = World(seed)
+    return world.call(world.machine("one"), "caller", run)
+
+
+def test_files_and_directories(tmp_path: Path) -> None:
+    def compare(process: Process) -> None:
+        own = process.modules.load("os")
+        for seed in range(120):
+            dice = random.Random(f"files/{seed}")
+            place = f"/tree{seed}"
+            own.mkdir(place)
+            (tmp_path / place[1:]).mkdir()
+            trees = Tree(os, f"{tmp_path}{place}"), Tree(own, place)
+            done: list[tuple[str, tuple[Any, ...]]] = []
+            for _ in range(60):
+                name, arguments = call(dice)
+                done.append((name, arguments))
+                expected, found = (tree.act(name, arguments) for tree in trees)
+                assert found == expected, f"seed {seed}: {done[-8:]}"
+            for tree in trees:
+                for descriptor in tree.open:
+                    tree.system.close(descriptor)
+            assert content(own, place) == content(os, f"{tmp_path}{place}"), f"seed {seed}"
+            shutil.rmtree(tmp_path / place[1:])
+
+    simulated(compare)
+
+
+def test_python_reads_and_writes_texts() -> None:
+    """Above the calls stands Python's own code."""
+
+    def check(process: Process) -> None:
+        path = process.modules.load("pathlib").Path("/some/deep/place")
+        path.mkdir(parents=True)
+        (path / "text").write_text("one\ntwo\n")
+        with (path / "text").open("a") as file:
+            file.write("three\n")
+        assert (path / "text").read_text().splitlines() == ["one", "two", "three"]
+        assert [each.name for each in path.iterdir()] == ["text"]
+        with process.modules.load("tempfile").TemporaryDirectory(dir="/some") as made:
+            assert process.modules.load("os").path.isdir(made)
+        process.modules.load("shutil").rmtree("/some")
+        assert not path.exists()
+
+    simulated(check)
+
+
+@pytest.mark.parametrize("is_strict", [False, True], ids=["ordered names", "strict names"])
+def test_what_was_synced_survives_a_power_cut(is_strict: bool) -> None:
+    """Of what was not synced some is there and some is not."""
+    kept, lost = 0, 0
+    for seed in range(20):
+        world = World(seed)
+        machine = world.machine("one")
+        machine.disk.is_strict = is_strict
+
+        def write(process: Process) -> None:
+            system = process.modules.load("os")
+            descriptor = system.open("/synced", os.O_WRONLY | os.O_CREAT)
+            system.write(descriptor, b"x" * 10_000)
+            system.fsync(descriptor)
+            above = system.open("/", os.O_RDONLY)
+            system.fsync(above)
+            system.pwrite(descriptor, b"y" * 10_000, 0)
+            descriptor = system.open("/unsynced", os.O_WRONLY | os.O_CREAT)
+            system.write(descriptor, b"z")
+
+        world.call(machine, "writer", write)
+        machine.lose_power()
+        machine.start()
+        root = machine.disk.root
+        data = bytes(root.entries["synced"].data)
+        assert len(data) == 10_000
+        assert set(data) <= set(b"xy")
+        kept += b"y" in data or "unsynced" in root.entries
+        lost += b"x" in data or "unsynced" not in root.entries
+        if is_strict:
+            assert "unsynced" not in root.entries
+    assert kept
+    assert lost
+
+
+def test_a_full_disk_says_so() -> None:
+    world = World(1)
+    machine = world.machine("one")
+    machine.disk.capacity_bytes = 1000
+
+    def write(process: Process) -> None:
+        system = process.modules.load("os")
+        descriptor = system.open("/file", os.O_RDWR | os.O_CREAT)
+        assert system.write(descriptor, bytes(1500)) == 1000
+        with pytest.raises(OSError, match="No space left"):
+            system.write(descriptor, b"x")
+        system.ftruncate(descriptor, 10)
+        assert system.pwrite(descriptor, b"x", 10) == 1
+        system.unlink("/file")
+        system.close(descriptor)
+        descriptor = system.open("/file", os.O_RDWR | os.O_CREAT)
+        assert system.write(descriptor, bytes(999)) == 999
+
+    world.call(machine, "writer", write)
