@@ -15,6 +15,7 @@ import ast
 import hashlib
 import os
 import shutil
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,12 +83,31 @@ def sources() -> str:
     )
 
 
+def instead_of_sources() -> list[str]:
+    """Options that have the compiler read expanded sources (howdah.formats.edits.expansion)."""
+    # The sources are to be expanded, not what an earlier build has made of them.
+    os.environ["HOWDAH_COMPILED"] = "off"
+    sys.path.insert(0, str(SOURCE))
+    from howdah.formats.edits.expansion import MODULES, expanded
+
+    target = Path("build") / "expanded"
+    target.mkdir(parents=True, exist_ok=True)
+    options = []
+    for module in MODULES:
+        source = path_of(module.__name__)
+        assert source is not None
+        shadow = target / source.name
+        shadow.write_text(expanded(module, source.read_text()))
+        options += ["--shadow-file", str(source), str(shadow)]
+    return options
+
+
 def compiled_extensions() -> list[Extension]:
     from mypyc.build import mypycify
 
     paths = [str(path_of(name)) for name in compiled_modules()]
     made = mypycify(
-        ["--config-file", "pyproject.toml", *paths],
+        ["--config-file", "pyproject.toml", *instead_of_sources(), *paths],
         opt_level="2",
         debug_level="0",
         multi_file=True,
@@ -133,7 +153,10 @@ class Build(build_ext):
 setup(
     ext_modules=[KERNEL],
     cmdclass={"build_ext": Build},
-    # For this build alone: types that the modules use, and the compiler.
-    setup_requires=["mypy>=1.18,<3", "types-protobuf>=6.30"] if COMPILE else [],
+    # For this build alone: the compiler, types that the modules use, and what the edits need to
+    # be expanded.
+    setup_requires=["mypy>=1.18,<3", "types-protobuf>=6.30", "protobuf>=6.31,<8"]
+    if COMPILE
+    else [],
     options={} if COMPILE else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -20,23 +20,16 @@ import howdah
 from howdah.formats.edits import edits as ed
 from howdah.formats.edits.codec import BODIES
 
-# Fields that are narrower on disk than a long.
-_BITS = {
-    "replication": 16,
-    "rpc_call_id": 32,
-    "storage_policy_id": 8,
-    "erasure_coding_policy_id": 8,
-    "policy_id": 8,
-    "default_replication": 16,
-}
+# Numbers, by the kernel's letters.
+_BITS = {b"q": 64, b"Q": 64, b"h": 16, b"b": 8}
 
 
-def _values(name: str, hint: Any, owner: type) -> st.SearchStrategy[Any]:
+def _values(name: str, hint: Any, owner: type, bits: int) -> st.SearchStrategy[Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
-        return st.lists(_values(name, arguments[0], owner), max_size=4).map(tuple)
+        return st.lists(_values(name, arguments[0], owner, bits), max_size=4).map(tuple)
     if origin in (typing.Union, types.UnionType):
-        present = _values(name, arguments[0], owner)
+        present = _values(name, arguments[0], owner, bits)
         if owner is ed.SetOwnerOp:
             present = present.filter(bool)  # On disk an empty name is None.
         return st.none() | present
@@ -47,7 +40,7 @@ def _values(name: str, hint: Any, owner: type) -> st.SearchStrategy[Any]:
     if hint is int and name == "permission":
         return st.integers(0, 7)
     if hint is int:
-        limit = 1 << _BITS.get(name, 64) - 1
+        limit = 1 << bits - 1
         return st.integers(-limit, limit - 1)
     if hint is str:
         return st.text(max_size=40)
@@ -81,12 +74,21 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def instances(kind: type) -> st.SearchStrategy[Any]:
-    hints = _hints(kind)
-    fields = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
     if kind is ed.EditBlock:
         # Differences between neighbours have to fit into a long, too.
         return st.builds(kind, *[st.integers(-(1 << 61), 1 << 61)] * 3)
-    return st.builds(kind, **{name: _values(name, hint, kind) for name, hint in fields.items()})
+    hints = _hints(kind)
+    values = {
+        field.name: _values(field.name, hints[field.name], kind, _bits(field))
+        for field in dataclasses.fields(kind)
+    }
+    return st.builds(kind, **values)
+
+
+def _bits(field: dataclasses.Field[Any]) -> int:
+    if field.name == "rpc_call_id":
+        return 32
+    return _BITS.get(field.metadata["form"].codec.codes, 64) if field.metadata else 64
 
 
 @pytest.fixture(scope="session")

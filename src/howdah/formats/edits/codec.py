@@ -5,7 +5,7 @@ A record is, all big-endian:
     opcode    1 byte
     length    int32   counts itself, the transaction id and the body
     txid      int64
-    body      the operation's fields, in the order of the table below
+    body      the operation's fields, in the order that `base.parts_of` gives
     checksum  int32   CRC32 of all bytes before it
 
 `encode_record` and `decode_record` are the two doors; `record_length` tells how
@@ -26,19 +26,16 @@ from operator import attrgetter
 from typing import Any, Final
 
 from howdah import errors
-from howdah.formats.edits import cache_edits, packing
-from howdah.formats.edits import edits as ed
-from howdah.formats.edits import field_codecs as part
-from howdah.formats.edits.field_codecs import RPC_IDS, Part
+from howdah.formats.edits import cache_edits, edits
+from howdah.formats.edits.base import Edit, LoggedEdit, parts_of
+from howdah.formats.edits.opcodes import Opcode
+from howdah.formats.edits.packing import values_getter
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.primitives import Cursor
 from howdah.native.loader import kernel
 
 LAYOUT_VERSION: Final = -67
 OLDEST_READABLE_LAYOUT_VERSION: Final = -63
-# The layout versions at which parts were added.
-_ERASURE_CODING: Final = -64
-_SNAPSHOT_MODIFICATION_TIME: Final = -66
 
 PREFIX_BYTES: Final = 5
 """Opcode and length: what `record_length` needs."""
@@ -53,232 +50,44 @@ _CHECKSUM: Final = struct.Struct(">I")
 _LENGTH_COUNTS: Final = 12
 _OUTSIDE_LENGTH: Final = 1 + _CHECKSUM.size
 
-_FILE: Final = (
-    part.i64("inode_id"),
-    part.string("path"),
-    part.i16("replication"),
-    part.i64("mtime_ms"),
-    part.i64("atime_ms"),
-    part.i64("block_size_bytes"),
-    part.blocks("blocks"),
-    part.permission("permission"),
-)
-
-_CACHE_DIRECTIVE: Final = (
-    part.flagged(
-        part.i64("directive_id"),
-        part.string("path"),
-        part.i16("replication"),
-        part.string("pool"),
-        part.i64("expiry_ms"),
-    ),
-    RPC_IDS,
-)
-_CACHE_POOL: Final = (
-    part.flagged(
-        part.string("name"),
-        part.string("owner"),
-        part.string("group"),
-        part.i16("mode"),
-        part.i64("limit_bytes"),
-        part.i64("max_relative_expiry_ms"),
-        part.i16("default_replication"),
-    ),
-    RPC_IDS,
-)
-
-BODIES: Final[dict[type[ed.Edit], tuple[Part, ...]]] = {
-    ed.AddOp: (
-        *_FILE,
-        part.acl("acl"),
-        part.xattrs("xattrs"),
-        part.string("client_name"),
-        part.string("client_machine"),
-        part.boolean("overwrite"),
-        part.i8("storage_policy_id"),
-        part.i8("erasure_coding_policy_id", since=_ERASURE_CODING),
-        RPC_IDS,
-    ),
-    ed.CloseOp: _FILE,
-    ed.AddBlockOp: (
-        part.string("path"),
-        part.last_blocks("penultimate_block", "last_block"),
-        RPC_IDS,
-    ),
-    ed.UpdateBlocksOp: (part.string("path"), part.compact_blocks("blocks"), RPC_IDS),
-    ed.AppendOp: (
-        part.string("path"),
-        part.string("client_name"),
-        part.string("client_machine"),
-        part.boolean("new_block"),
-        RPC_IDS,
-    ),
-    ed.TruncateOp: (
-        part.string("path"),
-        part.string("client_name"),
-        part.string("client_machine"),
-        part.i64("new_length_bytes"),
-        part.i64("timestamp_ms"),
-        part.optional_block("truncate_block"),
-    ),
-    ed.ConcatDeleteOp: (
-        part.string("target"),
-        part.strings("sources"),
-        part.i64("timestamp_ms"),
-        RPC_IDS,
-    ),
-    ed.ReassignLeaseOp: (
-        part.string("lease_holder"),
-        part.string("path"),
-        part.string("new_holder"),
-    ),
-    ed.MkdirOp: (
-        part.i64("inode_id"),
-        part.string("path"),
-        part.twice_i64("timestamp_ms"),
-        part.permission("permission"),
-        part.acl("acl"),
-        part.xattrs("xattrs"),
-    ),
-    ed.SymlinkOp: (
-        part.i64("inode_id"),
-        part.string("path"),
-        part.string("target"),
-        part.i64("mtime_ms"),
-        part.i64("atime_ms"),
-        part.permission("permission"),
-        RPC_IDS,
-    ),
-    ed.RenameOldOp: (
-        part.string("src"),
-        part.string("dst"),
-        part.i64("timestamp_ms"),
-        RPC_IDS,
-    ),
-    ed.RenameOp: (
-        part.string("src"),
-        part.string("dst"),
-        part.i64("timestamp_ms"),
-        part.rename_options("options"),
-        RPC_IDS,
-    ),
-    ed.DeleteOp: (part.string("path"), part.i64("timestamp_ms"), RPC_IDS),
-    ed.SetReplicationOp: (part.string("path"), part.i16("replication")),
-    ed.SetPermissionsOp: (part.string("path"), part.i16("mode")),
-    ed.SetOwnerOp: (
-        part.string("path"),
-        part.optional_string("owner"),
-        part.optional_string("group"),
-    ),
-    ed.TimesOp: (part.string("path"), part.i64("mtime_ms"), part.i64("atime_ms")),
-    ed.SetQuotaOp: (
-        part.string("path"),
-        part.i64("namespace_quota"),
-        part.i64("space_quota_bytes"),
-    ),
-    ed.SetQuotaByStorageTypeOp: (
-        part.string("path"),
-        part.storage_kind("storage_kind"),
-        part.i64("space_quota_bytes"),
-    ),
-    ed.SetStoragePolicyOp: (part.string("path"), part.i8("policy_id")),
-    ed.SetAclOp: (part.acl_message("path", "entries"),),
-    ed.SetXAttrOp: (part.xattr_message("path", "xattrs"), RPC_IDS),
-    ed.RemoveXAttrOp: (part.xattr_message("path", "xattrs"), RPC_IDS),
-    ed.SetGenstampV1Op: (part.i64("generation_stamp"),),
-    ed.SetGenstampV2Op: (part.i64("generation_stamp"),),
-    ed.AllocateBlockIdOp: (part.i64("block_id"),),
-    ed.AllowSnapshotOp: (part.string("path"),),
-    ed.DisallowSnapshotOp: (part.string("path"),),
-    ed.CreateSnapshotOp: (
-        part.string("path"),
-        part.string("name"),
-        part.i64("mtime_ms", since=_SNAPSHOT_MODIFICATION_TIME),
-        RPC_IDS,
-    ),
-    ed.DeleteSnapshotOp: (
-        part.string("path"),
-        part.string("name"),
-        part.i64("mtime_ms", since=_SNAPSHOT_MODIFICATION_TIME),
-        RPC_IDS,
-    ),
-    ed.RenameSnapshotOp: (
-        part.string("path"),
-        part.string("old_name"),
-        part.string("new_name"),
-        part.i64("mtime_ms", since=_SNAPSHOT_MODIFICATION_TIME),
-        RPC_IDS,
-    ),
-    cache_edits.AddCacheDirectiveOp: _CACHE_DIRECTIVE,
-    cache_edits.ModifyCacheDirectiveOp: _CACHE_DIRECTIVE,
-    cache_edits.RemoveCacheDirectiveOp: (part.i64("directive_id"), RPC_IDS),
-    cache_edits.AddCachePoolOp: _CACHE_POOL,
-    cache_edits.ModifyCachePoolOp: _CACHE_POOL,
-    cache_edits.RemoveCachePoolOp: (part.string("name"), RPC_IDS),
-    ed.StartLogSegmentOp: (),
-    ed.EndLogSegmentOp: (),
-    ed.RollingUpgradeStartOp: (part.i64("time_ms"),),
-    ed.RollingUpgradeFinalizeOp: (part.i64("time_ms"),),
+_KINDS: Final[dict[int, type[Edit]]] = {
+    int(kind.opcode): kind
+    for kind in (*vars(edits).values(), *vars(cache_edits).values())
+    if isinstance(kind, type) and issubclass(kind, Edit) and kind.opcode != Opcode.OP_INVALID
 }
+BODIES: Final = {kind: parts_of(kind) for kind in _KINDS.values()}
 """Every record that can be written, as the sequence of its parts."""
 
-_PACKERS: Final[dict[type[ed.Edit], list[tuple[Callable[[Any], Any], Callable[[Any], bytes]]]]] = {
-    kind: [(attrgetter(*p.fields), p.pack) for p in parts] for kind, parts in BODIES.items()
+_PACKERS: Final[dict[type[Edit], list[tuple[Callable[[Any], Any], Callable[[Any], bytes]]]]] = {
+    kind: [(attrgetter(*part.fields), part.codec.pack) for part in parts]
+    for kind, parts in BODIES.items()
 }
-
-
-class _Values:
-    """All values of an edit at once, as the kernel packs them: got by a function of the edit's
-    class, where there is one (`packing`), or by the names in the table."""
-
-    __slots__ = ("_get", "_lists", "_odd", "codes", "of", "opcode")
-
-    def __init__(self, kind: type[ed.Edit], parts: tuple[Part, ...]) -> None:
-        self.opcode = int(kind.opcode)
-        self.codes = b"".join(p.codes or b"y" for p in parts)
-        names: list[str] = []
-        self._odd: list[tuple[int, Callable[[Any], Any], Callable[[Any], bytes]]] = []
-        """The places of what the kernel leaves to Python."""
-        self._lists: list[tuple[int, Callable[[Any], bytes]]] = []
-        """The places of what it packs where it is empty, as it is of nearly every edit."""
-        for p in parts:
-            if not p.codes:
-                self._odd.append((len(names), attrgetter(*p.fields), p.pack))
-            elif p.codes in b"lx":
-                self._lists.append((len(names), p.pack))
-            names += (p.within or p.fields) if p.codes else p.fields[:1]
-        # Of one name an attrgetter gives the value alone, and of none it is none.
-        self._get = attrgetter(*names, "opcode", "opcode")
-        self.of: Callable[[Any], list[object]] = packing.VALUES.get(kind, self.by_name)
-
-    def by_name(self, edit: ed.Edit) -> list[object]:
-        values = list(self._get(edit)[:-2])
-        for place, get, pack in self._odd:
-            values[place] = pack(get(edit))
-        for place, pack in self._lists:
-            if values[place]:
-                values[place] = pack(values[place])
-        return values
-
-
 _NATIVE: Final = getattr(kernel(), "pack_record", None)
-_VALUES: Final = {kind: _Values(kind, parts) for kind, parts in BODIES.items()}
-_KINDS: Final[dict[int, type[ed.Edit]]] = {int(kind.opcode): kind for kind in BODIES}
+_VALUES: Final[dict[type[Edit], tuple[int, bytes, Callable[[Any], list[object]]]]] = {}
+"""What the kernel packs records of, for each kind of edit that was packed."""
 
 
-def encode_record(txid: int, edit: ed.Edit) -> bytes:
+def _values(kind: type[Edit]) -> tuple[int, bytes, Callable[[Any], list[object]]]:
+    if kind not in BODIES:
+        raise errors.UnsupportedOperation(f"{kind.__name__} has no edit log record")
+    parts = BODIES[kind]
+    codes = b"".join([part.codec.codes or b"y" for part in parts])
+    _VALUES[kind] = int(kind.opcode), codes, values_getter(kind, parts)
+    return _VALUES[kind]
+
+
+def encode_record(txid: int, edit: Edit) -> bytes:
     """One whole record.
 
     Raises `IllegalArgument` if a field does not fit, or if the record would be
     longer than a reader accepts, and `UnsupportedOperation` for an edit without an
     on-disk form.
     """
-    values = _VALUES.get(type(edit))
-    if values is None:
-        raise errors.UnsupportedOperation(f"{type(edit).__name__} has no edit log record")
+    kind = type(edit)
+    opcode, codes, values_of = _VALUES.get(kind) or _values(kind)
     if _NATIVE is not None:
         try:
-            record: bytes = _NATIVE(values.opcode, txid, values.codes, values.of(edit))
+            record: bytes = _NATIVE(opcode, txid, codes, values_of(edit))
         except (TypeError, ValueError, OverflowError, struct.error, errors.IllegalArgument):
             # Rare, or it does not fit: who can do all says what is wrong.
             return encode_record_here(txid, edit)
@@ -287,7 +96,7 @@ def encode_record(txid: int, edit: ed.Edit) -> bytes:
     return encode_record_here(txid, edit)
 
 
-def encode_record_here(txid: int, edit: ed.Edit) -> bytes:
+def encode_record_here(txid: int, edit: Edit) -> bytes:
     """The same without the kernel."""
     packers = _PACKERS[type(edit)]
     try:
@@ -343,7 +152,7 @@ def check_record(record: bytes) -> int:
     return txid
 
 
-def decode_checked_record(record: bytes, layout_version: int = LAYOUT_VERSION) -> ed.LoggedEdit:
+def decode_checked_record(record: bytes, layout_version: int = LAYOUT_VERSION) -> LoggedEdit:
     """The edit of a record that `check_record` has passed.
 
     Raises `MalformedRecord` if the body is not what the operation's must be, and
@@ -355,18 +164,18 @@ def decode_checked_record(record: bytes, layout_version: int = LAYOUT_VERSION) -
         raise errors.UnsupportedOperation(f"operation {_opcode_name(opcode)} is not supported")
     cursor = Cursor(record, _HEADER.size, len(record) - _CHECKSUM.size)
     values: dict[str, Any] = {}
-    for piece in BODIES[kind]:
-        value = piece.read(cursor) if layout_version <= piece.since else piece.absent
-        if len(piece.fields) == 1:
-            values[piece.fields[0]] = value
+    for part in BODIES[kind]:
+        value = part.codec.read(cursor) if layout_version <= part.since else 0
+        if len(part.fields) == 1:
+            values[part.fields[0]] = value
         else:
-            values.update(zip(piece.fields, value, strict=True))
+            values.update(zip(part.fields, value, strict=True))
     if cursor.remaining:
         raise cursor.fail(f"{cursor.remaining} bytes too many in {kind.opcode.name}")
-    return ed.LoggedEdit(txid, kind(**values))
+    return LoggedEdit(txid, kind(**values))
 
 
-def decode_record(record: bytes, layout_version: int = LAYOUT_VERSION) -> ed.LoggedEdit:
+def decode_record(record: bytes, layout_version: int = LAYOUT_VERSION) -> LoggedEdit:
     """Both steps in one: the edit of one whole record."""
     check_record(record)
     return decode_checked_record(record, layout_version)
@@ -374,6 +183,6 @@ def decode_record(record: bytes, layout_version: int = LAYOUT_VERSION) -> ed.Log
 
 def _opcode_name(opcode: int) -> str:
     try:
-        return ed.Opcode(opcode).name
+        return Opcode(opcode).name
     except ValueError:
         return f"with opcode {opcode}"

@@ -1,9 +1,8 @@
-"""The parts that bodies of edit records are put together from.
+"""The values that records of edits hold, and their bytes.
 
 Mirrors the shared serialisations of Hadoop's `FSEditLogOp`: blocks in their full
-and their compact form, permission, ACL, extended attributes, RPC ids. A `Part`
-is a run of bytes and the fields of an edit that it holds; `codec` has the
-table of which record consists of which parts.
+and their compact form, permission, ACL, extended attributes, RPC ids. The fields of an edit say
+which of these kinds they are (`base.form`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from typing import Any, Final, TypeVar
 from google.protobuf.message import DecodeError
 
 from howdah import errors
-from howdah.formats.edits import edits as ed
+from howdah.formats.edits.opcodes import AclKind, AclScope, RenameFlag, StorageKind, XAttrNamespace
+from howdah.formats.edits.values import AclEntry, EditBlock, Permission, XAttr
 from howdah.formats.primitives import Cursor, pack_string, pack_text, pack_vlong
 from howdah.proto import edits_pb2
 from howdah.protocol.call_ids import CLIENT_ID_BYTES, NO_CALL_ID, NO_CLIENT_ID
@@ -35,92 +35,93 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One run of bytes in a body.
+class Codec:
+    """A kind of value.
 
-    `pack` takes the value of the field, or a tuple of the values of several, and
-    `read` gives the same back. Logs with a layout version greater than `since`
-    (they count downward) lack the part; its field then has the value `absent`.
+    `pack` takes a value, or a tuple of `width` values that stand together, and `read` gives the
+    same back.
     """
 
-    fields: tuple[str, ...]
     pack: Callable[[Any], bytes]
     read: Callable[[Cursor], Any]
-    since: int = 0
-    absent: Any = None
     codes: bytes = b""
-    """How the kernel packs the values (`pack_record`): a letter for each of `fields`, or of
-    `within`. Empty where `pack` has to."""
-    within: tuple[str, ...] = ()
-    """What the letters are of, where the field is an object: its attributes."""
+    """How the kernel packs the values (`pack_record`): a letter for each of them, or for each of
+    `attributes`. Empty where `pack` has to."""
+    attributes: tuple[str, ...] = ()
+    """Those of the value that the letters are for, if it is an object."""
+    width: int = 1
 
 
-def i64(field: str, *, since: int = 0) -> Part:
-    return Part((field,), _I64.pack, Cursor.i64, since, 0, b"q")
+# Numbers and texts.
 
 
-def i16(field: str) -> Part:
-    return Part((field,), _I16.pack, Cursor.i16, codes=b"h")
+def pack_boolean(flag: bool) -> bytes:
+    return b"\1" if flag else b"\0"
 
 
-def i8(field: str, *, since: int = 0) -> Part:
-    return Part((field,), _I8.pack, Cursor.i8, since, 0, b"b")
+I64: Final = Codec(_I64.pack, Cursor.i64, b"q")
+I16: Final = Codec(_I16.pack, Cursor.i16, b"h")
+I8: Final = Codec(_I8.pack, Cursor.i8, b"b")
+BOOLEAN: Final = Codec(pack_boolean, Cursor.boolean, b"?")
+STRING: Final = Codec(pack_string, Cursor.string, b"s")
 
 
-def boolean(field: str) -> Part:
-    return Part((field,), lambda flag: b"\1" if flag else b"\0", Cursor.boolean, codes=b"?")
+def pack_optional_string(text: str | None) -> bytes:
+    return pack_string(text or "")
 
 
-def string(field: str) -> Part:
-    return Part((field,), pack_string, Cursor.string, codes=b"s")
+def _read_optional_string(cursor: Cursor) -> str | None:
+    return cursor.string() or None
 
 
-def optional_string(field: str) -> Part:
-    """None is an empty string on disk."""
-    return Part((field,), lambda text: pack_string(text or ""), lambda c: c.string() or None)
+OPTIONAL_STRING: Final = Codec(pack_optional_string, _read_optional_string)
+"""None is an empty string on disk."""
 
 
-def strings(field: str) -> Part:
-    def pack(values: tuple[str, ...]) -> bytes:
-        return _I32.pack(len(values)) + b"".join(map(pack_string, values))
-
-    def read(cursor: Cursor) -> tuple[str, ...]:
-        return tuple([cursor.string() for _ in range(cursor.count(cursor.i32(), 2, "strings"))])
-
-    return Part((field,), pack, read)
+def pack_strings(values: tuple[str, ...]) -> bytes:
+    return _I32.pack(len(values)) + b"".join(map(pack_string, values))
 
 
-def twice_i64(field: str) -> Part:
-    """A directory's time: written as modification and again as access time, the
-    second of which nobody reads."""
-
-    def read(cursor: Cursor) -> int:
-        value = cursor.i64()
-        cursor.i64()
-        return value
-
-    return Part((field,), lambda value: _I64.pack(value) * 2, read, codes=b"Q")
+def _read_strings(cursor: Cursor) -> tuple[str, ...]:
+    return tuple([cursor.string() for _ in range(cursor.count(cursor.i32(), 2, "strings"))])
 
 
-def pack_rename_options(options: tuple[ed.RenameFlag, ...]) -> bytes:
+STRINGS: Final = Codec(pack_strings, _read_strings)
+
+
+def pack_twice_i64(value: int) -> bytes:
+    return _I64.pack(value) * 2
+
+
+def _read_twice_i64(cursor: Cursor) -> int:
+    value = cursor.i64()
+    cursor.i64()
+    return value
+
+
+TWICE_I64: Final = Codec(pack_twice_i64, _read_twice_i64, b"Q")
+"""A directory's time: written as modification and again as access time, the second of which
+nobody reads."""
+
+
+def pack_rename_options(options: tuple[RenameFlag, ...]) -> bytes:
     return _I32.pack(len(options)) + bytes(options)
 
 
-def rename_options(field: str) -> Part:
-    """One byte an option, behind an int32 count."""
-
-    def read(cursor: Cursor) -> tuple[ed.RenameFlag, ...]:
-        numbers = cursor.raw(cursor.i32(), "rename options")
-        return tuple([_member(cursor, ed.RenameFlag, number) for number in numbers])
-
-    return Part((field,), pack_rename_options, read)
+def _read_rename_options(cursor: Cursor) -> tuple[RenameFlag, ...]:
+    numbers = cursor.raw(cursor.i32(), "rename options")
+    return tuple([_member(cursor, RenameFlag, number) for number in numbers])
 
 
-def storage_kind(field: str) -> Part:
-    def read(cursor: Cursor) -> ed.StorageKind:
-        return _member(cursor, ed.StorageKind, cursor.i32())
+RENAME_OPTIONS: Final = Codec(pack_rename_options, _read_rename_options)
+"""One byte an option, behind an int32 count."""
 
-    return Part((field,), _I32.pack, read)
+
+def _read_storage_kind(cursor: Cursor) -> StorageKind:
+    return _member(cursor, StorageKind, cursor.i32())
+
+
+STORAGE_KIND: Final = Codec(_I32.pack, _read_storage_kind, b"i")
 
 
 def _member(cursor: Cursor, kind: Callable[[int], _T], number: int) -> _T:
@@ -130,39 +131,37 @@ def _member(cursor: Cursor, kind: Callable[[int], _T], number: int) -> _T:
         raise cursor.fail(str(error)) from error
 
 
-def permission(field: str) -> Part:
-    """Owner and group as texts, the mode as a short."""
+def pack_permission(value: Permission) -> bytes:
+    return pack_text(value.owner) + pack_text(value.group) + _I16.pack(value.mode)
 
-    def pack(value: ed.Permission) -> bytes:
-        return pack_text(value.owner) + pack_text(value.group) + _I16.pack(value.mode)
 
-    def read(cursor: Cursor) -> ed.Permission:
-        return ed.Permission(cursor.text(), cursor.text(), cursor.i16())
+def _read_permission(cursor: Cursor) -> Permission:
+    return Permission(cursor.text(), cursor.text(), cursor.i16())
 
-    within = (f"{field}.owner", f"{field}.group", f"{field}.mode")
-    return Part((field,), pack, read, codes=b"tth", within=within)
+
+PERMISSION: Final = Codec(pack_permission, _read_permission, b"tth", ("owner", "group", "mode"))
+"""Owner and group as texts, the mode as a short."""
 
 
 # Blocks.
 
 
-def pack_blocks(values: tuple[ed.EditBlock, ...]) -> bytes:
+def pack_blocks(values: tuple[EditBlock, ...]) -> bytes:
     packed = [_BLOCK.pack(b.block_id, b.length_bytes, b.generation_stamp) for b in values]
     return _I32.pack(len(packed)) + b"".join(packed)
 
 
-def blocks(field: str) -> Part:
-    """An int32 count and 24 bytes a block: OP_ADD and OP_CLOSE."""
-
-    def read(cursor: Cursor) -> tuple[ed.EditBlock, ...]:
-        count = cursor.count(cursor.i32(), _BLOCK.size, "blocks")
-        raw = cursor.raw(count * _BLOCK.size, "blocks")
-        return tuple([ed.EditBlock(*numbers) for numbers in _BLOCK.iter_unpack(raw)])
-
-    return Part((field,), pack_blocks, read, codes=b"l")
+def _read_blocks(cursor: Cursor) -> tuple[EditBlock, ...]:
+    count = cursor.count(cursor.i32(), _BLOCK.size, "blocks")
+    raw = cursor.raw(count * _BLOCK.size, "blocks")
+    return tuple([EditBlock(*numbers) for numbers in _BLOCK.iter_unpack(raw)])
 
 
-def pack_compact(values: tuple[ed.EditBlock, ...]) -> bytes:
+BLOCKS: Final = Codec(pack_blocks, _read_blocks, b"l")
+"""An int32 count and 24 bytes a block: OP_ADD and OP_CLOSE."""
+
+
+def pack_compact(values: tuple[EditBlock, ...]) -> bytes:
     pieces = [pack_vlong(len(values))]
     length = generation_stamp = 0
     for block in values:
@@ -173,54 +172,57 @@ def pack_compact(values: tuple[ed.EditBlock, ...]) -> bytes:
     return b"".join(pieces)
 
 
-def _read_compact(cursor: Cursor) -> tuple[ed.EditBlock, ...]:
-    found = []
+def _read_compact(cursor: Cursor) -> tuple[EditBlock, ...]:
+    blocks = []
     length = generation_stamp = 0
     for _ in range(cursor.count(cursor.vint(), _MIN_COMPACT_BLOCK_BYTES, "blocks")):
         block_id = cursor.i64()
         length += cursor.vlong()
         generation_stamp += cursor.vlong()
-        found.append(ed.EditBlock(block_id, length, generation_stamp))
-    return tuple(found)
+        blocks.append(EditBlock(block_id, length, generation_stamp))
+    return tuple(blocks)
 
 
-def compact_blocks(field: str) -> Part:
-    """A vint count; of each block the id, and its length and generation stamp as
-    vlong differences to the block before it."""
-    return Part((field,), pack_compact, _read_compact)
+COMPACT_BLOCKS: Final = Codec(pack_compact, _read_compact)
+"""A vint count; of each block the id, and its length and generation stamp as vlong differences to
+the block before it."""
 
 
-def last_blocks(penultimate: str, last: str) -> Part:
-    """A compact list of two, or of one if the file has only one block."""
-
-    def pack(values: tuple[ed.EditBlock | None, ed.EditBlock]) -> bytes:
-        return pack_compact(tuple([block for block in values if block is not None]))
-
-    def read(cursor: Cursor) -> tuple[ed.EditBlock | None, ed.EditBlock]:
-        found = _read_compact(cursor)
-        if len(found) not in (1, 2):
-            raise cursor.fail(f"{len(found)} last blocks; there can be one or two")
-        return found[0] if len(found) == 2 else None, found[-1]
-
-    return Part((penultimate, last), pack, read)
+def pack_last_blocks(values: tuple[EditBlock | None, EditBlock]) -> bytes:
+    before, last = values
+    return pack_compact((last,) if before is None else (before, last))
 
 
-def optional_block(field: str) -> Part:
-    """A compact list of one, or none."""
+def _read_last_blocks(cursor: Cursor) -> tuple[EditBlock | None, EditBlock]:
+    blocks = _read_compact(cursor)
+    if len(blocks) not in (1, 2):
+        raise cursor.fail(f"{len(blocks)} last blocks; there can be one or two")
+    return blocks[0] if len(blocks) == 2 else None, blocks[-1]
 
-    def read(cursor: Cursor) -> ed.EditBlock | None:
-        found = _read_compact(cursor)
-        if len(found) > 1:
-            raise cursor.fail(f"{len(found)} blocks where there can be one at most")
-        return found[0] if found else None
 
-    return Part((field,), lambda block: pack_compact(() if block is None else (block,)), read)
+LAST_BLOCKS: Final = Codec(pack_last_blocks, _read_last_blocks, width=2)
+"""A compact list of two, or of one if the file has only one block."""
+
+
+def pack_optional_block(block: EditBlock | None) -> bytes:
+    return pack_compact(() if block is None else (block,))
+
+
+def _read_optional_block(cursor: Cursor) -> EditBlock | None:
+    blocks = _read_compact(cursor)
+    if len(blocks) > 1:
+        raise cursor.fail(f"{len(blocks)} blocks where there can be one at most")
+    return blocks[0] if blocks else None
+
+
+OPTIONAL_BLOCK: Final = Codec(pack_optional_block, _read_optional_block)
+"""A compact list of one, or none."""
 
 
 # ACLs and extended attributes.
 
 
-def pack_acl(entries: tuple[ed.AclEntry, ...]) -> bytes:
+def pack_acl(entries: tuple[AclEntry, ...]) -> bytes:
     pieces = [_I32.pack(len(entries))]
     for entry in entries:
         bits = entry.scope << 5 | entry.kind << 3 | entry.permission
@@ -231,58 +233,57 @@ def pack_acl(entries: tuple[ed.AclEntry, ...]) -> bytes:
     return b"".join(pieces)
 
 
-def acl(field: str) -> Part:
-    """The ACL that a new inode begins with: an int32 count; of each entry one byte
-    (name flag, scope, kind, rwx) and its name, if it has one."""
-
-    def read(cursor: Cursor) -> tuple[ed.AclEntry, ...]:
-        found = []
-        for _ in range(cursor.count(cursor.i32(), 1, "ACL entries")):
-            bits = cursor.u8()
-            if bits & 0x80:
-                raise cursor.fail(f"ACL entry has unknown bits: {bits:#x}")
-            scope, kind = ed.AclScope(bits >> 5 & 1), ed.AclKind(bits >> 3 & 3)
-            name = cursor.string() if bits & _ACL_NAMED else None
-            found.append(ed.AclEntry(scope, kind, bits & 7, name))
-        return tuple(found)
-
-    return Part((field,), pack_acl, read, codes=b"l")
+def _read_acl(cursor: Cursor) -> tuple[AclEntry, ...]:
+    entries = []
+    for _ in range(cursor.count(cursor.i32(), 1, "ACL entries")):
+        bits = cursor.u8()
+        if bits & 0x80:
+            raise cursor.fail(f"ACL entry has unknown bits: {bits:#x}")
+        scope, kind = AclScope(bits >> 5 & 1), AclKind(bits >> 3 & 3)
+        name = cursor.string() if bits & _ACL_NAMED else None
+        entries.append(AclEntry(scope, kind, bits & 7, name))
+    return tuple(entries)
 
 
-def acl_message(path: str, entries: str) -> Part:
-    """OP_SET_ACL holds its fields as a protobuf message."""
-
-    def pack(values: tuple[str, tuple[ed.AclEntry, ...]]) -> bytes:
-        message = edits_pb2.AclEditLogProto(src=values[0])
-        for entry in values[1]:
-            added = message.entries.add(
-                type=int(entry.kind), scope=int(entry.scope), permissions=entry.permission
-            )
-            if entry.name is not None:
-                added.name = entry.name
-        return delimited(message)
-
-    def read(cursor: Cursor) -> tuple[str, tuple[ed.AclEntry, ...]]:
-        raw = cursor.delimited()
-        try:
-            message = parse(edits_pb2.AclEditLogProto, raw)
-        except DecodeError as error:
-            raise cursor.fail(f"ACL is not a protobuf message: {error}") from error
-        found = [
-            ed.AclEntry(
-                ed.AclScope(entry.scope),
-                ed.AclKind(entry.type),
-                entry.permissions,
-                entry.name if entry.HasField("name") else None,
-            )
-            for entry in message.entries
-        ]
-        return message.src, tuple(found)
-
-    return Part((path, entries), pack, read)
+ACL: Final = Codec(pack_acl, _read_acl, b"l")
+"""The ACL that a new inode begins with: an int32 count; of each entry one byte (name flag, scope,
+kind, rwx) and its name, if it has one."""
 
 
-def _pack_xattrs(path: str | None, xattrs: tuple[ed.XAttr, ...]) -> bytes:
+def pack_acl_message(values: tuple[str, tuple[AclEntry, ...]]) -> bytes:
+    message = edits_pb2.AclEditLogProto(src=values[0])
+    for entry in values[1]:
+        added = message.entries.add(
+            type=int(entry.kind), scope=int(entry.scope), permissions=entry.permission
+        )
+        if entry.name is not None:
+            added.name = entry.name
+    return delimited(message)
+
+
+def _read_acl_message(cursor: Cursor) -> tuple[str, tuple[AclEntry, ...]]:
+    raw = cursor.delimited()
+    try:
+        message = parse(edits_pb2.AclEditLogProto, raw)
+    except DecodeError as error:
+        raise cursor.fail(f"ACL is not a protobuf message: {error}") from error
+    entries = [
+        AclEntry(
+            AclScope(entry.scope),
+            AclKind(entry.type),
+            entry.permissions,
+            entry.name if entry.HasField("name") else None,
+        )
+        for entry in message.entries
+    ]
+    return message.src, tuple(entries)
+
+
+ACL_MESSAGE: Final = Codec(pack_acl_message, _read_acl_message, width=2)
+"""OP_SET_ACL holds path and entries as a protobuf message."""
+
+
+def _pack_xattrs(path: str | None, xattrs: tuple[XAttr, ...]) -> bytes:
     if path is None and not xattrs:
         return b"\0"  # Almost every new inode; an empty message is its length alone.
     message = edits_pb2.XAttrEditLogProto(src=path)
@@ -293,7 +294,15 @@ def _pack_xattrs(path: str | None, xattrs: tuple[ed.XAttr, ...]) -> bytes:
     return delimited(message)
 
 
-def _read_xattrs(cursor: Cursor) -> tuple[str, tuple[ed.XAttr, ...]]:
+def pack_xattrs(xattrs: tuple[XAttr, ...]) -> bytes:
+    return _pack_xattrs(None, xattrs)
+
+
+def pack_xattr_message(values: tuple[str, tuple[XAttr, ...]]) -> bytes:
+    return _pack_xattrs(*values)
+
+
+def _read_xattr_message(cursor: Cursor) -> tuple[str, tuple[XAttr, ...]]:
     raw = cursor.delimited()
     if not raw:
         return "", ()
@@ -301,68 +310,31 @@ def _read_xattrs(cursor: Cursor) -> tuple[str, tuple[ed.XAttr, ...]]:
         message = parse(edits_pb2.XAttrEditLogProto, raw)
     except DecodeError as error:
         raise cursor.fail(f"extended attributes are not a protobuf message: {error}") from error
-    found = [
-        ed.XAttr(
-            ed.XAttrNamespace(xattr.namespace),
+    xattrs = [
+        XAttr(
+            XAttrNamespace(xattr.namespace),
             xattr.name,
             xattr.value if xattr.HasField("value") else None,
         )
         for xattr in message.xAttrs
     ]
-    return message.src, tuple(found)
+    return message.src, tuple(xattrs)
 
 
-def pack_xattrs(xattrs: tuple[ed.XAttr, ...]) -> bytes:
-    return _pack_xattrs(None, xattrs)
+def _read_xattrs(cursor: Cursor) -> tuple[XAttr, ...]:
+    return _read_xattr_message(cursor)[1]
 
 
-def xattrs(field: str) -> Part:
-    """Those that a new inode begins with: the message without a path."""
-    return Part(
-        (field,),
-        pack_xattrs,
-        lambda c: _read_xattrs(c)[1],
-        codes=b"x",
-    )
-
-
-def xattr_message(path: str, field: str) -> Part:
-    """OP_SET_XATTR and OP_REMOVE_XATTR hold path and attributes in one message."""
-    return Part((path, field), lambda values: _pack_xattrs(*values), _read_xattrs)
-
-
-# Centralised caching.
-
-
-def flagged(first: Part, *optional: Part) -> Part:
-    """One part, an int32 of flags, and those of the `optional` parts whose flag is set: the
-    first of them has bit 0. The others are None. Hadoop: `FSImageSerialization`."""
-
-    def pack(values: tuple[Any, ...]) -> bytes:
-        flags = sum(1 << bit for bit, value in enumerate(values[1:]) if value is not None)
-        pieces = [
-            part.pack(value)
-            for part, value in zip(optional, values[1:], strict=True)
-            if value is not None
-        ]
-        return first.pack(values[0]) + _I32.pack(flags) + b"".join(pieces)
-
-    def read(cursor: Cursor) -> tuple[Any, ...]:
-        head = first.read(cursor)
-        flags = cursor.i32()
-        if flags < 0 or flags >> len(optional):
-            raise cursor.fail(f"flags {flags:#x} are not known")
-        return head, *(
-            part.read(cursor) if flags >> bit & 1 else None for bit, part in enumerate(optional)
-        )
-
-    return Part((*first.fields, *(part.fields[0] for part in optional)), pack, read)
+XATTRS: Final = Codec(pack_xattrs, _read_xattrs, b"x")
+"""Those that a new inode begins with: the message without a path."""
+XATTR_MESSAGE: Final = Codec(pack_xattr_message, _read_xattr_message, width=2)
+"""OP_SET_XATTR and OP_REMOVE_XATTR hold path and attributes in one message."""
 
 
 # The call behind an edit.
 
 
-def _pack_rpc_ids(values: tuple[bytes, int]) -> bytes:
+def pack_rpc_ids(values: tuple[bytes, int]) -> bytes:
     client_id, call_id = values
     if len(client_id) not in (0, CLIENT_ID_BYTES):
         raise errors.IllegalArgument(
@@ -379,4 +351,31 @@ def _read_rpc_ids(cursor: Cursor) -> tuple[bytes, int]:
     return client_id, call_id
 
 
-RPC_IDS: Final = Part(("rpc_client_id", "rpc_call_id"), _pack_rpc_ids, _read_rpc_ids, codes=b"ci")
+RPC_IDS: Final = Codec(pack_rpc_ids, _read_rpc_ids, b"ci", width=2)
+
+
+# Centralised caching.
+
+
+def flagged(codecs: list[Codec]) -> Codec:
+    """An int32 of flags, the first of which is bit 0, and the values whose flag is set. The
+    others are None. Hadoop: `FSImageSerialization`."""
+
+    def pack(values: tuple[Any, ...]) -> bytes:
+        given = [(1 << bit, value) for bit, value in enumerate(values) if value is not None]
+        pieces = [
+            codec.pack(value)
+            for codec, value in zip(codecs, values, strict=True)
+            if value is not None
+        ]
+        return _I32.pack(sum(flag for flag, _ in given)) + b"".join(pieces)
+
+    def read(cursor: Cursor) -> tuple[Any, ...]:
+        flags = cursor.i32()
+        if flags < 0 or flags >> len(codecs):
+            raise cursor.fail(f"flags {flags:#x} are not known")
+        return tuple(
+            [codec.read(cursor) if flags >> bit & 1 else None for bit, codec in enumerate(codecs)]
+        )
+
+    return Codec(pack, read, width=len(codecs))

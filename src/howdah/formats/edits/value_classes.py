@@ -5,7 +5,8 @@ by a call of `object.__setattr__`: for the two edits of a file's creation that i
 the namenode does for them. So these are frozen for the type checker, who reads all that is
 written here, and at run time they are plain; equal and hashed by their fields either way.
 
-Where they are compiled, mypyc hands a class variable on as if it were a field: `opcode` is none.
+Where they are compiled, mypyc hands a class variable on as if it were a field. `base.Edit` has
+those that are none.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ else:
         make = dataclasses.dataclass(slots=slots, kw_only=kw_only, init=init, unsafe_hash=True)
 
         def made(cls: type) -> type:
-            cls.__annotations__.pop("opcode", None)
+            for name in ("opcode", "record_tail", "xml_tail"):
+                cls.__annotations__.pop(name, None)
             return make(cls)
 
         return made

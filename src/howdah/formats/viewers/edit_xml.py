@@ -1,7 +1,7 @@
 """Edits as XML and back, as Hadoop's offline edits viewer has it (pure).
 
-One table says of each operation which elements it has, in which order; an
-element knows the field that it shows and both directions. The text is Hadoop's to
+The fields of an edit name their elements (`form`), and each kind of value has its
+elements here, in both directions. The text is Hadoop's to
 the byte: what its serializer escapes is escaped the same way, and characters that
 XML cannot hold, and backslashes, are written as `\\001f;`.
 
@@ -14,12 +14,15 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from howdah import errors
-from howdah.formats.edits import cache_edits
 from howdah.formats.edits import edits as ed
+from howdah.formats.edits import field_codecs as codecs
+from howdah.formats.edits.base import forms_of
+from howdah.formats.edits.codec import BODIES
 
 HEAD: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<EDITS>\n'
 TAIL: Final = "</EDITS>\n"
@@ -157,15 +160,12 @@ def constant(name: str, value: str) -> Shown:
     return Shown(lambda edit: iter((line(3, name, value),)), lambda data: {})
 
 
-LENGTH: Final = constant("LENGTH", "0")
-
-
-def _permission() -> Shown:
+def _permission(name: str, field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
-        owned: ed.Permission = edit.permission
+        owned: ed.Permission = getattr(edit, field)
         return _block_of_lines(
             3,
-            "PERMISSION_STATUS",
+            name,
             [
                 line(4, "USERNAME", owned.owner),
                 line(4, "GROUPNAME", owned.group),
@@ -174,21 +174,30 @@ def _permission() -> Shown:
         )
 
     def read(data: Element) -> dict[str, Any]:
-        (found,) = data.all("PERMISSION_STATUS") or [Element("PERMISSION_STATUS")]
+        (found,) = data.all(name) or [Element(name)]
         mode = _integer(found.want("MODE"), "MODE")
-        owned = ed.Permission(found.want("USERNAME"), found.want("GROUPNAME"), mode)
-        return {"permission": owned}
+        return {field: ed.Permission(found.want("USERNAME"), found.want("GROUPNAME"), mode)}
 
     return Shown(write, read)
 
 
-PERMISSION: Final = _permission()
+def _storage_kind(name: str, field: str) -> Shown:
+    shown = number(name, field)
+
+    def read(data: Element) -> dict[str, Any]:
+        ordinal = shown.read(data)[field]
+        try:
+            return {field: ed.StorageKind(ordinal)}
+        except ValueError as error:
+            raise errors.IllegalArgument(f"{name}: {error}") from error
+
+    return Shown(shown.write, read)
 
 
-def _block_lines(block: ed.EditBlock) -> Iterator[str]:
+def _block_lines(name: str, block: ed.EditBlock) -> Iterator[str]:
     return _block_of_lines(
         3,
-        "BLOCK",
+        name,
         [
             line(4, "BLOCK_ID", str(block.block_id)),
             line(4, "NUM_BYTES", str(block.length_bytes)),
@@ -197,47 +206,45 @@ def _block_lines(block: ed.EditBlock) -> Iterator[str]:
     )
 
 
-def _read_blocks(data: Element) -> tuple[ed.EditBlock, ...]:
-    names = ("BLOCK_ID", "NUM_BYTES", "GENSTAMP")
+def _read_blocks(name: str, data: Element) -> tuple[ed.EditBlock, ...]:
+    numbers = ("BLOCK_ID", "NUM_BYTES", "GENSTAMP")
     return tuple(
-        ed.EditBlock(*(_integer(block.want(name), name) for name in names))
-        for block in data.all("BLOCK")
+        ed.EditBlock(*(_integer(block.want(number), number) for number in numbers))
+        for block in data.all(name)
     )
 
 
-def _write_blocks(edit: Any) -> Iterator[str]:
-    for block in edit.blocks:
-        yield from _block_lines(block)
-
-
-BLOCKS: Final = Shown(_write_blocks, lambda data: {"blocks": _read_blocks(data)})
-
-
-def _last_blocks() -> Shown:
+def _blocks(name: str, field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
-        if edit.penultimate_block is not None:
-            yield from _block_lines(edit.penultimate_block)
-        yield from _block_lines(edit.last_block)
+        for block in getattr(edit, field):
+            yield from _block_lines(name, block)
+
+    return Shown(write, lambda data: {field: _read_blocks(name, data)})
+
+
+def _last_blocks(name: str, before: str, _: str, last: str) -> Shown:
+    def write(edit: Any) -> Iterator[str]:
+        for block in (getattr(edit, before), getattr(edit, last)):
+            if block is not None:
+                yield from _block_lines(name, block)
 
     def read(data: Element) -> dict[str, Any]:
-        found = _read_blocks(data)
+        found = _read_blocks(name, data)
         if len(found) not in (1, 2):
             raise errors.IllegalArgument(f"{len(found)} last blocks; there can be one or two")
-        return {
-            "penultimate_block": found[0] if len(found) == 2 else None,
-            "last_block": found[-1],
-        }
+        return {before: found[0] if len(found) == 2 else None, last: found[-1]}
 
     return Shown(write, read)
 
 
-def _truncate_block() -> Shown:
+def _truncate_block(name: str, field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
-        if edit.truncate_block is not None:
-            yield from _block_lines(edit.truncate_block)
+        block = getattr(edit, field)
+        if block is not None:
+            yield from _block_lines(name, block)
 
     # Hadoop prints it and does not read it.
-    return Shown(write, lambda data: {"truncate_block": None})
+    return Shown(write, lambda data: {field: None})
 
 
 _RWX: Final = tuple(
@@ -246,18 +253,18 @@ _RWX: Final = tuple(
 )
 
 
-def _acl(field: str) -> Shown:
+def _acl(name: str, field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
         for entry in getattr(edit, field):
             lines = [line(4, "SCOPE", entry.scope.name), line(4, "TYPE", entry.kind.name)]
             if entry.name is not None:
                 lines.append(line(4, "NAME", entry.name))
             lines.append(line(4, "PERM", _RWX[entry.permission]))
-            yield from _block_of_lines(3, "ENTRY", lines)
+            yield from _block_of_lines(3, name, lines)
 
     def read(data: Element) -> dict[str, Any]:
         entries = []
-        for found in data.all("ENTRY"):
+        for found in data.all(name):
             try:
                 scope = ed.AclScope[found.want("SCOPE")]
                 kind = ed.AclKind[found.want("TYPE")]
@@ -270,17 +277,17 @@ def _acl(field: str) -> Shown:
     return Shown(write, read)
 
 
-def _xattrs() -> Shown:
+def _xattrs(name: str, field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
-        for xattr in edit.xattrs:
+        for xattr in getattr(edit, field):
             lines = [line(4, "NAMESPACE", xattr.namespace.name), line(4, "NAME", xattr.name)]
             if xattr.value is not None:
                 lines.append(line(4, "VALUE", "0x" + xattr.value.hex()))
-            yield from _block_of_lines(3, "XATTR", lines)
+            yield from _block_of_lines(3, name, lines)
 
     def read(data: Element) -> dict[str, Any]:
         found = []
-        for xattr in data.all("XATTR"):
+        for xattr in data.all(name):
             try:
                 namespace = ed.XAttrNamespace[xattr.want("NAMESPACE")]
                 shown = xattr.get("VALUE")
@@ -290,210 +297,116 @@ def _xattrs() -> Shown:
                     f"Extended attribute makes no sense: {error}"
                 ) from error
             found.append(ed.XAttr(namespace, xattr.want("NAME"), value))
-        return {"xattrs": tuple(found)}
+        return {field: tuple(found)}
 
     return Shown(write, read)
 
 
-def _call() -> Shown:
+def _call(id_name: str, id_field: str, call_name: str, call_field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
-        client = edit.rpc_client_id
-        yield line(3, "RPC_CLIENTID", str(uuid.UUID(bytes=client)) if client else "")
-        yield line(3, "RPC_CALLID", str(edit.rpc_call_id))
+        client = getattr(edit, id_field)
+        yield line(3, id_name, str(uuid.UUID(bytes=client)) if client else "")
+        yield line(3, call_name, str(getattr(edit, call_field)))
 
     def read(data: Element) -> dict[str, Any]:
-        shown, call_id = data.get("RPC_CLIENTID"), data.get("RPC_CALLID")
+        shown, call_id = data.get(id_name), data.get(call_name)
         if shown is None or call_id is None:
             return {}
         try:
             client = uuid.UUID(shown).bytes if shown else b""
         except ValueError as error:
             raise errors.IllegalArgument(f"{shown!r} is not a client id") from error
-        return {"rpc_client_id": client, "rpc_call_id": _integer(call_id, "RPC_CALLID")}
+        return {id_field: client, call_field: _integer(call_id, call_name)}
 
     return Shown(write, read)
 
 
-CALL: Final = _call()
-
-
-def _sources() -> Shown:
+def _sources(name: str, field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
-        numbered = enumerate(edit.sources, 1)
-        return _block_of_lines(3, "SOURCES", [line(4, f"SOURCE{n}", s) for n, s in numbered])
+        numbered = enumerate(getattr(edit, field), 1)
+        return _block_of_lines(3, name, [line(4, f"SOURCE{n}", s) for n, s in numbered])
 
     def read(data: Element) -> dict[str, Any]:
-        (found,) = data.all("SOURCES") or [Element("SOURCES")]
+        (found,) = data.all(name) or [Element(name)]
         count = len(found.children or ())
-        return {"sources": tuple(found.want(f"SOURCE{n}") for n in range(1, count + 1))}
+        return {field: tuple(found.want(f"SOURCE{n}") for n in range(1, count + 1))}
 
     return Shown(write, read)
 
 
-def _options() -> Shown:
+def _options(name: str, field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
-        yield line(3, "OPTIONS", "|".join(option.name for option in edit.options))
+        yield line(3, name, "|".join(option.name for option in getattr(edit, field)))
 
     def read(data: Element) -> dict[str, Any]:
-        shown = data.want("OPTIONS")
+        shown = data.want(name)
         try:
-            return {"options": tuple(ed.RenameFlag[name] for name in shown.split("|") if name)}
+            return {field: tuple(ed.RenameFlag[flag] for flag in shown.split("|") if flag)}
         except KeyError as error:
             raise errors.IllegalArgument(f"There is no rename option {error}") from error
 
     return Shown(write, read)
 
 
-_FILE: Final = (
-    LENGTH,
-    number("INODEID", "inode_id"),
-    text("PATH", "path"),
-    number("REPLICATION", "replication"),
-    number("MTIME", "mtime_ms"),
-    number("ATIME", "atime_ms"),
-    number("BLOCKSIZE", "block_size_bytes"),
-)
-_SNAPSHOT: Final = text("SNAPSHOTROOT", "path")
-# Hadoop's XML calls the path SRC in some operations and PATH in others.
-_SRC: Final = text("SRC", "path")
-_PATH: Final = text("PATH", "path")
-_TIMESTAMP: Final = number("TIMESTAMP", "timestamp_ms")
-_RENAME: Final = (LENGTH, text("SRC", "src"), text("DST", "dst"), _TIMESTAMP)
-_CLIENT: Final = (text("CLIENT_NAME", "client_name"), text("CLIENT_MACHINE", "client_machine"))
-_XATTRS: Final = _xattrs()
+def _path_and(shown: Callable[[str, str], Shown]) -> Callable[[str, str, str, str], Shown]:
+    """A path, and what there is of it."""
 
-_CACHE_DIRECTIVE: Final = (
-    number("ID", "directive_id"),
-    optional("PATH", "path"),
-    optional_number("REPLICATION", "replication"),
-    optional("POOL", "pool"),
-    optional_number("EXPIRATION", "expiry_ms"),
-    CALL,
-)
-_CACHE_POOL: Final = (
-    text("POOLNAME", "name"),
-    optional("OWNERNAME", "owner"),
-    optional("GROUPNAME", "group"),
-    optional_number("MODE", "mode"),
-    optional_number("LIMIT", "limit_bytes"),
-    optional_number("MAXRELATIVEEXPIRY", "max_relative_expiry_ms"),
-    optional_number("DEFAULTREPLICATION", "default_replication"),
-    CALL,
-)
+    def both(path_name: str, path_field: str, name: str, field: str) -> Shown:
+        path, rest = text(path_name, path_field), shown(name, field)
+        return Shown(
+            lambda edit: chain(path.write(edit), rest.write(edit)),
+            lambda data: path.read(data) | rest.read(data),
+        )
 
-SHOWN: Final[dict[type[ed.Edit], tuple[Shown, ...]]] = {
-    ed.AddOp: (
-        *_FILE,
-        *_CLIENT,
-        flag("OVERWRITE", "overwrite"),
-        BLOCKS,
-        PERMISSION,
-        _acl("acl"),
-        number("ERASURE_CODING_POLICY_ID", "erasure_coding_policy_id"),
-        CALL,
-    ),
-    ed.CloseOp: (
-        *_FILE,
-        constant("CLIENT_NAME", ""),
-        constant("CLIENT_MACHINE", ""),
-        constant("OVERWRITE", "false"),
-        BLOCKS,
-        PERMISSION,
-    ),
-    ed.AddBlockOp: (_PATH, _last_blocks(), CALL),
-    ed.UpdateBlocksOp: (_PATH, BLOCKS, CALL),
-    ed.AppendOp: (_PATH, *_CLIENT, flag("NEWBLOCK", "new_block"), CALL),
-    ed.TruncateOp: (
-        _SRC,
-        text("CLIENTNAME", "client_name"),
-        text("CLIENTMACHINE", "client_machine"),
-        number("NEWLENGTH", "new_length_bytes"),
-        _TIMESTAMP,
-        _truncate_block(),
-    ),
-    ed.ConcatDeleteOp: (LENGTH, text("TRG", "target"), _TIMESTAMP, _sources(), CALL),
-    ed.ReassignLeaseOp: (
-        text("LEASEHOLDER", "lease_holder"),
-        _PATH,
-        text("NEWHOLDER", "new_holder"),
-    ),
-    ed.MkdirOp: (
-        LENGTH,
-        number("INODEID", "inode_id"),
-        _PATH,
-        _TIMESTAMP,
-        PERMISSION,
-        _acl("acl"),
-        _XATTRS,
-    ),
-    ed.SymlinkOp: (
-        LENGTH,
-        number("INODEID", "inode_id"),
-        _PATH,
-        text("VALUE", "target"),
-        number("MTIME", "mtime_ms"),
-        number("ATIME", "atime_ms"),
-        PERMISSION,
-        CALL,
-    ),
-    ed.RenameOldOp: (*_RENAME, CALL),
-    ed.RenameOp: (*_RENAME, _options(), CALL),
-    ed.DeleteOp: (LENGTH, _PATH, _TIMESTAMP, CALL),
-    ed.SetReplicationOp: (_PATH, number("REPLICATION", "replication")),
-    ed.SetPermissionsOp: (_SRC, number("MODE", "mode")),
-    ed.SetOwnerOp: (_SRC, optional("USERNAME", "owner"), optional("GROUPNAME", "group")),
-    ed.TimesOp: (LENGTH, _PATH, number("MTIME", "mtime_ms"), number("ATIME", "atime_ms")),
-    ed.SetQuotaOp: (
-        _SRC,
-        number("NSQUOTA", "namespace_quota"),
-        number("DSQUOTA", "space_quota_bytes"),
-    ),
-    ed.SetQuotaByStorageTypeOp: (
-        _SRC,
-        number("STORAGETYPE", "storage_kind"),
-        number("DSQUOTA", "space_quota_bytes"),
-    ),
-    ed.SetStoragePolicyOp: (_PATH, number("POLICYID", "policy_id")),
-    ed.SetAclOp: (_SRC, _acl("entries")),
-    ed.SetXAttrOp: (_SRC, _XATTRS, CALL),
-    ed.RemoveXAttrOp: (_SRC, _XATTRS, CALL),
-    ed.SetGenstampV1Op: (number("GENSTAMP", "generation_stamp"),),
-    ed.SetGenstampV2Op: (number("GENSTAMPV2", "generation_stamp"),),
-    ed.AllocateBlockIdOp: (number("BLOCK_ID", "block_id"),),
-    ed.AllowSnapshotOp: (_SNAPSHOT,),
-    ed.DisallowSnapshotOp: (_SNAPSHOT,),
-    ed.CreateSnapshotOp: (
-        _SNAPSHOT,
-        text("SNAPSHOTNAME", "name"),
-        number("MTIME", "mtime_ms"),
-        CALL,
-    ),
-    ed.DeleteSnapshotOp: (
-        _SNAPSHOT,
-        text("SNAPSHOTNAME", "name"),
-        number("MTIME", "mtime_ms"),
-        CALL,
-    ),
-    ed.RenameSnapshotOp: (
-        _SNAPSHOT,
-        text("SNAPSHOTOLDNAME", "old_name"),
-        text("SNAPSHOTNEWNAME", "new_name"),
-        number("MTIME", "mtime_ms"),
-        CALL,
-    ),
-    cache_edits.AddCacheDirectiveOp: _CACHE_DIRECTIVE,
-    cache_edits.ModifyCacheDirectiveOp: _CACHE_DIRECTIVE,
-    cache_edits.RemoveCacheDirectiveOp: (number("ID", "directive_id"), CALL),
-    cache_edits.AddCachePoolOp: _CACHE_POOL,
-    cache_edits.ModifyCachePoolOp: _CACHE_POOL,
-    cache_edits.RemoveCachePoolOp: (text("POOLNAME", "name"), CALL),
-    ed.StartLogSegmentOp: (),
-    ed.EndLogSegmentOp: (),
-    ed.RollingUpgradeStartOp: (number("STARTTIME", "time_ms"),),
-    ed.RollingUpgradeFinalizeOp: (number("FINALIZETIME", "time_ms"),),
+    return both
+
+
+_KINDS: Final[dict[codecs.Codec, Callable[..., Shown]]] = {
+    codecs.I64: number,
+    codecs.I16: number,
+    codecs.I8: number,
+    codecs.TWICE_I64: number,
+    codecs.BOOLEAN: flag,
+    codecs.STRING: text,
+    codecs.OPTIONAL_STRING: optional,
+    codecs.STRINGS: _sources,
+    codecs.RENAME_OPTIONS: _options,
+    codecs.STORAGE_KIND: _storage_kind,
+    codecs.PERMISSION: _permission,
+    codecs.BLOCKS: _blocks,
+    codecs.COMPACT_BLOCKS: _blocks,
+    codecs.LAST_BLOCKS: _last_blocks,
+    codecs.OPTIONAL_BLOCK: _truncate_block,
+    codecs.ACL: _acl,
+    codecs.ACL_MESSAGE: _path_and(_acl),
+    codecs.XATTRS: _xattrs,
+    codecs.XATTR_MESSAGE: _path_and(_xattrs),
+    codecs.RPC_IDS: _call,
 }
-"""Every operation that can be encoded, as its elements behind TXID."""
+"""How a kind of value is shown, whose elements and fields are given in turn."""
+_OPTIONAL: Final[dict[codecs.Codec, Callable[..., Shown]]] = {
+    codecs.I64: optional_number,
+    codecs.I16: optional_number,
+    codecs.STRING: optional,
+}
 
+
+def _shown(kind: type[ed.Edit]) -> tuple[Shown, ...]:
+    shown = []
+    left = forms_of(kind, kind.xml_tail or kind.record_tail)
+    while left:
+        _, form = left[0]
+        shown += [constant(name, value) for name, value in form.behind]
+        if form.element is not None:
+            kinds = _OPTIONAL if form.is_optional else _KINDS
+            pairs = [(part.element, field) for field, part in left[: form.codec.width]]
+            shown.append(kinds[form.codec](*chain.from_iterable(pairs)))
+        left = left[form.codec.width :]
+    return tuple(shown)
+
+
+SHOWN: Final = {kind: _shown(kind) for kind in BODIES}
+"""Every operation that can be encoded, as its elements behind TXID."""
 _BY_NAME: Final = {kind.opcode.name: kind for kind in SHOWN}
 
 
@@ -523,11 +436,4 @@ def read_record(opcode: str, data: Element) -> ed.LoggedEdit:
     values: dict[str, Any] = {}
     for shown in SHOWN[kind]:
         values |= shown.read(data)
-    if "storage_kind" in values:
-        try:
-            values["storage_kind"] = ed.StorageKind(values["storage_kind"])
-        except ValueError as error:
-            raise errors.IllegalArgument(f"STORAGETYPE: {error}") from error
-    known = {field.name for field in fields(kind)}
-    assert values.keys() <= known, f"{opcode} has no {values.keys() - known}"
     return ed.LoggedEdit(_integer(data.want("TXID"), "TXID"), kind(**values))
