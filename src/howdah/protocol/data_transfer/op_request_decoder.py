@@ -10,13 +10,13 @@ The other side of `ops`. Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.bounded_cache import cache_short
 from howdah.protocol.data_transfer import MAX_PACKET_BYTES
 from howdah.protocol.data_transfer.blocks import (
     UINT64,
@@ -52,7 +52,6 @@ from howdah.protocol.messages import parse
 from howdah.protocol.varint import Source, decode_varint, read_delimited
 
 _TAG_READ_OFFSET, _TAG_READ_LENGTH = 0x10, 0x18
-_MAX_KEPT_FRAME_BYTES = 512
 
 
 def decode_op_header(header: bytes) -> Op:
@@ -121,7 +120,10 @@ def _decode_write(body: bytes) -> WriteBlock:
 
 def _decode_read(body: bytes) -> ReadBlock:
     split = _split_read(body)
-    frame = None if split is None else _parse_read_frame(split[0], split[3])
+    frame = None
+    if split is not None:
+        header, rest = split[0], split[3]
+        frame = _parse_read_frame.of(len(header) + len(rest))(header, rest)
     if split is None or frame is None:
         proto = parse(pb.OpReadBlockProto, body)
         return _read_of(proto, proto.offset, proto.len)
@@ -149,12 +151,12 @@ def _split_read(body: bytes) -> tuple[bytes, int, int, bytes] | None:
     if offset is None or offset[1] >= len(body) or body[offset[1]] != _TAG_READ_LENGTH:
         return None
     length = decode_varint(body, offset[1] + 1)
-    if length is None or size[0] + len(body) - length[1] > _MAX_KEPT_FRAME_BYTES:
+    if length is None:
         return None
     return body[size[1] : end], offset[0] & UINT64, length[0] & UINT64, body[length[1] :]
 
 
-@lru_cache(maxsize=256)
+@cache_short(256)
 def _parse_read_frame(header: bytes, rest: bytes) -> ReadBlock | None:
     """All but the two numbers. None where they, or a header, come once more at the end."""
     proto = pb.OpReadBlockProto()

@@ -28,13 +28,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
+from howdah.protocol.bounded_cache import cache_short
 from howdah.protocol.data_transfer import MAX_PACKET_BYTES
 from howdah.protocol.data_transfer.status import Status
 from howdah.protocol.varint import decode_varint, encode_varint, zigzag
@@ -237,10 +237,9 @@ class PipelineAck:
 
 _MOST_REPLIES: Final = 1024
 """In an ack: twice as many as a file may have replicas."""
-_MOST_KEPT_REPLIES: Final = 16
 
 
-@lru_cache(maxsize=256)
+@cache_short(256)
 def _ack_tail(replies: tuple[Status, ...], downstream_ack_time_ns: int) -> bytes:
     message = pb.PipelineAckProto(
         downstreamAckTimeNanos=downstream_ack_time_ns,
@@ -252,19 +251,15 @@ def _ack_tail(replies: tuple[Status, ...], downstream_ack_time_ns: int) -> bytes
 
 def ack_tail(replies: Sequence[Status]) -> bytes:
     """What follows the seqno in an ack of `replies`."""
-    return _ack_tail(tuple(replies), 0)
+    return _ack_tail.of(len(replies))(tuple(replies), 0)
 
 
 def encode_ack(seqno: int, replies: Sequence[Status], downstream_ack_time_ns: int = 0) -> bytes:
     """A varint-delimited ack. Only the seqno differs from one to the next,
     so the rest is encoded once; the time is given for a few, not for each."""
-    make = _ack_tail if len(replies) <= _MOST_KEPT_REPLIES else _ack_tail.__wrapped__
-    tail = make(tuple(replies), downstream_ack_time_ns)
+    tail = _ack_tail.of(len(replies))(tuple(replies), downstream_ack_time_ns)
     number = encode_varint(zigzag(seqno) & 0xFFFFFFFFFFFFFFFF)
     return encode_varint(1 + len(number) + len(tail)) + b"\x08" + number + tail
-
-
-_MAX_KEPT_TAIL_BYTES = 64
 
 
 def decode_ack(body: Buffer) -> PipelineAck:
@@ -280,11 +275,10 @@ def decode_ack(body: Buffer) -> PipelineAck:
         raise errors.ProtocolViolation("an ack that cannot be read: it begins with no seqno")
     number, end = found[0] & 0xFFFFFFFFFFFFFFFF, found[1]
     tail = whole[end:]
-    parse = _parse_ack_tail if len(tail) <= _MAX_KEPT_TAIL_BYTES else _parse_ack_tail.__wrapped__
-    return PipelineAck((number >> 1) ^ -(number & 1), *parse(tail))
+    return PipelineAck((number >> 1) ^ -(number & 1), *_parse_ack_tail.of(len(tail))(tail))
 
 
-@lru_cache(maxsize=256)
+@cache_short(256)
 def _parse_ack_tail(tail: bytes) -> tuple[tuple[Status, ...], int, bool, tuple[int, ...]]:
     """(replies, downstream time, congested, slow) of an ack from behind its seqno."""
     try:

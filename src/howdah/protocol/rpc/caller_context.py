@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
+from howdah.protocol.bounded_cache import cache_short
 from howdah.protocol.call_ids import is_identity
 
 _IP: Final = "clientIp:"
@@ -31,16 +31,12 @@ class Origin:
     call_id: int | None = None
 
 
-_MOST_KEPT_CHARACTERS: Final = 512
-
-
 def origin_in(context: str) -> Origin:
     """Invalid addresses and ids are ignored."""
-    is_usual = len(context) <= _MOST_KEPT_CHARACTERS
-    return _origin_in(context) if is_usual else _origin_in.__wrapped__(context)
+    return _origin_in.of(len(context))(context)
 
 
-@lru_cache(4096)
+@cache_short(4096)
 def _origin_in(context: str) -> Origin:
     return Origin(_address(_value(context, _IP)), *_ids(context))
 

@@ -22,7 +22,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.native.loader import kernel
 from howdah.proto import rpc_pb2
-from howdah.protocol.call_ids import CLIENT_ID_BYTES
+from howdah.protocol.bounded_cache import cache_short
 from howdah.protocol.varint import MAX_VARINT32_BYTES, decode_varint, delimited, encode_varint
 from howdah.runtime.tracing.context import ids_of
 
@@ -305,9 +305,21 @@ def answer_states(state_id: int | None, federated_state: bytes = b"") -> bytes:
 def answer_tail(client_id: bytes, retry_count: int) -> bytes:
     """A successful answer's header behind the call id, which is all that changes between
     a client's answers."""
-    # A client id that is too long to be one is not kept.
-    tail_of = _answer_tail if len(client_id) <= CLIENT_ID_BYTES else _answer_tail.__wrapped__
-    return tail_of(client_id, retry_count)
+    return _answer_tail.of(len(client_id))(client_id, retry_count)
+
+
+@cache_short(4096)
+def _answer_tail(client_id: bytes, retry_count: int) -> bytes:
+    """Encoding this once saves a tenth of a cheap call."""
+    header = rpc_pb2.RpcResponseHeaderProto(
+        callId=0,
+        status=rpc_pb2.RpcResponseHeaderProto.SUCCESS,
+        serverIpcVersionNum=VERSION,
+        clientId=client_id,
+        retryCount=retry_count,
+    ).SerializeToString()
+    assert header.startswith(b"\x08\x00"), "the call id is written first"
+    return header[2:]
 
 
 def frame_answer(call_id: int, tail: bytes, payload: bytes) -> bytes:
@@ -320,20 +332,6 @@ def frame_answer(call_id: int, tail: bytes, payload: bytes) -> bytes:
     return b"".join(
         (total.to_bytes(4), before_header, b"\x08", number, tail, before_payload, payload)
     )
-
-
-@functools.lru_cache(4096)
-def _answer_tail(client_id: bytes, retry_count: int) -> bytes:
-    """Encoding this once saves a tenth of a cheap call."""
-    header = rpc_pb2.RpcResponseHeaderProto(
-        callId=0,
-        status=rpc_pb2.RpcResponseHeaderProto.SUCCESS,
-        serverIpcVersionNum=VERSION,
-        clientId=client_id,
-        retryCount=retry_count,
-    ).SerializeToString()
-    assert header.startswith(b"\x08\x00"), "the call id is written first"
-    return header[2:]
 
 
 _Code = rpc_pb2.RpcResponseHeaderProto.RpcErrorCodeProto

@@ -22,6 +22,7 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.config.value_types import Address
 from howdah.proto import rpc_pb2
+from howdah.protocol.bounded_cache import cache_short
 from howdah.protocol.rpc import wire
 from howdah.protocol.varint import delimited, encode_varint
 from howdah.router.state.namenodes.identity import Identity
@@ -59,9 +60,8 @@ def encode_call(
     that it has seen."""
     call_id = encode_varint((identity.call_id << 1 ^ identity.call_id >> 31) & 0xFFFFFFFF)
     context = identity.context
-    # A context that is long is a stranger's, and not kept.
-    is_usual = context is None or len(context[0]) + len(context[1]) <= _MOST_KEPT_BYTES
-    header_of = _header_behind_id if is_usual else _header_behind_id.__wrapped__
+    context_length = 0 if context is None else len(context[0]) + len(context[1])
+    header_of = _header_behind_id.of(context_length)
     rest = header_of(identity.client_id, identity.retry_count, context)
     if state_id is not None:
         rest += _STATE_ID + encode_varint(state_id)
@@ -77,10 +77,7 @@ _STATE_ID: Final = b"\x40"
 """The tag of a state, which is written last: field 8, a varint."""
 
 
-_MOST_KEPT_BYTES: Final = 512
-
-
-@functools.lru_cache(4096)
+@cache_short(4096)
 def _header_behind_id(
     client_id: bytes, retry_count: int, context: tuple[str, bytes] | None
 ) -> bytes:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
+from howdah.protocol.bounded_cache import cache_short
 from howdah.protocol.rpc.service import Caller
 from howdah.runtime.users.names import ProxyUser
 
@@ -50,17 +50,12 @@ def identity_of(caller: Caller, part: str = "") -> Identity:
         seed = client_id + part.encode("utf-8", "surrogateescape")
         client_id = hashlib.md5(seed, usedforsecurity=False).digest()
     own, signature = caller.context or ("", b"")
-    # What is long is a stranger's, and not kept.
-    is_usual = len(own) + len(signature) <= _MOST_KEPT_CHARACTERS
-    make = _context if is_usual else _context.__wrapped__
-    context = make(own, signature, caller.address, caller.port)
+    context_of = _context.of(len(own) + len(signature))
+    context = context_of(own, signature, caller.address, caller.port)
     return Identity(user_of(caller), client_id, caller.call_id, caller.retry_count, context)
 
 
-_MOST_KEPT_CHARACTERS: Final = 512
-
-
-@lru_cache(4096)
+@cache_short(4096)
 def _context(own: str, signature: bytes, address: str, port: int) -> tuple[str, bytes]:
     """The client's own context, and where the client is: namenodes see the router's address.
     Hadoop: CallerContext with clientIp and clientPort."""
