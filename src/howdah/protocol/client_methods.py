@@ -91,118 +91,185 @@ GROWS, ONCE, SHOWS_OWNER = Trait.GROWS, Trait.ONCE, Trait.SHOWS_OWNER
 
 METHODS: Final[Mapping[str, Method]] = {
     # Names and attributes.
-    "getFileInfo": Method(READ, "src", OWN, COORDINATED, "getfileinfo", "GETFILESTATUS"),
-    "getFileLinkInfo": Method(READ, "src", ONE, COORDINATED, "getfileinfo", "GETFILELINKSTATUS"),
-    "getLocatedFileInfo": Method(READ, "src", ONE, COORDINATED, "open"),
-    "getListing": Method(READ, "src", OWN, COORDINATED, "listStatus", "LISTSTATUS_BATCH"),
-    "getBatchedListing": Method(READ, "paths", OWN, COORDINATED),
-    "getLinkTarget": Method(READ, "path", ONE, COORDINATED, "getfileinfo", "GETLINKTARGET"),
-    "getContentSummary": Method(
-        READ, "path", OWN, COORDINATED, "contentSummary", "GETCONTENTSUMMARY"
+    "getFileInfo": Method(
+        READ, "src", OWN, COORDINATED, audit="getfileinfo", webhdfs="GETFILESTATUS"
     ),
-    "getQuotaUsage": Method(READ, "path", OWN, NO, "quotaUsage", "GETQUOTAUSAGE"),
+    "getFileLinkInfo": Method(
+        READ, "src", ONE, COORDINATED, audit="getfileinfo", webhdfs="GETFILELINKSTATUS"
+    ),
+    "getLocatedFileInfo": Method(READ, "src", ONE, COORDINATED, audit="open"),
+    "getListing": Method(
+        READ, "src", OWN, COORDINATED, audit="listStatus", webhdfs="LISTSTATUS_BATCH"
+    ),
+    "getBatchedListing": Method(READ, "paths", OWN, COORDINATED),
+    "getLinkTarget": Method(
+        READ, "path", ONE, COORDINATED, audit="getfileinfo", webhdfs="GETLINKTARGET"
+    ),
+    "getContentSummary": Method(
+        READ, "path", OWN, COORDINATED, audit="contentSummary", webhdfs="GETCONTENTSUMMARY"
+    ),
+    "getQuotaUsage": Method(READ, "path", OWN, audit="quotaUsage", webhdfs="GETQUOTAUSAGE"),
     "getPreferredBlockSize": Method(READ, "filename", ONE, COORDINATED),
-    "getServerDefaults": Method(READ, "", OWN, COORDINATED, "", "GETSERVERDEFAULTS"),
+    "getServerDefaults": Method(READ, "", OWN, COORDINATED, webhdfs="GETSERVERDEFAULTS"),
     "getEnclosingRoot": Method(READ, "filename", ONE, COORDINATED),
-    "checkAccess": Method(READ, "path", ONE, COORDINATED, "checkAccess", "CHECKACCESS"),
-    "mkdirs": Method(WRITE, "src", OWN, NO, "mkdirs", "MKDIRS", GROWS | SHOWS_OWNER),
-    "rename": Method(WRITE, "src", OWN, NO, "", "RENAME", ONCE),
-    "rename2": Method(WRITE, "src", OWN, NO, "", "RENAME", ONCE),
-    "delete": Method(WRITE, "src", OWN, NO, "", "DELETE", ONCE),
-    "createSymlink": Method(WRITE, "link", OWN, NO, "", "CREATESYMLINK", GROWS | ONCE),
-    "setPermission": Method(WRITE, "src", EVERY, NO, "setPermission", "SETPERMISSION", SHOWS_OWNER),
-    "setOwner": Method(WRITE, "src", EVERY, NO, "setOwner", "SETOWNER", SHOWS_OWNER),
-    "setTimes": Method(WRITE, "src", EVERY, NO, "setTimes", "SETTIMES", SHOWS_OWNER),
-    "setReplication": Method(WRITE, "src", EVERY, NO, "", "SETREPLICATION", GROWS),
-    "setQuota": Method(WRITE, "path", OWN, NO, "", "SETQUOTA"),
-    "getAclStatus": Method(READ, "src", ONE, COORDINATED, "getAclStatus", "GETACLSTATUS"),
+    "checkAccess": Method(
+        READ, "path", ONE, COORDINATED, audit="checkAccess", webhdfs="CHECKACCESS"
+    ),
+    "mkdirs": Method(
+        WRITE, "src", OWN, audit="mkdirs", webhdfs="MKDIRS", traits=GROWS | SHOWS_OWNER
+    ),
+    "rename": Method(WRITE, "src", OWN, webhdfs="RENAME", traits=ONCE),
+    "rename2": Method(WRITE, "src", OWN, webhdfs="RENAME", traits=ONCE),
+    "delete": Method(WRITE, "src", OWN, webhdfs="DELETE", traits=ONCE),
+    "createSymlink": Method(WRITE, "link", OWN, webhdfs="CREATESYMLINK", traits=GROWS | ONCE),
+    "setPermission": Method(
+        WRITE, "src", EVERY, audit="setPermission", webhdfs="SETPERMISSION", traits=SHOWS_OWNER
+    ),
+    "setOwner": Method(
+        WRITE, "src", EVERY, audit="setOwner", webhdfs="SETOWNER", traits=SHOWS_OWNER
+    ),
+    "setTimes": Method(
+        WRITE, "src", EVERY, audit="setTimes", webhdfs="SETTIMES", traits=SHOWS_OWNER
+    ),
+    "setReplication": Method(WRITE, "src", EVERY, webhdfs="SETREPLICATION", traits=GROWS),
+    "setQuota": Method(WRITE, "path", OWN, webhdfs="SETQUOTA"),
+    "getAclStatus": Method(
+        READ, "src", ONE, COORDINATED, audit="getAclStatus", webhdfs="GETACLSTATUS"
+    ),
     "modifyAclEntries": Method(
-        WRITE, "src", EVERY, NO, "modifyAclEntries", "MODIFYACLENTRIES", SHOWS_OWNER
+        WRITE,
+        "src",
+        EVERY,
+        audit="modifyAclEntries",
+        webhdfs="MODIFYACLENTRIES",
+        traits=SHOWS_OWNER,
     ),
     "removeAclEntries": Method(
-        WRITE, "src", EVERY, NO, "removeAclEntries", "REMOVEACLENTRIES", SHOWS_OWNER
+        WRITE,
+        "src",
+        EVERY,
+        audit="removeAclEntries",
+        webhdfs="REMOVEACLENTRIES",
+        traits=SHOWS_OWNER,
     ),
     "removeDefaultAcl": Method(
-        WRITE, "src", EVERY, NO, "removeDefaultAcl", "REMOVEDEFAULTACL", SHOWS_OWNER
+        WRITE,
+        "src",
+        EVERY,
+        audit="removeDefaultAcl",
+        webhdfs="REMOVEDEFAULTACL",
+        traits=SHOWS_OWNER,
     ),
-    "removeAcl": Method(WRITE, "src", EVERY, NO, "removeAcl", "REMOVEACL", SHOWS_OWNER),
-    "setAcl": Method(WRITE, "src", EVERY, NO, "setAcl", "SETACL", SHOWS_OWNER),
-    "getXAttrs": Method(READ, "src", ONE, COORDINATED, "getXAttrs", "GETXATTRS"),
-    "listXAttrs": Method(READ, "src", ONE, COORDINATED, "listXAttrs", "LISTXATTRS"),
-    "setXAttr": Method(WRITE, "src", EVERY, NO, "setXAttr", "SETXATTR", ONCE | SHOWS_OWNER),
+    "removeAcl": Method(
+        WRITE, "src", EVERY, audit="removeAcl", webhdfs="REMOVEACL", traits=SHOWS_OWNER
+    ),
+    "setAcl": Method(WRITE, "src", EVERY, audit="setAcl", webhdfs="SETACL", traits=SHOWS_OWNER),
+    "getXAttrs": Method(READ, "src", ONE, COORDINATED, audit="getXAttrs", webhdfs="GETXATTRS"),
+    "listXAttrs": Method(READ, "src", ONE, COORDINATED, audit="listXAttrs", webhdfs="LISTXATTRS"),
+    "setXAttr": Method(
+        WRITE, "src", EVERY, audit="setXAttr", webhdfs="SETXATTR", traits=ONCE | SHOWS_OWNER
+    ),
     "removeXAttr": Method(
-        WRITE, "src", EVERY, NO, "removeXAttr", "REMOVEXATTR", ONCE | SHOWS_OWNER
+        WRITE, "src", EVERY, audit="removeXAttr", webhdfs="REMOVEXATTR", traits=ONCE | SHOWS_OWNER
     ),
-    "getStoragePolicy": Method(READ, "path", ONE, COORDINATED, "", "GETSTORAGEPOLICY"),
-    "getStoragePolicies": Method(READ, "", OWN, COORDINATED, "", "GETALLSTORAGEPOLICY"),
+    "getStoragePolicy": Method(READ, "path", ONE, COORDINATED, webhdfs="GETSTORAGEPOLICY"),
+    "getStoragePolicies": Method(READ, "", OWN, COORDINATED, webhdfs="GETALLSTORAGEPOLICY"),
     "setStoragePolicy": Method(
-        WRITE, "src", EVERY, NO, "setStoragePolicy", "SETSTORAGEPOLICY", SHOWS_OWNER
+        WRITE,
+        "src",
+        EVERY,
+        audit="setStoragePolicy",
+        webhdfs="SETSTORAGEPOLICY",
+        traits=SHOWS_OWNER,
     ),
     "unsetStoragePolicy": Method(
-        WRITE, "src", EVERY, NO, "unsetStoragePolicy", "UNSETSTORAGEPOLICY", SHOWS_OWNER
+        WRITE,
+        "src",
+        EVERY,
+        audit="unsetStoragePolicy",
+        webhdfs="UNSETSTORAGEPOLICY",
+        traits=SHOWS_OWNER,
     ),
     "satisfyStoragePolicy": Method(
-        WRITE, "src", EVERY, NO, "satisfyStoragePolicy", "SATISFYSTORAGEPOLICY", ONCE | SHOWS_OWNER
+        WRITE,
+        "src",
+        EVERY,
+        audit="satisfyStoragePolicy",
+        webhdfs="SATISFYSTORAGEPOLICY",
+        traits=ONCE | SHOWS_OWNER,
     ),
     # Files and blocks.
-    "getBlockLocations": Method(READ, "src", ONE, COORDINATED, "open", "GET_BLOCK_LOCATIONS"),
-    "isFileClosed": Method(READ, "src", ONE, COORDINATED, "isFileClosed"),
-    "listOpenFiles": Method(READ, "path", OWN, COORDINATED, "listOpenFiles"),
-    "create": Method(WRITE, "src", OWN, NO, "create", "", GROWS | ONCE | SHOWS_OWNER),
-    "append": Method(WRITE, "src", OWN, NO, "append", "", GROWS | ONCE),
-    "truncate": Method(WRITE, "src", ONE, NO, "truncate", "TRUNCATE", GROWS | ONCE | SHOWS_OWNER),
-    "concat": Method(WRITE, "trg", OWN, NO, "", "CONCAT", ONCE),
+    "getBlockLocations": Method(
+        READ, "src", ONE, COORDINATED, audit="open", webhdfs="GET_BLOCK_LOCATIONS"
+    ),
+    "isFileClosed": Method(READ, "src", ONE, COORDINATED, audit="isFileClosed"),
+    "listOpenFiles": Method(READ, "path", OWN, COORDINATED, audit="listOpenFiles"),
+    "create": Method(WRITE, "src", OWN, audit="create", traits=GROWS | ONCE | SHOWS_OWNER),
+    "append": Method(WRITE, "src", OWN, audit="append", traits=GROWS | ONCE),
+    "truncate": Method(
+        WRITE, "src", ONE, audit="truncate", webhdfs="TRUNCATE", traits=GROWS | ONCE | SHOWS_OWNER
+    ),
+    "concat": Method(WRITE, "trg", OWN, webhdfs="CONCAT", traits=ONCE),
     "fsync": Method(WRITE, "src", OWN),
     "complete": Method(WRITE, "src", OWN),
     "renewLease": Method(WRITE, "", OWN),
     "recoverLease": Method(WRITE, "src", ONE),
-    "addBlock": Method(WRITE, "src", OWN, NO, "", "", GROWS),
+    "addBlock": Method(WRITE, "src", OWN, traits=GROWS),
     "abandonBlock": Method(WRITE, "src", OWN),
     "getAdditionalDatanode": Method(WRITE, "src", OWN),
     "updateBlockForPipeline": Method(WRITE, "", OWN),
-    "updatePipeline": Method(WRITE, "", OWN, NO, "", "", ONCE),
+    "updatePipeline": Method(WRITE, "", OWN, traits=ONCE),
     "reportBadBlocks": Method(WRITE, "", OWN),
     # Snapshots.
     "getSnapshottableDirListing": Method(
-        READ, "", OWN, COORDINATED, "listSnapshottableDirectory", "GETSNAPSHOTTABLEDIRECTORYLIST"
+        READ,
+        "",
+        OWN,
+        COORDINATED,
+        audit="listSnapshottableDirectory",
+        webhdfs="GETSNAPSHOTTABLEDIRECTORYLIST",
     ),
     "getSnapshotListing": Method(
-        READ, "snapshotRoot", OWN, COORDINATED, "ListSnapshot", "GETSNAPSHOTLIST"
+        READ, "snapshotRoot", OWN, COORDINATED, audit="ListSnapshot", webhdfs="GETSNAPSHOTLIST"
     ),
-    "getSnapshotDiffReport": Method(READ, "snapshotRoot", OWN, COORDINATED, "", "GETSNAPSHOTDIFF"),
+    "getSnapshotDiffReport": Method(
+        READ, "snapshotRoot", OWN, COORDINATED, webhdfs="GETSNAPSHOTDIFF"
+    ),
     "getSnapshotDiffReportListing": Method(
-        READ, "snapshotRoot", OWN, COORDINATED, "", "GETSNAPSHOTDIFFLISTING"
+        READ, "snapshotRoot", OWN, COORDINATED, webhdfs="GETSNAPSHOTDIFFLISTING"
     ),
-    "allowSnapshot": Method(WRITE, "snapshotRoot", OWN, NO, "allowSnapshot", "ALLOWSNAPSHOT"),
+    "allowSnapshot": Method(
+        WRITE, "snapshotRoot", OWN, audit="allowSnapshot", webhdfs="ALLOWSNAPSHOT"
+    ),
     "disallowSnapshot": Method(
-        WRITE, "snapshotRoot", OWN, NO, "disallowSnapshot", "DISALLOWSNAPSHOT"
+        WRITE, "snapshotRoot", OWN, audit="disallowSnapshot", webhdfs="DISALLOWSNAPSHOT"
     ),
-    "createSnapshot": Method(WRITE, "snapshotRoot", OWN, NO, "", "CREATESNAPSHOT", ONCE),
-    "renameSnapshot": Method(WRITE, "snapshotRoot", OWN, NO, "", "RENAMESNAPSHOT", ONCE),
-    "deleteSnapshot": Method(WRITE, "snapshotRoot", OWN, NO, "", "DELETESNAPSHOT", ONCE),
+    "createSnapshot": Method(WRITE, "snapshotRoot", OWN, webhdfs="CREATESNAPSHOT", traits=ONCE),
+    "renameSnapshot": Method(WRITE, "snapshotRoot", OWN, webhdfs="RENAMESNAPSHOT", traits=ONCE),
+    "deleteSnapshot": Method(WRITE, "snapshotRoot", OWN, webhdfs="DELETESNAPSHOT", traits=ONCE),
     # The cluster and this namenode.
-    "getFsStats": Method(READ, "", OWN, UNCOORDINATED, "", "GETSTATUS"),
+    "getFsStats": Method(READ, "", OWN, UNCOORDINATED, webhdfs="GETSTATUS"),
     "getFsReplicatedBlockStats": Method(READ, "", OWN, UNCOORDINATED),
     "getFsECBlockGroupStats": Method(READ, "", OWN, UNCOORDINATED),
     "listCorruptFileBlocks": Method(READ, "path", ONE, COORDINATED),
-    "metaSave": Method(READ, "", OWN, NO, "metaSave"),
-    "getDatanodeReport": Method(UNCHECKED, "", OWN, UNCOORDINATED, "datanodeReport"),
+    "metaSave": Method(READ, "", OWN, audit="metaSave"),
+    "getDatanodeReport": Method(UNCHECKED, "", OWN, UNCOORDINATED, audit="datanodeReport"),
     "getDatanodeStorageReport": Method(
-        UNCHECKED, "", OWN, UNCOORDINATED, "getDatanodeStorageReport"
+        UNCHECKED, "", OWN, UNCOORDINATED, audit="getDatanodeStorageReport"
     ),
-    "getSlowDatanodeReport": Method(UNCHECKED, "", OWN, UNCOORDINATED, "slowDataNodesReport"),
+    "getSlowDatanodeReport": Method(UNCHECKED, "", OWN, UNCOORDINATED, audit="slowDataNodesReport"),
     "setSafeMode": Method(None, "", OWN),
-    "saveNamespace": Method(UNCHECKED, "", OWN, NO, "saveNamespace"),
+    "saveNamespace": Method(UNCHECKED, "", OWN, audit="saveNamespace"),
     "restoreFailedStorage": Method(UNCHECKED, "", OWN),
-    "refreshNodes": Method(UNCHECKED, "", OWN, NO, "refreshNodes"),
-    "finalizeUpgrade": Method(UNCHECKED, "", OWN, NO, "finalizeUpgrade"),
+    "refreshNodes": Method(UNCHECKED, "", OWN, audit="refreshNodes"),
+    "finalizeUpgrade": Method(UNCHECKED, "", OWN, audit="finalizeUpgrade"),
     "upgradeStatus": Method(UNCHECKED, "", OWN),
     "rollingUpgrade": Method(None, "", OWN),
-    "setBalancerBandwidth": Method(WRITE, "", OWN, NO, "setBalancerBandwidth"),
+    "setBalancerBandwidth": Method(WRITE, "", OWN, audit="setBalancerBandwidth"),
     "getHAServiceState": Method(UNCHECKED, "", OWN, UNCOORDINATED),
     "msync": Method(WRITE, "", OWN),
     # The log.
-    "rollEdits": Method(JOURNAL, "", OWN, NO, "rollEditLog"),
+    "rollEdits": Method(JOURNAL, "", OWN, audit="rollEditLog"),
     "getCurrentEditLogTxid": Method(READ, "", OWN, COORDINATED),
     "getEditsFromTxid": Method(READ, "", REFUSED, COORDINATED),
     # Tokens, encryption, erasure coding, caching.
@@ -214,10 +281,12 @@ METHODS: Final[Mapping[str, Method]] = {
     "listEncryptionZones": Method(READ, "", REFUSED, COORDINATED),
     "reencryptEncryptionZone": Method(WRITE, "zone", EVERY),
     "listReencryptionStatus": Method(READ, "", REFUSED, COORDINATED),
-    "getEZForPath": Method(READ, "src", ONE, COORDINATED, "getEZForPath", "", SHOWS_OWNER),
-    "getErasureCodingPolicy": Method(READ, "src", ONE, COORDINATED, "getErasureCodingPolicy"),
-    "getErasureCodingPolicies": Method(READ, "", OWN, COORDINATED, "getErasureCodingPolicies"),
-    "getErasureCodingCodecs": Method(READ, "", OWN, COORDINATED, "getErasureCodingCodecs"),
+    "getEZForPath": Method(READ, "src", ONE, COORDINATED, audit="getEZForPath", traits=SHOWS_OWNER),
+    "getErasureCodingPolicy": Method(READ, "src", ONE, COORDINATED, audit="getErasureCodingPolicy"),
+    "getErasureCodingPolicies": Method(
+        READ, "", OWN, COORDINATED, audit="getErasureCodingPolicies"
+    ),
+    "getErasureCodingCodecs": Method(READ, "", OWN, COORDINATED, audit="getErasureCodingCodecs"),
     "getECTopologyResultForPolicies": Method(UNCHECKED, "", REFUSED, UNCOORDINATED),
     "setErasureCodingPolicy": Method(WRITE, "src", EVERY),
     "unsetErasureCodingPolicy": Method(WRITE, "src", EVERY),
@@ -226,13 +295,13 @@ METHODS: Final[Mapping[str, Method]] = {
     "enableErasureCodingPolicy": Method(WRITE, "", REFUSED),
     "disableErasureCodingPolicy": Method(WRITE, "", REFUSED),
     "listCacheDirectives": Method(READ, "", OWN, COORDINATED),
-    "addCacheDirective": Method(WRITE, "", OWN, NO, "", "", ONCE),
-    "modifyCacheDirective": Method(WRITE, "", OWN, NO, "", "", ONCE),
-    "removeCacheDirective": Method(WRITE, "", OWN, NO, "", "", ONCE),
-    "listCachePools": Method(READ, "", OWN, COORDINATED, "listCachePools"),
-    "addCachePool": Method(WRITE, "", OWN, NO, "", "", ONCE),
-    "modifyCachePool": Method(WRITE, "", OWN, NO, "", "", ONCE),
-    "removeCachePool": Method(WRITE, "", OWN, NO, "", "", ONCE),
+    "addCacheDirective": Method(WRITE, "", OWN, traits=ONCE),
+    "modifyCacheDirective": Method(WRITE, "", OWN, traits=ONCE),
+    "removeCacheDirective": Method(WRITE, "", OWN, traits=ONCE),
+    "listCachePools": Method(READ, "", OWN, COORDINATED, audit="listCachePools"),
+    "addCachePool": Method(WRITE, "", OWN, traits=ONCE),
+    "modifyCachePool": Method(WRITE, "", OWN, traits=ONCE),
+    "removeCachePool": Method(WRITE, "", OWN, traits=ONCE),
 }
 """By the names of ClientNamenodeProtocol.proto."""
 
