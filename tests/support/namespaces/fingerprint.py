@@ -7,6 +7,7 @@ from typing import Any
 
 from howdah.namenode.state.inodes.inodes import Directory, File, INode, Symlink
 from howdah.namenode.state.inodes.xattrs import is_marked
+from howdah.namenode.state.snapshots.snapshot_model import attributes_of
 from howdah.namenode.state.snapshots.snapshots import DeadLink, Snapshot, Version
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.namenode.state.tree.snapshot_views import DotSnapshot, root_view
@@ -42,13 +43,7 @@ def fingerprint(namespace: Namespace) -> Fingerprint:
         found[path] = (
             type(inode).__name__,
             inode.inode_id,
-            inode.owner,
-            inode.group,
-            inode.mode,
-            inode.mtime_ms,
-            inode.atime_ms,
-            inode.acl,
-            inode.xattrs,
+            attributes_of(inode),
             *_own(inode),
         )
     _add_snapshots(namespace, found)
@@ -110,10 +105,10 @@ def _directory_facts(state: INode | Version, *, is_root: bool) -> tuple[Any, ...
         if quota is None or not quota.is_set
         else (quota.namespace, quota.space_bytes, quota.by_kind_bytes)
     )
-    return (
-        *(state.owner, state.group, state.mode, 0 if is_root else state.mtime_ms, state.atime_ms),
-        *(state.acl, state.xattrs, bounds),
-    )
+    attributes = attributes_of(state)
+    if is_root:
+        del attributes["mtime_ms"]
+    return attributes, bounds
 
 
 def _link(namespace: Namespace, link: DeadLink) -> tuple[Any, ...]:
@@ -135,17 +130,7 @@ def _kept(inode: INode) -> tuple[Any, ...]:
 
 
 def _facts_then(inode: INode) -> tuple[Any, ...]:
-    facts: tuple[Any, ...] = (
-        type(inode).__name__,
-        inode.inode_id,
-        inode.owner,
-        inode.group,
-        inode.mode,
-        inode.mtime_ms,
-        inode.atime_ms,
-        inode.acl,
-        inode.xattrs,
-    )
+    facts: tuple[Any, ...] = (type(inode).__name__, inode.inode_id, attributes_of(inode))
     if isinstance(inode, File):
         blocks = [(block.block_id, block.logged_state.name) for block in inode.blocks]
         return *facts, inode.replication, inode.length_bytes, blocks
@@ -182,7 +167,6 @@ def _own(inode: INode) -> tuple[Any, ...]:
     return (
         inode.replication,
         inode.block_size_bytes,
-        inode.storage_policy_id,
         inode.writer,
         inode.writer_machine,
         [

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from howdah.namenode.state.inodes.inode_features import Features
-from howdah.namenode.state.snapshots.snapshot_model import Version
+from howdah.namenode.state.snapshots.snapshot_model import ATTRIBUTES, Version
 from tests.support.namespaces import comparing, fingerprint
 
 
@@ -18,10 +18,17 @@ def attributes_in(module: ModuleType) -> set[str]:
     return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
-@pytest.mark.parametrize("attribute", sorted({*Features.__slots__, *Version.__slots__}))
+@pytest.mark.parametrize(
+    "attribute", sorted({*Features.__slots__, *Version.__slots__} - {*ATTRIBUTES})
+)
 def test_the_fingerprint_has_every_attribute(attribute: str) -> None:
-    """One that it lacks is lost in a replay or an image, and no history shows it."""
+    """One that it lacks is lost in a replay or an image, and no history shows it. It has all those
+    that snapshots keep of every inode."""
     assert attribute in attributes_in(fingerprint)
+
+
+def test_versions_have_all_attributes_of_every_inode() -> None:
+    assert {*ATTRIBUTES} <= {*Version.__slots__}
 
 
 @pytest.mark.parametrize("attribute", sorted(set(Features.__slots__) - {"writer_machine"}))

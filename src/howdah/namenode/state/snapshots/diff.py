@@ -18,9 +18,11 @@ from typing import Final
 
 from howdah.formats.image.name_order import in_order
 from howdah.namenode.state.inodes.inodes import Directory, File, INode
+from howdah.namenode.state.snapshots.snapshot_model import ATTRIBUTES
 from howdah.namenode.state.snapshots.snapshots import Snapshots, begun_blocks
 
 SLICE_INODES: Final = 5000
+_COMPARED: Final = tuple([name for name in ATTRIBUTES if name not in ("mtime_ms", "atime_ms")])
 
 Path = tuple[str, ...]
 _Way = tuple[str, "_Way"] | None
@@ -177,14 +179,7 @@ class SnapshotDiff:
     def _attributes(self, inode: INode, snapshot_id: int) -> tuple[object, ...]:
         version = self._snapshots.version(inode, snapshot_id)
         state = inode if version is None else version
-        common = (
-            state.owner,
-            state.group,
-            state.mode,
-            state.acl,
-            state.xattrs,
-            state.storage_policy_id,
-        )
+        common = tuple([getattr(state, name) for name in _COMPARED])
         if isinstance(inode, File):
             if version is None:
                 blocks = begun_blocks(inode)

@@ -16,6 +16,17 @@ NONE: Final = -1
 NOW: Final = (1 << 31) - 2
 """The tree as it is; larger than every id. Hadoop's number for it."""
 MAX_SNAPSHOT_ID: Final = (1 << 28) - 1
+ATTRIBUTES: Final = (
+    "owner",
+    "group",
+    "mode",
+    "mtime_ms",
+    "atime_ms",
+    "acl",
+    "xattrs",
+    "storage_policy_id",
+)
+"""What every inode has and a snapshot keeps."""
 
 
 class Snapshot:
@@ -95,6 +106,15 @@ def begun_blocks(file: File) -> tuple[int, ...]:
     return ids
 
 
+def attributes_of(state: INode | Version) -> dict[str, object]:
+    return {name: getattr(state, name) for name in ATTRIBUTES}
+
+
+def set_attributes(target: INode | Version, source: INode | Version) -> None:
+    for name in ATTRIBUTES:
+        setattr(target, name, getattr(source, name))
+
+
 class Version:
     """An inode as it was for snapshot `last` and older ones, down to the version before."""
 
@@ -114,16 +134,18 @@ class Version:
         "xattrs",
     )
 
+    owner: str
+    group: str
+    mode: int
+    mtime_ms: int
+    atime_ms: int
+    acl: tuple[AclEntry, ...]
+    xattrs: tuple[XAttr, ...]
+    storage_policy_id: int
+
     def __init__(self, inode: INode, last: int) -> None:
         self.last = last
-        self.owner = inode.owner
-        self.group = inode.group
-        self.mode = inode.mode
-        self.mtime_ms = inode.mtime_ms
-        self.atime_ms = inode.atime_ms
-        self.acl: tuple[AclEntry, ...] = inode.acl
-        self.xattrs: tuple[XAttr, ...] = inode.xattrs
-        self.storage_policy_id = inode.storage_policy_id
+        set_attributes(self, inode)
         self.quota: Quota | None = None
         self.replication = 0
         self.length_bytes = 0
@@ -138,12 +160,5 @@ class Version:
 
     def as_of(self, other: Version) -> None:
         """Take over the attributes."""
-        self.owner = other.owner
-        self.group = other.group
-        self.mode = other.mode
-        self.mtime_ms = other.mtime_ms
-        self.atime_ms = other.atime_ms
-        self.acl = other.acl
-        self.xattrs = other.xattrs
-        self.storage_policy_id = other.storage_policy_id
+        set_attributes(self, other)
         self.replication = other.replication

@@ -25,6 +25,7 @@ from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.state.inodes.paths import DOT_SNAPSHOT
 from howdah.namenode.state.inodes.sorted_names import names_after
+from howdah.namenode.state.snapshots.snapshot_model import set_attributes
 from howdah.namenode.state.snapshots.snapshots import Snapshot, Snapshots, Version, begun_blocks
 from howdah.namenode.state.tree.namespace import Namespace
 
@@ -198,16 +199,8 @@ class SnapshotFile(File):
 
 
 def _begin(view: INode, origin: INode, version: Version | None, parent: Directory | None) -> None:
-    state = origin if version is None else version
-    view.owner = state.owner
-    view.group = state.group
-    view.mode = state.mode
-    view.mtime_ms = state.mtime_ms
     view.parent = parent
-    view.atime_ms = state.atime_ms
-    view.acl = state.acl
-    view.xattrs = state.xattrs
-    view.storage_policy_id = state.storage_policy_id
+    set_attributes(view, origin if version is None else version)
 
 
 def view_of(
