@@ -165,7 +165,7 @@ def decode_checked_record(record: bytes, layout_version: int = LAYOUT_VERSION) -
     cursor = Cursor(record, _HEADER.size, len(record) - _CHECKSUM.size)
     values: dict[str, Any] = {}
     for part in BODIES[kind]:
-        value = part.codec.read(cursor) if layout_version <= part.since else 0
+        value: Any = part.codec.read(cursor) if layout_version <= part.since else 0
         if len(part.fields) == 1:
             values[part.fields[0]] = value
         else:

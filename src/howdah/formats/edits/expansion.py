@@ -31,8 +31,11 @@ def expanded(module: ModuleType, source: str) -> str:
     """The source of a module, with the methods of its classes."""
     lines = source.splitlines(keepends=True)
     for node in reversed(ast.parse(source).body):
-        kind = getattr(module, node.name) if isinstance(node, ast.ClassDef) else None
-        if kind is None or not dataclasses.is_dataclass(kind) or not dataclasses.fields(kind):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        kind = getattr(module, node.name)
+        assert isinstance(kind, type), kind
+        if not dataclasses.is_dataclass(kind) or not dataclasses.fields(kind):
             continue
         assert node.end_lineno is not None
         lines.insert(node.end_lineno, _methods(kind))

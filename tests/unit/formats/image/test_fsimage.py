@@ -178,53 +178,58 @@ XATTRS = st.builds(
     XAttr, st.sampled_from(XAttrNamespace), NAMES, st.none() | st.binary(max_size=30)
 )
 BLOCKS = st.builds(EditBlock, I64, st.integers(0, 1 << 62), st.integers(0, 1 << 62))
-COMMON = dict(
-    inode_id=st.integers(1, 1 << 62),
-    name=NAMES,
-    owner=NAMES,
-    group=NAMES,
-    mode=st.integers(0, 0o1777),
-    mtime_ms=I64,
-)
 
 
 def tuples(of: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(of, max_size=3).map(tuple)
 
 
-FILES = st.builds(
-    rec.FileRecord,
-    **COMMON,
-    atime_ms=I64,
-    replication=SHORT,
-    block_size_bytes=st.integers(0, 1 << 62),
-    blocks=tuples(BLOCKS),
-    storage_policy_id=st.integers(0, 15),
-    acl=tuples(ENTRIES),
-    xattrs=tuples(XATTRS),
-) | st.builds(
-    rec.FileRecord,
-    **COMMON,
-    atime_ms=I64,
-    replication=SHORT,
-    block_size_bytes=st.integers(0, 1 << 62),
-    writer=NAMES,
-    writer_machine=NAMES,
-    truncating=st.booleans(),
-    source=st.none() | BLOCKS,
-    last_committed=st.booleans(),
-)
-DIRECTORIES = st.builds(
-    rec.DirectoryRecord,
-    **COMMON,
-    namespace_quota=I64,
-    space_quota_bytes=I64,
-    quotas_by_kind=tuples(st.tuples(st.sampled_from(StorageKind), I64)),
-    acl=tuples(ENTRIES),
-    xattrs=tuples(XATTRS),
-    atime_ms=I64,
-)
-LINKS = st.builds(rec.SymlinkRecord, **COMMON, atime_ms=I64, target=NAMES)
+RULED = {
+    "inode_id": st.integers(1, 1 << 62),
+    "mode": st.integers(0, 0o1777),
+    "replication": SHORT,
+    "block_size_bytes": st.integers(0, 1 << 62),
+    "storage_policy_id": st.integers(0, 15),
+    "complete_blocks": st.integers(0, 3),
+    "erasure_coding_policy_id": st.none() | st.integers(1, 6),
+}
+OF_TYPE = {
+    "int": I64,
+    "str": NAMES,
+    "str | None": st.none() | NAMES,
+    "bool": st.booleans(),
+    "EditBlock | None": st.none() | BLOCKS,
+    "tuple[EditBlock, ...]": tuples(BLOCKS),
+    "tuple[AclEntry, ...]": tuples(ENTRIES),
+    "tuple[XAttr, ...]": tuples(XATTRS),
+    "tuple[tuple[StorageKind, int], ...]": tuples(st.tuples(st.sampled_from(StorageKind), I64)),
+}
+
+
+def records(kind: type[rec.InodeRecord]) -> st.SearchStrategy[Any]:
+    """Records of which every field is drawn."""
+    drawn = {}
+    for field in dataclasses.fields(kind):
+        is_ruled = field.name in RULED
+        drawn[field.name] = RULED[field.name] if is_ruled else OF_TYPE[str(field.type)]
+    return st.builds(kind, **drawn)
+
+
+def _possible(file: rec.FileRecord) -> rec.FileRecord:
+    """Only files under construction have blocks that are not complete, and only striped ones
+    have no replication."""
+    file.complete_blocks = min(file.complete_blocks, len(file.blocks))
+    if file.erasure_coding_policy_id is not None:
+        file.replication = 0
+    if file.writer is None:
+        file.writer_machine, file.source, file.complete_blocks = "", None, 0
+        file.truncating = file.last_committed = False
+    return file
+
+
+FILES = records(rec.FileRecord).map(_possible)
+DIRECTORIES = records(rec.DirectoryRecord)
+LINKS = records(rec.SymlinkRecord)
 CHILDREN = st.builds(
     rec.ChildrenRecord, st.integers(1, 1 << 62), st.lists(st.integers(1, 1 << 62)), st.lists(U32)
 )
@@ -243,7 +248,8 @@ def test_what_is_written_comes_back(
 
 
 def _showable(record: rec.InodeRecord) -> rec.InodeRecord:
-    """XML parts owner and group by a colon, and knows no value that is not there."""
+    """XML parts owner and group by a colon, knows no value that is not there, and says of no
+    striped block which the last one is."""
     changes: dict[str, Any] = {
         name: getattr(record, name).replace(":", "") for name in ("owner", "group")
     }
@@ -252,6 +258,8 @@ def _showable(record: rec.InodeRecord) -> rec.InodeRecord:
         changes["xattrs"] = tuple(
             XAttr(xattr.namespace, xattr.name, xattr.value or b"") for xattr in record.xattrs
         )
+    if isinstance(record, rec.FileRecord):
+        changes["erasure_coding_policy_id"] = None
     return dataclasses.replace(record, **changes)
 
 

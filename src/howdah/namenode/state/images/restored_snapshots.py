@@ -17,6 +17,7 @@ from howdah.namenode.state.inodes import limits
 from howdah.namenode.state.inodes.directory import MODE_MASK
 from howdah.namenode.state.inodes.inode_features import UNLIMITED, Quota
 from howdah.namenode.state.inodes.inodes import BlockState, Directory, File, INode
+from howdah.namenode.state.snapshots.snapshot_model import ATTRIBUTES
 from howdah.namenode.state.snapshots.snapshots import (
     NOW,
     DeadLink,
@@ -142,7 +143,6 @@ class RestoredSnapshots:
                     raise Impossible(wrong)
                 _set_attributes(version, copy)
                 version.replication = copy.replication
-                version.storage_policy_id = copy.storage_policy_id
             elif state is not None:
                 version.as_of(state)
             if not 0 <= diff.size_bytes <= limits.MAX_NUMBER:
@@ -236,13 +236,11 @@ class RestoredSnapshots:
 
 
 def _set_attributes(version: Version, copy: rec.FileRecord | rec.DirectoryRecord) -> None:
-    version.owner = copy.owner
-    version.group = copy.group
-    version.mode = copy.mode & MODE_MASK
-    version.mtime_ms = copy.mtime_ms
-    version.atime_ms = copy.atime_ms
-    version.acl = copy.acl
-    version.xattrs = copy.xattrs
+    """Take over those that the image has: a directory's storage policy is an extended attribute."""
+    for name in ATTRIBUTES:
+        if hasattr(copy, name):
+            setattr(version, name, getattr(copy, name))
+    version.mode &= MODE_MASK
 
 
 def _block_state(number: int) -> BlockState:

@@ -17,18 +17,25 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from howdah.formats.image import records as rec
 from howdah.formats.image.name_order import in_order
 from howdah.namenode.state.inodes.file_blocks import edit_blocks
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode
+from howdah.namenode.state.snapshots.snapshot_model import attributes_of
 from howdah.namenode.state.snapshots.snapshots import NONE, NOW, DeadLink, Snapshot, Version
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.namenode.state.tree.snapshot_views import quota_then
 
 _NO_QUOTA: Final = Quota()
+
+
+def _attributes(kind: type[rec.InodeRecord], state: INode | Version) -> dict[str, Any]:
+    """Those that such a record has: a directory's storage policy is an extended attribute."""
+    names = kind.__dataclass_fields__
+    return {name: value for name, value in attributes_of(state).items() if name in names}
 
 
 class SnapshotRecords:
@@ -103,18 +110,12 @@ class SnapshotRecords:
         state = directory if version is None else version
         quota = quota_then(self._snapshots, directory, snapshot_id) or _NO_QUOTA
         return rec.DirectoryRecord(
-            directory.inode_id,
-            directory.name,
-            state.owner,
-            state.group,
-            state.mode,
-            state.mtime_ms,
+            inode_id=directory.inode_id,
+            name=directory.name,
             namespace_quota=quota.namespace,
             space_quota_bytes=quota.space_bytes,
             quotas_by_kind=tuple(sorted(quota.by_kind_bytes.items())),
-            acl=state.acl,
-            xattrs=state.xattrs,
-            atime_ms=state.atime_ms,
+            **_attributes(rec.DirectoryRecord, state),
         )
 
     def diffs(self, found: Iterable[INode | array[int]]) -> Iterator[rec.InodeDiffsRecord]:
@@ -154,18 +155,11 @@ class SnapshotRecords:
                 version.length_bytes,
                 _bytes(file.name),
                 rec.FileRecord(
-                    file.inode_id,
-                    file.name,
-                    version.owner,
-                    version.group,
-                    version.mode,
-                    version.mtime_ms,
-                    version.atime_ms,
-                    version.replication,
-                    file.block_size_bytes,
-                    storage_policy_id=version.storage_policy_id,
-                    acl=version.acl,
-                    xattrs=version.xattrs,
+                    inode_id=file.inode_id,
+                    name=file.name,
+                    replication=version.replication,
+                    block_size_bytes=file.block_size_bytes,
+                    **_attributes(rec.FileRecord, version),
                 ),
                 edit_blocks(blocks),
                 () if all(state is BlockState.COMPLETE for state in states) else states,

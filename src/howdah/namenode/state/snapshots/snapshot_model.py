@@ -5,7 +5,7 @@ Hadoop's `Snapshot`, `DirectoryWithSnapshotFeature` and `FileDiff`.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from howdah.formats.edits.edits import AclEntry, XAttr
 from howdah.namenode.state.inodes.inode_features import Quota
@@ -106,7 +106,7 @@ def begun_blocks(file: File) -> tuple[int, ...]:
     return ids
 
 
-def attributes_of(state: INode | Version) -> dict[str, object]:
+def attributes_of(state: INode | Version) -> dict[str, Any]:
     return {name: getattr(state, name) for name in ATTRIBUTES}
 
 
