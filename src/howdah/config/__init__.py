@@ -433,6 +433,10 @@ class _SiteFile:
         self._open: list[str] = []
         self._property: dict[str, str] | None = None
         self._text: list[str] = []
+        self._absent: Path | None = None
+        """The file that is to be included and does not exist, up to a `<fallback>`."""
+        self._has_included = False
+        """Whether the file of the `<include>` that is open was read: its fallback is not."""
 
     def read(self) -> None:
         parser = expat.ParserCreate(namespace_separator=" ")
@@ -459,12 +463,20 @@ class _SiteFile:
         self._open.append(local)
         if local == "include" and namespace in ("", _XINCLUDE):
             self._include(attributes)
-        elif local == "property":
+        elif local == "fallback" and "include" in self._open:
+            self._absent = None
+        elif local == "property" and not self._has_included:
             self._property = dict(attributes)
 
     def _end(self, element: str) -> None:
         local = self._open.pop()
-        if local == "property" and self._property is not None:
+        if local == "include":
+            if self._absent is not None:
+                raise InvalidConfiguration(
+                    f"{self._path}: included file {self._absent} does not exist"
+                )
+            self._has_included = False
+        elif local == "property" and self._property is not None:
             self._finish(self._property)
             self._property = None
         elif self._property is not None and local in ("name", "value", "final"):
@@ -500,7 +512,9 @@ class _SiteFile:
             )
         target = self._path.parent / href.removeprefix("file://")
         if not target.is_file():
-            raise InvalidConfiguration(f"{self._path}: included file {target} does not exist")
+            self._absent = target
+            return
+        self._has_included = True
         _SiteFile(self._settings, target, self._depth + 1).read()
 
     def _entity(self, *_: object) -> None:

@@ -96,6 +96,34 @@ def test_missing_included_file_is_an_error(tmp_path: Path) -> None:
         Configuration.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("is_there", "expected"), [(True, ("in the file", None)), (False, ("fallen back", "2"))]
+)
+def test_fallback_counts_only_where_the_included_file_is_not_there(
+    tmp_path: Path, is_there: bool, expected: tuple[str, str | None]
+) -> None:
+    if is_there:
+        (tmp_path / "extra.xml").write_text(
+            "<configuration><property><name>a.a</name><value>in the file</value></property>"
+            "</configuration>"
+        )
+    site(
+        tmp_path,
+        "<xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='extra.xml'><xi:fallback>"
+        "<property><name>a.a</name><value>fallen back</value></property>"
+        "<property><name>a.b</name><value>2</value></property></xi:fallback></xi:include>"
+        "<property><name>a.c</name><value>3</value></property>",
+    )
+    conf = Configuration.load(tmp_path)
+    assert (conf.raw("a.a"), conf.raw("a.b")) == expected
+    assert conf.raw("a.c") == "3"
+
+
+def test_file_that_may_be_missing_has_an_empty_fallback(tmp_path: Path) -> None:
+    site(tmp_path, "<include href='gone.xml'><fallback/></include>")
+    assert list(Configuration.load(tmp_path).items()) == []
+
+
 def test_file_that_includes_itself_is_an_error(tmp_path: Path) -> None:
     site(tmp_path, "<include href='hdfs-site.xml'/>")
     with pytest.raises(InvalidConfiguration, match="includes one in another"):
