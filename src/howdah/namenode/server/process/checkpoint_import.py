@@ -7,6 +7,10 @@ images and log.
 
 An image does not say of which cluster and block pool it is, and the datanodes obey no other:
 the file VERSION beside it does.
+
+Block ids go on far beyond the last one of the image. The lost namenode may have given out ids since,
+and a datanode that comes back late has replicas of these: a new block of the same id and stamp
+would be taken to have them, with other bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
@@ -31,6 +36,9 @@ from howdah.storage.layout import CURRENT_NAME, VERSION_NAME, StorageDirectory, 
 from howdah.storage.segments import list_segments
 
 log = logging.getLogger(__name__)
+
+SKIPPED_BLOCK_IDS: Final = 1 << 40
+"""More than a namenode gives out between two copies of its image; there are 2^63."""
 
 
 def import_checkpoint(conf: Configuration) -> None:
@@ -143,6 +151,7 @@ def _write(
     def write(sink: Sink) -> None:
         write_image(namespace, version.namespace_id, txid, sink, codec=codec)
 
+    namespace.last_block_id += SKIPPED_BLOCK_IDS
     now_ms = time.time_ns() // 1_000_000
     version = replace(version, layout_version=NAMENODE_LAYOUT_VERSION)
     for storage in storages:

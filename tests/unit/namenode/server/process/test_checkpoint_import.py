@@ -11,6 +11,7 @@ import uvloop
 
 from howdah import errors
 from howdah.config import Configuration, keys
+from howdah.formats.image.fsimage import ImageReader
 from howdah.formats.version import NamenodeVersion
 from howdah.namenode.server.process.checkpoint_import import import_image
 from howdah.namenode.server.process.format import format_namenode
@@ -83,6 +84,20 @@ def test_a_fetched_image_becomes_the_namespace(
         restored = StorageDirectory(root).read_version(NamenodeVersion)
         assert restored == StorageDirectory(tmp_path / "lost").read_version(NamenodeVersion)
     assert sorted((path.name, path.read_bytes()) for path in fetched.iterdir()) == before
+
+
+def test_no_new_block_gets_an_id_that_the_lost_namenode_may_have_given_out(
+    fetched: Path, tmp_path: Path
+) -> None:
+    """A datanode that comes back late would have a replica of it, with other bytes."""
+    import_image(conf_of(tmp_path / "new"), fetched)
+    of_image, restored = last_block_id(list_images([fetched])[0].path), tmp_path / "new" / "current"
+    assert last_block_id(list_images([restored])[0].path) >= of_image + (1 << 40)
+
+
+def last_block_id(image: Path) -> int:
+    with open(image, "rb") as file:
+        return ImageReader(file, str(image)).namesystem().last_block_id
 
 
 def test_what_was_fetched_is_a_directory_of_a_namenode(fetched: Path, tmp_path: Path) -> None:
