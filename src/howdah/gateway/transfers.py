@@ -127,11 +127,12 @@ def _pour(channel: Channel, out: FSDataOutputStream, path: str) -> None:
 def _closed(out: FSDataOutputStream, path: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except Exception as error:
+        # Also after a defect: this client lives on, and would renew the lease for ever.
         log.warning("%s keeps the %d bytes that came: %s", path, out.get_pos(), error)
         try:
             out.close()
-        except OSError as second:
+        except (errors.HowdahError, OSError) as second:
             log.warning("%s stays open until its lease is recovered: %s", path, second)
         raise
     out.close()

@@ -8,9 +8,9 @@ images and log.
 An image does not say of which cluster and block pool it is, and the datanodes obey no other:
 the file VERSION beside it does.
 
-Block ids go on far beyond the last one of the image. The lost namenode may have given out ids since,
-and a datanode that comes back late has replicas of these: a new block of the same id and stamp
-would be taken to have them, with other bytes.
+Block ids go on far beyond the last one of the image. The lost namenode may have given out ids
+since, and a datanode that comes back late has replicas of these: a new block of the same id and
+stamp would be taken to have them, with other bytes.
 """
 
 from __future__ import annotations
