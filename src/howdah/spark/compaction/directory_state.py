@@ -112,21 +112,21 @@ def _is_open(fs: FileSystem, path: str) -> bool:
 # --- why a directory is left alone -------------------------------------------------------
 
 
-def reason_to_skip(fs: FileSystem, found: DirectoryState) -> str:
-    """Why the directory cannot be compacted; "" if it can."""
-    if found.is_written:
-        return f"somebody is writing {printable(found.written)}"
-    for status in found.statuses:
+def reason_to_skip(fs: FileSystem, state: DirectoryState) -> str:
+    """Return why the directory cannot be compacted; "" if it can."""
+    if state.is_written:
+        return f"somebody is writing {printable(state.written)}"
+    for status in state.statuses:
         # Created since the tree was listed, perhaps by a job that has begun.
         is_known = status.is_file and (not is_hidden(status.name) or _KNOWN.match(status.name))
         if not is_known:
             return f"it has {printable(status.name)} beside its files"
-    files = [s for s in found.statuses if not is_hidden(s.name)]
+    files = [s for s in state.statuses if not is_hidden(s.name)]
     return differences(fs, files)
 
 
 def reason_to_stay(fs: FileSystem, directory: FileStatus) -> str:
-    """Why the directory cannot be moved away; "" if it can. HDFS moves none that has
+    """Return why the directory cannot be moved away; "" if it can. HDFS moves no directory with
     snapshots, which are read by its path."""
     if not directory.is_snapshot_enabled or not isinstance(fs, HdfsSnapshots):
         return ""
@@ -134,15 +134,16 @@ def reason_to_stay(fs: FileSystem, directory: FileStatus) -> str:
 
 
 def differences(fs: FileSystem, files: list[FileStatus]) -> str:
-    """The attribute in which files differ, though a new file can have only one; "" for none."""
-    for what, values in (
+    """Return the attribute in which files differ, though a new file can have only one; "" for
+    none."""
+    for attribute, values in (
         ("owners", {status.owner for status in files}),
         ("groups", {status.group for status in files}),
         ("modes", {f"{status.permission:04o}" for status in files}),
         ("storage policies", {str(status.storage_policy) for status in files}),
     ):
         if len(values) > 1:
-            return f"its files have different {what}: {', '.join(sorted(values))}"
+            return f"its files have different {attribute}: {', '.join(sorted(values))}"
     acls = {
         tuple(fs.get_acl_status(status.path).all_entries()) if status.has_acl else None
         for status in files

@@ -60,7 +60,7 @@ def new_run() -> str:
 
 
 class Exchange:
-    """The exchange of one directory. `confirm` is called before the old one is touched."""
+    """Exchanges one directory. `confirm` is called before the old one is touched."""
 
     def __init__(
         self,
@@ -155,13 +155,13 @@ class Exchange:
     def _refuse_if_changed(self, directory: str) -> None:
         try:
             status = self._fs.get_file_status(directory)
-            found = state_of(self._fs, directory)
+            state = state_of(self._fs, directory)
         except errors.PathNotFound as error:
             self._drop_ready()
             raise ChangedMeanwhile(f"{directory} was deleted while it was compacted") from error
-        if found.digest != self.before.digest:
+        if state.digest != self.before.digest:
             self.drop()
-            raise ChangedMeanwhile(self._changed(found.written))
+            raise ChangedMeanwhile(self._changed(state.written))
         if _attributes(status) != _attributes(self.status):
             self.drop()
             raise ChangedMeanwhile(
@@ -177,10 +177,10 @@ class Exchange:
 
     def _drop_ready(self) -> None:
         try:
-            found = state_of(self._fs, self._ready)
+            state = state_of(self._fs, self._ready)
         except errors.PathNotFound:
             return
-        if self._built is None or found.digest == self._built.digest:
+        if self._built is None or state.digest == self._built.digest:
             self._delete(self._ready)
         else:
             self._trash.move(self._ready)
@@ -203,7 +203,7 @@ class Exchange:
 
 
 def _attributes(status: FileStatus) -> tuple[object, ...]:
-    """The attributes that the new directory got from the old one at the beginning."""
+    """Return the attributes that the new directory got from the old one at the beginning."""
     return (
         status.owner,
         status.group,
