@@ -351,8 +351,8 @@ class AzureStore:
         token: str | None = None,
         limit: int | None = None,
     ) -> Page:
-        """List markers of directories below where their slash would be. Request the marker of the
-        directory itself by name where it may count."""
+        """List a page of keys. A marker of a directory is given the slash at the end of its key.
+        Request the marker of the directory `prefix` by its name where it may count."""
         wanted = min(limit or self._settings.page_keys, self._settings.page_keys)
         objects: list[ObjectInfo] = []
         prefixes: dict[str, None] = {}
