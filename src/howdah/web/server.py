@@ -232,8 +232,8 @@ class HttpServer:
         self._stopped = False
 
     def start(self, host: str, port: int, tls: ServerTls | None = None) -> int:
-        """Listen on every address of a name, with `tls` for HTTP over TLS; the port, which is a
-        free one for port 0. May be called for several ports. Raises OSError."""
+        """Listen on every address of a name, with `tls` for HTTP over TLS; return the port, which
+        is a free one for port 0. May be called for several ports. Raises OSError."""
         infos = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )

@@ -135,8 +135,8 @@ def slow_peers(means_ms: Mapping[str, float], settings: LatencySettings) -> tupl
 def slow_disks(
     disks: Mapping[tuple[str, str], Mapping[DiskOp, float]], settings: LatencySettings
 ) -> tuple[SlowDisk, ...]:
-    """`disks` are named by (storage type, directory), and have the means of what they did. Disks
-    of one type are compared with each other."""
+    """Return the disks that are slow. `disks` are named by (storage type, directory), and have the
+    means of what they did. Disks of one type are compared with each other."""
     groups: dict[tuple[str, DiskOp], dict[str, float]] = defaultdict(dict)
     for (kind, path), means in disks.items():
         for operation in DiskOp:
