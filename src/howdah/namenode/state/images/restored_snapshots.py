@@ -49,10 +49,10 @@ class RestoredSnapshots:
         return self.inode(self.reference(number).inode_id).inode_id
 
     def inode(self, inode_id: int | None) -> INode:
-        found = None if inode_id is None else self._namespace.inodes.get(inode_id)
-        if found is None:
+        inode = None if inode_id is None else self._namespace.inodes.get(inode_id)
+        if inode is None:
             raise Impossible(f"a snapshot has inode {inode_id}, which is not there")
-        return found
+        return inode
 
     def restore(self) -> None:
         """The tree has been built; the rest follows."""
@@ -221,18 +221,18 @@ class RestoredSnapshots:
         self._snapshots.births[child.inode_id] = birth
 
     def _died(self, directory: Directory, diff: rec.DirectoryDiffRecord) -> list[DeadLink]:
-        found = []
+        links = []
         last = diff.snapshot_id
         for inode_id in diff.deleted_ids:
             inode = self.inode(inode_id)
-            found.append(DeadLink(directory, inode.name, inode, 0, last + 1, last, moved=False))
+            links.append(DeadLink(directory, inode.name, inode, 0, last + 1, last, moved=False))
         for number in diff.deleted_references:
             reference = self.reference(number)
             inode = self.inode(reference.inode_id)
             name = inode.name if reference.name is None else _text(reference.name)
             moved = reference.last_snapshot_id is not None
-            found.append(DeadLink(directory, name, inode, 0, last + 1, last, moved=moved))
-        return found
+            links.append(DeadLink(directory, name, inode, 0, last + 1, last, moved=moved))
+        return links
 
 
 def _set_attributes(version: Version, copy: rec.FileRecord | rec.DirectoryRecord) -> None:

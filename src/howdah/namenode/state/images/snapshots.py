@@ -118,9 +118,9 @@ class SnapshotRecords:
             **_attributes(rec.DirectoryRecord, state),
         )
 
-    def diffs(self, found: Iterable[INode | array[int]]) -> Iterator[rec.InodeDiffsRecord]:
-        """Of all those inodes that have some; files may be told by their ids."""
-        for inode in chain.from_iterable(map(self._inodes, found)):
+    def diffs(self, parts: Iterable[INode | array[int]]) -> Iterator[rec.InodeDiffsRecord]:
+        """Yield the diffs of all those inodes that have some; files may be given by their ids."""
+        for inode in chain.from_iterable(map(self._inodes, parts)):
             diffs: tuple[rec.FileDiffRecord, ...] | tuple[rec.DirectoryDiffRecord, ...] = ()
             if isinstance(inode, File):
                 if inode.inode_id in self._snapshots.versions:
@@ -130,12 +130,12 @@ class SnapshotRecords:
             if diffs:
                 yield rec.InodeDiffsRecord(inode.inode_id, isinstance(inode, Directory), diffs)
 
-    def _inodes(self, found: INode | array[int]) -> Iterable[INode]:
-        """Without files that have no versions."""
-        if not isinstance(found, array):
-            return [found]
+    def _inodes(self, part: INode | array[int]) -> Iterable[INode]:
+        """Return the inodes, without files that have no versions."""
+        if not isinstance(part, array):
+            return [part]
         versions = self._snapshots.versions
-        return [self._namespace.inodes[inode_id] for inode_id in found if inode_id in versions]
+        return [self._namespace.inodes[inode_id] for inode_id in part if inode_id in versions]
 
     # Differences.
 
@@ -166,11 +166,14 @@ class SnapshotRecords:
             )
 
     def _lacks_bytes(self, version: Version) -> bool:
-        """Whether the blocks of the version are shorter than the file was in the snapshot, as
-        after a recovery that lost bytes. A reader of the image gives a version as many blocks as
+        """Return whether the blocks of the version are shorter than the file was in the snapshot,
+        as after a recovery that lost bytes. A reader of the image gives a version as many blocks as
         its length takes: without a list it would get blocks that were written later."""
         known = self._namespace.blocks
-        return sum(known[each].length_bytes for each in version.block_ids) < version.length_bytes
+        return (
+            sum(known[block_id].length_bytes for block_id in version.block_ids)
+            < version.length_bytes
+        )
 
     def _directory_diffs(self, directory: Directory) -> Iterator[rec.DirectoryDiffRecord]:
         snapshots = self._snapshots

@@ -77,8 +77,8 @@ class SnapshotDiff:
         self._later = later
 
     def modified(self) -> Generator[None, None, list[Modified]]:
-        """All that is modified, a directory before what is in it; in slices."""
-        found: list[Modified] = []
+        """Return all that is modified, a directory before what is in it; in slices."""
+        modified: list[Modified] = []
         todo: list[tuple[Path, INode]] = []
         if self._path_at(self._top, self._earlier) is not None:
             todo.append(((), self._top))
@@ -89,15 +89,15 @@ class SnapshotDiff:
             if seen % SLICE_INODES == 0:
                 yield
             if isinstance(inode, Directory):
-                todo += reversed(self._directory(path, inode, found))
+                todo += reversed(self._directory(path, inode, modified))
             elif isinstance(inode, File) and self._attributes_changed(inode):
-                found.append(Modified(path, inode.inode_id, False))
-        return found
+                modified.append(Modified(path, inode.inode_id, False))
+        return modified
 
     def _directory(
-        self, path: Path, directory: Directory, found: list[Modified]
+        self, path: Path, directory: Directory, modified: list[Modified]
     ) -> list[tuple[Path, INode]]:
-        """Note how it changed; what of the earlier state is to be looked at next."""
+        """Note how it changed; return what of the earlier state is to be looked at next."""
         snapshots, births = self._snapshots, self._snapshots.births
         made: dict[str, INode] = {}
         gone: dict[str, INode] = {}
@@ -123,7 +123,7 @@ class SnapshotDiff:
                     made[name] = link.inode
         targets = {name: self._target(inode) for name, inode in gone.items()}
         if made or gone or self._attributes_changed(directory):
-            found.append(
+            modified.append(
                 Modified(
                     path,
                     directory.inode_id,
@@ -146,8 +146,8 @@ class SnapshotDiff:
         return [((*path, name), stayed[name]) for name in in_order(stayed)]
 
     def _target(self, inode: INode) -> Path | None:
-        found = self._path_at(inode, self._later)
-        return found or None
+        path = self._path_at(inode, self._later)
+        return path or None
 
     def _path_at(self, inode: INode, snapshot_id: int) -> Path | None:
         """Where the inode was, below the directory; None if not there.
@@ -199,17 +199,20 @@ class SnapshotDiff:
 
 
 def report(modified: list[Modified], *, forward: bool) -> list[Reported]:
-    """As a list of lines; with `forward` False from the later state to the earlier one."""
-    moved = {gone.inode_id for found in modified for gone in found.gone if gone.target is not None}
+    """Return the modifications as a list of lines; with `forward` False from the later state to the
+    earlier one."""
+    moved = {
+        gone.inode_id for change in modified for gone in change.gone if gone.target is not None
+    }
     lines = []
-    for found in sorted(modified, key=lambda one: [name.encode() for name in one.path]):
-        lines.append(Reported("M", found.path))
+    for change in sorted(modified, key=lambda one: [name.encode() for name in one.path]):
+        lines.append(Reported("M", change.path))
         lines += [
             Reported("+" if forward else "-", made.path)
-            for made in found.made
+            for made in change.made
             if made.inode_id not in moved
         ]
-        for gone in found.gone:
+        for gone in change.gone:
             if gone.target is None:
                 lines.append(Reported("-" if forward else "+", gone.path))
             elif forward:

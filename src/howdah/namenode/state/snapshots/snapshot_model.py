@@ -51,7 +51,7 @@ class Snapshottable:
         self.snapshots: list[Snapshot] = []
 
     def named(self, name: str) -> Snapshot | None:
-        return next((found for found in self.snapshots if found.name == name), None)
+        return next((snapshot for snapshot in self.snapshots if snapshot.name == name), None)
 
     def newest(self, below: int = NOW) -> int:
         """The newest with a smaller id."""

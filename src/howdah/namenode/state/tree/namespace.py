@@ -74,8 +74,8 @@ def _check_numbers(block: edits.EditBlock, edit: edits.Edit) -> None:
     _fits(limits.wrong_block(block.block_id, block.length_bytes, block.generation_stamp), edit)
 
 
-def _nobody_listens(*told: object) -> None:
-    """As in a replay: what follows is made from the namespace afterwards."""
+def _nobody_listens(*arguments: object) -> None:
+    """Ignore a change, as in a replay: what follows is made from the namespace afterwards."""
 
 
 # Those who check histories note what it is after each edit.
@@ -174,18 +174,18 @@ class Namespace:
         return self._ways.known()
 
     def trail(self, components: list[str]) -> list[INode | None]:
-        """The root and the inodes along `components`; None from the first that is not there.
+        """Return the root and the inodes along `components`; None from the first that is not there.
 
         Always of length `len(components) + 1`. A file in the middle counts as
         the end of the trail: what would lie below it is None.
         """
-        found: list[INode | None] = [self.root]
+        trail: list[INode | None] = [self.root]
         node: INode | None = self.root
         for name in components:
             entry = node.entries.get(name) if isinstance(node, Directory) else None
             node = self._files[entry] if isinstance(entry, int) else entry
-            found.append(node)
-        return found
+            trail.append(node)
+        return trail
 
     def file_of(self, block: Block) -> File:
         """The file that the block belongs to. Raises KeyError if it is gone."""

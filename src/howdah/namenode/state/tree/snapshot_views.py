@@ -47,8 +47,8 @@ class SnapshotDirectory(Directory):
         self._children: dict[str, INode] | None = None
 
     def child(self, name: str) -> INode | None:
-        found = self._source.snapshots.child(self._origin, name, self._snapshot_id)
-        return None if found is None else self._view(found, name)
+        inode = self._source.snapshots.child(self._origin, name, self._snapshot_id)
+        return None if inode is None else self._view(inode, name)
 
     def _view(self, inode: INode, name: str) -> INode:
         return view_of(self._source, inode, name, self._snapshot_id, self)
@@ -66,9 +66,9 @@ class SnapshotDirectory(Directory):
         return names_after(self.sorted_names(), name, limit)
 
     def _required_child(self, name: str) -> INode:
-        found = self.child(name)
-        assert found is not None, f"{name} is among the names of {self.path}"
-        return found
+        child = self.child(name)
+        assert child is not None, f"{name} is among the names of {self.path}"
+        return child
 
     @property
     def children(self) -> Mapping[str, INode]:
