@@ -495,20 +495,20 @@ class _Running:
         self.killed = False
 
     def written(self) -> WrittenImage | str:
-        """What it made by its own account, or why it made nothing."""
+        """Return the image that the child made by its own account, or why it made nothing."""
         failed = f"process {self.pid} ended with status {self.status}"
         try:
-            told = json.loads(self.told or b"{}")
-            if self.status == 0 and "error" not in told:
+            report = json.loads(self.told or b"{}")
+            if self.status == 0 and "error" not in report:
                 return WrittenImage(
                     self.txid,
-                    told["md5"],
-                    told["size_bytes"],
-                    tuple(map(Path, told["directories"])),
-                    tuple((Path(directory), why) for directory, why in told["failed"]),
+                    report["md5"],
+                    report["size_bytes"],
+                    tuple(map(Path, report["directories"])),
+                    tuple((Path(directory), why) for directory, why in report["failed"]),
                     self.rollback,
                 )
-            return str(told.get("error", failed))
+            return str(report.get("error", failed))
         except (ValueError, KeyError, TypeError, AttributeError):
             # It died while it spoke.
             return f"{failed}, and said {self.told[:100]!r}"
@@ -557,17 +557,17 @@ class ImageTask:
 
 
 def make_image(task: ImageTask) -> int:
-    """Write an image, and say so or say why there is none; the exit status."""
+    """Write an image, and say so or say why there is none; return the exit status."""
     gc.disable()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
-    status, told = 0, dict[str, object]()
+    status, report = 0, dict[str, object]()
     try:
-        told = _written_by_child(task)
+        report = _written_by_child(task)
     except BaseException as error:  # noqa: BLE001 - the namenode hears and logs it
-        status, told = 1, {"error": f"{type(error).__name__}: {error}"}
-    os.write(task.pipe, json.dumps(told).encode())
+        status, report = 1, {"error": f"{type(error).__name__}: {error}"}
+    os.write(task.pipe, json.dumps(report).encode())
     return status
 
 
