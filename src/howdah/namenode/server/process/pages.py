@@ -111,9 +111,9 @@ class Pages:
             return health.respond_active(self._context.is_active)
         if topology_page.asks_for_topology(request):
             return topology_page.respond(request, self._namesystem.datanodes.live())
-        found = self._site.answer(request)
-        if found is not None:
-            return found
+        response = self._site.answer(request)
+        if response is not None:
+            return response
         figures = self._site.figures
         if self._watch.pages.wants(request):
             return Later(
@@ -126,7 +126,7 @@ class Pages:
         return f"{host}:{self.port or port}"
 
     def status(self, nodes: Sequence[NodeStatus] | None = None) -> NamenodeStatus:
-        """Called on the loop; with these datanodes, or with all."""
+        """Return the status, with these datanodes, or with all; called on the loop."""
         journal = self._log.journal
         age_s = self._checkpoints.image_age_s
         return namenode_status(
@@ -144,8 +144,10 @@ class Pages:
                 upgrade_finalized=self._is_upgrade_finalized(),
                 edits_directories=(
                     *(
-                        EditsDirectoryStatus(each.journal.name, each.required, each.failure or "")
-                        for each in (journal.states() if journal is not None else ())
+                        EditsDirectoryStatus(
+                            state.journal.name, state.required, state.failure or ""
+                        )
+                        for state in (journal.states() if journal is not None else ())
                     ),
                     *(
                         EditsDirectoryStatus(

@@ -448,12 +448,12 @@ class Namenode:
         return trouble and f"The NameNode has no resources available: {trouble}"
 
     def _warnings(self, stranger_warning: str) -> tuple[str, ...]:
-        """For the status page: what an operator should know, and no figure says."""
+        """Return for the status page what an operator should know, and no figure says."""
         ha = self.ha
         unread = "" if ha is None or self.context.is_active else ha.tailing.failure
         unread = unread and f"the shared log cannot be read: {unread}"
-        found = (stranger_warning, unread, self._stalled.trouble, self.resources.trouble)
-        return tuple(each for each in found if each)
+        warnings = (stranger_warning, unread, self._stalled.trouble, self.resources.trouble)
+        return tuple(warning for warning in warnings if warning)
 
     def _end_role(self) -> None:
         """In order; after a failure nothing is written any more."""

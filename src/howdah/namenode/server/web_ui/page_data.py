@@ -42,7 +42,8 @@ class Collected:
 
 
 class Figures:
-    """Of one namenode. `note_progress` is called on the loop, all else from other threads."""
+    """Collects the figures of one namenode. `note_progress` is called on the loop, all else from
+    other threads."""
 
     def __init__(
         self, namesystem: Namesystem, run: Run, show_nodes: ShowNodes, show_status: ShowStatus
@@ -71,23 +72,24 @@ class Figures:
         self._paces.note(now_s, left)
 
     def collect(self) -> Collected:
-        """At most `KEPT_S` old. Raises Gone where the loop does not turn."""
+        """Return figures that are at most `KEPT_S` old. Raises Gone where the loop does not
+        turn."""
         with self._lock:
             if self._kept is not None and time.monotonic() < self._kept[0] + KEPT_S:
                 return self._kept[1]
-            found = self._collect()
-            self._kept = time.monotonic(), found
-            return found
+            collected = self._collect()
+            self._kept = time.monotonic(), collected
+            return collected
 
     def status(self) -> NamenodeStatus:
-        """As of now. Raises Gone."""
+        """Return the status as of now. Raises Gone."""
         all_nodes: list[Datanode] = self._run(lambda: list(self._namesystem.datanodes))
         shown: list[NodeStatus] = []
         for first in range(0, len(all_nodes), SLICE_NODES):
             part = all_nodes[first : first + SLICE_NODES]
             shown += self._run(partial(self._show_nodes, part))
-        found: NamenodeStatus = self._run(lambda: self._show_status(shown))
-        return found
+        status: NamenodeStatus = self._run(lambda: self._show_status(shown))
+        return status
 
     def _collect(self) -> Collected:
         status = self.status()
@@ -97,10 +99,10 @@ class Figures:
         return Collected(status, times)
 
     def blocks(self, name: str) -> tuple[list[str], str]:
-        """Lines about some blocks that are lost, and what is known of the block of that name;
-        nothing for none. Raises Gone."""
-        found: tuple[list[str], str] = self._run(lambda: self._blocks(name))
-        return found
+        """Return lines about some blocks that are lost, and what is known of the block of that
+        name; nothing for none. Raises Gone."""
+        shown: tuple[list[str], str] = self._run(lambda: self._blocks(name))
+        return shown
 
     def _blocks(self, name: str) -> tuple[list[str], str]:
         options = Options(maintenance=True)
@@ -108,9 +110,9 @@ class Figures:
         return some_corrupt(self._namesystem), said.strip()
 
     def snapshots(self) -> tuple[list[SnapshotsOf], int]:
-        """Some of the directories with snapshots, and how many there are. Raises Gone."""
-        found: tuple[list[SnapshotsOf], int] = self._run(self._snapshots)
-        return found
+        """Return some of the directories with snapshots, and how many there are. Raises Gone."""
+        shown: tuple[list[SnapshotsOf], int] = self._run(self._snapshots)
+        return shown
 
     def _snapshots(self) -> tuple[list[SnapshotsOf], int]:
         roots = attached_roots(self._namesystem)
@@ -120,8 +122,8 @@ class Figures:
                 root.directory.owner,
                 len(root.snapshots),
                 [
-                    OneSnapshot(each.name, each.mtime_ms, each.snapshot_id)
-                    for each in root.snapshots[: -_SNAPSHOTS - 1 : -1]
+                    OneSnapshot(snapshot.name, snapshot.mtime_ms, snapshot.snapshot_id)
+                    for snapshot in root.snapshots[: -_SNAPSHOTS - 1 : -1]
                 ],
                 group=root.directory.group,
                 mode=root.directory.mode,
