@@ -40,16 +40,16 @@ class Element:
         return [child for child in self.children or () if child.name == name]
 
     def get(self, name: str) -> str | None:
-        found = self.all(name)
-        if len(found) > 1:
+        elements = self.all(name)
+        if len(elements) > 1:
             raise errors.IllegalArgument(f"More than one {name} in {self.name}")
-        return found[0].text if found else None
+        return elements[0].text if elements else None
 
     def want(self, name: str) -> str:
-        found = self.get(name)
-        if found is None:
+        value = self.get(name)
+        if value is None:
             raise errors.IllegalArgument(f"There is no {name} in {self.name}")
-        return found
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ def _block_of_lines(depth: int, name: str, lines: Sequence[str]) -> Iterator[str
     yield f"{indent}</{name}>\n"
 
 
-def _integer(text: str, what: str) -> int:
+def _integer(text: str, name: str) -> int:
     try:
         return int(text)
     except ValueError as error:
-        raise errors.IllegalArgument(f"{what} is not a number: {text!r}") from error
+        raise errors.IllegalArgument(f"{name} is not a number: {text!r}") from error
 
 
 # Elements.
@@ -127,7 +127,7 @@ def optional(name: str, field: str) -> Shown:
 
 
 def optional_number(name: str, field: str) -> Shown:
-    """Nothing is shown for None."""
+    """Show a number; nothing is shown for None."""
 
     def write(edit: Any) -> Iterator[str]:
         value = getattr(edit, field)
@@ -135,8 +135,8 @@ def optional_number(name: str, field: str) -> Shown:
             yield line(3, name, str(value))
 
     def read(data: Element) -> dict[str, Any]:
-        found = data.get(name)
-        return {field: None if found is None else _integer(found, name)}
+        shown = data.get(name)
+        return {field: None if shown is None else _integer(shown, name)}
 
     return Shown(write, read)
 
@@ -174,9 +174,9 @@ def _permission(name: str, field: str) -> Shown:
         )
 
     def read(data: Element) -> dict[str, Any]:
-        (found,) = data.all(name) or [Element(name)]
-        mode = _integer(found.want("MODE"), "MODE")
-        return {field: ed.Permission(found.want("USERNAME"), found.want("GROUPNAME"), mode)}
+        (status,) = data.all(name) or [Element(name)]
+        mode = _integer(status.want("MODE"), "MODE")
+        return {field: ed.Permission(status.want("USERNAME"), status.want("GROUPNAME"), mode)}
 
     return Shown(write, read)
 
@@ -229,10 +229,10 @@ def _last_blocks(name: str, before: str, _: str, last: str) -> Shown:
                 yield from _block_lines(name, block)
 
     def read(data: Element) -> dict[str, Any]:
-        found = _read_blocks(name, data)
-        if len(found) not in (1, 2):
-            raise errors.IllegalArgument(f"{len(found)} last blocks; there can be one or two")
-        return {before: found[0] if len(found) == 2 else None, last: found[-1]}
+        blocks = _read_blocks(name, data)
+        if len(blocks) not in (1, 2):
+            raise errors.IllegalArgument(f"{len(blocks)} last blocks; there can be one or two")
+        return {before: blocks[0] if len(blocks) == 2 else None, last: blocks[-1]}
 
     return Shown(write, read)
 
@@ -264,14 +264,14 @@ def _acl(name: str, field: str) -> Shown:
 
     def read(data: Element) -> dict[str, Any]:
         entries = []
-        for found in data.all(name):
+        for element in data.all(name):
             try:
-                scope = ed.AclScope[found.want("SCOPE")]
-                kind = ed.AclKind[found.want("TYPE")]
-                permission = _RWX.index(found.want("PERM"))
+                scope = ed.AclScope[element.want("SCOPE")]
+                kind = ed.AclKind[element.want("TYPE")]
+                permission = _RWX.index(element.want("PERM"))
             except (KeyError, ValueError) as error:
                 raise errors.IllegalArgument(f"ACL entry makes no sense: {error}") from error
-            entries.append(ed.AclEntry(scope, kind, permission, found.get("NAME")))
+            entries.append(ed.AclEntry(scope, kind, permission, element.get("NAME")))
         return {field: tuple(entries)}
 
     return Shown(write, read)
@@ -286,7 +286,7 @@ def _xattrs(name: str, field: str) -> Shown:
             yield from _block_of_lines(3, name, lines)
 
     def read(data: Element) -> dict[str, Any]:
-        found = []
+        xattrs = []
         for xattr in data.all(name):
             try:
                 namespace = ed.XAttrNamespace[xattr.want("NAMESPACE")]
@@ -296,8 +296,8 @@ def _xattrs(name: str, field: str) -> Shown:
                 raise errors.IllegalArgument(
                     f"Extended attribute makes no sense: {error}"
                 ) from error
-            found.append(ed.XAttr(namespace, xattr.want("NAME"), value))
-        return {field: tuple(found)}
+            xattrs.append(ed.XAttr(namespace, xattr.want("NAME"), value))
+        return {field: tuple(xattrs)}
 
     return Shown(write, read)
 
@@ -327,9 +327,9 @@ def _sources(name: str, field: str) -> Shown:
         return _block_of_lines(3, name, [line(4, f"SOURCE{n}", s) for n, s in numbered])
 
     def read(data: Element) -> dict[str, Any]:
-        (found,) = data.all(name) or [Element(name)]
-        count = len(found.children or ())
-        return {field: tuple(found.want(f"SOURCE{n}") for n in range(1, count + 1))}
+        (element,) = data.all(name) or [Element(name)]
+        count = len(element.children or ())
+        return {field: tuple(element.want(f"SOURCE{n}") for n in range(1, count + 1))}
 
     return Shown(write, read)
 
