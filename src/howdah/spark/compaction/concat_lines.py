@@ -9,7 +9,8 @@ Files are refused if readers would read other rows in the joined file:
   One header is kept, and the others must be equal to it; a header ends where its quotes do.
 - JSON values of several lines, as readers take such a file for one value.
 - CSV files with different line ends, as readers take those of a file's first lines.
-- Text in UTF-16 or UTF-32. One UTF-8 byte order mark, at the beginning, is kept.
+- Text in UTF-16 or UTF-32, which has a mark at its beginning or zero bytes in its first line. One
+  UTF-8 byte order mark, at the beginning, is kept.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ class _Joiner:
         if not first:
             return
         made.filled += 1
-        if first.startswith(_OTHER_MARKS):
+        # Without a mark, too: one byte put at the end of a file would shift all that follows.
+        if first.startswith(_OTHER_MARKS) or b"\0" in first:
             raise NotJoinable(f"{path} is in UTF-16 or UTF-32")
         if self._first is not None:
             first = first.removeprefix(_UTF8_MARK)

@@ -184,6 +184,13 @@ def test_marks_of_encodings_are_kept_once_or_refused(fs: FileSystem) -> None:
         joined(fs, {"c": "3\n".encode("utf-16")})
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_wide_characters_without_a_mark_are_not_joined(fs: FileSystem, encoding: str) -> None:
+    """Their last byte is no line end: one put there would shift the next file by a byte."""
+    with pytest.raises(NotJoinable, match="UTF-16"):
+        joined(fs, {"a": "1\n".encode(encoding), "b": "2\n".encode(encoding)})
+
+
 def test_several_members_of_gzip_are_read(fs: FileSystem) -> None:
     put(fs, "/d/a.txt.gz", gzip.compress(b"1\n") + gzip.compress(b"2"))
     assert joined(fs, {"b": b"3\n"}, suffix=".txt.gz") == b"1\n2\n3\n"
