@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import email.utils
 import http.client
 import struct
@@ -11,10 +10,10 @@ import time
 from typing import Final
 
 from howdah import errors
+from howdah.runtime import libc
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
 
-_TIMEX_BYTES: Final = 208
 _STATUS_OFFSET: Final = 40
 _UNSYNCHRONISED: Final = 0x40
 _DATE_RESOLUTION_S: Final = 1.0
@@ -24,13 +23,10 @@ def is_kept() -> bool | None:
     """Whether the kernel's clock is held by NTP or the like; None if the system doesn't say."""
     if not sys.platform.startswith("linux") or sys.maxsize < 2**32:
         return None
-    state = ctypes.create_string_buffer(_TIMEX_BYTES)  # all zero: asks, and changes nothing
-    try:
-        if ctypes.CDLL(None, use_errno=True).adjtimex(state) < 0:
-            return None
-    except (AttributeError, OSError):
+    state = libc.clock_state()
+    if state is None:
         return None
-    (status,) = struct.unpack_from("=i", state.raw, _STATUS_OFFSET)
+    (status,) = struct.unpack_from("=i", state, _STATUS_OFFSET)
     return not status & _UNSYNCHRONISED
 
 

@@ -6,11 +6,11 @@ none, the kernel writes when it likes, and waiting for it is `fdatasync`.
 
 from __future__ import annotations
 
-import ctypes
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from howdah.datanode.state.replicas.page_cache import Advice, CacheAdvice
+from howdah.runtime.libc import find_sync_file_range
 
 _WAIT_BEFORE, _WRITE, _WAIT_AFTER = 1, 2, 4
 _FADVICE = {
@@ -18,25 +18,7 @@ _FADVICE = {
     Advice.WILL_NEED: os.POSIX_FADV_WILLNEED,
     Advice.DONT_NEED: os.POSIX_FADV_DONTNEED,
 }
-SyncFileRange = Callable[[int, int, int, int], None]
-
-
-def _find_sync_file_range() -> SyncFileRange | None:
-    call = getattr(ctypes.CDLL(None, use_errno=True), "sync_file_range", None)
-    if call is None:
-        return None
-    call.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
-    call.restype = ctypes.c_int
-
-    def sync_file_range(fd: int, offset: int, length_bytes: int, flags: int) -> None:
-        if call(fd, offset, length_bytes, flags) < 0:
-            code = ctypes.get_errno()
-            raise OSError(code, f"sync_file_range: {os.strerror(code)}")
-
-    return sync_file_range
-
-
-_sync_file_range = _find_sync_file_range()
+_sync_file_range = find_sync_file_range()
 
 
 def advise(fd: int, advice: Iterable[CacheAdvice]) -> None:

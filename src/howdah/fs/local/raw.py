@@ -12,13 +12,11 @@ see it happen at once: a file is created or refused, a rename replaces or refuse
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar
 
 from howdah import errors
@@ -40,6 +38,7 @@ from howdah.fs.paths import PathLike
 from howdah.fs.status import BlockLocation, FileStatus, FsStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag, check_mode
+from howdah.runtime import libc
 
 # Making directories and removing trees where others do the same at the same time.
 
@@ -96,38 +95,18 @@ def _unless_gone(function: object, path: str, raised: tuple[Any, BaseException, 
 # instead (`renameat2`). Where the system, or the filesystem that the files are on,
 # doesn't have it, looking first is the best there is.
 
-_AT_FDCWD = -100
-_RENAME_NOREPLACE = 1
 # What kernels and filesystems without the call, or without the flag, answer.
 _NOT_OFFERED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
-@cache
-def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
-    try:
-        call = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return None
-    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
-    call.restype = ctypes.c_int
-    renameat2: Callable[[int, bytes, int, bytes, int], int] = call
-    return renameat2
-
-
 def rename_new(source: str, target: str) -> None:
     """Rename; `FileExistsError` if something has the name `target`, which is kept."""
-    call = _renameat2()
-    if call is None:
+    try:
+        libc.rename_without_replacing(source, target)
+    except OSError as error:
+        if error.errno not in _NOT_OFFERED:
+            raise
         _rename_after_a_look(source, target)
-        return
-    ends = (_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target))
-    if call(*ends, _RENAME_NOREPLACE) == 0:
-        return
-    number = ctypes.get_errno()
-    if number in _NOT_OFFERED:
-        _rename_after_a_look(source, target)
-    else:
-        raise OSError(number, os.strerror(number), source, None, target)
 
 
 def _rename_after_a_look(source: str, target: str) -> None:

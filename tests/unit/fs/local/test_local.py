@@ -24,6 +24,7 @@ from howdah.fs.local import streams as local_streams
 from howdah.fs.local.filesystem import LocalFileSystem
 from howdah.fs.local.raw import RawLocalFileSystem
 from howdah.options import FileRange, SyncFlag
+from howdah.runtime import libc
 
 CONF = Configuration()
 
@@ -805,7 +806,7 @@ def test_a_new_name_is_never_taken_from_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offered: bool
 ) -> None:
     if not offered:
-        monkeypatch.setattr(local_rename, "_renameat2", lambda: None)
+        monkeypatch.setattr(libc, "_function", lambda *_: None)
     (tmp_path / "a").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"b")
     with pytest.raises(FileExistsError):
@@ -817,7 +818,7 @@ def test_a_new_name_is_never_taken_from_another(
 def test_a_filesystem_without_such_a_rename_is_looked_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_rename, "_renameat2", lambda: lambda *_: -1)
+    monkeypatch.setattr(libc, "_function", lambda *_: lambda *_: -1)
     monkeypatch.setattr(ctypes, "get_errno", lambda: errno.EINVAL)
     (tmp_path / "a").write_bytes(b"a")
     local_rename.rename_new(str(tmp_path / "a"), str(tmp_path / "c"))
