@@ -247,11 +247,11 @@ class Datanode:
         """What clients are shown of it, kept by `messages` from heartbeat to heartbeat."""
 
     def storage(self, storage_id: str, storage_type: int) -> Storage:
-        """The storage of that id, made known if it is new."""
-        found = self.storages.get(storage_id)
-        if found is None:
-            found = self.storages[storage_id] = Storage(storage_id, storage_type, self)
-        return found
+        """Return the storage of that id, made known if it is new."""
+        storage = self.storages.get(storage_id)
+        if storage is None:
+            storage = self.storages[storage_id] = Storage(storage_id, storage_type, self)
+        return storage
 
     @property
     def name(self) -> str:
@@ -283,17 +283,17 @@ class Datanode:
         return sum(s.non_dfs_used_bytes for s in self.storages.values())
 
     def totals(self) -> Totals:
-        """All sums over its storages in one pass: pages want them of a thousand datanodes."""
+        """Make all sums over its storages in one pass: pages want them of a thousand datanodes."""
         capacity = used = remaining = pool_used = non_dfs_used = blocks = unreported = 0
-        for each in self.storages.values():
-            capacity += each.capacity_bytes
-            used += each.used_bytes
-            pool_used += each.pool_used_bytes
-            non_dfs_used += each.non_dfs_used_bytes
-            blocks += len(each.block_ids)
-            if not each.failed:
-                remaining += each.remaining_bytes
-                unreported += not each.reported
+        for storage in self.storages.values():
+            capacity += storage.capacity_bytes
+            used += storage.used_bytes
+            pool_used += storage.pool_used_bytes
+            non_dfs_used += storage.non_dfs_used_bytes
+            blocks += len(storage.block_ids)
+            if not storage.failed:
+                remaining += storage.remaining_bytes
+                unreported += not storage.reported
         return Totals(capacity, used, remaining, pool_used, non_dfs_used, blocks, unreported)
 
     @property
