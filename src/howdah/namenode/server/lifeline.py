@@ -42,10 +42,10 @@ class LifelineProtocol:
     def send_lifeline(
         self, request: pb.HeartbeatRequestProto, caller: Caller
     ) -> pb.LifelineResponseProto:
-        told = request.registration.datanodeID
-        ip = address_of(caller.address, told.ipAddr)
-        check_sound(told, ip)
-        line = Lifeline(told.datanodeUuid, f"{ip}:{told.xferPort}", self._now_ms())
+        datanode_id = request.registration.datanodeID
+        ip = address_of(caller.address, datanode_id.ipAddr)
+        check_sound(datanode_id, ip)
+        line = Lifeline(datanode_id.datanodeUuid, f"{ip}:{datanode_id.xferPort}", self._now_ms())
         if not self._heard.note(line):
             raise errors.RetriableError(
                 f"the lifeline of datanode {line.uuid} at {line.address} is not kept: too many "

@@ -104,9 +104,9 @@ class AuditLog:
         shown = self._shown(rule.shown(request)) if allowed and rule.shown is not None else None
         self._note(Record(self._wall_ms(), allowed, method, request, answer, caller, shown))
 
-    def fsck_ended(self, user: str, address: str, what: str, allowed: bool) -> None:
-        """A run of fsck is over; `what` is its path, or its blocks."""
-        subject = Subject("fsck", what)
+    def fsck_ended(self, user: str, address: str, target: str, allowed: bool) -> None:
+        """Note that a run of fsck is over; `target` is its path, or its blocks."""
+        subject = Subject("fsck", target)
         caller = Caller(
             str(user), NO_CLIENT_ID, NO_CALL_ID, -1, address, real_user=real_user_of(user)
         )
