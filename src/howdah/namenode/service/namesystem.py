@@ -23,11 +23,11 @@ from howdah.formats.edits import edits
 from howdah.formats.edits.codec import encode_record
 from howdah.namenode.service.calls.caching import Caching
 from howdah.namenode.service.calls.checks import Checks
-from howdah.namenode.service.calls.datanode_manager import DatanodeManager
 from howdah.namenode.service.calls.permissions import Identity, Permissions
 from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.calls.retry_cache import RetryCache
 from howdah.namenode.service.calls.settings import Clock, Settings
+from howdah.namenode.service.datanode_manager import DatanodeManager
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeRegistry
 from howdah.namenode.state.blocks.decommission import DecommissionMonitor, MembershipSettings

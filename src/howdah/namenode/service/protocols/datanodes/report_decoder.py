@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.service.calls.datanode_manager import Heartbeat
+from howdah.namenode.service.datanode_manager import Heartbeat
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.blocks.datanodes import (
     Datanode,
