@@ -298,7 +298,9 @@ def hadoop(hadoop_tools: Any, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def ours() -> Scene:
     settings = Settings("", min_block_size_bytes=512, block_size_bytes=BLOCK_BYTES)
     namenode = InMemoryNamenode(settings)
-    namenode.namesystem.racks = RackMap({f"dn{n}.r{n % 2}": f"/r{n % 2}" for n in range(NODES)})
+    namenode.namesystem.datanode_manager.racks = RackMap(
+        {f"dn{n}.r{n % 2}": f"/r{n % 2}" for n in range(NODES)}
+    )
     scene = Scene(namenode)
     scene.play(None)
     namenode.tick()

@@ -81,7 +81,7 @@ def ours(namenode: InMemoryNamenode, paths: Told) -> Told:
 
 
 def words(namenode: InMemoryNamenode, path: str) -> Iterator[str]:
-    inode = namenode.namesystem.resolve(path).inode
+    inode = namenode.namesystem.resolver.resolve(path).inode
     status = namenode.call("getFileLinkInfo", pb.GetFileLinkInfoRequestProto(src=path))
     assert isinstance(status, pb.GetFileLinkInfoResponseProto)
     yield str(status.fs.length)

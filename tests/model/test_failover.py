@@ -630,11 +630,11 @@ class FailoverMachine(RuleBasedStateMachine):
 
     def tick(self, member: int) -> None:
         namenode = self.pair.members[member]
-        if namenode.namesystem.writable:
+        if namenode.namesystem.role.writable:
             namenode.tick()
         else:
             namenode.namesystem.tick()
-            deque(namenode.namesystem.membership_round() or (), maxlen=0)
+            deque(namenode.namesystem.datanode_manager.membership_round() or (), maxlen=0)
         self.pair.note()
 
     # What must always hold.
@@ -650,13 +650,15 @@ class FailoverMachine(RuleBasedStateMachine):
         for namenode in self.pair.members:
             namesystem = namenode.namesystem
             blocks = namesystem.namespace.blocks.values()
-            storages = [s for node in namesystem.datanodes for s in node.storages.values()]
+            storages = [
+                s for node in namesystem.datanode_manager.datanodes for s in node.storages.values()
+            ]
             said = {(s.storage_id, block_id) for s in storages for block_id in s.block_ids}
             assert said == {(s.storage_id, b.block_id) for b in blocks for s in b.replicas}
             bad = {(s.storage_id, block_id) for s in storages for block_id in s.corrupt}
             assert bad == {(s.storage_id, b.block_id) for b in blocks for s in b.corrupt}
             assert not said & bad
-            assert namesystem.blocks.safe_count == sum(
+            assert namesystem.block_manager.blocks.safe_count == sum(
                 block.state is BlockState.COMPLETE
                 and block.replica_count >= self.settings.min_replication
                 for block in blocks
@@ -665,10 +667,10 @@ class FailoverMachine(RuleBasedStateMachine):
     @invariant()
     def a_standby_has_no_orders(self) -> None:
         for namenode in self.pair.members:
-            if not namenode.namesystem.writable:
+            if not namenode.namesystem.role.writable:
                 assert not any(
                     node.invalidated or node.pending_deletions or node.to_transfer
-                    for node in namenode.namesystem.datanodes
+                    for node in namenode.namesystem.datanode_manager.datanodes
                 )
 
     def teardown(self) -> None:
@@ -707,7 +709,8 @@ class FailoverMachine(RuleBasedStateMachine):
         """All is read and told: full reports are not needed to know it, and change nothing."""
         standby = 1 - self.pair.active
         active, passive = (self.pair.members[m].namesystem for m in (self.pair.active, standby))
-        assert len(passive.blocks.postponed) == len(active.blocks.postponed) == 0
+        for namesystem in (active, passive):
+            assert len(namesystem.block_manager.blocks.postponed) == 0
         assert block_facts(passive) == block_facts(active)
 
     def settle(self) -> None:
@@ -736,7 +739,7 @@ class FailoverMachine(RuleBasedStateMachine):
                 found.append(f"{block} of {wanted}: {block.replicas}, {self.good_copies(block)}")
             if block.corrupt:
                 found.append(f"{block} is corrupt at {block.corrupt}")
-        misplaced = namesystem.reconstruction.counts().misplaced
+        misplaced = namesystem.block_manager.reconstruction.counts().misplaced
         if misplaced:
             found.append(f"{misplaced} blocks are to be spread")
         known = set(self.blocks)

@@ -104,6 +104,6 @@ def test_only_the_active_counts_a_block_that_it_recovers() -> None:
     histories.add_block(("/a", "DFSClient_1"), 0)
     histories.fsync(("/a", "DFSClient_1"), 5)
     histories.take_over("/a", "DFSClient_2")
-    assert histories.namenode.namesystem.blocks.redundancy.left_open
+    assert histories.namenode.namesystem.block_manager.blocks.redundancy.left_open
     histories.follower.check()
     histories.teardown()

@@ -111,9 +111,11 @@ class RepairMachine(FailoverMachine):
             for block in self.blocks.values()
             if block.state is not BlockState.COMPLETE
         ]
-        if namesystem.blocks.redundancy.left_open:
-            found.append(f"{namesystem.blocks.redundancy.left_open} are to be recovered")
-        counts = namesystem.reconstruction.counts()
+        if namesystem.block_manager.blocks.redundancy.left_open:
+            found.append(
+                f"{namesystem.block_manager.blocks.redundancy.left_open} are to be recovered"
+            )
+        counts = namesystem.block_manager.reconstruction.counts()
         if counts.missing or counts.too_few:
             found.append(f"figures: {counts}")
         return found

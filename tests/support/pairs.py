@@ -100,7 +100,7 @@ class Pair:
         """A standby reads so many records. Raises AssertionError if its namespace differs from
         the one that the active had then."""
         namesystem = self.members[member].namesystem
-        assert not namesystem.writable, "only a standby tails"
+        assert not namesystem.role.writable, "only a standby tails"
         for record in self.log[namesystem.last_txid : namesystem.last_txid + count]:
             namesystem.follow(decode_record(record))
             expected = self.after.get(namesystem.last_txid)

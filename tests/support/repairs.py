@@ -144,8 +144,8 @@ class Repairs:
     def faults(self) -> list[str]:
         namesystem, found = self.namesystem, list[str]()
         serving = [node for node in self.alive() if node.known.in_service]
-        queues = namesystem.blocks.redundancy.queues
-        namesystem.reconstruction.counts()
+        queues = namesystem.block_manager.blocks.redundancy.queues
+        namesystem.block_manager.reconstruction.counts()
         for block in namesystem.namespace.blocks.values():
             good = self.good(block)
             if block.state is not BlockState.COMPLETE:
@@ -163,8 +163,8 @@ class Repairs:
                 found.append(f"{block} is corrupt at {block.corrupt}")
             if len(serving) >= wanted and any(block.block_id in queue for queue in queues):
                 found.append(f"{block} lacks nothing and is in a queue")
-        if len(namesystem.blocks.postponed):
-            found.append(f"{len(namesystem.blocks.postponed)} reports wait for edits")
+        if len(namesystem.block_manager.blocks.postponed):
+            found.append(f"{len(namesystem.block_manager.blocks.postponed)} reports wait for edits")
         found += [f"{namesystem.namespace.inodes[i]} is open" for i in namesystem.leases.held()]
         return found
 

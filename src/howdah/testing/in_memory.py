@@ -110,7 +110,7 @@ class InMemoryDatanode:
     @property
     def known(self) -> Datanode:
         """The datanode as the namenode knows it."""
-        node = self.namenode.namesystem.datanodes.get(self.uuid)
+        node = self.namenode.namesystem.datanode_manager.datanodes.get(self.uuid)
         assert node is not None, f"{self.uuid} is not registered"
         return node
 
@@ -412,7 +412,7 @@ class InMemoryNamenode:
             CLUSTER,
             recovery,
             self.client.look_at_waiting,
-            ha_state=lambda: "ACTIVE" if self.namesystem.writable else "STANDBY",
+            ha_state=lambda: "ACTIVE" if self.namesystem.role.writable else "STANDBY",
         )
         self._registry = Registry([self.client.service(), self.datanode.service()])
         nodes = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
@@ -465,9 +465,9 @@ class InMemoryNamenode:
         """Time passes, and what happens by itself happens. Returns what would be logged."""
         self.clock.advance(ms)
         self.namesystem.tick()
-        deque(self.namesystem.membership_round() or (), maxlen=0)
-        deque(self.namesystem.redundancy_round(), maxlen=0)
-        deque(self.namesystem.caching_round() or (), maxlen=0)
+        deque(self.namesystem.datanode_manager.membership_round() or (), maxlen=0)
+        deque(self.namesystem.block_manager.redundancy_round(), maxlen=0)
+        deque(self.namesystem.caching.round() or (), maxlen=0)
         self.client.look_at_waiting()
         said = [line for lines in self.leases.round() for line in lines]
         while self.namesystem.reap():
@@ -503,7 +503,7 @@ class InMemoryNamenode:
         )
         table = {**self.racks, address: rack}
         self.racks = table
-        self.namesystem.racks = RackMap(table)
+        self.namesystem.datanode_manager.racks = RackMap(table)
         self.nodes.append(node)
         node.register()
         node.heartbeat()

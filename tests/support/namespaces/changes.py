@@ -66,9 +66,9 @@ class ChangeHistories(FileHistories):
             count = len(file.blocks)
             if not count or file.blocks[-1].state is BlockState.COMPLETE:
                 keep = count
-            elif namesystem.blocks.is_unwritten(last := file.blocks[-1]) and not namesystem.unheard(
-                last
-            ):
+            elif namesystem.block_manager.blocks.is_unwritten(
+                last := file.blocks[-1]
+            ) and not namesystem.block_manager.unreported_holder(last):
                 keep = count - 1
         self.both(
             lambda: self.call("recoverLease", request).result,

@@ -109,7 +109,10 @@ class Follower:
             self._in_report = False
 
     def _mirror(self, name: str) -> None:
-        there, here = self.active.namesystem.blocks, self.standby.namesystem.blocks
+        there, here = (
+            self.active.namesystem.block_manager.blocks,
+            self.standby.namesystem.block_manager.blocks,
+        )
         run = getattr(there, name)
 
         def mirrored(*told: Any) -> None:
@@ -125,7 +128,7 @@ class Follower:
         if isinstance(part, Block):
             return namesystem.namespace.blocks[part.block_id]
         if isinstance(part, Storage):
-            node = namesystem.datanodes.get(part.node.identity.uuid)
+            node = namesystem.datanode_manager.datanodes.get(part.node.identity.uuid)
             assert node is not None
             return node.storages[part.storage_id]
         if type(part) is tuple:
@@ -139,7 +142,7 @@ def facts(namesystem: Namesystem) -> dict[str, Any]:
     Blocks that are being recovered are left out of what needs work: only an active namenode
     recovers blocks, and no edit says so.
     """
-    found = namesystem.blocks
+    found = namesystem.block_manager.blocks
     needs = found.redundancy
     blocks = namesystem.namespace.blocks
     return {
@@ -155,7 +158,9 @@ def facts(namesystem: Namesystem) -> dict[str, Any]:
             block_id: {node.identity.uuid for node in nodes}
             for block_id, nodes in found._awaited.items()
         },
-        "nodes": {node.identity.uuid: _node(node) for node in namesystem.datanodes},
+        "nodes": {
+            node.identity.uuid: _node(node) for node in namesystem.datanode_manager.datanodes
+        },
     }
 
 

@@ -49,7 +49,11 @@ class ClusterLog:
     """Looks at the figures of one namenode."""
 
     def __init__(self, namesystem: Namesystem) -> None:
-        self._namesystem = namesystem
+        self._namespace = namesystem.namespace
+        self._safe_mode = namesystem.safe_mode
+        self._reconstruction = namesystem.block_manager.reconstruction
+        self._redundancy = namesystem.block_manager.blocks.redundancy
+        self._clock = namesystem.clock
         self._missing = _Condition(0)
         self._corrupt = _Condition(0)
         self._low = _Condition(PATIENCE_MS)
@@ -57,11 +61,10 @@ class ClusterLog:
 
     def work(self) -> list[str]:
         """What is worth a line now."""
-        namesystem = self._namesystem
-        if namesystem.safe_mode.on:
+        if self._safe_mode.on:
             return []
-        counts = namesystem.reconstruction.counts()
-        needs = namesystem.blocks.redundancy
+        counts = self._reconstruction.counts()
+        needs = self._redundancy
         missing = needs.queues[Need.MISSING]
         return [
             *self._report_changes(
@@ -100,7 +103,7 @@ class ClusterLog:
     def _report_changes(
         self, trouble: _Condition, count: int, block_ids: Iterable[int], text: str, over: str
     ) -> list[str]:
-        now_ms = self._namesystem.clock.monotonic_ms()
+        now_ms = self._clock.monotonic_ms()
         if not trouble.is_due(count, now_ms):
             return []
         trouble.note_logged(count, now_ms)
@@ -109,10 +112,10 @@ class ClusterLog:
         return [text.format(f"{count} block(s)") + self._example(block_ids)]
 
     def _example(self, block_ids: Iterable[int]) -> str:
-        block = self._namesystem.namespace.blocks.get(next(iter(block_ids), 0))
+        block = self._namespace.blocks.get(next(iter(block_ids), 0))
         if block is None:
             return ""
         nodes = ", ".join(storage.node.name for storage in (*block.replicas, *block.corrupt))
-        namespace = self._namesystem.namespace
+        namespace = self._namespace
         path = namespace.display_path(namespace.file_of(block))
         return f"; for example {block.name} of {path}" + (nodes and f" at {nodes}")

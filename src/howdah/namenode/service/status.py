@@ -43,7 +43,9 @@ def namenode_status(
     namesystem: Namesystem, around: Surroundings, nodes: Sequence[NodeStatus] | None = None
 ) -> NamenodeStatus:
     """As of now, with these datanodes, or with all."""
-    counts = namesystem.reconstruction.counts()
+    reconstruction = namesystem.block_manager.reconstruction
+    datanodes = namesystem.datanode_manager.datanodes
+    counts = reconstruction.counts()
     now_ms = namesystem.clock.monotonic_ms()
     return NamenodeStatus(
         version=__version__,
@@ -60,7 +62,7 @@ def namenode_status(
         missing_blocks=counts.missing,
         open_files=namesystem.leases.open_files,
         edits_directories=around.edits_directories,
-        datanodes=nodes_shown(namesystem, namesystem.datanodes) if nodes is None else nodes,
+        datanodes=nodes_shown(namesystem, datanodes) if nodes is None else nodes,
         host_and_port=around.host_and_port,
         started_ms=around.started_ms,
         image_txid=around.image_txid,
@@ -72,11 +74,11 @@ def namenode_status(
         misplaced_blocks=counts.misplaced,
         excess_blocks=counts.excess,
         postponed_blocks=counts.postponed,
-        timed_out_blocks=namesystem.reconstruction.timed_out,
-        scheduled_blocks=sum(number for _, _, number in namesystem.reconstruction.under_way()),
+        timed_out_blocks=reconstruction.timed_out,
+        scheduled_blocks=sum(number for _, _, number in reconstruction.under_way()),
         marks_waiting=namesystem.namespace.marks.waiting,
-        pending_blocks=namesystem.reconstruction.pending_count,
-        pending_deletion_blocks=namesystem.pending_deletions,
+        pending_blocks=reconstruction.pending_count,
+        pending_deletion_blocks=datanodes.pending_deletions,
         upgrade_finalized=around.upgrade_finalized,
         rolling_upgrade_start_ms=namesystem.namespace.rolling_upgrade.start_ms,
         rollback_image=around.rollback_image,
@@ -92,19 +94,19 @@ def namenode_status(
                 f"{disk.node.identity.ip}:{disk.node.identity.ipc_port}:{disk.path}",
                 disk.latencies_ms,
             )
-            for disk in namesystem.slow_peers.disks(now_ms)
+            for disk in namesystem.datanode_manager.slow_peers.disks(now_ms)
         ),
         safe_mode_blocks=namesystem.safe_mode.safe_blocks,
         safe_mode_needed_blocks=namesystem.safe_mode.needed_blocks,
         corrupt_files=some_corrupt(namesystem),
-        expired_datanodes=namesystem.datanodes.expired,
+        expired_datanodes=datanodes.expired,
     )
 
 
 def _slow_peers(namesystem: Namesystem, now_ms: int) -> Iterator[SlowPeerStatus]:
-    for node, latencies in namesystem.slow_peers.latencies(now_ms):
+    for node, latencies in namesystem.datanode_manager.slow_peers.latencies(now_ms):
         for uuid, latency in latencies.items():
-            reporter = namesystem.datanodes.get(uuid)
+            reporter = namesystem.datanode_manager.datanodes.get(uuid)
             yield SlowPeerStatus(
                 node.name,
                 uuid if reporter is None else reporter.name,
@@ -131,7 +133,7 @@ def _node(namesystem: Namesystem, node: Datanode, now_ms: int) -> NodeStatus:
         info_address=f"{identity.ip}:{identity.info_port}",
         info_secure_address=f"{identity.ip}:{identity.info_secure_port}",
         version=identity.software_version,
-        stale=namesystem.datanodes.is_stale(node, now_ms),
+        stale=namesystem.datanode_manager.datanodes.is_stale(node, now_ms),
         stale_storages=totals.unreported,
         connections=node.xceivers,
         non_dfs_used_bytes=totals.non_dfs_used_bytes,

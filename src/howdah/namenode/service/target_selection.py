@@ -9,25 +9,26 @@ from __future__ import annotations
 from howdah import errors
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
-from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeRegistry
 from howdah.proto import types_pb2
 from howdah.web.webhdfs.call_chain import Target
 
 
 def choose(namesystem: Namesystem, target: Target, address: str) -> types_pb2.DatanodeIDProto:
     """`address` is the caller's. Raises RemoteError where there is none."""
-    excluded = {uuid for name in target.excluded for uuid in _named(namesystem, name)}
-    found = namesystem.placement.choose(
+    blocks, datanodes = namesystem.block_manager, namesystem.datanode_manager.datanodes
+    excluded = {uuid for name in target.excluded for uuid in _named(datanodes, name)}
+    chosen = blocks.placement.choose(
         1,
         block_size_bytes=target.block_size_bytes,
-        writer=namesystem.datanodes.by_ip(address),
-        writer_location=namesystem.racks.client_location(address),
+        writer=datanodes.by_ip(address),
+        writer_location=namesystem.datanode_manager.racks.client_location(address),
         excluded=excluded,
-        avoid=namesystem.gets_blocks_last(namesystem.clock.monotonic_ms()),
+        avoid=blocks.avoided_targets(namesystem.clock.monotonic_ms()),
     )
-    if found:
-        return encoders.datanode_id(found[0].node)
-    for node in namesystem.datanodes.live():
+    if chosen:
+        return encoders.datanode_id(chosen[0].node)
+    for node in datanodes.live():
         if node.in_service and node.identity.uuid not in excluded:
             # It has no room, and can write to others nevertheless.
             return encoders.datanode_id(node)
@@ -37,7 +38,7 @@ def choose(namesystem: Namesystem, target: Target, address: str) -> types_pb2.Da
     )
 
 
-def _named(namesystem: Namesystem, name: str) -> list[str]:
+def _named(datanodes: DatanodeRegistry, name: str) -> list[str]:
     """The uuids of datanodes by host, address, or either with the port for data."""
 
     def names(node: Datanode) -> set[str]:
@@ -45,4 +46,4 @@ def _named(namesystem: Namesystem, name: str) -> list[str]:
         hosts = {identity.ip, identity.hostname}
         return hosts | {f"{host}:{identity.transfer_port}" for host in hosts}
 
-    return [node.identity.uuid for node in namesystem.datanodes if name in names(node)]
+    return [node.identity.uuid for node in datanodes if name in names(node)]

@@ -48,7 +48,7 @@ class Simulation:
             self.step()
 
     def _until_joined(self) -> None:
-        registry = self.namenode.inner.namesystem.datanodes
+        registry = self.namenode.inner.namesystem.datanode_manager.datanodes
         for _ in range(2000):
             storages = [s for node in registry.live() for s in node.storages.values()]
             if len(storages) == len(self._stage.nodes) and all(s.reported for s in storages):
@@ -130,7 +130,7 @@ class Simulation:
         namesystem, file = self.namenode.inner.namesystem, self._file()
         if any(client.process.alive for client in (*self._stage.writers, *self._stage.readers)):
             return "a client is at work"
-        if len(namesystem.datanodes.live()) < len(self._stage.nodes):
+        if len(namesystem.datanode_manager.datanodes.live()) < len(self._stage.nodes):
             return "a datanode is not there"
         if not self.namenode.is_durable:
             return "the namenode writes its log"

@@ -249,7 +249,7 @@ class Member:
                     self.world.note(self.name, line)
             else:
                 self.inner.namesystem.tick()
-                deque(self.inner.namesystem.redundancy_round(), maxlen=0)
+                deque(self.inner.namesystem.block_manager.redundancy_round(), maxlen=0)
 
     def _tail(self) -> Steps[None]:
         while True:

@@ -34,7 +34,7 @@ def note(node: InMemoryDatanode, at_ms: int | None = None, address: str = "") ->
 
 @pytest.fixture
 def expiry_ms(namenode: InMemoryNamenode) -> int:
-    return namenode.namesystem.datanodes.expiry_ms
+    return namenode.namesystem.datanode_manager.datanodes.expiry_ms
 
 
 # The loop.

@@ -161,7 +161,7 @@ def test_bad_replicas_are_told_with_their_nodes(
     client: Any, nodes: Nodes, cluster_log: ClusterLog
 ) -> None:
     block = client.write("/a", 10, replication=3).blocks[0]
-    client.namenode.namesystem.blocks.found_corrupt(
+    client.namenode.namesystem.block_manager.blocks.found_corrupt(
         nodes[1].known, block.block_id, block.generation_stamp
     )
     ((line),) = cluster_log.work()

@@ -138,7 +138,7 @@ class Active:
         self.duties.stop()
         self._parts.answers.refuse_waiting(refusal)
         self._parts.checkpoints.stop()
-        self._namesystem.writable = False
+        self._namesystem.role.writable = False
         self._log.hand_over()
 
     def stop(self, refusal: errors.HowdahError) -> None:
@@ -154,10 +154,10 @@ class Active:
         if now_ms < self._next_redundancy_ms:
             return None
         self._next_redundancy_ms = now_ms + self._parts.redundancy_interval_ms
-        return (() for _ in self._namesystem.redundancy_round())
+        return (() for _ in self._namesystem.block_manager.redundancy_round())
 
     def _plan_caching(self) -> Round | None:
-        slices = self._namesystem.caching_round()
+        slices = self._namesystem.caching.round()
         return None if slices is None else (() for _ in slices)
 
     def _warn(self) -> None:

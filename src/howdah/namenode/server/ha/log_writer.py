@@ -197,7 +197,7 @@ class LogWriter:
 
     def _let_join_in(self) -> None:
         """A directory is whole again: it takes part from the next segment on."""
-        if self._log is not None and self._namesystem.writable:
+        if self._log is not None and self._namesystem.role.writable:
             log.info("a new segment begins with transaction %d", self.roll())
 
     def _restored(self) -> None:

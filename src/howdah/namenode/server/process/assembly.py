@@ -83,9 +83,9 @@ def make_namesystem(conf: Configuration, loaded: Loaded, users: Users, clock: Cl
         rack_map(conf, users.outside),
     )
     namesystem.retry_cache.rebuild(loaded.answered_calls, clock.monotonic_ms())
-    namesystem.hosts = read_hosts(conf, at_start=True)
+    namesystem.datanode_manager.hosts = read_hosts(conf, at_start=True)
     namesystem.last_txid = loaded.last_txid
-    namesystem.writable = False
+    namesystem.role.writable = False
     return namesystem
 
 

@@ -110,7 +110,9 @@ class Pages:
         if health.asks_who_is_active(request):
             return health.respond_active(self._context.is_active)
         if topology_page.asks_for_topology(request):
-            return topology_page.respond(request, self._namesystem.datanodes.live())
+            return topology_page.respond(
+                request, self._namesystem.datanode_manager.datanodes.live()
+            )
         response = self._site.answer(request)
         if response is not None:
             return response

@@ -149,7 +149,7 @@ class Namenode:
         self._on_loop = on_loop(background_threads.poster(loop))
         clock = SystemClock()
         self.context = HAContext(clock.wall_ms)
-        users = make_users(conf, loop, lambda user: self.namesystem.forget_identity(user))
+        users = make_users(conf, loop, lambda user: self.namesystem.identities.forget(user))
         self.namesystem = namesystem = make_namesystem(conf, loaded, users, clock)
         namesystem.when_broken = self._fail
 
@@ -420,7 +420,7 @@ class Namenode:
         return Counted(
             deleted=namesystem.namespace.reaped,
             listed=self.client.entries_listed,
-            timed_out_copies=namesystem.reconstruction.timed_out,
+            timed_out_copies=namesystem.block_manager.reconstruction.timed_out,
             retries=namesystem.retry_cache.hits,
             retry_answers=namesystem.retry_cache.updates,
             retry_answers_gone=namesystem.retry_cache.cleared,
@@ -431,7 +431,7 @@ class Namenode:
     def _audited_inode(self, path: str) -> Shown | None:
         """What the audit log shows of the inode at a path."""
         try:
-            inode = self.namesystem.resolve(path).inode
+            inode = self.namesystem.resolver.resolve(path).inode
         except errors.HowdahError:
             return None  # gone by its number, or no path at all
         return None if inode is None else Shown(inode.owner, inode.group, inode.mode)
@@ -519,7 +519,9 @@ class Namenode:
         namesystem.tick()
         self._pages.note_progress()
         if was_safe and not namesystem.safe_mode.on:
-            log.info("left safe mode with %d blocks reported", namesystem.blocks.safe_count)
+            log.info(
+                "left safe mode with %d blocks reported", namesystem.block_manager.blocks.safe_count
+            )
 
     def _reap(self) -> Round | None:
         """What was deleted is freed in slices."""
@@ -533,7 +535,7 @@ class Namenode:
         return slices()
 
     def _membership(self) -> Round | None:
-        slices = self.namesystem.membership_round()
+        slices = self.namesystem.datanode_manager.membership_round()
         return None if slices is None else (() for _ in slices)
 
     async def _listen(self, ready_file: Path | None) -> None:

@@ -65,8 +65,8 @@ class Figures:
         if now_s < self._noted_s + _NOTED_S:
             return
         self._noted_s = now_s
-        left = {REPAIR: namesystem.reconstruction.counts().low_redundancy}
-        for node in namesystem.datanodes:
+        left = {REPAIR: namesystem.block_manager.reconstruction.counts().low_redundancy}
+        for node in namesystem.datanode_manager.datanodes:
             if node.admin_state.name in LEAVING:
                 left[node.name] = node.leaving.low_redundancy
         self._paces.note(now_s, left)
@@ -83,7 +83,9 @@ class Figures:
 
     def status(self) -> NamenodeStatus:
         """Return the status as of now. Raises Gone."""
-        all_nodes: list[Datanode] = self._run(lambda: list(self._namesystem.datanodes))
+        all_nodes: list[Datanode] = self._run(
+            lambda: list(self._namesystem.datanode_manager.datanodes)
+        )
         shown: list[NodeStatus] = []
         for first in range(0, len(all_nodes), SLICE_NODES):
             part = all_nodes[first : first + SLICE_NODES]
@@ -115,7 +117,7 @@ class Figures:
         return shown
 
     def _snapshots(self) -> tuple[list[SnapshotsOf], int]:
-        roots = attached_roots(self._namesystem)
+        roots = attached_roots(self._namesystem.namespace)
         shown = [
             SnapshotsOf(
                 root.directory.path,

@@ -61,17 +61,17 @@ class AclCalls:
     def status(self, caller: Caller, path: str) -> INode:
         """The inode, for whoever may walk there."""
         self.check_enabled()
-        _, found = self._namesystem.resolve_checked(caller, path)
+        _, found = self._namesystem.resolver.resolve_checked(caller, path)
         if found.inode is None and reserved.is_dot_snapshot_of_root(found.components):
             return reserved.dot_snapshot_directory()
-        return self._namesystem.require(found, "cannot find {}")
+        return found.require("cannot find {}")
 
     def _own(self, caller: Caller, path: str, what: str) -> tuple[Resolved, INode]:
         namesystem = self._namesystem
         self.check_enabled()
         namesystem.safe_mode.check(f"Cannot {what} on {path}")
-        who, found = namesystem.resolve_to_change(caller, path)
-        inode = namesystem.require(found, NOTHING_THERE)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        inode = found.require(NOTHING_THERE)
         namesystem.permissions.check_owner(who, inode)
         return found, inode
 

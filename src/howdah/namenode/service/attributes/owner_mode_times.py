@@ -32,8 +32,8 @@ class AttributeCalls:
         namesystem = self._namesystem
         _check_not_reserved(path)
         namesystem.safe_mode.check(f"Cannot set permission for {path}")
-        who, found = namesystem.resolve_to_change(caller, path)
-        inode = namesystem.require(found, NOTHING_THERE)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        inode = found.require(NOTHING_THERE)
         namesystem.permissions.check_owner(who, inode)
         namesystem.commit(edits.SetPermissionsOp(found.path, mode & MODE_MASK))
 
@@ -42,8 +42,8 @@ class AttributeCalls:
         namesystem = self._namesystem
         _check_not_reserved(path)
         namesystem.safe_mode.check(f"Cannot set owner for {path}")
-        who, found = namesystem.resolve_to_change(caller, path)
-        inode = namesystem.require(found, NOTHING_THERE)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        inode = found.require(NOTHING_THERE)
         namesystem.permissions.check_owner(who, inode)
         if namesystem.permissions.enabled and not who.is_superuser:
             if owner is not None and owner != who.user:
@@ -58,8 +58,8 @@ class AttributeCalls:
         """Set either time; a negative one is left as it is. Two of them change nothing."""
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot set times {path}")
-        who, found = namesystem.resolve_to_change(caller, path)
-        inode = namesystem.require(found, "File/Directory {} does not exist.")
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        inode = found.require("File/Directory {} does not exist.")
         namesystem.permissions.check(who, inode, Access.WRITE)
         if mtime_ms >= 0 or atime_ms >= 0:
             namesystem.commit(edits.TimesOp(found.path, max(mtime_ms, -1), max(atime_ms, -1)))
@@ -69,13 +69,13 @@ class AttributeCalls:
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot set replication for {path}")
         check_replication(namesystem, path, replication)
-        who, found = namesystem.resolve_to_change(caller, path)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
         if not isinstance(found.inode, File):
             return False
         file = found.inode
         namesystem.permissions.check(who, file, Access.WRITE)
         if file.replication != replication:
-            namesystem.check_quota(
+            namesystem.limits.check_quota(
                 file.parent, _more(namesystem.namespace.measuring, file, replication)
             )
             namesystem.commit(edits.SetReplicationOp(found.path, replication))

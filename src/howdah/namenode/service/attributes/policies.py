@@ -39,12 +39,12 @@ class PolicyCalls:
         namesystem = self._namesystem
         if namesystem.settings.policies_are_superusers:
             namesystem.permissions.check_superuser(
-                namesystem.identity(caller), "set storage policies"
+                namesystem.identities.of(caller.user), "set storage policies"
             )
 
     def _give(self, caller: Caller, path: str, policy: StoragePolicy | None) -> None:
         namesystem = self._namesystem
-        who, found = namesystem.resolve_to_change(caller, path)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
         inode = found.inode
         if inode is None:
             raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
@@ -63,7 +63,7 @@ class PolicyCalls:
     def get(self, caller: Caller, path: str) -> StoragePolicy:
         """The policy that counts for a path."""
         namesystem = self._namesystem
-        who, found = namesystem.resolve_checked(caller, path, follows=False)
+        who, found = namesystem.resolver.resolve_checked(caller, path, follows=False)
         if found.inode is None:
             raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
         namesystem.permissions.check(who, found.inode, Access.READ)

@@ -39,7 +39,9 @@ class QuotaCalls:
         """
         namesystem = self._namesystem
         if not namesystem.settings.owners_set_quotas:
-            namesystem.permissions.check_superuser(namesystem.identity(caller), "set quotas")
+            namesystem.permissions.check_superuser(
+                namesystem.identities.of(caller.user), "set quotas"
+            )
         namesystem.safe_mode.check(f"Cannot set quota on {path}")
         for count in (names, space_bytes):
             if count < RESET:
@@ -47,7 +49,7 @@ class QuotaCalls:
                     f"Illegal value for nsQuota or ssQuota : {names} and {space_bytes}",
                     java_class="java.lang.IllegalArgumentException",
                 )
-        who, found = namesystem.resolve_to_change(caller, path)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
         if namesystem.settings.owners_set_quotas:
             self._check_owner_above(who, found)
         directory = found.inode

@@ -53,10 +53,10 @@ class SatisfactionCalls:
                 f"Outstanding satisfier queue limit: {limit} exceeded, try later!"
             )
         namesystem.safe_mode.check(f"Cannot satisfy storage policy for {path}")
-        who, found = namesystem.resolve_to_change(caller, path)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
         if found.inode is not None:
             namesystem.permissions.check(who, found.inode, Access.WRITE)
-        inode = namesystem.require(found, "cannot find {}")
+        inode = found.require("cannot find {}")
         if isinstance(inode, File) and not inode.block_ids:
             log.info("%s has no blocks: its storage policy is satisfied as it is", found.path)
             return
@@ -83,7 +83,7 @@ class SatisfactionCalls:
     def next_path(self, caller: Caller) -> int | None:
         """The inode id of a mark that this satisfier was not told yet."""
         namesystem = self._namesystem
-        if not namesystem.writable:
+        if not namesystem.role.writable:
             raise errors.StandbyError("Not supported by Standby Namenode.")
         if not namesystem.settings.satisfier_is_external:
             raise errors.RemoteError(
@@ -103,7 +103,7 @@ def change_mode(namesystem: Namesystem, *, is_external: bool) -> None:
     """A running namenode is told whether a satisfier may run. When none may any more, the marks
     that wait are taken off (`unmarking`); when one may, it is told of all marks. Raises
     UnsupportedAction in a namenode that is not active."""
-    if not namesystem.writable:
+    if not namesystem.role.writable:
         raise errors.UnsupportedAction(
             "Enabling or disabling storage policy satisfier service on standby NameNode is not "
             "allowed"

@@ -48,7 +48,7 @@ class XAttrCalls:
             raise errors.IllegalArgument("XAttr name cannot be empty.")
         self._check_size(xattr)
         namesystem.safe_mode.check(f"Cannot set XAttr on {path}")
-        who = namesystem.identity(caller)
+        who = namesystem.identities.of(caller.user)
         _check_namespace(who, xattr, is_raw=paths.is_raw(path))
         xattrs.check_supported(path, (xattr,))
         found, inode = self._writable(caller, path, xattr)
@@ -71,7 +71,7 @@ class XAttrCalls:
         namesystem = self._namesystem
         self._check_enabled()
         namesystem.safe_mode.check(f"Cannot remove XAttr entry on {path}")
-        _check_namespace(namesystem.identity(caller), xattr, is_raw=paths.is_raw(path))
+        _check_namespace(namesystem.identities.of(caller.user), xattr, is_raw=paths.is_raw(path))
         found, inode = self._writable(caller, path, xattr)
         if xattrs.name_of(xattr) == ENCRYPTION_ZONE:
             raise errors.IllegalArgument("The encryption zone xattr should never be deleted.")
@@ -91,7 +91,7 @@ class XAttrCalls:
     def get(self, caller: Caller, path: str, wanted: Sequence[XAttr]) -> list[XAttr]:
         """Those that are asked for, or all that the caller may see."""
         self._check_enabled()
-        who = self._namesystem.identity(caller)
+        who = self._namesystem.identities.of(caller.user)
         is_raw = paths.is_raw(path)
         for xattr in wanted:
             _check_namespace(who, xattr, is_raw=is_raw)
@@ -108,7 +108,7 @@ class XAttrCalls:
         """All that the caller may see."""
         namesystem = self._namesystem
         self._check_enabled()
-        who, found = namesystem.resolve_checked(caller, path)
+        who, found = namesystem.resolver.resolve_checked(caller, path)
         inode = found.inode
         if inode is None:
             raise errors.PathNotFound(f"cannot find {found.path}")  # Hadoop's words, here alone
@@ -134,8 +134,8 @@ class XAttrCalls:
 
     def _writable(self, caller: Caller, path: str, xattr: XAttr) -> tuple[Resolved, INode]:
         namesystem = self._namesystem
-        who, found = namesystem.resolve_to_change(caller, path)
-        inode = namesystem.require(found, "cannot find {}")
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        inode = found.require("cannot find {}")
         if xattr.namespace is XAttrNamespace.USER:
             if isinstance(inode, Directory) and inode.mode & STICKY_BIT:
                 namesystem.permissions.check_owner(who, inode)

@@ -1,7 +1,7 @@
 """Requests to edits: what a caller may do, and which edit it becomes (pure).
 
-`service.namesystem` has the state in one place and the step from request to edit, `checks` what
-stands before that step; one module a family of calls; `permissions` and `retry_cache` stand
-before all. Knows no protobuf and no socket. Arrows: `namesystem -> checks`; each
-family `-> namesystem`.
+One module a family of calls. `path_resolver`, `permissions`, `limits` and `retry_cache` stand
+before all; `service.namesystem` has them, and the step from request to edit. Knows no protobuf
+and no socket. Arrows: `namesystem -> path_resolver, limits, permissions`; each family
+`-> namesystem`.
 """

@@ -8,24 +8,19 @@ writing files is the shell's part: `AdministrationFiles` does it while other cal
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.service.calls.metasave import metasave
 from howdah.namenode.service.namesystem import Namesystem
-from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.host_lists import Hosts
 from howdah.namenode.state.blocks.redundancy import Need
 from howdah.namenode.state.blocks.topology import RackMap
 from howdah.namenode.state.inodes import paths
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.service import Caller
-
-log = logging.getLogger(__name__)
 
 MAX_CORRUPT_FILES: Final = 100
 SLICE_BLOCKS: Final = 10_000
@@ -39,19 +34,6 @@ class NodeFiles:
 
     hosts: Hosts
     racks: RackMap
-
-
-def warn_of_unknown(racks: RackMap, node: Datanode) -> None:
-    """Log that a datanode is not in the table of racks: what nobody placed may be on the rack of
-    any other replica."""
-    if racks.lacks(node.identity.ip, node.identity.hostname):
-        log.warning(
-            "datanode %s (%s) is not in the table of net.topology.table.file.name: it counts as "
-            "being on %s until its address is there and 'howdah dfsadmin -refreshNodes' was run",
-            node.name,
-            node.identity.hostname,
-            node.location,
-        )
 
 
 class AdministrationFiles(Protocol):
@@ -78,7 +60,7 @@ class Administration:
 
     def check_superuser(self, caller: Caller, what: str) -> None:
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identity(caller), what)
+        namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), what)
 
     def _files(self, what: str) -> AdministrationFiles:
         if self.files is None:
@@ -90,59 +72,19 @@ class Administration:
     def read_node_files(
         self, caller: Caller, done: Callable[[NodeFiles | errors.HowdahError], None]
     ) -> None:
-        """Read them; `apply_hosts` and `apply_racks` are what to do with them."""
+        """Read them; `apply_hosts` and `DatanodeManager.apply_racks` are what to do with them."""
         self.check_superuser(caller, "refresh the datanodes")
         self._files("refresh the datanodes").read_node_files(done)
 
     def apply_hosts(self, hosts: Hosts) -> None:
         """From now on these are the lists."""
-        namesystem = self._namesystem
-        namesystem.hosts = hosts
-        wall_ms = namesystem.clock.wall_ms()
-        for node in namesystem.datanodes:
-            if hosts.allows(node.identity):
-                namesystem.membership.obey(node, hosts, wall_ms)
-                continue
-            namesystem.membership.forget(node)
-            if node.alive:
-                namesystem.datanodes.lose(node)
-                namesystem.blocks.node_gone(node)
-                namesystem.caching.node_gone(node)
-        namesystem.update_safe_mode()
-
-    def apply_racks(self, racks: RackMap) -> None:
-        """From now on datanodes are where this says, those that are here already as well. A
-        node whose place has to be asked for moves when the answer comes.
-
-        Hadoop's namenode reads its table once, and wants a restart for another one."""
-        namesystem = self._namesystem
-        namesystem.racks = racks
-        for node in namesystem.datanodes.live():
-            identity = node.identity
-            warn_of_unknown(racks, node)
-            location = racks.known_location(identity.ip, identity.hostname)
-            if location is not None:
-                self._relocate(node, location)
-            else:
-                racks.look_up(identity.ip, partial(self._relocate, node))
-
-    def _relocate(self, node: Datanode, location: str | errors.HowdahError) -> None:
-        before = node.location
-        if not isinstance(location, str):
-            log.warning("datanode %s stays on rack %s: %s", node.name, before, location)
-        elif self._namesystem.datanodes.relocate(node, location):
-            log.info(
-                "datanode %s is on rack %s, no more on %s; blocks are looked at again, and those "
-                "that are badly placed now are spread",
-                node.name,
-                location,
-                before,
-            )
+        self._namesystem.datanode_manager.apply_hosts(hosts)
+        self._namesystem.update_safe_mode()
 
     def set_balancer_bandwidth(self, caller: Caller, bytes_per_second: int) -> None:
         """Each live datanode is told so with its next heartbeat."""
         self.check_superuser(caller, "set the balancer's bandwidth")
-        for node in self._namesystem.datanodes.live():
+        for node in self._namesystem.datanode_manager.datanodes.live():
             node.new_bandwidth = bytes_per_second
 
     # What happens.
@@ -182,8 +124,10 @@ class Administration:
             raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call")
         after = int(said)
         lost: list[int] = []
-        yield from namesystem.reconstruction.sort()
-        for number, block_id in enumerate(namesystem.blocks.redundancy.queues[Need.MISSING], 1):
+        yield from namesystem.block_manager.reconstruction.sort()
+        for number, block_id in enumerate(
+            namesystem.block_manager.blocks.redundancy.queues[Need.MISSING], 1
+        ):
             block = namesystem.namespace.blocks.get(block_id)
             if block_id > after and block is not None and not block.replica_count:
                 lost.append(block_id)

@@ -158,7 +158,7 @@ class CacheCalls:
     def list_pools(self, caller: Caller, after: str) -> tuple[list[ListedPool], bool]:
         """Pools by name, and whether there are more."""
         namesystem = self._namesystem
-        who = namesystem.identity(caller)
+        who = namesystem.identities.of(caller.user)
         found = self._pools.pools_after(after)
         limit = namesystem.settings.cache_pools_limit
         shown = [
@@ -180,7 +180,7 @@ class CacheCalls:
         namesystem.safe_mode.check("Cannot add cache directive")
         if info.directive_id is not None:
             raise errors.RemoteError("addDirective: you cannot specify an ID for this operation.")
-        who = namesystem.identity(caller)
+        who = namesystem.identities.of(caller.user)
         pool = self._pool(info.pool)
         self._check(who, pool, Access.WRITE)
         path = _path(info.path)
@@ -222,7 +222,7 @@ class CacheCalls:
         namesystem.safe_mode.check("Cannot add cache directive")
         if info.directive_id is None:
             raise errors.InvalidRequest("Must supply an ID.")
-        who = namesystem.identity(caller)
+        who = namesystem.identities.of(caller.user)
         known = self._directive(info.directive_id)
         source = self._pool(known.pool)
         self._check(who, source, Access.WRITE)
@@ -254,7 +254,7 @@ class CacheCalls:
     def remove_directive(self, caller: Caller, directive_id: int) -> None:
         namesystem = self._namesystem
         namesystem.safe_mode.check("Cannot remove cache directives")
-        who = namesystem.identity(caller)
+        who = namesystem.identities.of(caller.user)
         known = self._directive(directive_id)
         self._check(who, self._pool(known.pool), Access.WRITE)
         namesystem.commit(
@@ -275,7 +275,7 @@ class CacheCalls:
             if self._pools.directive(only.directive_id) is None:
                 raise errors.InvalidRequest(f"Did not find requested id {only.directive_id}")
             after = only.directive_id - 1
-        who, now_ms = namesystem.identity(caller), namesystem.clock.wall_ms()
+        who, now_ms = namesystem.identities.of(caller.user), namesystem.clock.wall_ms()
         limit = namesystem.settings.cache_directives_limit
 
         def fitting() -> Iterator[CacheDirective]:
@@ -299,7 +299,7 @@ class CacheCalls:
     # Checks.
 
     def _superuser(self, caller: Caller, what: str) -> Identity:
-        who = self._namesystem.identity(caller)
+        who = self._namesystem.identities.of(caller.user)
         self._namesystem.permissions.check_superuser(who, what)
         return who
 

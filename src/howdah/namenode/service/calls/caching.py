@@ -10,6 +10,7 @@ import logging
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
+from howdah.namenode.service.role import Role
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeRegistry
 from howdah.namenode.state.caching.adaptive import Adaptive
@@ -109,6 +110,7 @@ class Caching:
         datanodes: DatanodeRegistry,
         clock: Clock,
         dice: Dice,
+        role: Role,
         *,
         enabled: bool,
         refresh_ms: int,
@@ -122,6 +124,7 @@ class Caching:
         )
         self.enabled = enabled
         self._clock = clock
+        self._role = role
         self._refresh_ms = refresh_ms
         self._scanned_ms = clock.monotonic_ms()
 
@@ -165,8 +168,11 @@ class Caching:
                 self.planner.read(block_id, now_ms)
 
     def round(self) -> Generator[None, None, None] | None:
-        """A rescan in slices, if one is due: something was changed, or time has passed."""
+        """A rescan in slices, if one is due: something was changed, or time has passed. A standby
+        makes none, and neither does a namenode in safe mode."""
         planner = self.planner
+        if not self._role.gives_orders:
+            return None
         if not self.enabled or (planner.is_idle and not planner.is_outdated):
             return None
         if not planner.is_outdated and self._age_ms() < self._refresh_ms:

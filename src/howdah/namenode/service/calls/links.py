@@ -10,6 +10,8 @@ from typing import Final
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.service.calls.namespace_changes import check_names, require_parent
+from howdah.namenode.service.calls.new_inodes import create_missing_parents
+from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import Directory
@@ -36,24 +38,26 @@ class LinkCalls:
         paths.check_length("createSymlink", link)
         paths.check_length("createSymlink", target)
         namesystem.safe_mode.check(f"Cannot create symlink {link}")
-        who, found = namesystem.resolve_to_change(caller, link, creates=True, follows=False)
+        who, found = namesystem.resolver.resolve_to_change(
+            caller, link, creates=True, follows=False
+        )
         if found.inode is not None:
             raise errors.PathExists(f"failed to create link {found.path}: the path exists")
         if not create_parent:
             require_parent(found)
-        namesystem.check_parent_write(who, found)
-        namesystem.check_object_limit()
+        namesystem.permissions.check_ancestor(who, found.trail, Access.WRITE)
+        namesystem.limits.check_objects()
         check_names(namesystem, found)
-        namesystem.check_new_names(found)
+        namesystem.limits.check_quota_of_new_names(found)
         now_ms = namesystem.clock.wall_ms()
         # With the mode of what is above: Hadoop's namenode takes no notice of the client's, either.
-        namesystem.create_missing_parents(who, found, len(found.components) - 1, None, now_ms)
+        create_missing_parents(namesystem, who, found, None, now_ms)
         parent = namesystem.namespace.find(paths.parent_of(found.path))
         assert isinstance(parent, Directory), "its parents exist now"
-        namesystem.check_room(parent)
+        namesystem.limits.check_directory_items(parent)
         namesystem.commit(
             edits.SymlinkOp(
-                namesystem.new_inode_id(),
+                namesystem.namespace.next_inode_id,
                 found.path,
                 target,
                 now_ms,

@@ -45,15 +45,16 @@ def _lines(namesystem: Namesystem) -> Iterator[str]:
         f"{inodes} files and directories, {blocks} blocks = {inodes + blocks} total "
         "filesystem objects"
     )
-    yield f"Live Datanodes: {len(namesystem.datanodes.live())}"
-    yield f"Dead Datanodes: {len(namesystem.datanodes.dead())}"
+    datanodes = namesystem.datanode_manager.datanodes
+    yield f"Live Datanodes: {len(datanodes.live())}"
+    yield f"Dead Datanodes: {len(datanodes.dead())}"
     waiting, missing, corrupt = _in_question(namesystem)
     yield f"Metasave: Blocks waiting for reconstruction: {len(waiting)}"
     yield from (_block_line(namesystem, block) for block in waiting)
     yield f"Metasave: Blocks currently missing: {len(missing)}"
     yield from (_block_line(namesystem, block) for block in missing)
     yield "Mis-replicated blocks that have been postponed:"
-    pending = namesystem.reconstruction.under_way()
+    pending = namesystem.block_manager.reconstruction.under_way()
     yield f"Metasave: Blocks being reconstructed: {len(pending)}"
     late_ms = (
         namesystem.settings.pending_copy_ms
@@ -65,7 +66,7 @@ def _lines(namesystem: Namesystem) -> Iterator[str]:
         name = block.name if block is not None else f"blk_{block_id}"
         begun = java_date(deadline_ms - late_ms)
         yield f"{name} StartTime: {begun} NumReconstructInProgress: {copies}"
-    invalidated = [(node, _waiting_deletion(node)) for node in namesystem.datanodes]
+    invalidated = [(node, _waiting_deletion(node)) for node in datanodes]
     invalidated = [(node, replicas) for node, replicas in invalidated if replicas]
     count = sum(len(replicas) for _, replicas in invalidated)
     yield f"Metasave: Blocks {count} waiting deletion from {len(invalidated)} datanodes."
@@ -76,7 +77,7 @@ def _lines(namesystem: Namesystem) -> Iterator[str]:
     yield "Corrupt Blocks:"
     for block in corrupt:
         yield from _corrupt_lines(block)
-    nodes = list(namesystem.datanodes)
+    nodes = list(datanodes)
     yield f"Metasave: Number of datanodes: {len(nodes)}"
     for node in nodes:
         yield _node_line(namesystem, node)
@@ -84,8 +85,8 @@ def _lines(namesystem: Namesystem) -> Iterator[str]:
 
 def _in_question(namesystem: Namesystem) -> tuple[list[Block], list[Block], list[Block]]:
     """Complete blocks that should be copied, with no replica, and with bad ones."""
-    namesystem.reconstruction.counts()
-    needs = namesystem.blocks.redundancy
+    namesystem.block_manager.reconstruction.counts()
+    needs = namesystem.block_manager.blocks.redundancy
     missing = set(needs.queues[Need.MISSING])
     low = {block_id for need in TO_COPY for block_id in needs.queues[need]}
 
@@ -106,7 +107,8 @@ def _waiting_deletion(node: Datanode) -> list[tuple[int, int]]:
 
 
 def _block_line(namesystem: Namesystem, block: Block) -> str:
-    file, counts = namesystem.namespace.file_of(block), namesystem.blocks.redundancy.counts(block)
+    file = namesystem.namespace.file_of(block)
+    counts = namesystem.block_manager.blocks.redundancy.counts(block)
     places = [
         f" {storage.node.name}{_PLACE_STATES[storage.node.admin_state]} : "
         for storage in block.replicas

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.namenode.service.calls.checks import Checks
+from howdah.namenode.service.calls.new_inodes import ensure_parent, initial_acl
 from howdah.namenode.service.calls.permissions import Access, Identity
 from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.calls.snapshots.rules import check_no_snapshots, check_not_nested
@@ -32,7 +32,7 @@ from howdah.protocol.rpc.service import Caller
 # Files and empty directories are not protected, as in Hadoop.
 
 
-def check_not_protected(namesystem: Checks, found: Resolved) -> None:
+def check_not_protected(namesystem: Namesystem, found: Resolved) -> None:
     """Raises AccessDenied where `found`, which is to be deleted or moved, is protected."""
     protected = namesystem.settings.protected_directories
     if not protected.paths or not _has_entries(found.inode):
@@ -80,30 +80,30 @@ class TreeCalls:
         namesystem = self._namesystem
         paths.check_length("mkdirs", path)
         namesystem.safe_mode.check(f"Cannot create directory {path}")
-        who, found = namesystem.resolve_to_change(caller, path, creates=True)
+        who, found = namesystem.resolver.resolve_to_change(caller, path, creates=True)
         if isinstance(found.inode, Directory):
             return True
         if found.inode is not None:
             raise errors.PathExists(f"Path is not a directory: {found.path}")
         # The nearest ancestor's permission first: who may not write there is not told what
         # is missing.
-        namesystem.check_parent_write(who, found)
+        namesystem.permissions.check_ancestor(who, found.trail, Access.WRITE)
         if not create_parent:
             require_parent(found)
         for above in found.trail[:-1]:
             if above is not None and not isinstance(above, Directory):
                 raise errors.PathExists(f"Parent path is not a directory: {above.path}")
-        namesystem.check_object_limit()
+        namesystem.limits.check_objects()
         check_names(namesystem, found)
-        namesystem.check_new_names(found)
+        namesystem.limits.check_quota_of_new_names(found)
         now_ms = namesystem.clock.wall_ms()
         mode &= MODE_MASK
-        parent = namesystem.ensure_parent(who, found, mode, now_ms, unmasked)
-        namesystem.check_room(parent)
-        mode, acl = namesystem.initial_acl(parent, mode, unmasked, is_directory=True)
+        parent = ensure_parent(namesystem, who, found, mode, now_ms, unmasked)
+        namesystem.limits.check_directory_items(parent)
+        mode, acl = initial_acl(namesystem.settings, parent, mode, unmasked, is_directory=True)
         namesystem.commit(
             edits.MkdirOp(
-                namesystem.new_inode_id(),
+                namesystem.namespace.next_inode_id,
                 found.path,
                 now_ms,
                 edits.Permission(who.user, parent.group, mode),
@@ -121,7 +121,7 @@ class TreeCalls:
         if path == paths.RESERVED:
             raise errors.InvalidPath(f"Invalid path name {path}")
         namesystem.safe_mode.check(f"Cannot delete {path}")
-        who, found = namesystem.resolve_to_change(caller, path, follows=False)
+        who, found = namesystem.resolver.resolve_to_change(caller, path, follows=False)
         inode = found.inode
         if found.parent is not None:
             self._check_removable(who, found.parent, inode)
@@ -132,7 +132,7 @@ class TreeCalls:
         check_not_protected(namesystem, found)
         if inode is namesystem.namespace.root:
             return False
-        check_no_snapshots(namesystem, inode)
+        check_no_snapshots(namesystem.namespace, inode)
         namesystem.commit(
             edits.DeleteOp(
                 found.path,
@@ -157,19 +157,21 @@ class TreeCalls:
         namesystem = self._namesystem
         paths.check_length("rename", dst)
         namesystem.safe_mode.check(f"Cannot rename {src}")
-        who, source = namesystem.resolve_to_change(caller, src, follows=False)
-        _, target = namesystem.resolve_to_change(caller, dst, creates=True, follows=False)
+        who, source = namesystem.resolver.resolve_to_change(caller, src, follows=False)
+        _, target = namesystem.resolver.resolve_to_change(caller, dst, creates=True, follows=False)
         inode = source.inode
         if inode is namesystem.namespace.root:
             return False
         if isinstance(target.inode, Directory):
             namesystem.permissions.check(who, target.inode, Access.EXECUTE)
-            target = namesystem.resolve(paths.join([*target.components, source.components[-1]]))
+            target = namesystem.resolver.resolve(
+                paths.join([*target.components, source.components[-1]])
+            )
         check_not_protected(namesystem, source)
         self._check_may_move(who, source, target)
         if inode is None:
             return False
-        check_no_snapshots(namesystem, inode)
+        check_no_snapshots(namesystem.namespace, inode)
         if target.path == source.path:
             return True
         if target.inode is not None or paths.is_under(target.path, source.path):
@@ -196,8 +198,8 @@ class TreeCalls:
         namesystem = self._namesystem
         paths.check_length("rename", dst)
         namesystem.safe_mode.check(f"Cannot rename {src}")
-        who, source = namesystem.resolve_to_change(caller, src, follows=False)
-        _, target = namesystem.resolve_to_change(caller, dst, creates=True, follows=False)
+        who, source = namesystem.resolver.resolve_to_change(caller, src, follows=False)
+        _, target = namesystem.resolver.resolve_to_change(caller, dst, creates=True, follows=False)
         inode = source.inode
         check_not_protected(namesystem, source)
         self._check_may_move(who, source, target, trash=trash)
@@ -208,7 +210,7 @@ class TreeCalls:
         if target.inode is namesystem.namespace.root:
             raise errors.RemoteError("rename destination cannot be the root")
         for moved in (inode, target.inode):
-            check_no_snapshots(namesystem, moved)
+            check_no_snapshots(namesystem.namespace, moved)
         if target.path == source.path:
             raise errors.PathExists(
                 f"The source {source.path} and destination {target.path} are the same"
@@ -260,7 +262,7 @@ class TreeCalls:
         trash later, and asks nobody then.
         """
         for end in (source, target):
-            self._namesystem.check_parent_write(who, end)
+            self._namesystem.permissions.check_ancestor(who, end.trail, Access.WRITE)
         if source.parent is not None and source.inode is not None:
             self._namesystem.permissions.check_sticky(who, source.parent, source.inode)
         if trash and isinstance(source.inode, Directory):
@@ -275,10 +277,10 @@ class TreeCalls:
             namesystem.settings.max_component_bytes,
         )
         if parent is not source.parent:
-            namesystem.check_room(parent)
+            namesystem.limits.check_directory_items(parent)
         moved = source.inode
         assert moved is not None, "it was looked for before"
-        check_not_nested(namesystem, moved, parent)
+        check_not_nested(namesystem.namespace, moved, parent)
         if namesystem.namespace.tally.directories:
             measuring = namesystem.namespace.measuring
             change = measuring.of_subtree(moved, parent)

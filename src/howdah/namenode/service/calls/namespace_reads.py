@@ -95,13 +95,16 @@ class Queries:
 
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
+        self._blocks = namesystem.block_manager.blocks
+        self._datanode_manager = namesystem.datanode_manager
+        self._datanodes = namesystem.datanode_manager.datanodes
 
     def file_info(self, caller: Caller, path: str, *, follows: bool = True) -> INode | None:
         try:
-            _, found = self._namesystem.resolve_checked(caller, path, follows=follows)
+            _, found = self._namesystem.resolver.resolve_checked(caller, path, follows=follows)
         except errors.PathThroughFile:
             # Here alone the superuser is told that nothing is there, as Hadoop has it.
-            if self._namesystem.identity(caller).is_superuser:
+            if self._namesystem.identities.of(caller.user).is_superuser:
                 return None
             raise
         if isinstance(found.inode, DotSnapshot) or (
@@ -114,20 +117,20 @@ class Queries:
 
     def block_size(self, caller: Caller, path: str) -> int:
         """The block size of a file, in bytes."""
-        _, found = self._namesystem.resolve_checked(caller, path, follows=False)
-        self._namesystem.require(found)
-        return self._namesystem.require_file(found).block_size_bytes
+        _, found = self._namesystem.resolver.resolve_checked(caller, path, follows=False)
+        found.require()
+        return found.require_file().block_size_bytes
 
     def check_named(self, caller: Caller, path: str) -> None:
         """Raises what any read of the path raises, where nothing is asked of it."""
-        self._namesystem.resolve_checked(caller, path)
+        self._namesystem.resolver.resolve_checked(caller, path)
 
     def is_closed(self, caller: Caller, path: str) -> bool:
-        _, found = self._namesystem.resolve_checked(caller, path)
-        return not self._namesystem.require_file(found).under_construction
+        _, found = self._namesystem.resolver.resolve_checked(caller, path)
+        return not found.require_file().under_construction
 
     def check_access(self, caller: Caller, path: str, access: Access) -> None:
-        who, found = self._namesystem.resolve_checked(caller, path)
+        who, found = self._namesystem.resolver.resolve_checked(caller, path)
         if found.inode is None:
             raise errors.PathNotFound(f"Path not found: {found.path}")
         self._namesystem.permissions.check(who, found.inode, access)
@@ -150,7 +153,7 @@ class Queries:
         `start_after` may be the path of an inode by its id, whose name counts then.
         """
         namesystem = self._namesystem
-        who, found = namesystem.resolve_checked(caller, path)
+        who, found = namesystem.resolver.resolve_checked(caller, path)
         inode = found.inode
         if inode is None and reserved.is_reserved(found.components):
             entries: list[INode | int] = []
@@ -180,7 +183,7 @@ class Queries:
 
     def _name_of(self, reserved: str) -> str:
         try:
-            components = self._namesystem.resolve(reserved).components
+            components = self._namesystem.resolver.resolve(reserved).components
         except errors.PathNotFound as error:
             raise errors.RemoteError(
                 f"Can't find startAfter {reserved}",
@@ -197,8 +200,8 @@ class Queries:
             raise errors.IllegalArgument(
                 f"Negative offset or length is not supported. File: {path}"
             )
-        who, found = namesystem.resolve_checked(caller, path)
-        file = namesystem.require_file(found)
+        who, found = namesystem.resolver.resolve_checked(caller, path)
+        file = found.require_file()
         namesystem.permissions.check_readable(who, file)
         if isinstance(file, SnapshotFile):
             then = self._locations_then(file, offset_bytes, length_bytes, caller.machine)
@@ -208,7 +211,7 @@ class Queries:
         found_blocks = self._locations(file, offset_bytes, length_bytes, caller.machine)
         if not all(located.places for located in found_blocks.blocks):
             # Not lost, as far as one can say: their datanodes are still to report.
-            if not namesystem.writable:
+            if not namesystem.role.writable:
                 raise errors.ObserverRetryOnActive(f"Zero blocklocations for {path}")
             namesystem.safe_mode.check(f"Zero blocklocations for {path}")
         self._count_reads(found_blocks)
@@ -216,7 +219,7 @@ class Queries:
 
     def _count_reads(self, found: Locations) -> None:
         namesystem = self._namesystem
-        if namesystem.settings.cache_adaptive and namesystem.writable:
+        if namesystem.settings.cache_adaptive and namesystem.role.writable:
             namesystem.caching.read(located.block.block_id for located in found.blocks)
 
     def all_locations(self, file: File, client_ip: str) -> Locations:
@@ -274,19 +277,19 @@ class Queries:
         namesystem = self._namesystem
         precision = namesystem.settings.atime_precision_ms
         now_ms = namesystem.clock.wall_ms()
-        if len(path) > paths.MAX_PATH_CHARACTERS or not namesystem.writable:
+        if len(path) > paths.MAX_PATH_CHARACTERS or not namesystem.role.writable:
             return
         if precision and not namesystem.safe_mode.on and now_ms > file.atime_ms + precision:
             namesystem.commit(edits.TimesOp(path, -1, now_ms))
 
     def _locate(self, block: Block, offset_bytes: int, client_ip: str) -> Located:
         places = block.replicas
-        if self._namesystem.blocks.redundancy.out_of_service:
+        if self._blocks.redundancy.out_of_service:
             places = _in_reach(places)
         if block.state is not BlockState.COMPLETE:
             # Where its pipeline is; also replicas under a newer stamp that no edit has named yet.
             held = {storage.node for storage in places}
-            others = self._namesystem.blocks.holders(block)
+            others = self._blocks.holders(block)
             places += [s for s in others if s.node not in held and s.node.alive]
         is_corrupt = not places and bool(block.corrupt) and not block.replicas
         if is_corrupt:
@@ -308,17 +311,19 @@ class Queries:
         now_ms = namesystem.clock.monotonic_ms()
         slow: Collection[Datanode] = ()
         if namesystem.settings.avoid_slow_for_reading:
-            slow = namesystem.slow_peers.slow(now_ms)
-        client = namesystem.datanodes.by_ip(client_ip)
+            slow = self._datanode_manager.slow_peers.slow(now_ms)
+        client = self._datanodes.by_ip(client_ip)
         name = client.identity.uuid if client is not None else client_ip
         location = (
-            client.location if client is not None else namesystem.racks.client_location(client_ip)
+            client.location
+            if client is not None
+            else self._datanode_manager.racks.client_location(client_ip)
         )
 
         def rank(storage: Storage) -> tuple[int, bool, int]:
             node = storage.node
             far = topology.distance(location, name, node.location, node.identity.uuid)
-            is_last = node in slow or namesystem.datanodes.is_stale(node, now_ms)
+            is_last = node in slow or self._datanodes.is_stale(node, now_ms)
             return LEAVING_LAST[node.admin_state], is_last, far
 
         by_node = {storage.node: storage for storage in places}
@@ -332,10 +337,10 @@ class Queries:
         """Counts of a subtree, in slices that let others in between: of what is there, and
         of what only snapshots have of it."""
         namesystem = self._namesystem
-        who, found = namesystem.resolve_checked(caller, path, follows=False)
+        who, found = namesystem.resolver.resolve_checked(caller, path, follows=False)
         live, kept = Summary(), Summary()
         dead: list[INode | int] = []
-        yield from self._sum_up(live, [namesystem.require(found, words)], dead, who)
+        yield from self._sum_up(live, [found.require(words)], dead, who)
         yield from self._sum_up(kept, dead, dead, None)
         return live, kept
 
@@ -405,8 +410,8 @@ class Queries:
         """Raises AccessDenied unless the caller may look into all directories of a subtree; in
         slices."""
         namesystem = self._namesystem
-        who, found = namesystem.resolve_checked(caller, path, follows=False)
-        stack = [namesystem.require(found, "File/Directory does not exist: {}")]
+        who, found = namesystem.resolver.resolve_checked(caller, path, follows=False)
+        stack = [found.require("File/Directory does not exist: {}")]
         seen = 0
         while stack and not namesystem.permissions.is_exempt(who):
             inode = stack.pop()
@@ -421,7 +426,7 @@ class Queries:
 
     def quota(self, path: str) -> Quota | None:
         """The bounds of a path, if it is a directory that has any."""
-        inode = self._namesystem.resolve(path).inode
+        inode = self._namesystem.resolver.resolve(path).inode
         return inode.quota if isinstance(inode, Directory) else None
 
     def open_files(
@@ -431,7 +436,9 @@ class Queries:
         whether there are more; with `blocking` only those that keep a datanode from being
         decommissioned. Only for the superuser."""
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identity(caller), "list open files")
+        namesystem.permissions.check_superuser(
+            namesystem.identities.of(caller.user), "list open files"
+        )
         top = paths.join(paths.split(path or "/"))
         found: list[File] = []
         for inode_id in namesystem.leases.held():
@@ -440,7 +447,9 @@ class Queries:
                 continue
             if not namesystem.namespace.is_attached(inode):
                 continue
-            if blocking and not any(map(namesystem.membership.is_blocking, inode.block_ids)):
+            if blocking and not any(
+                map(self._datanode_manager.membership.is_blocking, inode.block_ids)
+            ):
                 continue
             if inode.path != top and not paths.is_under(inode.path, top):
                 continue
@@ -455,9 +464,10 @@ class Queries:
         is_meant = _KINDS.get(kind)
         if is_meant is None:
             return []
-        namesystem = self._namesystem
         return [
-            n for n in namesystem.datanodes if is_meant(n) and namesystem.hosts.allows(n.identity)
+            n
+            for n in self._datanodes
+            if is_meant(n) and self._datanode_manager.hosts.allows(n.identity)
         ]
 
 

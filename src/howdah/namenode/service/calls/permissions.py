@@ -48,6 +48,10 @@ _NAMES: Final = {
 }
 
 
+MAX_IDENTITIES: Final = 10_000
+"""Users that are remembered with their groups."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """A user with groups, as the server knows them."""
@@ -128,6 +132,13 @@ class Permissions:
         if not self.is_exempt(who):
             self._require(who, inode, access)
 
+    def check_ancestor(self, who: Identity, trail: Sequence[INode | None], access: Access) -> None:
+        """The access to the nearest directory that exists above the path."""
+        for inode in reversed(trail[:-1]):
+            if inode is not None:
+                self.check(who, inode, access)
+                return
+
     def check_readable(self, who: Identity, file: File) -> None:
         """Read access to the bytes of a file, which some keep from the superuser, too.
 
@@ -180,6 +191,39 @@ class Permissions:
                 for child in directory.children.values():
                     self.check_sticky(who, directory, child)
             stack += directory.subdirectories()
+
+
+class Identities:
+    """Users with their groups, which are looked up again after `fresh_ms`."""
+
+    def __init__(
+        self, permissions: Permissions, monotonic_ms: Callable[[], int], fresh_ms: int
+    ) -> None:
+        self._permissions = permissions
+        self._monotonic_ms = monotonic_ms
+        self._fresh_ms = fresh_ms
+        self._known: dict[str, tuple[int, Identity]] = {}
+
+    def of(self, user: str) -> Identity:
+        """The user with groups."""
+        now_ms = self._monotonic_ms()
+        known = self._known.get(user)
+        if known is not None and now_ms < known[0]:
+            return known[1]
+        identity = self._permissions.identity(user)
+        if len(self._known) > MAX_IDENTITIES:
+            self._known.clear()
+        self._known[user] = (now_ms + self._fresh_ms, identity)
+        return identity
+
+    def forget(self, user: str) -> None:
+        """The groups of this user were just looked up."""
+        self._known.pop(user, None)
+
+    def forget_all(self) -> None:
+        """The groups of users may have changed: they are looked up again."""
+        self._known.clear()
+        self._permissions.forget_groups()
 
 
 def _acl_allows(who: Identity, inode: INode, access: int) -> bool:

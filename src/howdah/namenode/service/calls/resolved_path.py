@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from howdah.namenode.state.inodes.inodes import INode
+from howdah import errors
+from howdah.namenode.state.inodes.inodes import File, INode
 
 
 @dataclass(slots=True, init=False)
@@ -47,3 +48,18 @@ class Resolved:
             if inode is not None:
                 return inode
         raise AssertionError("the root always exists")
+
+    def require(self, words: str = "File does not exist: {}") -> INode:
+        """What is there. Raises PathNotFound if that is nothing, in the words that Hadoop has for
+        the call."""
+        inode = self.trail[-1]
+        if inode is None:
+            raise errors.PathNotFound(words.format(self.path))
+        return inode
+
+    def require_file(self) -> File:
+        """The file that is there. Raises PathNotFound if it is none."""
+        inode = self.require()
+        if not isinstance(inode, File):
+            raise errors.PathNotFound(f"Path is not a file: {self.path}")
+        return inode

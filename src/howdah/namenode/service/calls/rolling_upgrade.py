@@ -115,7 +115,7 @@ class RollingUpgradeCalls:
         """End an upgrade that was begun for an image that was not made: without it there is no
         way back, so whoever asked hears that it failed, and it has to be true."""
         namesystem = self._namesystem
-        can_commit = namesystem.writable and namesystem.broken is None
+        can_commit = namesystem.role.writable and namesystem.broken is None
         if not namesystem.namespace.rolling_upgrade.is_under_way or not can_commit:
             return
         namesystem.commit(edits.RollingUpgradeFinalizeOp(namesystem.clock.wall_ms()))
@@ -153,5 +153,5 @@ class RollingUpgradeCalls:
     def _check(self, caller: Caller, what: str) -> None:
         namesystem = self._namesystem
         namesystem.permissions.check_superuser(
-            namesystem.identity(caller), f"{what} a rolling upgrade"
+            namesystem.identities.of(caller.user), f"{what} a rolling upgrade"
         )

@@ -66,7 +66,7 @@ class StorageCalls:
 
     def _checked(self, caller: Caller, what: str) -> NameStorage:
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identity(caller), what)
+        namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), what)
         return self._there(what)
 
     def _there(self, what: str) -> NameStorage:
@@ -119,7 +119,9 @@ class ImageCalls:
     ) -> pb.SaveNamespaceResponseProto | Deferred:
         """In safe mode only. With a window or a gap: unless the newest image will do."""
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identity(caller), "save the namespace")
+        namesystem.permissions.check_superuser(
+            namesystem.identities.of(caller.user), "save the namespace"
+        )
         if not namesystem.safe_mode.on:
             raise errors.CheckpointFailed(
                 "Safe mode should be turned ON in order to create namespace image."

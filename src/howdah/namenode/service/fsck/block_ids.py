@@ -23,7 +23,7 @@ def describe_blocks(
     namesystem: Namesystem, names: tuple[str, ...], options: Options
 ) -> Iterator[str]:
     """A paragraph for each block, given by the name of a file such as a datanode has."""
-    excess = Excess(namesystem)
+    excess = Excess(namesystem.datanode_manager.datanodes)
     for name in names:
         if "blk_" not in name:
             yield f"Incorrect blockId format: {name}\n"
@@ -39,16 +39,19 @@ def describe_blocks(
 def _describe(
     namesystem: Namesystem, name: str, block: Block, options: Options, excess: Excess
 ) -> Iterator[str]:
-    counts = count(namesystem, block)
+    blocks = namesystem.block_manager.blocks
+    counts = count(blocks, block)
     superfluous = excess.of(block)
     now_ms = namesystem.clock.monotonic_ms()
     stale = [
-        s for s in block.replicas if namesystem.datanodes.is_stale(s.node, now_ms) or not s.reported
+        s
+        for s in block.replicas
+        if namesystem.datanode_manager.datanodes.is_stale(s.node, now_ms) or not s.reported
     ]
     yield f"\nBlock Id: {name}\n"
     file = namesystem.namespace.file_of(block)
     yield f"Block belongs to: {namesystem.namespace.display_path(file)}\n"
-    yield f"No. of Expected Replica: {namesystem.blocks.redundancy.expected_replication(block)}\n"
+    yield f"No. of Expected Replica: {blocks.redundancy.expected_replication(block)}\n"
     yield f"No. of live Replica: {counts.live}\n"
     yield f"No. of excess Replica: {len(superfluous)}\n"
     yield f"No. of stale Replica: {len(stale)}\n"
@@ -78,6 +81,6 @@ def _state(
         return f"CORRUPT\t ReasonCode: {reason}"
     if state := out_of_service(node, with_maintenance=options.maintenance):
         return state
-    if namesystem.datanodes.is_stale(node, namesystem.clock.monotonic_ms()):
+    if namesystem.datanode_manager.datanodes.is_stale(node, namesystem.clock.monotonic_ms()):
         return "STALE"
     return "EXCESS" if storage in superfluous else "HEALTHY"

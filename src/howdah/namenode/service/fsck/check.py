@@ -160,6 +160,7 @@ class FsckCheck:
         self.has_failed = False
         """Something that was asked for could not be done."""
         self._namesystem = namesystem
+        self._block_map = namesystem.block_manager.blocks
         self._caller = caller
         self._who = who
         self._options = options
@@ -172,7 +173,7 @@ class FsckCheck:
         self.racks = Racks.of(self._namesystem)
         options = self._options
         wants_all = options.shows_replicas or options.storage_policies
-        self._excess = Excess(self._namesystem) if wants_all else None
+        self._excess = Excess(self._namesystem.datanode_manager.datanodes) if wants_all else None
 
     def take_text(self) -> str:
         text = "".join(self._out)
@@ -235,7 +236,7 @@ class FsckCheck:
         """Only what is lost of it counts."""
         report = _FileReport()
         for block in blocks:
-            if block.length_bytes and not count(self._namesystem, block).total:
+            if block.length_bytes and not count(self._block_map, block).total:
                 self._lost(path, block, report)
         if report.is_damaged:
             self._conclude(path, report, is_open=True)
@@ -279,9 +280,11 @@ class FsckCheck:
     def _queue(self, block: Block) -> None:
         """Have the block looked at; it counts if there is any work to do on it."""
         namesystem = self._namesystem
-        if namesystem.writable and namesystem.namespace.blocks.get(block.block_id) is not None:
-            namesystem.blocks.note_change(block)
-            self.figures.queued += namesystem.blocks.redundancy.sort(block) is not None
+        if namesystem.role.writable and namesystem.namespace.blocks.get(block.block_id) is not None:
+            namesystem.block_manager.blocks.note_change(block)
+            self.figures.queued += (
+                namesystem.block_manager.blocks.redundancy.sort(block) is not None
+            )
 
     # Blocks.
 
@@ -306,12 +309,12 @@ class FsckCheck:
                 continue
             self._block(path, block, replication, report)
             if policy is not None and self._excess is not None:
-                places = [*places_of(self._namesystem, block), *self._excess.of(block)]
+                places = [*places_of(self._block_map, block), *self._excess.of(block)]
                 self.storage_types.add([storage.storage_type for storage in places], policy)
 
     def _block(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
         figures = self.figures
-        counts = count(self._namesystem, block)
+        counts = count(self._block_map, block)
         total = counts.total
         figures.replicas += total
         figures.expected_replicas += replication
@@ -375,7 +378,7 @@ class FsckCheck:
 
     def _placed(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
         """Are its replicas on enough racks, and in enough upgrade domains?"""
-        trouble = self.racks.misplacement_reason(places_of(self._namesystem, block), replication)
+        trouble = self.racks.misplacement_reason(places_of(self._block_map, block), replication)
         if not trouble:
             return
         self.figures.misplaced += 1

@@ -34,10 +34,10 @@ def list_corrupt(
             "Cannot run listCorruptFileBlocks because replication queues have not been initialized."
         )
     top = paths.join(paths.split(path))
-    yield from namesystem.reconstruction.sort()
+    yield from namesystem.block_manager.reconstruction.sort()
     seen = 0
     lines: list[str] = []
-    for block_id in namesystem.blocks.redundancy.queues[Need.MISSING]:
+    for block_id in namesystem.block_manager.blocks.redundancy.queues[Need.MISSING]:
         if len(lines) >= MAX_LINES:
             break
         seen += 1
@@ -59,7 +59,9 @@ def some_corrupt(namesystem: Namesystem) -> list[str]:
     `list_corrupt`. None while the namenode does not know yet what is missing."""
     if namesystem.safe_mode.on and not namesystem.safe_mode.manual:
         return []
-    lost = list(islice(namesystem.blocks.redundancy.queues[Need.MISSING], MAX_LOOKED_AT))
+    lost = list(
+        islice(namesystem.block_manager.blocks.redundancy.queues[Need.MISSING], MAX_LOOKED_AT)
+    )
     lines = (line for block_id in lost for line in _lines(namesystem, block_id, "/", ()))
     return list(islice(lines, MAX_SHOWN))
 
@@ -90,12 +92,12 @@ def _lines_of(
         found.append(f"blk_{block_id}\t{file.replication}\t{path}")
     for directory in snapshottable:
         above = directory.rstrip("/") + "/"
-        snapshots = namesystem.resolve(above + paths.DOT_SNAPSHOT).inode
+        snapshots = namesystem.resolver.resolve(above + paths.DOT_SNAPSHOT).inode
         if not path.startswith(above) or not isinstance(snapshots, DotSnapshot):
             continue
         for name in snapshots.sorted_names():
             then = f"{above}{paths.DOT_SNAPSHOT}/{name}/{path.removeprefix(above)}"
-            shown = namesystem.resolve(then).inode
+            shown = namesystem.resolver.resolve(then).inode
             if shown is not None and shown.inode_id == file.inode_id:
                 found.append(f"blk_{block_id}\t{then}")
     return found

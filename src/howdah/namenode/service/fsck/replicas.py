@@ -9,13 +9,14 @@ until its datanode has reported that it is gone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from howdah.namenode.service.fsck.options import Options
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.admin_states import AdminState
+from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.blocks.policies import BY_DEFAULT, ENOUGH_RACKS, Policy, domain_of
 from howdah.namenode.state.inodes.inodes import Block, BlockState
@@ -45,15 +46,15 @@ class Counts:
         )
 
 
-def count(namesystem: Namesystem, block: Block) -> Counts:
+def count(blocks: BlockMap, block: Block) -> Counts:
     """Its good replicas; of a block that is not complete, also those that datanodes are writing
     or have yet to report."""
     is_complete = block.state is BlockState.COMPLETE
-    if is_complete and not namesystem.blocks.redundancy.out_of_service:
+    if is_complete and not blocks.redundancy.out_of_service:
         return Counts(live=block.replica_count)
     counts = Counts()
     for node in (
-        [storage.node for storage in block.replicas] if is_complete else _open_at(namesystem, block)
+        [storage.node for storage in block.replicas] if is_complete else _open_at(blocks, block)
     ):
         match node.admin_state:
             case AdminState.NORMAL:
@@ -69,26 +70,26 @@ def count(namesystem: Namesystem, block: Block) -> Counts:
     return counts
 
 
-def _open_at(namesystem: Namesystem, block: Block) -> list[Datanode]:
+def _open_at(blocks: BlockMap, block: Block) -> list[Datanode]:
     """The datanodes that have a replica of a block that is not complete, or may have one."""
     if block.is_settled:
         reported = [storage.node for storage in block.replicas]
-        return list(dict.fromkeys([*reported, *namesystem.blocks.awaited_reports(block)]))
-    return [node for node in namesystem.blocks.nodes_that_may_hold(block) if node.alive]
+        return list(dict.fromkeys([*reported, *blocks.awaited_reports(block)]))
+    return [node for node in blocks.nodes_that_may_hold(block) if node.alive]
 
 
-def places_of(namesystem: Namesystem, block: Block) -> list[Storage]:
+def places_of(blocks: BlockMap, block: Block) -> list[Storage]:
     """Where a client would be sent: to good replicas, though not to those in maintenance; if
     there is no good replica, to corrupt ones."""
     found = block.replicas
     if not found and block.state is BlockState.COMPLETE:
         return list(block.corrupt)
-    if not namesystem.blocks.redundancy.out_of_service and block.state is BlockState.COMPLETE:
+    if not blocks.redundancy.out_of_service and block.state is BlockState.COMPLETE:
         return found
     places = [s for s in found if not (s.node.admin_state.is_maintenance and _rests(s.node))]
     if block.state is not BlockState.COMPLETE:
         held = {storage.node for storage in found}
-        others = namesystem.blocks.holders(block)
+        others = blocks.holders(block)
         places += [s for s in others if s.node not in held and s.node.alive]
     return places
 
@@ -115,8 +116,8 @@ _WORDS: Final = {
 class Excess:
     """The excess replicas that are still to be deleted, until others have their turn."""
 
-    def __init__(self, namesystem: Namesystem) -> None:
-        self._deleting = [node for node in namesystem.datanodes if node.invalidated]
+    def __init__(self, datanodes: Iterable[Datanode]) -> None:
+        self._deleting = [node for node in datanodes if node.invalidated]
 
     def of(self, block: Block) -> list[Storage]:
         found = []
@@ -146,9 +147,10 @@ class Racks:
 
     @classmethod
     def of(cls, namesystem: Namesystem) -> Racks:
-        live = {node.location for node in namesystem.datanodes if node.alive}
-        several = len({node.location for node in namesystem.datanodes}) > 1
-        return cls(len(live), several, namesystem.placement.policy)
+        datanodes = namesystem.datanode_manager.datanodes
+        live = {node.location for node in datanodes if node.alive}
+        several = len({node.location for node in datanodes}) > 1
+        return cls(len(live), several, namesystem.block_manager.placement.policy)
 
     def lacking(self, places: Sequence[Storage], replication: int) -> int:
         """On how many more racks a block should be; 0 if it is well placed."""
@@ -207,6 +209,8 @@ def _state(namesystem: Namesystem, block: Block, storage: Storage) -> str:
         return "CORRUPT"
     if block.is_settled and storage not in block.replicas:
         return "EXCESS"
-    if namesystem.datanodes.is_stale(storage.node, namesystem.clock.monotonic_ms()):
+    if namesystem.datanode_manager.datanodes.is_stale(
+        storage.node, namesystem.clock.monotonic_ms()
+    ):
         return "STALE_NODE"
     return "LIVE" if storage.reported else "STALE_BLOCK_CONTENT"

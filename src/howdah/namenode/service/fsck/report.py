@@ -104,7 +104,7 @@ class Fsck:
 
     def _check_superuser(self, caller: Caller, operation: str) -> None:
         permissions = self._namesystem.permissions
-        if permissions.enabled and not self._namesystem.identity(caller).is_superuser:
+        if permissions.enabled and not self._namesystem.identities.of(caller.user).is_superuser:
             raise errors.AccessDenied(
                 f"Access denied for user {caller.user}. Superuser privilege is required for "
                 f"operation {operation}"
@@ -132,11 +132,11 @@ class Fsck:
             pages = list_corrupt(namesystem, path, options.skip, snapshottable)
             yield (yield from _quiet(pages))
             return
-        check = FsckCheck(namesystem, caller, namesystem.identity(caller), options)
+        check = FsckCheck(namesystem, caller, namesystem.identities.of(caller.user), options)
         yield from self._walk(check, caller, options, inode, snapshottable)
         yield summary(
             check.figures,
-            datanodes=len(namesystem.datanodes.live()),
+            datanodes=len(namesystem.datanode_manager.datanodes.live()),
             racks=check.racks.count,
             default_replication=namesystem.settings.default_replication,
             minimum=namesystem.settings.min_replication,
@@ -161,7 +161,7 @@ class Fsck:
         inode: INode,
         snapshottable: list[str],
     ) -> Text:
-        walk = Walk(self._namesystem, self._namesystem.identity(caller), snapshottable)
+        walk = Walk(self._namesystem, self._namesystem.identities.of(caller.user), snapshottable)
         work = 0
         try:
             for path, found in walk.entries(options.path, inode):

@@ -93,7 +93,7 @@ class Walk:
         level = _Level(path, directory, self._slice)
         if path in self._snapshottable:
             below = f"{path.rstrip('/')}/{DOT_SNAPSHOT}"
-            snapshots = self._namesystem.resolve(below).inode
+            snapshots = self._namesystem.resolver.resolve(below).inode
             if snapshots is not None:
                 yield from self.entries(below, snapshots)
         yield path, directory
@@ -106,7 +106,7 @@ class Walk:
         """The directory as it is now; None if there is none any more."""
         if level.seen_slice != self._slice:
             level.seen_slice = self._slice
-            found = self._namesystem.resolve(level.path).inode
+            found = self._namesystem.resolver.resolve(level.path).inode
             level.directory = found if isinstance(found, Directory) else None
         return level.directory
 

@@ -94,9 +94,9 @@ class Standby:
             self._images.stop()
 
     def _sort(self) -> Round | None:
-        """Nothing is ordered: a standby's round only sorts (`Namesystem.redundancy_round`)."""
+        """Nothing is ordered: a standby's round only sorts (`BlockManager.redundancy_round`)."""
         now_ms = self._namesystem.clock.monotonic_ms()
         if now_ms < self._next_sort_ms:
             return None
         self._next_sort_ms = now_ms + self._interval_ms
-        return (() for _ in self._namesystem.redundancy_round())
+        return (() for _ in self._namesystem.block_manager.redundancy_round())

@@ -11,11 +11,13 @@ from howdah.proto import types_pb2
 
 def note(namesystem: Namesystem, blocks: Iterable[types_pb2.LocatedBlockProto]) -> None:
     """Note each replica of `reportBadBlocks`; clients and datanodes send the same (FS-100)."""
+    block_map = namesystem.block_manager.blocks
+    datanodes = namesystem.datanode_manager.datanodes
     for located in blocks:
         block = encoders.client_block(namesystem.settings, located.b)
         for node in located.locs:
-            namesystem.blocks.found_corrupt(
-                namesystem.datanodes.get(node.id.datanodeUuid),
+            block_map.found_corrupt(
+                datanodes.get(node.id.datanodeUuid),
                 block.block_id,
                 block.generation_stamp,
             )

@@ -49,7 +49,7 @@ class NamenodeMethods:
             elif namesystem.safe_mode.leave(force=request.action == pb.SAFEMODE_FORCE_EXIT):
                 log.info("safe mode is off: %s says so", caller.user)
                 if request.action == pb.SAFEMODE_FORCE_EXIT:
-                    namesystem.blocks.give_up_future()
+                    namesystem.block_manager.blocks.give_up_future()
             else:
                 log.warning("safe mode is not left: %s", namesystem.safe_mode.status())
         return pb.SetSafeModeResponseProto(result=namesystem.safe_mode.on)

@@ -154,7 +154,7 @@ class BlockMethods:
             )
         found = []
         for told, storage_id in zip(nodes, storage_ids, strict=True):
-            node = self._namesystem.datanodes.get(told.id.datanodeUuid)
+            node = self._namesystem.datanode_manager.datanodes.get(told.id.datanodeUuid)
             if node is None:
                 raise self._unknown(
                     errors.UnregisteredNode(
@@ -171,7 +171,7 @@ class BlockMethods:
         return tuple(found)
 
     def _unknown(self, refusal: errors.HowdahError) -> errors.HowdahError:
-        left_ms = self._namesystem.return_left_ms
+        left_ms = self._namesystem.block_manager.return_left_ms
         if not left_ms:
             return refusal
         return errors.RetriableError(

@@ -21,14 +21,16 @@ class DatanodeMethods:
 
     def __init__(self, namesystem: Namesystem, administration: Administration) -> None:
         self._namesystem = namesystem
+        self._datanode_manager = namesystem.datanode_manager
+        self._reconstruction = namesystem.block_manager.reconstruction
         self._queries = Queries(namesystem)
         self._administration = administration
 
     def get_fs_stats(
         self, request: pb.GetFsStatusRequestProto, caller: Caller
     ) -> pb.GetFsStatsResponseProto:
-        nodes = [node for node in self._namesystem.datanodes.live() if node.in_service]
-        counts = self._namesystem.reconstruction.counts()
+        nodes = [node for node in self._datanode_manager.datanodes.live() if node.in_service]
+        counts = self._reconstruction.counts()
         return pb.GetFsStatsResponseProto(
             capacity=sum(n.capacity_bytes for n in nodes),
             used=sum(n.used_bytes for n in nodes),
@@ -38,20 +40,20 @@ class DatanodeMethods:
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
             blocks_in_future=self._namesystem.safe_mode.future_bytes,
-            pending_deletion_blocks=self._namesystem.pending_deletions,
+            pending_deletion_blocks=self._datanode_manager.datanodes.pending_deletions,
         )
 
     def get_fs_replicated_block_stats(
         self, request: pb.GetFsReplicatedBlockStatsRequestProto, caller: Caller
     ) -> pb.GetFsReplicatedBlockStatsResponseProto:
-        counts = self._namesystem.reconstruction.counts()
+        counts = self._reconstruction.counts()
         return pb.GetFsReplicatedBlockStatsResponseProto(
             low_redundancy=counts.low_redundancy,
             corrupt_blocks=counts.corrupt,
             missing_blocks=counts.missing,
             missing_repl_one_blocks=counts.missing_single,
             blocks_in_future=self._namesystem.safe_mode.future_bytes,
-            pending_deletion_blocks=self._namesystem.pending_deletions,
+            pending_deletion_blocks=self._datanode_manager.datanodes.pending_deletions,
             highest_prio_low_redundancy_blocks=counts.last_replica,
             badly_distributed_blocks=counts.misplaced,
         )
@@ -89,9 +91,9 @@ class DatanodeMethods:
             di=[self._described(node) for node in self._queries.datanodes(kind)]
         )
         if kind in ("all", "dead"):
-            known = [node.identity for node in self._namesystem.datanodes]
-            for entry in self._namesystem.hosts.missing(known):
-                excluded = self._namesystem.hosts.excludes(entry)
+            known = [node.identity for node in self._datanode_manager.datanodes]
+            for entry in self._datanode_manager.hosts.missing(known):
+                excluded = self._datanode_manager.hosts.excludes(entry)
                 answer.di.append(encoders.unknown_datanode(entry, excluded=excluded))
         return answer
 
@@ -132,17 +134,17 @@ class DatanodeMethods:
     ) -> pb.GetSlowDatanodeReportResponseProto:
         """Those that other datanodes find slow: Hadoop's datanodes measure each other, where
         that is switched on."""
-        slow = self._namesystem.slow_peers.slow(self._namesystem.clock.monotonic_ms())
+        slow = self._datanode_manager.slow_peers.slow(self._namesystem.clock.monotonic_ms())
         return pb.GetSlowDatanodeReportResponseProto(
             datanodeInfoProto=[
-                self._described(node) for node in self._namesystem.datanodes if node in slow
+                self._described(node) for node in self._datanode_manager.datanodes if node in slow
             ]
         )
 
     def refresh_nodes(self, request: pb.RefreshNodesRequestProto, caller: Caller) -> Deferred:
         def apply(files: NodeFiles) -> pb.RefreshNodesResponseProto:
             self._administration.apply_hosts(files.hosts)
-            self._administration.apply_racks(files.racks)
+            self._datanode_manager.apply_racks(files.racks)
             return pb.RefreshNodesResponseProto()
 
         answer = Deferred()

@@ -87,12 +87,12 @@ class UsageMethods:
         that nobody reaches, as in Hadoop."""
         quota = self._queries.quota(path)
         if quota is None:
-            is_root = not self._namesystem.resolve(path).components
+            is_root = not self._namesystem.resolver.resolve(path).components
             names = encoders.ROOT_NAMESPACE_QUOTA if is_root else encoders.UNLIMITED
             return types_pb2.QuotaUsageProto(
                 fileAndDirectoryCount=0, quota=names, spaceConsumed=0, spaceQuota=encoders.UNLIMITED
             )
-        is_root = not self._namesystem.resolve(path).components
+        is_root = not self._namesystem.resolver.resolve(path).components
         names = quota.namespace & encoders.LONG_MASK
         if is_root and names == encoders.UNLIMITED:
             names = encoders.ROOT_NAMESPACE_QUOTA

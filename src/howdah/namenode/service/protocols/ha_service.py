@@ -190,4 +190,6 @@ class HAService:
         return deferred
 
     def _check(self, caller: Caller, what: str) -> None:
-        self._namesystem.permissions.check_superuser(self._namesystem.identity(caller), what)
+        self._namesystem.permissions.check_superuser(
+            self._namesystem.identities.of(caller.user), what
+        )

@@ -85,7 +85,9 @@ class NamenodeProtocol:
         )
 
     def _check(self, caller: Caller, what: str) -> None:
-        self._namesystem.permissions.check_superuser(self._namesystem.identity(caller), what)
+        self._namesystem.permissions.check_superuser(
+            self._namesystem.identities.of(caller.user), what
+        )
 
     def version_request(
         self, request: server_pb.VersionRequestProto, caller: Caller
@@ -105,7 +107,7 @@ class NamenodeProtocol:
         self._check(caller, "ask for the blocks of a datanode")
         namesystem.safe_mode.check("Cannot execute getBlocks")
         uuid = request.datanode.datanodeUuid
-        node = namesystem.datanodes.get(uuid)
+        node = namesystem.datanode_manager.datanodes.get(uuid)
         if node is None:
             raise errors.IllegalArgument(f"Datanode {uuid} not found.")
         interval_ms = signed(request.timeInterval)

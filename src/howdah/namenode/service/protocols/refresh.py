@@ -52,7 +52,7 @@ class Refreshing:
         self, request: pb.RefreshUserToGroupsMappingsRequestProto, caller: Caller
     ) -> pb.RefreshUserToGroupsMappingsResponseProto:
         """Whoever calls from now on has the groups that the system knows by then."""
-        self._namesystem.forget_identities()
+        self._namesystem.identities.forget_all()
         return pb.RefreshUserToGroupsMappingsResponseProto()
 
     def refresh_super_user_groups_configuration(
@@ -114,7 +114,7 @@ def _heartbeats(namesystem: Namesystem, new: Settings) -> None:
         heartbeat_expiry_ms=new.heartbeat_expiry_ms,
         datanode_moves_ms=new.datanode_moves_ms,
     )
-    namesystem.datanodes.expiry_ms = new.heartbeat_expiry_ms
+    namesystem.datanode_manager.datanodes.expiry_ms = new.heartbeat_expiry_ms
 
 
 def _pace(namesystem: Namesystem, new: Settings) -> None:
@@ -125,7 +125,7 @@ def _pace(namesystem: Namesystem, new: Settings) -> None:
         most_streams=new.most_streams,
         pending_copy_ms=new.pending_copy_ms,
     )
-    namesystem.reconstruction.pace(
+    namesystem.block_manager.reconstruction.pace(
         blocks_per_node=new.copies_per_node,
         streams=Streams(new.max_streams, max(new.max_streams, new.most_streams)),
         pending_timeout_ms=new.pending_copy_ms,
@@ -145,12 +145,13 @@ def _slow_nodes(namesystem: Namesystem, new: Settings) -> None:
         avoid_slow_for_reading=new.avoid_slow_for_reading,
         max_slow_nodes=new.max_slow_nodes,
     )
-    namesystem.slow_peers.limit(new.max_slow_nodes)
+    namesystem.block_manager.avoids_slow = new.avoid_slow_for_writing
+    namesystem.datanode_manager.slow_peers.limit(new.max_slow_nodes)
 
 
 def _placement(namesystem: Namesystem, new: Settings) -> None:
     namesystem.settings = replace(namesystem.settings, placement=new.placement)
-    namesystem.placement.change_policy(new.placement)
+    namesystem.block_manager.placement.change_policy(new.placement)
 
 
 def _satisfier(namesystem: Namesystem, new: Settings) -> None:
@@ -257,7 +258,9 @@ class Reconfiguration:
         return client_datanode_pb2.ListReconfigurablePropertiesResponseProto(name=RECONFIGURABLE)
 
     def _check(self, caller: Caller, what: str) -> None:
-        self._namesystem.permissions.check_superuser(self._namesystem.identity(caller), what)
+        self._namesystem.permissions.check_superuser(
+            self._namesystem.identities.of(caller.user), what
+        )
 
     def _changed(self, fresh: Values | errors.HowdahError) -> None:
         if isinstance(fresh, errors.HowdahError):

@@ -55,10 +55,10 @@ class AbsentFeatureMethods:
 
     def get_erasure_coding_policy(self, request: Message, caller: Caller) -> Message:
         assert isinstance(request, types_pb2.GetErasureCodingPolicyRequestProto)
-        _, found = self._namesystem.resolve_checked(caller, request.src)
+        _, found = self._namesystem.resolver.resolve_checked(caller, request.src)
         is_virtual = isinstance(found.inode, DotSnapshot) or is_reserved(found.components)
         if not is_virtual and found.components[-1:] != [paths.DOT_SNAPSHOT]:
-            self._namesystem.require(found, "Path not found: {}")
+            found.require("Path not found: {}")
         return types_pb2.GetErasureCodingPolicyResponseProto()
 
     def get_erasure_coding_policies(self, request: Message, caller: Caller) -> Message:
@@ -68,7 +68,7 @@ class AbsentFeatureMethods:
         return types_pb2.GetErasureCodingCodecsResponseProto()
 
     def get_ezfor_path(self, request: pb.GetEZForPathRequestProto, caller: Caller) -> Message:
-        who, found = self._namesystem.resolve_checked(caller, request.src)
+        who, found = self._namesystem.resolver.resolve_checked(caller, request.src)
         if found.inode is not None:
             self._namesystem.permissions.check(who, found.inode, Access.READ)
         return pb.GetEZForPathResponseProto()

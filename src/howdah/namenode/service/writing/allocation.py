@@ -57,6 +57,9 @@ class Writing:
 
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
+        self._block_manager = namesystem.block_manager
+        self._datanode_manager = namesystem.datanode_manager
+        self._datanodes = namesystem.datanode_manager.datanodes
         self._few = LogThrottle(FEW_REPLICAS_MS)
 
     def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
@@ -116,7 +119,7 @@ class Writing:
         namesystem = self._namesystem
         wishes = _Wishes(excluded, tuple(favored), spare_writer, ignore_locality)
         namesystem.safe_mode.check(f"Cannot add block to {path}")
-        found = namesystem.resolve(path)
+        found = namesystem.resolver.resolve(path)
         file = self.open_file(found, inode_id, client_name)
         last = file.last_block
         if previous is None and last is not None and self._ends_full(file, last):
@@ -131,13 +134,13 @@ class Writing:
                 )
             if not again.expected:
                 # The namenode was started anew since the first answer, and forgot it.
-                namesystem.blocks.allocated(again, self._targets(caller, file, wishes))
+                self._block_manager.blocks.allocated(again, self._targets(caller, file, wishes))
             return file, again
         if last is not None and previous is not None:
             check_commit(file, last, previous)
         if not file.is_complete_but_last:
             raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
-        namesystem.check_object_limit()
+        namesystem.limits.check_objects()
         limit = namesystem.settings.max_blocks_per_file
         if limit and len(file.block_ids) >= limit:
             raise errors.RemoteError(
@@ -148,10 +151,12 @@ class Writing:
             more = file.block_size_bytes
             if last is not None and previous is not None:
                 more += previous.length_bytes - quotas.counted_bytes(file, last)
-            namesystem.check_quota(file.parent, namesystem.namespace.measuring.of_bytes(file, more))
+            namesystem.limits.check_quota(
+                file.parent, namesystem.namespace.measuring.of_bytes(file, more)
+            )
         targets = self._targets(caller, file, wishes)
         stamp = namesystem.namespace.generation_stamp + 1
-        block_id = namesystem.new_block_id()
+        block_id = self._block_manager.new_block_id()
         namesystem.commit(edits.AllocateBlockIdOp(block_id))
         namesystem.commit(edits.SetGenstampV2Op(stamp))
         before = previous.as_edit if previous else None
@@ -159,7 +164,7 @@ class Writing:
         path = found.path if is_there else file.path
         namesystem.commit(edits.AddBlockOp(path, before, edits.EditBlock(block_id, 0, stamp)))
         block = namesystem.namespace.blocks[block_id]
-        namesystem.blocks.allocated(block, targets)
+        self._block_manager.blocks.allocated(block, targets)
         return file, block
 
     def _ends_full(self, file: File, block: Block) -> bool:
@@ -187,24 +192,24 @@ class Writing:
         host = None if wishes.ignore_locality else caller.machine
         kinds, fallbacks = storage_policies.kinds_on_create(file)
         replication, block_size_bytes = file.traits[3:]
-        writer = namesystem.datanodes.by_ip(host) if host else None
-        chosen = namesystem.placement.choose(
+        writer = self._datanodes.by_ip(host) if host else None
+        chosen = self._block_manager.placement.choose(
             replication,
             block_size_bytes=block_size_bytes,
             kinds=kinds,
             fallbacks=fallbacks,
             writer=writer,
-            writer_location=namesystem.racks.client_location(host)
+            writer_location=self._datanode_manager.racks.client_location(host)
             if host and writer is None
             else None,
             spare_writer=wishes.spare_writer,
-            favored=[node for name in wishes.favored if (node := namesystem.datanodes.named(name))],
+            favored=[node for name in wishes.favored if (node := self._datanodes.named(name))],
             excluded=wishes.excluded,
-            avoid=namesystem.gets_blocks_last(now_ms),
+            avoid=self._block_manager.avoided_targets(now_ms),
         )
         if len(chosen) < replication:
             allowed, excluded = {*kinds, *fallbacks}, wishes.excluded
-            why = why_fewer(namesystem.datanodes, block_size_bytes, allowed, excluded, chosen)
+            why = why_fewer(self._datanodes, block_size_bytes, allowed, excluded, chosen)
             self._too_few(file, len(chosen), len(excluded), why)
         return tuple(chosen)
 
@@ -220,8 +225,9 @@ class Writing:
             raise errors.NoDatanodes(
                 f"File {file.path} could only be written to {placed} of the "
                 f"{namesystem.settings.min_replication} minReplication nodes. There are "
-                f"{len(namesystem.datanodes.live())} datanode(s) running and {excluded or 'no'} "
-                f"node(s) are excluded in this operation. Datanodes passed over: {why}."
+                f"{len(self._datanodes.live())} datanode(s) running and "
+                f"{excluded or 'no'} node(s) are excluded in this operation. Datanodes passed "
+                f"over: {why}."
             )
         before = self._few.suppressed_count(namesystem.clock.monotonic_ms())
         if before is not None:
@@ -247,7 +253,7 @@ class Writing:
         """
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot abandon block for file{path}")
-        file = self.open_file(namesystem.resolve(path), inode_id, client_name)
+        file = self.open_file(namesystem.resolver.resolve(path), inode_id, client_name)
         if not file.blocks or file.blocks[-1].block_id != block.block_id:
             return
         last = file.blocks[-1]
@@ -281,7 +287,7 @@ class Writing:
         """
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot fsync file {path}")
-        file = self.open_file(namesystem.resolve(path), inode_id, client_name)
+        file = self.open_file(namesystem.resolver.resolve(path), inode_id, client_name)
         last = file.last_block
         if last is None and last_bytes > 0:
             raise errors.RemoteError(

@@ -124,6 +124,8 @@ class BlockRecovery:
 
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
+        self._block_manager = namesystem.block_manager
+        self._blocks = namesystem.block_manager.blocks
         self._recoveries: dict[int, _Recovery] = {}
         self._orders: dict[Datanode, deque[int]] = {}
         self._said: list[str] = []
@@ -143,7 +145,7 @@ class BlockRecovery:
         self._refused.clear()
         self._lacking_since_ms.clear()
         self._next_look_ms = 0
-        if self._namesystem.writable:
+        if self._namesystem.role.writable:
             self._find_cuts()
 
     def _find_cuts(self) -> None:
@@ -169,7 +171,7 @@ class BlockRecovery:
         self._recoveries[block.block_id] = _Recovery(stamp_at_hand=stamp)
         if self._namesystem.namespace.snapshots.source_of(block.block_id) is None:
             # Of a copy nobody has a replica yet; what is copied is counted itself.
-            self._namesystem.blocks.is_left_open(block)
+            self._blocks.is_left_open(block)
 
     def _find_left_open(self) -> Iterator[None]:
         """Blocks under construction whose files nobody writes: deleted, and shown by a
@@ -229,11 +231,10 @@ class BlockRecovery:
     def is_droppable(self, last: Block) -> bool:
         """Whether nothing was ever written to an unfinished last block, and all datanodes that may
         have it have said so."""
-        namesystem = self._namesystem
         return (
             not last.is_settled
-            and namesystem.blocks.is_unwritten(last)
-            and namesystem.unheard(last) is None
+            and self._blocks.is_unwritten(last)
+            and self._block_manager.unreported_holder(last) is None
         )
 
     def _forget_lacking(self) -> None:
@@ -334,7 +335,10 @@ class BlockRecovery:
         """Where there may be replicas. A stale datanode would delay the attempt: it is left out
         if there are two others. Replicas that were reported as corrupt are the last resort:
         their datanodes know how much of them is good."""
-        nodes, blocks = self._namesystem.datanodes, self._namesystem.blocks
+        nodes, blocks = (
+            self._namesystem.datanode_manager.datanodes,
+            self._blocks,
+        )
         source = self._source(block)
         alive = [s for s in blocks.holders(source) if s.node.alive]
         alive = alive or [s for s in blocks.corrupt_holders(source) if s.node.alive]
@@ -482,7 +486,7 @@ class BlockRecovery:
                 f"{0 if result.delete_block else block.length_bytes} bytes"
             )
         if result.delete_block and block.block_id in namesystem.namespace.blocks:
-            namesystem.blocks.stop_awaiting_reports(block)  # A snapshot has it, and no datanode.
+            self._blocks.stop_awaiting_reports(block)  # A snapshot has it, and no datanode.
 
     def _check(self, file: File, path: str, block: Block, result: RecoveryResult) -> None:
         lacking = self.lacking(file)
@@ -504,7 +508,7 @@ class BlockRecovery:
         elif length < block.length_bytes:
             self._check_loss(file, path, block, length, result.targets)
         elif result.delete_block:
-            unheard = self._namesystem.unheard(block)
+            unheard = self._block_manager.unreported_holder(block)
             if unheard is not None:
                 raise errors.RemoteError(
                     f"{block.name} of {path} is empty at its datanodes, but {unheard}"
@@ -520,9 +524,8 @@ class BlockRecovery:
     def _check_loss(
         self, file: File, path: str, block: Block, length_bytes: int, targets: Sequence[Storage]
     ) -> None:
-        namesystem = self._namesystem
         lost = f"{block.name} of {path} has {block.length_bytes} bytes that were synced"
-        absent = namesystem.blocks.may_hold_more(block, length_bytes, targets, file.replication)
+        absent = self._blocks.may_hold_more(block, length_bytes, targets, file.replication)
         if absent is not None:
             raise errors.RemoteError(
                 f"{lost}, its datanodes come with {length_bytes}; but {absent} took no part"
@@ -543,7 +546,7 @@ class BlockRecovery:
         stale_stamp = block.generation_stamp
         restamped = edits.EditBlock(block.block_id, block.length_bytes, result.recovery_id)
         namesystem.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), restamped)))
-        namesystem.blocks.note_rebuilt(block, result.targets, stale_stamp)
+        self._blocks.note_rebuilt(block, result.targets, stale_stamp)
         self._report_targets(block, result)
         del self._recoveries[block.block_id]
         self._said.append(
@@ -556,14 +559,14 @@ class BlockRecovery:
         namesystem = self._namesystem
         found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
         namesystem.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), found)))
-        namesystem.blocks.new_pipeline(block, result.targets)
+        self._blocks.new_pipeline(block, result.targets)
         self._report_targets(block, result)
 
     def _report_targets(self, block: Block, result: RecoveryResult) -> None:
         for storage in result.targets:
             # They finalized it before the primary sent the result.
             if storage.node.alive:
-                self._namesystem.blocks.reported(
+                self._blocks.reported(
                     storage,
                     ReportedReplica(
                         block.block_id,

@@ -54,7 +54,7 @@ class Closing:
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot complete file {path}")
         deadline_ms = namesystem.clock.monotonic_ms() + namesystem.settings.complete_wait_ms
-        found = namesystem.resolve(path)
+        found = namesystem.resolver.resolve(path)
         try:
             file = self._writing.open_file(found, inode_id, client_name)
         except errors.LeaseExpired:
@@ -154,5 +154,5 @@ class Closing:
             return True
         if last is None:
             return False
-        count = self._namesystem.blocks.finalized_replicas(block, last.length_bytes)
+        count = self._namesystem.block_manager.blocks.finalized_replicas(block, last.length_bytes)
         return count >= self._namesystem.settings.min_replication

@@ -31,11 +31,11 @@ class Concat:
         namesystem = self._namesystem
         _check_paths(target_path, source_paths)
         namesystem.safe_mode.check(f"Cannot concat {target_path}")
-        who, found = namesystem.resolve_to_change(caller, target_path)
+        who, found = namesystem.resolver.resolve_to_change(caller, target_path)
         # The access first, as in Hadoop: who may not write is not told what is there.
         if found.inode is not None:
             namesystem.permissions.check(who, found.inode, Access.WRITE)
-        target = namesystem.require_file(found)
+        target = found.require_file()
         if target.under_construction:
             raise errors.IllegalArgument(f"concat: target file {target_path} is under construction")
         sources = [self._source(caller, path, target) for path in source_paths]
@@ -47,7 +47,7 @@ class Concat:
             count = measuring.file_bytes(source)
             change.add(measuring.of_bytes(target, count))
             change.add(measuring.of_bytes(source, count), -1)
-        namesystem.check_quota(target.parent, change)
+        namesystem.limits.check_quota(target.parent, change)
         namesystem.commit(
             edits.ConcatDeleteOp(
                 found.path,
@@ -60,11 +60,11 @@ class Concat:
 
     def _source(self, caller: Caller, path: str, target: File) -> File:
         namesystem = self._namesystem
-        who, found = namesystem.resolve_to_change(caller, path)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
         if found.inode is not None:
             namesystem.permissions.check(who, found.inode, Access.READ)
-        namesystem.check_parent_write(who, found)
-        source = namesystem.require_file(found)
+        namesystem.permissions.check_ancestor(who, found.trail, Access.WRITE)
+        source = found.require_file()
         if found.parent is not None:
             namesystem.permissions.check_sticky(who, found.parent, source)
         if source.parent is not target.parent:

@@ -13,6 +13,7 @@ from howdah.formats.edits import edits
 from howdah.namenode.service.attributes.owner_mode_times import check_replication
 from howdah.namenode.service.attributes.policies import policy_named
 from howdah.namenode.service.calls.namespace_changes import check_names, require_parent
+from howdah.namenode.service.calls.new_inodes import ensure_parent, initial_acl
 from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
@@ -58,12 +59,12 @@ class Opening:
         check_client_name(client_name)
         _check_file_name(path)
         namesystem.safe_mode.check(f"Cannot create file{path}")
-        who, found = namesystem.resolve_to_change(caller, path, creates=True)
+        who, found = namesystem.resolver.resolve_to_change(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
         policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
         if lazy_persist:
             policy_id = storage_policies.LAZY_PERSIST.policy_id
-        namesystem.check_parent_write(who, found)
+        namesystem.permissions.check_ancestor(who, found.trail, Access.WRITE)
         old = found.inode
         if isinstance(old, Directory):
             raise errors.PathExists(f"{found.path} already exists as a directory")
@@ -81,17 +82,19 @@ class Opening:
             )
         if not create_parent:
             require_parent(found)
-        namesystem.check_object_limit()
+        namesystem.limits.check_objects()
         check_names(namesystem, found)
-        namesystem.check_new_names(found)
+        namesystem.limits.check_quota_of_new_names(found)
         now_ms = namesystem.clock.wall_ms()
-        parent = namesystem.ensure_parent(who, found, None, now_ms)
+        parent = ensure_parent(namesystem, who, found, None, now_ms)
         if old is None:
-            namesystem.check_room(parent)
+            namesystem.limits.check_directory_items(parent)
         if not policy_id and storage_policies.of(parent).fixed:
             policy_id = storage_policies.effective_id(parent)
-        mode, acl = namesystem.initial_acl(parent, mode & MODE_MASK, unmasked, is_directory=False)
-        inode_id = namesystem.new_inode_id()
+        mode, acl = initial_acl(
+            namesystem.settings, parent, mode & MODE_MASK, unmasked, is_directory=False
+        )
+        inode_id = namesystem.namespace.next_inode_id
         namesystem.commit(
             edits.AddOp(
                 inode_id,
@@ -138,7 +141,7 @@ class Opening:
         """
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot append to file{path}")
-        who, found = namesystem.resolve_to_change(caller, path)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
         if isinstance(found.inode, Directory):
             raise errors.PathExists(
                 f"Cannot append to directory {found.path}; already exists as a directory."
@@ -147,7 +150,7 @@ class Opening:
             raise errors.PathNotFound(
                 f"Failed to append to non-existent file {found.path} for client {caller.machine}"
             )
-        file = namesystem.require_file(found)
+        file = found.require_file()
         namesystem.permissions.check(who, file, Access.WRITE)
         check_client_name(client_name)
         if storage_policies.is_lazy_persist(file):
@@ -163,7 +166,9 @@ class Opening:
         pinned = last is not None and namesystem.namespace.snapshots.pins(file, last.block_id)
         if last is not None and not new_block and not pinned:
             more = file.block_size_bytes - last.length_bytes
-            namesystem.check_quota(file.parent, namesystem.namespace.measuring.of_bytes(file, more))
+            namesystem.limits.check_quota(
+                file.parent, namesystem.namespace.measuring.of_bytes(file, more)
+            )
         namesystem.commit(
             edits.AppendOp(
                 found.path,

@@ -9,7 +9,7 @@ The steps are those of docs/how-it-works/recovery.md:
 2. If nobody wrote the last block, one edit drops it and closes the file: no byte was
    synced, no datanode has a replica with its stamp, and all that may have one have
    reported. A restart forgets pipelines, and a failover does: then all live datanodes must
-   have come back and reported (`Namesystem.unheard`).
+   have come back and reported (`BlockManager.unreported_holder`).
 3. Otherwise the namenode takes the lease, by an edit. From here on every call of the old
    writer is refused, even if it asked for the recovery itself.
 4. Once a datanode has each of the earlier blocks, the datanodes of the last one agree on its length
@@ -63,8 +63,8 @@ class LeaseRecovery:
         """`recoverLease`: True if the file is closed, False while it is recovered."""
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot recover the lease of {path}")
-        who, found = namesystem.resolve_to_change(caller, path)
-        file = namesystem.require_file(found)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        file = found.require_file()
         if file.writer is None:
             return True
         namesystem.permissions.check(who, file, Access.WRITE)

@@ -47,9 +47,11 @@ class LazyPersistScrubber:
     def round(self) -> Generator[str, None, None]:
         """In slices; each says which file it has deleted, or nothing."""
         namesystem = self._namesystem
-        for _ in namesystem.reconstruction.sort():
+        for _ in namesystem.block_manager.reconstruction.sort():
             yield ""
-        for number, block_id in enumerate(namesystem.blocks.redundancy.queues[Need.MISSING], 1):
+        for number, block_id in enumerate(
+            namesystem.block_manager.blocks.redundancy.queues[Need.MISSING], 1
+        ):
             if number % SLICE_BLOCKS == 0:
                 yield ""
             if namesystem.safe_mode.on:

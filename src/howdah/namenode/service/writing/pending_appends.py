@@ -31,6 +31,7 @@ class PendingAppends:
 
     def __init__(self, namesystem: Namesystem, run: Run) -> None:
         self._namesystem = namesystem
+        self._blocks = namesystem.block_manager.blocks
         self._run = run
         self._held: dict[int, list[_Held]] = {}
 
@@ -48,12 +49,12 @@ class PendingAppends:
     def _awaited(self, request: pb.AppendRequestProto) -> Block | None:
         """The block that the client would go on with, if replicas of it are due."""
         try:
-            file = self._namesystem.resolve(request.src).inode
+            file = self._namesystem.resolver.resolve(request.src).inode
         except errors.HowdahError:
             return None  # the append says what is wrong
         if not isinstance(file, File) or file.writer is not None or not file.blocks:
             return None
-        return file.blocks[-1] if self._namesystem.blocks.awaited_reports(file.blocks[-1]) else None
+        return file.blocks[-1] if self._blocks.awaited_reports(file.blocks[-1]) else None
 
     def recheck(self, inode_ids: list[int] | None = None) -> None:
         """Datanodes reported of these files (None: any), or time passed."""
@@ -92,7 +93,7 @@ class PendingAppends:
         if block is None:
             return False
         if now_ms >= held.deadline_ms:
-            self._namesystem.blocks.stop_awaiting_reports(block)
+            self._blocks.stop_awaiting_reports(block)
             return False
         return block.file_id == inode_id
 

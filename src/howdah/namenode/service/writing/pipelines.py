@@ -31,6 +31,7 @@ class PipelineCalls:
 
     def __init__(self, namesystem: Namesystem, writing: Writing) -> None:
         self._namesystem = namesystem
+        self._block_manager = namesystem.block_manager
         self._writing = writing
 
     def additional(
@@ -51,23 +52,23 @@ class PipelineCalls:
         """
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
-        file = self._writing.open_file(namesystem.resolve(path), inode_id, client_name)
+        file = self._writing.open_file(namesystem.resolver.resolve(path), inode_id, client_name)
         known = namesystem.namespace.blocks.get(block.block_id)
         if known is None or known.file_id != file.inode_id or known.state is BlockState.COMPLETE:
             raise errors.RemoteError(
                 f"blk_{block.block_id} is not a block of {file.path} that is being written"
             )
         now_ms = namesystem.clock.monotonic_ms()
-        count = min(count, len(namesystem.placement.network.all))
+        count = min(count, len(self._block_manager.placement.network.all))
         kinds, fallbacks = storage_policies.kinds_on_repair(file, len(present) + count)
-        chosen = namesystem.placement.choose(
+        chosen = self._block_manager.placement.choose(
             count,
             block_size_bytes=file.block_size_bytes,
             kinds=left_to_place(kinds, present, count),
             fallbacks=fallbacks,
             present=[storage.node for storage in present],
             excluded=excluded,
-            avoid=namesystem.gets_blocks_last(now_ms),
+            avoid=self._block_manager.avoided_targets(now_ms),
         )
         return known, [*present, *chosen]
 
@@ -117,7 +118,7 @@ class PipelineCalls:
                 rpc_call_id=caller.call_id,
             )
         )
-        namesystem.blocks.new_pipeline(block, targets)
+        self._block_manager.blocks.new_pipeline(block, targets)
 
     def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
         block = self._namesystem.namespace.blocks.get(named.block_id)
@@ -141,7 +142,7 @@ class PipelineCalls:
                 f"Lease mismatch: {name} is accessed by a non lease holder {client_name}"
             )
         file = self._writing.open_file(
-            self._namesystem.resolve(file.path), file.inode_id, client_name
+            self._namesystem.resolver.resolve(file.path), file.inode_id, client_name
         )
         if file.blocks[-1] != block:
             raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")

@@ -60,8 +60,8 @@ class Truncation:
             )
         namesystem.safe_mode.check(f"Cannot truncate for {path}")
         check_client_name(client_name)
-        who, found = namesystem.resolve_to_change(caller, path)
-        file = namesystem.require_file(found)
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        file = found.require_file()
         namesystem.permissions.check(who, file, Access.WRITE)
         if storage_policies.is_lazy_persist(file):
             raise errors.UnsupportedOperation(f"Cannot truncate lazy persist file {found.path}")
@@ -139,8 +139,8 @@ class Truncation:
             if not namesystem.namespace.snapshots.has_to_keep(file, block.block_id)
         )
         more = namesystem.namespace.measuring.of_bytes(file, new_length_bytes - before - freed)
-        namesystem.check_quota(file.parent, more)
-        block_id = namesystem.new_block_id()
+        namesystem.limits.check_quota(file.parent, more)
+        block_id = namesystem.block_manager.new_block_id()
         stamp = namesystem.namespace.generation_stamp + 1
         namesystem.commit(edits.AllocateBlockIdOp(block_id))
         namesystem.commit(edits.SetGenstampV2Op(stamp))

@@ -340,6 +340,11 @@ class DatanodeRegistry:
     def dead(self) -> list[Datanode]:
         return [node for node in self._by_uuid.values() if not node.alive]
 
+    @property
+    def pending_deletions(self) -> int:
+        """Orders to delete replicas that were not sent yet."""
+        return sum(node.pending_deletions for node in self._by_uuid.values())
+
     def get(self, uuid: str) -> Datanode | None:
         return self._by_uuid.get(uuid)
 

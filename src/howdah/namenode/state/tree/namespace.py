@@ -191,6 +191,11 @@ class Namespace:
         """The file that the block belongs to. Raises KeyError if it is gone."""
         return self._files.of(block)
 
+    @property
+    def next_inode_id(self) -> int:
+        """The id of a new inode; it counts as used once an edit carries it."""
+        return self.last_inode_id + 1
+
     def may_come(self, block_id: int, generation_stamp: int) -> bool:
         """Whether edits to come may add a block of that id and stamp. Both are given out in
         order, and the edit that adds the block follows those that give them out."""

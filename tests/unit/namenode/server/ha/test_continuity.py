@@ -134,7 +134,7 @@ def test_the_new_active_has_the_namespace_of_the_old_one_to_the_byte(pair: Pair)
         await mkdir(again, "/q/second")
         with pytest.raises(errors.QuotaExceeded):
             await mkdir(again, "/q/third")
-        found = again.namesystem.resolve("/s/.snapshot/one/a")
+        found = again.namesystem.resolver.resolve("/s/.snapshot/one/a")
         assert found.inode is not None
 
     run(pair, scenario)

@@ -80,10 +80,10 @@ def test_a_standby_sorts_the_blocks_that_changed(
             rounds.append("sorted")
             yield
 
-        monkeypatch.setattr(standby.namesystem, "redundancy_round", a_round)
+        monkeypatch.setattr(standby.namesystem.block_manager, "redundancy_round", a_round)
         standby.tick()
         assert rounds == ["sorted"]
-        assert not standby.namesystem.writable
+        assert not standby.namesystem.role.writable
 
     run(pair, scenario)
 

@@ -276,7 +276,7 @@ def test_an_edit_that_does_not_fit_ends_the_process(pair: Pair) -> None:
         await caught_up(standby, active.namesystem.last_txid)
         standby.namesystem.namespace.apply(
             edits.MkdirOp(
-                standby.namesystem.new_inode_id(),
+                standby.namesystem.namespace.next_inode_id,
                 "/a",
                 0,
                 edits.Permission("root", "root", 0o755),

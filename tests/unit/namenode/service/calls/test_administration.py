@@ -201,35 +201,35 @@ def test_a_report_says_when_a_datanode_last_reported(client: Any) -> None:
 def test_groups_are_looked_up_again_when_asked(client: Any) -> None:
     namesystem = client.namenode.namesystem
     zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
-    assert namesystem.identity(zoe).groups == ()
+    assert namesystem.identities.of(zoe.user).groups == ()
     client.namenode.groups["zoe"] = ("staff",)
     Refreshing(namesystem, lambda done: None).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(),
         Caller("root", b"", -1, 0, "10.9.9.9"),
     )
-    assert namesystem.identity(zoe).groups == ("staff",)
+    assert namesystem.identities.of(zoe.user).groups == ("staff",)
 
 
 def test_groups_are_looked_up_again_after_a_while() -> None:
     namenode = InMemoryNamenode(Settings("", identity_ms=1000))
     zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
-    namenode.namesystem.identity(zoe)
+    namenode.namesystem.identities.of(zoe.user)
     namenode.groups["zoe"] = ("staff",)
     namenode.clock.advance(999)
-    assert namenode.namesystem.identity(zoe).groups == ()
+    assert namenode.namesystem.identities.of(zoe.user).groups == ()
     namenode.clock.advance(1)
-    assert namenode.namesystem.identity(zoe).groups == ("staff",)
+    assert namenode.namesystem.identities.of(zoe.user).groups == ("staff",)
 
 
 def test_anybody_may_have_groups_looked_up_again(client: Any) -> None:
     namesystem = client.namenode.namesystem
     zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
-    namesystem.identity(zoe)
+    namesystem.identities.of(zoe.user)
     client.namenode.groups["zoe"] = ("staff",)
     Refreshing(namesystem, lambda done: None).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(), zoe
     )
-    assert namesystem.identity(zoe).groups == ("staff",)
+    assert namesystem.identities.of(zoe.user).groups == ("staff",)
 
 
 def test_who_may_act_for_whom_is_read_when_asked_and_the_answer_waits(client: Any) -> None:

@@ -137,7 +137,7 @@ def test_a_standby_gives_no_orders_and_hears_of_the_cache(
     client: Any, nodes: list[InMemoryDatanode], namenode: InMemoryNamenode, cached: int
 ) -> None:
     node = holder(nodes, cached)
-    namenode.namesystem.writable = False
+    namenode.namesystem.role.writable = False
     namenode.namesystem.become_standby()
     namenode.tick(60_000)
     assert not [c for c in node.heartbeat() if c.HasField("blkIdCmd")]
@@ -201,10 +201,10 @@ class TestAdaptive:
         self.settle(namenode, nodes)
         adaptive = namenode.namesystem.caching.planner.adaptive
         assert adaptive is not None
-        namenode.namesystem.writable = False
+        namenode.namesystem.role.writable = False
         client.locations("/d/a")
         assert len(adaptive.heat) == 0
-        namenode.namesystem.writable = True
+        namenode.namesystem.role.writable = True
         client.locations("/d/a")
         assert adaptive.heat.blocks() == [cached]
         namenode.namesystem.caching.role_changed()

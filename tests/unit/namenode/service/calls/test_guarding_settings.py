@@ -84,7 +84,7 @@ def test_there_are_no_more_objects_than_there_may_be(
 ) -> None:
     client.mkdirs("/d")
     client.write("/d/f", 10)  # with the root and the block four
-    change(client, max_objects=5)
+    client.namenode.namesystem.limits.max_objects = 5
     client.create("/d/g")
     makers: list[Callable[[], object]] = [
         lambda: client.mkdirs("/e"),
@@ -101,7 +101,7 @@ def test_there_are_no_more_objects_than_there_may_be(
 def test_no_replica_is_deleted_just_after_a_start(
     client: Any, nodes: list[InMemoryDatanode]
 ) -> None:
-    change(client, deletions_after_ms=60_000)
+    client.namenode.namesystem.block_manager.deletions_after_ms = 60_000
     client.write("/f", 10)
     (node,) = [node for node in nodes if any(node.replicas.values())]
     client.delete("/f")

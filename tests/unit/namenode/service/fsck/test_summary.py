@@ -291,7 +291,7 @@ def test_figures_equal_a_recount(steps: list[Step], with_open: bool, in_slices: 
         world.do(step)
     namesystem = world.namenode.namesystem
     caller = Caller("root", edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, "")
-    who = namesystem.identity(caller)
+    who = namesystem.identities.of(caller.user)
     options = Options(open_for_write=with_open, files=True, blocks=True, replica_details=True)
     check, walk = FsckCheck(namesystem, caller, who, options), Walk(namesystem, who)
     for path, inode in walk.entries("/", namesystem.namespace.root):

@@ -18,6 +18,7 @@ from howdah.config import Configuration, keys
 from howdah.namenode.server.process.format import format_namenode
 from howdah.namenode.server.process.loading import load
 from howdah.namenode.server.process.server import Namenode
+from howdah.namenode.service.calls.new_inodes import create_missing_parents
 from howdah.namenode.service.ha.roles import Roles
 from howdah.namenode.service.ha.states import HAContext, HAState
 from howdah.namenode.service.protocols import client
@@ -149,10 +150,10 @@ def test_after_it_was_active_no_duty_runs_and_nothing_is_written(root: Path) -> 
         assert (on_disk(root), namenode.namesystem.last_txid) == (before, last_txid)
         assert not any("inprogress" in name for name in before), "the segment has ended"
         with pytest.raises(AssertionError, match="only an active namenode"):
-            namenode.namesystem.create_missing_parents(  # whatever would make an edit
+            create_missing_parents(  # whatever would make an edit
+                namenode.namesystem,
                 namenode.namesystem.permissions.identity("root"),
-                namenode.namesystem.resolve("/x/y"),
-                2,
+                namenode.namesystem.resolver.resolve("/x/y/z"),
                 0o755,
                 0,
             )

@@ -15,7 +15,7 @@ PLACES = {"10.0.0.3": "/rack1", "10.0.0.1": "/rack0", "10.0.0.2": "/rack0"}
 def asked(namenode: InMemoryNamenode, accepted: str = "*/*") -> tuple[str, str]:
     request = Request("GET", "/topology", headers={"accept": accepted})
     assert asks_for_topology(request)
-    answer = respond(request, namenode.namesystem.datanodes.live())
+    answer = respond(request, namenode.namesystem.datanode_manager.datanodes.live())
     assert answer.status == 200
     return answer.headers["Content-Type"], answer.body.decode()
 

@@ -98,7 +98,7 @@ def registering(namenode: InMemoryNamenode, peer: str, **claims: Any) -> str:
         setattr(registration.datanodeID, field, value)
     request = dn.RegisterDatanodeRequestProto(registration=registration)
     namenode.call("registerDatanode", request, address=peer)
-    found = namenode.namesystem.datanodes.get(registration.datanodeID.datanodeUuid)
+    found = namenode.namesystem.datanode_manager.datanodes.get(registration.datanodeID.datanodeUuid)
     assert found is not None
     return found.name
 
@@ -145,7 +145,7 @@ def test_what_no_datanode_says_of_itself_is_refused(
 ) -> None:
     with pytest.raises(errors.DisallowedDatanode, match=r"10\.6\.6\.6"):
         registering(namenode, "10.6.6.6", **claims)
-    assert not list(namenode.namesystem.datanodes)
+    assert not list(namenode.namesystem.datanode_manager.datanodes)
 
 
 def test_nobody_waits_while_the_place_of_a_node_is_asked_for(client: Any) -> None:
@@ -159,7 +159,7 @@ def test_nobody_waits_while_the_place_of_a_node_is_asked_for(client: Any) -> Non
             asked.append(done)
 
     namenode = client.namenode
-    namenode.namesystem.racks = SlowRacks()
+    namenode.namesystem.datanode_manager.racks = SlowRacks()
     node = InMemoryDatanode(namenode, "dn", "10.0.0.1", {"DS": {}})
     request = dn.RegisterDatanodeRequestProto(registration=node.registration())
     first = namenode.call("registerDatanode", request)
@@ -294,7 +294,7 @@ def test_node_with_a_new_identity_takes_the_place_of_the_old_at_its_address(
     file = client.write("/f", 10, replication=3)
     again = InMemoryDatanode(client.namenode, "dn0-reinstalled", nodes[0].ip, {"DS-new": {}})
     again.register()
-    assert client.namenode.namesystem.datanodes.get("dn0") is None
+    assert client.namenode.namesystem.datanode_manager.datanodes.get("dn0") is None
     assert {s.node.identity.uuid for s in file.blocks[0].replicas} == {"dn1", "dn2"}
 
 
@@ -439,7 +439,7 @@ def test_long_report_is_taken_in_slices_that_let_others_in_between(client: Any) 
     for number in range(3 * SLICE_REPLICAS):
         disk[5_000_000 + number] = Replica(1001, 1)
     storage = node.known.storages[node.first_storage]
-    slices = client.namenode.namesystem.blocks.full_report(
+    slices = client.namenode.namesystem.block_manager.blocks.full_report(
         storage,
         [
             ReportedReplica(block_id, r.length_bytes, r.generation_stamp, ReplicaState.FINALIZED)
@@ -466,7 +466,7 @@ def test_report_of_a_node_that_dies_meanwhile_is_broken_off(client: Any) -> None
     storage = node.known.storages[node.first_storage]
     many = [ReportedReplica(9_000_000 + n, 1, 1001, ReplicaState.FINALIZED) for n in range(2000)]
     mine = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
-    slices = client.namenode.namesystem.blocks.full_report(storage, [*many, mine])
+    slices = client.namenode.namesystem.block_manager.blocks.full_report(storage, [*many, mine])
     next(slices)
     node.known.last_heartbeat_ms -= 10_000_000
     client.namenode.tick()
@@ -482,7 +482,7 @@ def test_report_of_a_volume_that_is_taken_out_meanwhile_is_broken_off(client: An
     storage = block.replicas[0]
     many = [ReportedReplica(9_000_000 + n, 1, 1001, ReplicaState.FINALIZED) for n in range(2000)]
     mine = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
-    slices = client.namenode.namesystem.blocks.full_report(storage, [*many, mine])
+    slices = client.namenode.namesystem.block_manager.blocks.full_report(storage, [*many, mine])
     next(slices)
     del node.replicas[storage.storage_id]
     node.heartbeat()
@@ -559,7 +559,7 @@ def test_one_missing_block_does_not_keep_the_others_from_being_mended(
 ) -> None:
     """However many there are that nothing can be done about."""
     namesystem = client.namenode.namesystem
-    namesystem.reconstruction._max_blocks = 3
+    namesystem.block_manager.reconstruction._max_blocks = 3
     for number in range(5):
         file = client.write(f"/lost{number}", 10)
         for node in nodes:

@@ -462,7 +462,7 @@ def test_the_nearest_comes_first_and_who_was_not_heard_of_last(native: bool) -> 
         assert uuids(quick)[0][0] == first
     _, quick = located(world, where("/d/f"), native=native, address=at[0])
     assert uuids(quick) == [["dn0", "dn1", "dn2"]]
-    world.clock.advance(world.namesystem.datanodes.stale_ms + 1)
+    world.clock.advance(world.namesystem.datanode_manager.datanodes.stale_ms + 1)
     for node in nodes[1:]:
         node.heartbeat()
     _, quick = located(world, where("/d/f"), native=native, address=at[0])
@@ -528,11 +528,11 @@ def test_who_may_not_read_is_left_to_the_handler(native: bool) -> None:
 
 def lose_one(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
     nodes[0].known.admin_state = AdminState.DECOMMISSION_INPROGRESS
-    world.namesystem.blocks.redundancy.out_of_service.add(nodes[0].known)
+    world.namesystem.block_manager.blocks.redundancy.out_of_service.add(nodes[0].known)
 
 
 def lose_all(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
-    world.clock.advance(world.namesystem.datanodes.expiry_ms + 1)
+    world.clock.advance(world.namesystem.datanode_manager.datanodes.expiry_ms + 1)
     world.tick()
 
 
@@ -547,7 +547,7 @@ def write_on(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
 
 
 def follow(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
-    world.namesystem.writable = False
+    world.namesystem.role.writable = False
 
 
 @KERNELS
@@ -587,7 +587,7 @@ def test_kernel_and_twin_say_the_same_of_any_cluster(
     world, nodes = cluster()
     nodes.append(world.join("dn3", rack="/c/d"))
     written(world, "/d/f", sizes, nodes[: 1 + caller % 3])
-    world.clock.advance(world.namesystem.datanodes.stale_ms + 1)
+    world.clock.advance(world.namesystem.datanode_manager.datanodes.stale_ms + 1)
     for number, node in enumerate(nodes):
         if number not in silent:
             node.heartbeat()

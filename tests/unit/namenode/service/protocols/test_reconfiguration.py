@@ -82,28 +82,30 @@ def test_each_key_is_declared_and_has_another_value_here() -> None:
 def test_every_value_arrives_where_it_counts(subject: Subject) -> None:
     namesystem = subject.namesystem
     subject.files |= OTHERS
-    version = namesystem.placement.network.version
+    version = namesystem.block_manager.placement.network.version
     subject.start()
     subject.read()
     assert [(c.name, c.newValue, c.errorMessage) for c in subject.status().changes] == [
         (name, value, "") for name, value in OTHERS.items()
     ]
     assert namesystem.settings.deletions_per_command == 77
-    assert namesystem.placement.policy != BY_DEFAULT
-    assert namesystem.placement.network.version > version, "all blocks are looked at again"
+    assert namesystem.block_manager.placement.policy != BY_DEFAULT
+    assert namesystem.block_manager.placement.network.version > version, (
+        "all blocks are looked at again"
+    )
     assert (
-        namesystem.datanodes.expiry_ms
+        namesystem.datanode_manager.datanodes.expiry_ms
         == namesystem.settings.heartbeat_expiry_ms
         == 2 * 20_000 + 10 * 1000
     )
     assert namesystem.settings.datanode_moves_ms == 3000
     assert namesystem.settings.avoid_slow_for_reading
     assert namesystem.settings.avoid_slow_for_writing
-    assert namesystem.slow_peers._most == 2
-    streams = namesystem.reconstruction.streams
+    assert namesystem.datanode_manager.slow_peers._most == 2
+    streams = namesystem.block_manager.reconstruction.streams
     assert (streams.ordinary, streams.most) == (5, 9)
-    assert namesystem.reconstruction._blocks_per_node == 6
-    assert namesystem.reconstruction._pending_timeout_ms == 30_000
+    assert namesystem.block_manager.reconstruction._blocks_per_node == 6
+    assert namesystem.block_manager.reconstruction._pending_timeout_ms == 30_000
     assert namesystem.settings.protected_directories.paths == ("/kept", "/kept/too")
 
 

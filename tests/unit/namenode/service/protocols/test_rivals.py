@@ -134,8 +134,8 @@ def test_a_datanode_that_was_taken_for_gone_finds_its_place_taken(
 def test_a_dead_datanode_may_come_back_anywhere_at_once(
     client: Any, nodes: Nodes, original: InMemoryDatanode
 ) -> None:
-    client.namenode.namesystem.datanodes.lose(original.known)
-    client.namenode.namesystem.blocks.node_gone(original.known)
+    client.namenode.namesystem.datanode_manager.datanodes.lose(original.known)
+    client.namenode.namesystem.block_manager.blocks.node_gone(original.known)
     moved = twin(original)
     moved.register()
     assert original.known.name == "10.7.7.7:9866"

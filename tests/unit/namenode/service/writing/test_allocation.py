@@ -597,7 +597,9 @@ def test_a_writer_outside_gets_its_first_replica_on_its_rack(client: Any) -> Non
     for number in range(6):
         namenode.join(f"dn{number}", rack=f"/r{number % 3}")
     namenode.racks = {**namenode.racks, client.address: "/r1"}
-    namenode.namesystem.racks = type(namenode.namesystem.racks)(namenode.racks)
+    namenode.namesystem.datanode_manager.racks = type(namenode.namesystem.datanode_manager.racks)(
+        namenode.racks
+    )
     for number in range(10):
         client.create(f"/f{number}", replication=1)
         assert placed(client.add_block(f"/f{number}")) <= {"dn1", "dn4"}

@@ -199,7 +199,7 @@ def test_a_damaged_replica_is_asked_for_where_there_is_no_other(client: Any, nod
     nodes[1].store(located.b.blockId, located.b.generationStamp, 7)
     for node in (nodes[0], nodes[2]):
         node.report()
-    blocks = client.namenode.namesystem.blocks
+    blocks = client.namenode.namesystem.block_manager.blocks
     blocks.found_corrupt(nodes[1].known, located.b.blockId, located.b.generationStamp)
     client.recover_lease("/a")
     for node in (nodes[0], nodes[2]):
@@ -217,7 +217,7 @@ def test_a_damaged_replica_is_not_asked_for_where_there_are_others(
 ) -> None:
     block = pipeline(client, nodes)
     nodes[1].store(block.block_id, block.generation_stamp, 7)
-    blocks = client.namenode.namesystem.blocks
+    blocks = client.namenode.namesystem.block_manager.blocks
     blocks.found_corrupt(nodes[1].known, block.block_id, block.generation_stamp)
     block.expected = tuple(s for s in block.expected if s.node is not nodes[1].known)
     client.recover_lease("/a")
@@ -646,7 +646,7 @@ def test_a_file_that_only_a_snapshot_shows_is_recovered_and_closed(
     assert said == [f"{path} is closed: {block.name} was recovered with 9 bytes"]
     assert (block.state, block.length_bytes, block.replica_count) == (BlockState.COMPLETE, 9, 3)
     for namenode in (client.namenode, client.namenode.restarted()):
-        file = namenode.namesystem.resolve(path).inode
+        file = namenode.namesystem.resolver.resolve(path).inode
         assert isinstance(file, File)
         assert (file.length_bytes, file.blocks[0].generation_stamp) == (7, order.newGenStamp)
 
@@ -700,7 +700,7 @@ def test_what_a_snapshot_shows_and_nobody_has_any_more_is_missing(
     primary.commit(order, 0, [], delete_block=True)
     client.namenode.tick(1000)
     assert (block.state, block.length_bytes) == (BlockState.COMPLETE, 7)
-    assert client.namenode.namesystem.reconstruction.counts().missing == 1
+    assert client.namenode.namesystem.block_manager.reconstruction.counts().missing == 1
 
 
 def test_a_block_that_its_file_lost_and_a_snapshot_shows_is_missing(
@@ -719,7 +719,7 @@ def test_a_block_that_its_file_lost_and_a_snapshot_shows_is_missing(
     file = client.namenode.namesystem.namespace.find("/d/a")
     assert isinstance(file, File)
     assert (file.writer, len(file.blocks)) == (None, 0)
-    assert client.namenode.namesystem.reconstruction.counts().missing == 1
+    assert client.namenode.namesystem.block_manager.reconstruction.counts().missing == 1
     for from_image in (False, True):
         fresh = client.namenode.restarted(from_image=from_image).namesystem.namespace
         assert fresh.blocks[block.block_id].state is BlockState.COMPLETE
@@ -788,7 +788,7 @@ def test_a_file_is_closed_when_nobody_has_come_with_an_earlier_block_for_long(
     assert (file.writer, file.length_bytes) == (None, 1027)
     for _ in range(2):
         pass_time(client.namenode, client.namenode.settings.pending_copy_ms)
-    assert client.namenode.namesystem.reconstruction.counts().missing == 1
+    assert client.namenode.namesystem.block_manager.reconstruction.counts().missing == 1
 
 
 def test_a_standby_does_not_count_the_blocks_that_it_recovered_as_the_active(
@@ -799,9 +799,9 @@ def test_a_standby_does_not_count_the_blocks_that_it_recovered_as_the_active(
     namesystem = client.namenode.namesystem
     for _ in range(3):
         pass_time(client.namenode, 300_000, nodes[:1])
-    assert namesystem.reconstruction.counts().too_few == 1
+    assert namesystem.block_manager.reconstruction.counts().too_few == 1
     namesystem.become_standby()
-    assert namesystem.reconstruction.counts().too_few == 0
+    assert namesystem.block_manager.reconstruction.counts().too_few == 0
 
 
 def test_a_block_is_not_missing_while_its_datanodes_have_yet_to_report_it(
@@ -812,8 +812,8 @@ def test_a_block_is_not_missing_while_its_datanodes_have_yet_to_report_it(
     first.b.numBytes = 1024
     client.add_block("/a", first.b)
     client.namenode.tick(1000)
-    assert client.namenode.namesystem.reconstruction.counts().missing == 0
+    assert client.namenode.namesystem.block_manager.reconstruction.counts().missing == 0
     client.store(first, 1024)
     client.namenode.tick(1000)
-    counts = client.namenode.namesystem.reconstruction.counts()
+    counts = client.namenode.namesystem.block_manager.reconstruction.counts()
     assert (counts.missing, counts.too_few) == (0, 0)

@@ -354,7 +354,7 @@ def test_datanodes_are_told_to_cut_no_replica_of_a_committed_block_shorter(
 def test_a_whole_replica_that_comes_back_outlives_the_recovery(client: Any, nodes: Nodes) -> None:
     """It is too few for `dfs.namenode.replication.min`, and all there is."""
     object.__setattr__(client.namenode.namesystem.settings, "min_replication", 2)
-    client.namenode.namesystem.blocks.min_replication = 2
+    client.namenode.namesystem.block_manager.blocks.min_replication = 2
     block_id, holding = left_over(client, nodes, replication=3)
     after_the_limit(client.namenode)
     orders: list[Any] = []

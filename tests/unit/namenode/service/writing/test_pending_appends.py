@@ -118,6 +118,6 @@ def test_a_defect_while_an_append_is_looked_at_is_told_to_its_caller(
     def fail(*_: Any) -> Any:
         raise KeyError("nobody foresaw this")
 
-    monkeypatch.setattr(client.namenode.namesystem, "resolve", fail)
+    monkeypatch.setattr(client.namenode.namesystem.resolver, "resolve", fail)
     client.namenode.client.look_at_waiting()
     assert "KeyError" in str(answer._outcome)

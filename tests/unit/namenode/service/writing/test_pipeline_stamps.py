@@ -105,7 +105,7 @@ def test_pipeline_needs_storages_that_exist(client: Any, nodes: Nodes) -> None:
     new = named_anew(block, stamped(client, block).b.generationStamp, 0)
     with pytest.raises(errors.RemoteError, match="it has no datanodes"):
         update(client, block, new, [])
-    client.namenode.clock.advance(client.namenode.namesystem.return_left_ms)
+    client.namenode.clock.advance(client.namenode.namesystem.block_manager.return_left_ms)
     nodes[0].replicas = {"DS-invented": {}}
     with pytest.raises(errors.RemoteError, match="has no storage DS-invented"):
         update(client, block, new, nodes[:1])

@@ -389,7 +389,7 @@ def follower(writing: Writing) -> Follower:
     follower = Follower(writing.namenode)
     namesystem = writing.namenode.namesystem
     block = namesystem.namespace.blocks[writing.block_id]
-    namesystem.blocks.allocated(block, block.expected)
+    namesystem.block_manager.blocks.allocated(block, block.expected)
     for node in writing.nodes:
         node.report()
     follower.check()
@@ -421,8 +421,10 @@ def test_stale_replica_does_not_count_at_a_standby_that_nobody_told_of_the_pipel
     writing: Writing, follower: Follower
 ) -> None:
     stamp = writing.new_stamp()
-    blocks = follower.standby.namesystem.blocks
-    vars(writing.namenode.namesystem.blocks).pop("new_pipeline")  # It is not mirrored any more.
+    blocks = follower.standby.namesystem.block_manager.blocks
+    vars(writing.namenode.namesystem.block_manager.blocks).pop(
+        "new_pipeline"
+    )  # It is not mirrored any more.
     for node in writing.pipeline[:2]:
         node.store(writing.block_id, stamp, LENGTH, finalized=False)
     writing.update(stamp, writing.pipeline[:2])

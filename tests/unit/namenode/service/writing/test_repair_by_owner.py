@@ -408,9 +408,9 @@ def test_figures_and_fsck_say_that_replicas_are_lacking(
     all_but_one_die(world)
     for _ in range(10):
         world.repairs.round(obeys=False)
-    queues = world.namenode.namesystem.blocks.redundancy.queues
+    queues = world.namenode.namesystem.block_manager.blocks.redundancy.queues
     assert world.block_id in queues[Need.HIGHEST]
-    assert world.namenode.namesystem.reconstruction.counts().missing == 0
+    assert world.namenode.namesystem.block_manager.reconstruction.counts().missing == 0
     ((path, _),) = world.shown
     text = world.fsck(path, "blocks", "files", "locations")
     assert "Status: HEALTHY" in text
@@ -419,7 +419,7 @@ def test_figures_and_fsck_say_that_replicas_are_lacking(
     for _ in range(10):
         world.repairs.round(obeys=False)
     assert world.block_id in queues[Need.MISSING]
-    assert world.namenode.namesystem.reconstruction.counts().missing >= 1
+    assert world.namenode.namesystem.block_manager.reconstruction.counts().missing >= 1
     assert "Status: CORRUPT" in world.fsck(path)
     listed = world.fsck("/", "listcorruptfileblocks", "includeSnapshots")
     assert f"blk_{world.block_id}\t{path}" in listed

@@ -229,7 +229,7 @@ def test_counts_follow(client: Any, nodes: Nodes) -> None:
     finish(nodes)
     answer = client.call("getContentSummary", pb.GetContentSummaryRequestProto(path="/a"))
     assert (answer.summary.length, answer.summary.spaceConsumed) == (1030, 2060)
-    assert client.namenode.namesystem.blocks.safe_count == 2
+    assert client.namenode.namesystem.block_manager.blocks.safe_count == 2
 
 
 def test_a_file_that_was_cut_can_be_appended_to(client: Any, nodes: Nodes) -> None:

@@ -339,7 +339,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             ReportedReplica(block_id, r.length_bytes, r.generation_stamp, r.state)
             for block_id, r in node.replicas[node.first_storage].items()
         ]
-        report = self.namesystem.blocks.full_report(storage, listed)
+        report = self.namesystem.block_manager.blocks.full_report(storage, listed)
         for _ in range(slices):
             next(report, None)
         report.close()
@@ -526,7 +526,7 @@ class BlockMapMachine(RuleBasedStateMachine):
     def move_to_another_rack(self, number: int, rack: int) -> None:
         """The operator has changed the table of racks, and a datanode is started again."""
         self.namenode.racks = {**self.namenode.racks, self.nodes[number].ip: f"/r{rack}"}
-        self.namesystem.racks = RackMap(self.namenode.racks)
+        self.namesystem.datanode_manager.racks = RackMap(self.namenode.racks)
         self.come_back(number)
 
     # The host files.
@@ -557,7 +557,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             self.orders[self.nodes[number].uuid] = []
         self.namenode = self.namenode.restarted()
         self.namenode.nodes = self.nodes
-        self.namesystem.hosts = self.hosts
+        self.namesystem.datanode_manager.hosts = self.hosts
         self.closing = []
         self.namesystem.safe_mode.leave(force=True)
         self.frozen.clear()
@@ -693,7 +693,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         for node in self.nodes:
             if node.uuid not in self.down:
                 self.take_orders(node)
-        before = {node: node.admin_state for node in self.namesystem.datanodes}
+        before = {node: node.admin_state for node in self.namesystem.datanode_manager.datanodes}
         self.namenode.tick()
         for node, state in before.items():
             if node.alive and state.is_under_way and node.admin_state is not state:
@@ -704,7 +704,11 @@ class BlockMapMachine(RuleBasedStateMachine):
         """The datanode may be shut down: enough others have each of its blocks."""
         if not left.admin_state.is_maintenance and left.in_service:
             return  # Its maintenance is over.
-        serving = {node.identity.uuid for node in self.namesystem.datanodes if node.in_service}
+        serving = {
+            node.identity.uuid
+            for node in self.namesystem.datanode_manager.datanodes
+            if node.in_service
+        }
         for block in self.namesystem.namespace.blocks.values():
             good = self.good_copies(block)
             if left.identity.uuid not in good or block.block_id in self.unlucky:
@@ -713,7 +717,10 @@ class BlockMapMachine(RuleBasedStateMachine):
             enough = self.needed(block) if is_gone else self.min_maintenance
             if block.state is not BlockState.COMPLETE:
                 enough = self.min_replication if is_gone else self.min_maintenance
-                good = [s.node.identity.uuid for s in self.namesystem.blocks.holders(block)]
+                good = [
+                    s.node.identity.uuid
+                    for s in self.namesystem.block_manager.blocks.holders(block)
+                ]
             elif all(storage.node is not left for storage in block.replicas):
                 continue  # It has yet to report it.
             enough = min(enough, self.wanted(block), 3)
@@ -732,7 +739,7 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     def check_figures(self) -> None:
         """The queues and their lengths are those of a count from scratch."""
-        if not self.namesystem.reconstruction.has_scanned:
+        if not self.namesystem.block_manager.reconstruction.has_scanned:
             return
         found: dict[Need, set[int]] = {need: set() for need in Need}
         extra, known = set(), self.namesystem.namespace.blocks
@@ -743,7 +750,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             live = sum(s.node.in_service for s in block.replicas)
             wanted = self.wanted(block)
             if not block.replicas:
-                awaited = self.namesystem.blocks.awaited_reports(block)
+                awaited = self.namesystem.block_manager.blocks.awaited_reports(block)
                 found[Need.HIGHEST if awaited else Need.MISSING].add(block.block_id)
             elif live < self.needed(block):
                 need = Need.VERY_LOW if 3 * live < wanted else Need.LOW
@@ -752,30 +759,34 @@ class BlockMapMachine(RuleBasedStateMachine):
                 extra.add(block.block_id)
             elif self.is_badly_placed(block):
                 found[Need.MISPLACED].add(block.block_id)
-        counts = self.namesystem.reconstruction.counts()
+        counts = self.namesystem.block_manager.reconstruction.counts()
         queues = {
             need: set(queue)
-            for need, queue in zip(Need, self.namesystem.blocks.redundancy.queues, strict=True)
+            for need, queue in zip(
+                Need, self.namesystem.block_manager.blocks.redundancy.queues, strict=True
+            )
         }
         # Where the orders are given, those in excess wait in no queue, or for a better place.
         assert queues.pop(Need.EXCESS) <= extra
         del found[Need.EXCESS]
         cut = {i for i in queues[Need.MISPLACED] & extra if self.is_badly_placed(known[i])}
         queues[Need.MISPLACED] -= cut
-        if self.namesystem.reconstruction.is_rescanning:
+        if self.namesystem.block_manager.reconstruction.is_rescanning:
             del queues[Need.MISPLACED], found[Need.MISPLACED]
         assert queues == {need: found[need] for need in queues}
         assert (counts.missing, counts.last_replica, counts.very_low, counts.low) == tuple(
             len(found[need]) for need in (Need.MISSING, Need.HIGHEST, Need.VERY_LOW, Need.LOW)
         )
         assert counts.low_redundancy == counts.too_few + counts.misplaced
-        assert self.namesystem.blocks.redundancy.postponed <= extra
+        assert self.namesystem.block_manager.blocks.redundancy.postponed <= extra
 
     def check_open(self, block: Block, found: dict[Need, set[int]]) -> None:
         """One that nobody writes any more is counted by those that may have it."""
-        if block.block_id not in self.namesystem.blocks.redundancy.left_open:
+        if block.block_id not in self.namesystem.block_manager.blocks.redundancy.left_open:
             return
-        holders = [s.node for s in self.namesystem.blocks.holders(block) if s.node.alive]
+        holders = [
+            s.node for s in self.namesystem.block_manager.blocks.holders(block) if s.node.alive
+        ]
         live = sum(node.in_service for node in holders)
         resting = sum(node.admin_state.is_maintenance for node in holders)
         wanted = self.wanted(block)
@@ -789,7 +800,11 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     def is_badly_placed(self, block: Block) -> bool:
         """Whether its replicas are on fewer racks than they should be, and there are others."""
-        serving = {n.location for n in self.namesystem.datanodes if n.alive and n.in_service}
+        serving = {
+            n.location
+            for n in self.namesystem.datanode_manager.datanodes
+            if n.alive and n.in_service
+        }
         there = {
             storage.node.location
             for storage in block.replicas
@@ -802,14 +817,14 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     @invariant()
     def datanodes_out_of_service_are_known(self) -> None:
-        away = {node for node in self.namesystem.datanodes if not node.in_service}
-        assert self.namesystem.blocks.redundancy.out_of_service == away
+        away = {node for node in self.namesystem.datanode_manager.datanodes if not node.in_service}
+        assert self.namesystem.block_manager.blocks.redundancy.out_of_service == away
 
     @invariant()
     def storages_and_blocks_agree(self) -> None:
         said = {
             (storage.storage_id, block_id)
-            for node in self.namesystem.datanodes
+            for node in self.namesystem.datanode_manager.datanodes
             for storage in node.storages.values()
             for block_id in storage.block_ids
         }
@@ -817,7 +832,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         assert said == {(s.storage_id, b.block_id) for b in blocks for s in b.replicas}
         bad = {
             (storage.storage_id, block_id)
-            for node in self.namesystem.datanodes
+            for node in self.namesystem.datanode_manager.datanodes
             for storage in node.storages.values()
             for block_id in storage.corrupt
         }
@@ -826,7 +841,7 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     @invariant()
     def safe_count_is_exact(self) -> None:
-        assert self.namesystem.blocks.safe_count == sum(
+        assert self.namesystem.block_manager.blocks.safe_count == sum(
             block.state is BlockState.COMPLETE and len(block.replicas) >= self.min_replication
             for block in self.namesystem.namespace.blocks.values()
         )
@@ -848,27 +863,33 @@ class BlockMapMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_was_told_to_go_does_not_count(self) -> None:
-        for node in self.namesystem.datanodes:
+        for node in self.namesystem.datanode_manager.datanodes:
             for storage in node.storages.values():
                 assert not node.invalidated.keys() & storage.block_ids
 
     @invariant()
     def orders_are_found_by_their_blocks(self) -> None:
-        invalidation = self.namesystem.blocks.invalidation
-        for block_id in {i for node in self.namesystem.datanodes for i in node.invalidated}:
-            ordered = [node for node in self.namesystem.datanodes if block_id in node.invalidated]
+        invalidation = self.namesystem.block_manager.blocks.invalidation
+        for block_id in {
+            i for node in self.namesystem.datanode_manager.datanodes for i in node.invalidated
+        }:
+            ordered = [
+                node
+                for node in self.namesystem.datanode_manager.datanodes
+                if block_id in node.invalidated
+            ]
             assert sorted(n.identity.uuid for n in invalidation.ordered(block_id)) == sorted(
                 n.identity.uuid for n in ordered
             )
         assert invalidation.excess == sum(
             order.is_excess
-            for node in self.namesystem.datanodes
+            for node in self.namesystem.datanode_manager.datanodes
             for order in node.invalidated.values()
         )
 
     @invariant()
     def hints_of_moves_are_of_blocks_that_may_have_too_many_replicas(self) -> None:
-        redundancy = self.namesystem.blocks.redundancy
+        redundancy = self.namesystem.block_manager.blocks.redundancy
         hinted = set(redundancy.move_hints)
         assert hinted <= redundancy.changed | set(redundancy.queues[Need.EXCESS])
 
@@ -910,14 +931,14 @@ class BlockMapMachine(RuleBasedStateMachine):
                 self.nodes[number].report()
         assert not self.unmended()
         self.time_passes(310_000)
-        for node in self.namesystem.datanodes:
+        for node in self.namesystem.datanode_manager.datanodes:
             assert not node.admin_state.is_under_way or any(
                 self.is_kept_by(node, block) for block in self.namesystem.namespace.blocks.values()
             ), f"{node} could have left"
 
     def is_kept_by(self, node: Datanode, block: Block) -> bool:
         """Whether the block lacks replicas on others than this datanode, which has one."""
-        holders = self.namesystem.blocks.holders(block)
+        holders = self.namesystem.block_manager.blocks.holders(block)
         if block.state is BlockState.COMPLETE:
             holders = block.replicas
         serving = sum(storage.node.in_service for storage in holders)
@@ -937,7 +958,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         should be, on as many racks."""
         if self.is_badly_placed(block):
             return False
-        serving = [node for node in self.namesystem.datanodes if node.in_service]
+        serving = [node for node in self.namesystem.datanode_manager.datanodes if node.in_service]
         live = sum(storage.node.in_service for storage in block.replicas)
         return len(set(self.good_copies(block))) == len(block.replicas) and min(
             self.needed(block), len(serving)

@@ -218,7 +218,7 @@ def test_a_datanode_waits_for_ever_where_there_is_no_room_elsewhere() -> None:
     cluster.pass_time(times=10)
     assert state(leaving) is S.DECOMMISSION_INPROGRESS
     assert leaving.known.leaving.low_redundancy == 1
-    assert cluster.namesystem.reconstruction.counts().low_redundancy == 1
+    assert cluster.namesystem.block_manager.reconstruction.counts().low_redundancy == 1
 
 
 def test_the_default_replication_suffices_for_a_datanode_to_leave() -> None:
@@ -228,7 +228,7 @@ def test_the_default_replication_suffices_for_a_datanode_to_leave() -> None:
     cluster.order(leave=[leaving])
     cluster.pass_time()
     assert state(leaving) is S.DECOMMISSIONED
-    assert cluster.namesystem.reconstruction.counts().low_redundancy == 1
+    assert cluster.namesystem.block_manager.reconstruction.counts().low_redundancy == 1
 
 
 def test_holders_that_leave_are_the_last_choice_as_sources() -> None:
@@ -281,7 +281,7 @@ def test_replicas_of_who_is_back_in_service_count_again_and_what_is_too_many_goe
     assert state(leaving) is S.NORMAL
     cluster.pass_time()
     assert [len(cluster.holders(block)) for block in blocks] == [3] * 6
-    assert not cluster.namesystem.blocks.redundancy.out_of_service
+    assert not cluster.namesystem.block_manager.blocks.redundancy.out_of_service
 
 
 # Open files.
@@ -354,7 +354,7 @@ def test_a_datanode_that_dies_with_the_only_replica_goes_on_leaving_when_it_come
     cluster.die(leaving)
     cluster.pass_time(times=10)
     assert state(leaving) is S.DECOMMISSION_INPROGRESS
-    assert cluster.namesystem.reconstruction.counts().missing == 1
+    assert cluster.namesystem.block_manager.reconstruction.counts().missing == 1
     cluster.hold_copies = False
     cluster.come_back(leaving)
     cluster.pass_time()
@@ -364,7 +364,7 @@ def test_a_datanode_that_dies_with_the_only_replica_goes_on_leaving_when_it_come
 
 def test_what_the_files_say_holds_for_who_registers_later() -> None:
     cluster = Cluster(2)
-    cluster.namesystem.hosts = Hosts.ordered(
+    cluster.namesystem.datanode_manager.hosts = Hosts.ordered(
         [HostOrder(HostEntry("w", frozenset(("10.0.0.3",))), S.IN_MAINTENANCE, FOR_EVER_MS, "u7")]
     )
     cluster.nodes.append(cluster.namenode.join("dn2"))
@@ -396,7 +396,7 @@ def test_a_datanode_that_is_down_in_maintenance_costs_no_copies() -> None:
     cluster.die(resting)
     cluster.pass_time()
     assert cluster.sources == []
-    counts = cluster.namesystem.reconstruction.counts()
+    counts = cluster.namesystem.block_manager.reconstruction.counts()
     assert (counts.low_redundancy, counts.missing) == (0, 0)
     assert resting.uuid not in [place.id.datanodeUuid for place in cluster.locations("/f")]
     cluster.come_back(resting)
@@ -432,7 +432,7 @@ def test_with_no_replica_required_maintenance_begins_at_once_and_nothing_is_miss
     assert [node.id.datanodeUuid for node in cluster.locations("/f")] == [resting.uuid]
     cluster.die(resting)
     cluster.pass_time()
-    counts = cluster.namesystem.reconstruction.counts()
+    counts = cluster.namesystem.block_manager.reconstruction.counts()
     assert (counts.low_redundancy, counts.missing) == (0, 0)
     assert cluster.locations("/f") == []
 
@@ -548,7 +548,7 @@ def test_a_long_look_pauses_and_sees_what_changes_meanwhile(
     mine = [block for block in blocks if leaving in cluster.holders(block)]
     assert len(mine) > 1
     cluster.namenode.clock.advance(INTERVAL_MS)
-    look = cluster.namesystem.membership_round()
+    look = cluster.namesystem.datanode_manager.membership_round()
     next(look)
     next(look)
     (other, *_) = [node for node in cluster.holders(mine[0]) if node is not leaving]
@@ -623,7 +623,7 @@ def test_who_is_taken_off_the_list_is_forgotten_with_its_state() -> None:
     cluster.order(leave=[gone])
     stays = HostOrder(_entry(cluster.nodes[1]))
     Administration(cluster.namesystem).apply_hosts(Hosts.ordered([stays]))
-    assert not cluster.namesystem.blocks.redundancy.out_of_service
+    assert not cluster.namesystem.block_manager.blocks.redundancy.out_of_service
     assert cluster.reported(pb.ALL) == [cluster.nodes[1].uuid]
 
 

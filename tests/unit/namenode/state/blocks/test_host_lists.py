@@ -94,7 +94,7 @@ def namenode() -> InMemoryNamenode:
 
 
 def test_a_stranger_may_not_register(namenode: InMemoryNamenode) -> None:
-    namenode.namesystem.hosts = hosts("10.0.0.1 10.0.0.2")
+    namenode.namesystem.datanode_manager.hosts = hosts("10.0.0.1 10.0.0.2")
     with pytest.raises(errors.DisallowedDatanode, match=r"10\.0\.0\.3:9866"):
         namenode.join("dn2")
 
@@ -103,11 +103,11 @@ def test_a_stranger_may_not_register(namenode: InMemoryNamenode) -> None:
 def test_a_stranger_may_not_come_in_under_anothers_address(
     namenode: InMemoryNamenode, claim: str
 ) -> None:
-    namenode.namesystem.hosts = hosts("10.0.0.1 10.0.0.2 worker1")
+    namenode.namesystem.datanode_manager.hosts = hosts("10.0.0.1 10.0.0.2 worker1")
     stranger = claiming(namenode, "10.6.6.6", claim)
     with pytest.raises(errors.DisallowedDatanode, match=r"10\.6\.6\.6:9866"):
         stranger()
-    assert [node.name for node in namenode.namesystem.datanodes.live()] == [
+    assert [node.name for node in namenode.namesystem.datanode_manager.datanodes.live()] == [
         "10.0.0.1:9866",
         "10.0.0.2:9866",
     ]
@@ -115,7 +115,9 @@ def test_a_stranger_may_not_come_in_under_anothers_address(
 
 def test_who_is_taken_out_counts_no_more_and_is_told_so(namenode: InMemoryNamenode) -> None:
     Administration(namenode.namesystem).apply_hosts(hosts("10.0.0.1"))
-    assert [node.name for node in namenode.namesystem.datanodes.live()] == ["10.0.0.1:9866"]
+    assert [node.name for node in namenode.namesystem.datanode_manager.datanodes.live()] == [
+        "10.0.0.1:9866"
+    ]
     with pytest.raises(errors.DisallowedDatanode):
         namenode.nodes[1].heartbeat()
 
@@ -125,11 +127,11 @@ def test_who_is_let_in_again_registers(namenode: InMemoryNamenode) -> None:
     administration.apply_hosts(hosts("10.0.0.1"))
     administration.apply_hosts(hosts())
     namenode.nodes[1].register()
-    assert len(namenode.namesystem.datanodes.live()) == 2
+    assert len(namenode.namesystem.datanode_manager.datanodes.live()) == 2
 
 
 def test_who_may_come_and_never_came_is_reported_dead(namenode: InMemoryNamenode) -> None:
-    namenode.namesystem.hosts = hosts("10.0.0.1 10.0.0.2 worker9:50010")
+    namenode.namesystem.datanode_manager.hosts = hosts("10.0.0.1 10.0.0.2 worker9:50010")
     answer: Any = namenode.call("getDatanodeReport", pb.GetDatanodeReportRequestProto(type=pb.DEAD))
     assert [(node.id.hostName, node.id.xferPort) for node in answer.di] == [("worker9", 50010)]
 
@@ -142,14 +144,16 @@ def test_only_the_superuser_has_the_lists_read_anew(namenode: InMemoryNamenode) 
 
 
 def test_who_is_to_leave_and_comes_leaves(namenode: InMemoryNamenode) -> None:
-    namenode.namesystem.hosts = hosts("", "10.0.0.3")
+    namenode.namesystem.datanode_manager.hosts = hosts("", "10.0.0.3")
     namenode.join("dn2")
-    assert len(namenode.namesystem.datanodes.live()) == 3
+    assert len(namenode.namesystem.datanode_manager.datanodes.live()) == 3
     assert namenode.nodes[2].known.admin_state is AdminState.DECOMMISSION_INPROGRESS
 
 
 def test_who_is_excluded_and_never_came_has_left(namenode: InMemoryNamenode) -> None:
-    namenode.namesystem.hosts = hosts("10.0.0.1 10.0.0.2 10.0.0.3:50010", "10.0.0.3")
+    namenode.namesystem.datanode_manager.hosts = hosts(
+        "10.0.0.1 10.0.0.2 10.0.0.3:50010", "10.0.0.3"
+    )
     answer: Any = namenode.call("getDatanodeReport", pb.GetDatanodeReportRequestProto(type=pb.DEAD))
     assert [node.adminState for node in answer.di] == [AdminState.DECOMMISSIONED]
 

@@ -219,7 +219,7 @@ def test_a_good_replica_in_the_place_of_a_corrupt_one_is_not_forgotten(
     """The namenode cannot tell them apart: it has both deleted, and a copy made."""
     victim = nodes[2]
     victim.replicas["DS-another"] = {}
-    client.namenode.namesystem.blocks.found_corrupt(
+    client.namenode.namesystem.block_manager.blocks.found_corrupt(
         victim.known, block.block_id, block.generation_stamp
     )
     nodes[0].namenode.join("dn3")
@@ -257,7 +257,7 @@ def test_nothing_goes_while_another_holder_has_not_told_what_it_has(
 def test_a_report_that_breaks_off_leaves_doubt(client: Any, nodes: Nodes, block: Block) -> None:
     storage = nodes[0].known.storages[nodes[0].first_storage]
     assert storage.reported
-    blocks = client.namenode.namesystem.blocks
+    blocks = client.namenode.namesystem.block_manager.blocks
     listed = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
     report = blocks.full_report(storage, [listed] * 3000)
     next(report)
@@ -275,7 +275,7 @@ def test_a_report_from_before_a_registration_says_nothing_after_it(
 ) -> None:
     storage = nodes[0].known.storages[nodes[0].first_storage]
     listed = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
-    report = client.namenode.namesystem.blocks.full_report(storage, [listed] * 3000)
+    report = client.namenode.namesystem.block_manager.blocks.full_report(storage, [listed] * 3000)
     next(report)
     nodes[0].register()
     for _ in report:
@@ -386,7 +386,9 @@ def test_a_new_block_gets_no_id_under_which_there_is_a_replica_from_the_future(
 def test_a_heartbeat_takes_no_more_deletions_than_the_limit(client: Any, nodes: Nodes) -> None:
     client.write("/many", *[10] * 7, replication=3)
     client.delete("/many")
-    taken = client.namenode.namesystem.blocks.invalidation.pop_orders(nodes[0].known, 5)
+    taken = client.namenode.namesystem.block_manager.blocks.invalidation.pop_orders(
+        nodes[0].known, 5
+    )
     assert len(taken) == 5
     assert len(told(nodes[0])) == 2
     assert told(nodes[0]) == []
@@ -397,7 +399,7 @@ def test_replicas_that_no_file_has_are_not_indexed(client: Any, nodes: Nodes) ->
     client.delete("/many")
     assert [len(node.known.orphaned) for node in nodes] == [7, 7, 7]
     assert [len(node.known.invalidated) for node in nodes] == [0, 0, 0]
-    assert client.namenode.namesystem.pending_deletions == 21
+    assert client.namenode.namesystem.datanode_manager.datanodes.pending_deletions == 21
 
 
 def test_what_reports_name_does_not_fill_the_memory(client: Any, nodes: Nodes) -> None:
@@ -472,6 +474,6 @@ def test_no_order_is_kept_for_a_storage_that_is_out_of_reach(
     storage = next(iter(block.replicas))
     node = storage.node
     del node.storages[storage.storage_id]
-    block_map = nodes[0].namenode.namesystem.blocks
+    block_map = nodes[0].namenode.namesystem.block_manager.blocks
     block_map.invalidation.invalidate(storage, block.block_id, block.generation_stamp)
     assert (dict(node.invalidated), list(node.to_invalidate)) == ({}, [])

@@ -44,7 +44,7 @@ class Cluster:
 
     @property
     def misplaced(self) -> int:
-        return self.namenode.namesystem.reconstruction.counts().misplaced
+        return self.namenode.namesystem.block_manager.reconstruction.counts().misplaced
 
     def write(self, path: str, on: Sequence[int]) -> Block:
         """A file whose writer takes no other datanodes than these."""
@@ -101,7 +101,7 @@ class Cluster:
         for _ in range(30):
             more = self.round()
             done += more
-            if not more and not self.namenode.namesystem.reconstruction.is_rescanning:
+            if not more and not self.namenode.namesystem.block_manager.reconstruction.is_rescanning:
                 return done
         raise AssertionError(f"it does not come to rest: {done}")
 
@@ -117,9 +117,9 @@ class Cluster:
         """The datanode comes back on another rack."""
         node = self.nodes[number]
         self.namenode.racks = {**self.namenode.racks, node.ip: rack}
-        self.namenode.namesystem.racks = type(self.namenode.namesystem.racks)(
-            dict(self.namenode.racks)
-        )
+        self.namenode.namesystem.datanode_manager.racks = type(
+            self.namenode.namesystem.datanode_manager.racks
+        )(dict(self.namenode.racks))
         node.register()
         node.heartbeat()
         node.report()
@@ -168,12 +168,12 @@ def test_blocks_are_looked_at_again_when_a_node_comes_back_on_another_rack() -> 
 
 def test_what_was_badly_placed_is_well_placed_when_the_other_racks_are_gone() -> None:
     cluster = Cluster(["/a", "/a", "/b"])
-    cluster.namenode.namesystem.datanodes.lose(cluster.nodes[2].known)
+    cluster.namenode.namesystem.datanode_manager.datanodes.lose(cluster.nodes[2].known)
     cluster.write("/f", on=[0, 1])
     assert cluster.misplaced == 0
     cluster.nodes[2].register()
     cluster.nodes[2].heartbeat()
-    cluster.namenode.namesystem.datanodes.lose(cluster.nodes[2].known)
+    cluster.namenode.namesystem.datanode_manager.datanodes.lose(cluster.nodes[2].known)
     cluster.settle()
     assert cluster.misplaced == 0
 
@@ -191,7 +191,9 @@ def test_the_look_at_all_blocks_takes_several_rounds(monkeypatch: pytest.MonkeyP
         storage.remaining_bytes = 0
     found: list[int] = []
     for _ in range(4):
-        assert cluster.namenode.namesystem.reconstruction.is_rescanning or found[-1] == 5
+        assert (
+            cluster.namenode.namesystem.block_manager.reconstruction.is_rescanning or found[-1] == 5
+        )
         cluster.namenode.tick(1000)
         found.append(cluster.misplaced)
     assert found == [2, 4, 5, 5]
@@ -212,7 +214,7 @@ def test_blocks_are_spread_anew_when_their_nodes_turn_out_to_be_on_other_racks()
     block = cluster.write("/f", on=[0, 1, 2])
     assert cluster.settle() == []
     table = dict(zip([node.ip for node in cluster.nodes], ["/a", "/a", "/a", "/b"], strict=True))
-    Administration(cluster.namenode.namesystem).apply_racks(RackMap(table))
+    cluster.namenode.namesystem.datanode_manager.apply_racks(RackMap(table))
     assert cluster.settle() == ["copied", "deleted"]
     assert cluster.racks(block) == ["/a", "/a", "/b"]
 
@@ -220,7 +222,7 @@ def test_blocks_are_spread_anew_when_their_nodes_turn_out_to_be_on_other_racks()
 def test_a_node_whose_rack_has_to_be_asked_for_moves_when_the_answer_comes() -> None:
     cluster = Cluster(["/a", "/b"])
     racks = Asked()
-    Administration(cluster.namenode.namesystem).apply_racks(racks)
+    cluster.namenode.namesystem.datanode_manager.apply_racks(racks)
     first, second = cluster.nodes
     assert [first.known.location, second.known.location] == ["/a", "/b"]
     racks.answers[first.ip]("/c")
@@ -231,12 +233,12 @@ def test_a_node_whose_rack_has_to_be_asked_for_moves_when_the_answer_comes() -> 
 def test_a_datanode_that_the_table_lacks_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     cluster = Cluster(["/a", "/b", "/b"])
     first, second, third = cluster.nodes
-    administration = Administration(cluster.namenode.namesystem)
-    administration.apply_racks(RackMap({first.ip: "/a", third.known.identity.hostname: "/b"}))
+    manager = cluster.namenode.namesystem.datanode_manager
+    manager.apply_racks(RackMap({first.ip: "/a", third.known.identity.hostname: "/b"}))
     warned = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert [second.ip in each and "-refreshNodes" in each for each in warned] == [True]
     caplog.clear()
-    administration.apply_racks(RackMap())  # no table at all was said at the start
+    manager.apply_racks(RackMap())  # no table at all was said at the start
     assert not [each for each in caplog.records if "is not in the table" in each.getMessage()]
 
 
@@ -321,7 +323,7 @@ def test_a_copy_to_another_rack_that_fails_is_ordered_again_elsewhere() -> None:
     second = target()
     assert len(second) == 1
     assert not first & second
-    assert cluster.namenode.namesystem.reconstruction.timed_out == 1
+    assert cluster.namenode.namesystem.block_manager.reconstruction.timed_out == 1
 
 
 def test_full_racks_are_not_looked_at_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +334,7 @@ def test_full_racks_are_not_looked_at_without_end(monkeypatch: pytest.MonkeyPatc
     full = [storage for node in cluster.nodes[2:] for storage in node.known.storages.values()]
     for storage in full:
         storage.remaining_bytes = 0
-    placement = cluster.namenode.namesystem.placement
+    placement = cluster.namenode.namesystem.block_manager.placement
     before = placement.looks
     cluster.namenode.tick(1000)
     assert placement.looks - before == 4 * reconstruction.SLICE_COPIES

@@ -365,7 +365,7 @@ def test_a_move_deletes_nothing_where_another_replica_was_lost_meanwhile() -> No
         cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=source.uuid
     )
     assert _deleted(cluster) == []
-    assert not cluster.namenode.namesystem.blocks.redundancy.move_hints
+    assert not cluster.namenode.namesystem.block_manager.blocks.redundancy.move_hints
     # What comes back later is chosen among by the usual rules.
     other.store(cluster.block.blockId, cluster.block.generationStamp, LENGTH)
     assert len(_deleted(cluster)) == 1
@@ -377,7 +377,7 @@ def test_a_hint_that_means_nothing_is_not_kept(hint: str) -> None:
     target, empty = [node for node in cluster.nodes if node not in cluster.holders()]
     uuid = {"target": target.uuid, "empty": empty.uuid}.get(hint, hint)
     target.store(cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=uuid)
-    assert not cluster.namenode.namesystem.blocks.redundancy.move_hints
+    assert not cluster.namenode.namesystem.block_manager.blocks.redundancy.move_hints
     assert len(_deleted(cluster)) == 1
 
 
@@ -390,4 +390,4 @@ def test_two_moves_of_a_block_cost_their_two_sources() -> None:
             cluster.block.blockId, cluster.block.generationStamp, LENGTH, delete_hint=source.uuid
         )
     assert sorted(_deleted(cluster)) == sorted([first.uuid, second.uuid])
-    assert not cluster.namenode.namesystem.blocks.redundancy.move_hints
+    assert not cluster.namenode.namesystem.block_manager.blocks.redundancy.move_hints

@@ -95,7 +95,7 @@ def settings() -> Settings:
 
 
 def counts(namenode: InMemoryNamenode) -> BlockCounts:
-    return namenode.namesystem.reconstruction.counts()
+    return namenode.namesystem.block_manager.reconstruction.counts()
 
 
 def test_figures_follow_what_happens(client: Any, nodes: Nodes) -> None:
@@ -140,7 +140,7 @@ def test_figures_cost_nothing_per_block(
     def no_walk(block_id: int) -> None:
         raise AssertionError("a block is looked at again, though nothing changed")
 
-    monkeypatch.setattr(client.namenode.namesystem.reconstruction, "_sort", no_walk)
+    monkeypatch.setattr(client.namenode.namesystem.block_manager.reconstruction, "_sort", no_walk)
     assert counts(client.namenode).low_redundancy == 20
 
 
@@ -151,7 +151,7 @@ def test_a_round_looks_at_so_many_blocks_that_nothing_can_be_done_about(
     client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All in turn; and one of which something changed comes first."""
-    reconstruction = client.namenode.namesystem.reconstruction
+    reconstruction = client.namenode.namesystem.block_manager.reconstruction
     for number in range(20):
         client.write(f"/f{number}", 10, replication=3)
         client.set_replication(f"/f{number}", 5)
@@ -167,7 +167,7 @@ def test_a_round_looks_at_so_many_blocks_that_nothing_can_be_done_about(
         assert len(looked) - before == 4
     assert len(set(looked)) == 20
     changed = looked[-1]
-    client.namenode.namesystem.blocks.redundancy.note(changed)
+    client.namenode.namesystem.block_manager.blocks.redundancy.note(changed)
     client.namenode.tick(3000)
     assert looked[20] == changed
 
@@ -175,7 +175,7 @@ def test_a_round_looks_at_so_many_blocks_that_nothing_can_be_done_about(
 def test_blocks_with_one_replica_come_first_and_take_no_place_from_others(
     client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reconstruction = client.namenode.namesystem.reconstruction
+    reconstruction = client.namenode.namesystem.block_manager.reconstruction
     for number in range(6):
         block = client.write(f"/f{number}", 10, replication=3).blocks[0]
         for node in nodes[: 2 if number % 2 else 1]:
@@ -187,7 +187,7 @@ def test_blocks_with_one_replica_come_first_and_take_no_place_from_others(
     )
     client.namenode.tick(3000)
     assert looked == [1, 1, 2, 2]
-    assert len(client.namenode.namesystem.blocks.redundancy.queues[Need.HIGHEST]) == 3
+    assert len(client.namenode.namesystem.block_manager.blocks.redundancy.queues[Need.HIGHEST]) == 3
 
 
 # Snapshots.
@@ -267,15 +267,15 @@ def test_a_round_orders_copies_of_so_many_blocks_for_each_node(
     """Those that are given up cost nothing: a block that nothing can be done about takes no
     other block's place."""
     namenode = client.namenode
-    monkeypatch.setattr(namenode.namesystem.reconstruction, "_blocks_per_node", 1)
+    monkeypatch.setattr(namenode.namesystem.block_manager.reconstruction, "_blocks_per_node", 1)
     for number in range(20):
         client.write(f"/f{number}", 10, replication=3)
         client.set_replication(f"/f{number}", 4)
     namenode.tick()
-    assert namenode.namesystem.reconstruction.pending_count == 0
+    assert namenode.namesystem.block_manager.reconstruction.pending_count == 0
     namenode.join("new")
     namenode.tick()
-    assert namenode.namesystem.reconstruction.pending_count == 4
+    assert namenode.namesystem.block_manager.reconstruction.pending_count == 4
 
 
 def test_fewer_than_a_third_of_the_expected_replicas_are_very_few(client: Any) -> None:

@@ -63,8 +63,8 @@ class Cluster:
         storage = next(s for s in block.replicas if s.storage_type == kind)
         node = self.node(storage.node.identity.uuid)
         self.nodes.remove(node)
-        self.namenode.namesystem.datanodes.lose(node.known)
-        self.namenode.namesystem.membership.died(node.known)
+        self.namenode.namesystem.datanode_manager.datanodes.lose(node.known)
+        self.namenode.namesystem.datanode_manager.membership.died(node.known)
 
 
 def kinds(block: Any) -> list[int]:

@@ -95,8 +95,8 @@ def test_a_slow_datanode_gets_replicas_last_where_that_is_wanted(avoids: bool) -
     namesystem = namenode.namesystem
 
     def chosen(count: int) -> set[Datanode]:
-        avoid = namesystem.gets_blocks_last(namesystem.clock.monotonic_ms())
-        found = namesystem.placement.choose(count, block_size_bytes=1, avoid=avoid)
+        avoid = namesystem.block_manager.avoided_targets(namesystem.clock.monotonic_ms())
+        found = namesystem.block_manager.placement.choose(count, block_size_bytes=1, avoid=avoid)
         return {storage.node for storage in found}
 
     assert (nodes[3].known in set().union(*(chosen(1) for _ in range(60)))) != avoids

@@ -130,11 +130,11 @@ def kinds(commands: list[dn.DatanodeCommandProto]) -> set[int]:
 @pytest.mark.req("FS-055", "FS-056")
 def test_a_report_ahead_of_the_log_counts_when_its_edits_are_read(nameservice: Nameservice) -> None:
     block = nameservice.write("/f")
-    assert len(nameservice.standby.namesystem.blocks.postponed) == 3
+    assert len(nameservice.standby.namesystem.block_manager.blocks.postponed) == 3
     nameservice.tail()
     assert nameservice.known(block).state is BlockState.COMPLETE
     assert len(nameservice.known(block).replicas) == 3
-    assert len(nameservice.standby.namesystem.blocks.postponed) == 0
+    assert len(nameservice.standby.namesystem.block_manager.blocks.postponed) == 0
 
 
 @pytest.mark.parametrize("txid", range(1, 8))
@@ -202,11 +202,11 @@ def test_a_stamp_that_no_edit_has_named_is_told_of(
     for face, _ in nameservice.nodes[:lost]:
         face.store(block.block_id, stamp, LENGTH)
     if at == "open":
-        assert len(active.namesystem.blocks.postponed) == lost
+        assert len(active.namesystem.block_manager.blocks.postponed) == lost
         file: Any = active.namesystem.namespace.find("/f")
         blocks = (edits.EditBlock(block.block_id, LENGTH, block.generation_stamp),)
         active.namesystem.commit(close_edit(file, blocks, active.clock.wall_ms()))
-        assert not len(active.namesystem.blocks.postponed)
+        assert not len(active.namesystem.block_manager.blocks.postponed)
     assert len(block.corrupt) == lost
     assert len(block.replicas) == 3 - lost
     for face, _ in nameservice.nodes:
@@ -228,16 +228,16 @@ def test_of_a_dead_datanode_nothing_waits(nameservice: Nameservice) -> None:
     for _, face in nameservice.nodes[:2]:
         face.known.last_heartbeat_ms -= 10**6
     namesystem.tick()
-    assert len(namesystem.blocks.postponed) == 1
+    assert len(namesystem.block_manager.blocks.postponed) == 1
 
 
 def test_no_more_reports_wait_than_there_is_room_for(
     nameservice: Nameservice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     namesystem = nameservice.standby.namesystem
-    namesystem.blocks.postponed = PostponedReports(limit=2)
+    namesystem.block_manager.blocks.postponed = PostponedReports(limit=2)
     block = nameservice.write("/f")
-    assert len(namesystem.blocks.postponed) == 2
+    assert len(namesystem.block_manager.blocks.postponed) == 2
     nameservice.tail()
     late = next(face for _, face in nameservice.nodes if face.known.must_report)
     assert len(nameservice.known(block).replicas) == 2
@@ -373,13 +373,17 @@ def test_no_replica_is_deleted_for_the_sake_of_one_that_was_not_reported_to_the_
     nameservice.active.tick()  # Two are ordered to go, and may be gone by now.
     started = nameservice.fail_over()
     started.tick()
-    assert not any(node.invalidated for node in started.namesystem.datanodes)
+    assert not any(node.invalidated for node in started.namesystem.datanode_manager.datanodes)
     face = nameservice.nodes[0][1]
     reports_in_full(face)
     started.tick()
     # One is there for sure, and stays; the others may go.
     assert block.block_id not in face.known.invalidated
-    assert [len(node.invalidated) for node in started.namesystem.datanodes] == [0, 1, 1]
+    assert [len(node.invalidated) for node in started.namesystem.datanode_manager.datanodes] == [
+        0,
+        1,
+        1,
+    ]
 
 
 def test_a_report_under_a_lease_of_before_is_no_answer_to_the_new_active(
@@ -445,11 +449,11 @@ def test_a_new_active_asks_some_datanodes_at_a_time_for_their_reports() -> None:
 def test_whoever_becomes_a_standby_forgets_orders_and_pipelines(nameservice: Nameservice) -> None:
     block = nameservice.write("/f", closes=False)
     namesystem = nameservice.active.namesystem
-    assert namesystem.blocks.knows_pipeline(block)
+    assert namesystem.block_manager.blocks.knows_pipeline(block)
     namesystem.become_standby()
-    assert not namesystem.blocks.knows_pipeline(block)
+    assert not namesystem.block_manager.blocks.knows_pipeline(block)
     assert len(block.expected) == 3, "where replicas were reported"
-    assert namesystem.reconstruction.pending_count == 0
+    assert namesystem.block_manager.reconstruction.pending_count == 0
 
 
 def _mkdirs(path: str) -> pb.MkdirsRequestProto:

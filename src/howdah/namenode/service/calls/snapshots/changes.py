@@ -32,12 +32,14 @@ class SnapshotCalls:
 
     def allow(self, caller: Caller, path: str) -> None:
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identity(caller), "allow snapshots")
+        namesystem.permissions.check_superuser(
+            namesystem.identities.of(caller.user), "allow snapshots"
+        )
         namesystem.safe_mode.check(f"Cannot allow snapshot for {path}")
         found = self._directory(caller, path)
         directory = found.inode
         assert isinstance(directory, Directory), "it was just looked at"
-        for root in attached_roots(namesystem):
+        for root in attached_roots(namesystem.namespace):
             nested = f"Nested snapshottable directories not allowed: path={found.path}, the "
             end = "is already a snapshottable directory."
             if root.directory is directory:
@@ -50,7 +52,9 @@ class SnapshotCalls:
 
     def disallow(self, caller: Caller, path: str) -> None:
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identity(caller), "disallow snapshots")
+        namesystem.permissions.check_superuser(
+            namesystem.identities.of(caller.user), "disallow snapshots"
+        )
         namesystem.safe_mode.check(f"Cannot disallow snapshot for {path}")
         found = self._directory(caller, path)
         assert found.inode is not None, "it was just looked at"
@@ -63,7 +67,7 @@ class SnapshotCalls:
         namesystem.commit(edits.DisallowSnapshotOp(found.path))
 
     def _directory(self, caller: Caller, path: str) -> Resolved:
-        _, found = self._namesystem.resolve_to_change(caller, path)
+        _, found = self._namesystem.resolver.resolve_to_change(caller, path)
         if found.inode is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         if not isinstance(found.inode, Directory):
@@ -79,8 +83,8 @@ class SnapshotCalls:
 
     def _own(self, caller: Caller, path: str) -> Resolved:
         namesystem = self._namesystem
-        who, found = namesystem.resolve_to_change(caller, path)
-        inode = namesystem.require(found, "Directory/File does not exist {}")
+        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        inode = found.require("Directory/File does not exist {}")
         namesystem.permissions.check_owner(who, inode)
         return self._directory(caller, path)
 
@@ -133,7 +137,7 @@ class SnapshotCalls:
     def created(self, path: str, name: str) -> str:
         """The answer to `create` once more. Of a snapshot without a name it is the newest; one
         with a name may be gone by now, and its directory, too."""
-        found = self._namesystem.resolve(path)
+        found = self._namesystem.resolver.resolve(path)
         if name:
             return snapshot_path(found.path, name)
         if found.inode is None:
@@ -210,8 +214,8 @@ class SnapshotCalls:
         """The caller's snapshottable directories, by path; the superuser's are all. None if
         there is no such directory at all."""
         namesystem = self._namesystem
-        who = namesystem.identity(caller)
-        roots = attached_roots(namesystem)
+        who = namesystem.identities.of(caller.user)
+        roots = attached_roots(namesystem.namespace)
         if not roots:
             return None
         return sorted(
@@ -222,7 +226,7 @@ class SnapshotCalls:
     def listing(self, caller: Caller, path: str) -> list[Snapshot]:
         """A directory's snapshots, by name."""
         namesystem = self._namesystem
-        who, found = namesystem.resolve_checked(caller, path)
+        who, found = namesystem.resolver.resolve_checked(caller, path)
         if found.inode is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         namesystem.permissions.check(who, found.inode, Access.READ)

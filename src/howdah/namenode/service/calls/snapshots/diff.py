@@ -73,7 +73,7 @@ class SnapshotDiffCalls:
         self, caller: Caller, path: str, old: str, new: str
     ) -> Generator[None, None, tuple[list[Modified], bool]]:
         namesystem = self._namesystem
-        _, found = namesystem.resolve_to_change(caller, path)
+        _, found = namesystem.resolver.resolve_to_change(caller, path)
         if found.inode is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         if not isinstance(found.inode, Directory):
@@ -135,7 +135,7 @@ class SnapshotDiffCalls:
             if name:
                 below = path[len(top.rstrip("/")) :]
                 where = snapshot_path(top, name) + below
-            who, found = namesystem.resolve_checked(caller, where)
+            who, found = namesystem.resolver.resolve_checked(caller, where)
             if who.is_superuser or not namesystem.permissions.enabled:
                 return
             stack = [found.inode]

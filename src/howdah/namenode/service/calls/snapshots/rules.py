@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import Directory, INode
 from howdah.namenode.state.snapshots.snapshots import Snapshottable
+from howdah.namenode.state.tree.namespace import Namespace
 
 
-def attached_roots(namesystem: Namesystem) -> list[Snapshottable]:
+def attached_roots(namespace: Namespace) -> list[Snapshottable]:
     """The snapshottable directories; those that were deleted are still to be freed."""
-    namespace = namesystem.namespace
     return [
         root for root in namespace.snapshots.roots.values() if namespace.is_attached(root.directory)
     ]
@@ -26,12 +25,12 @@ def is_within(inode: INode, top: INode) -> bool:
     return False
 
 
-def check_no_snapshots(namesystem: Namesystem, inode: INode | None) -> None:
+def check_no_snapshots(namespace: Namespace, inode: INode | None) -> None:
     """Raises SnapshotError if the inode, which is to go, or something below it has
     snapshots."""
-    if inode is None or not namesystem.namespace.snapshots.count:
+    if inode is None or not namespace.snapshots.count:
         return
-    for root in attached_roots(namesystem):
+    for root in attached_roots(namespace):
         if root.snapshots and is_within(root.directory, inode):
             path = root.directory.path
             raise errors.SnapshotError(
@@ -40,9 +39,9 @@ def check_no_snapshots(namesystem: Namesystem, inode: INode | None) -> None:
             )
 
 
-def check_not_nested(namesystem: Namesystem, moved: INode, parent: Directory) -> None:
+def check_not_nested(namespace: Namespace, moved: INode, parent: Directory) -> None:
     """Raises SnapshotError if a snapshottable directory would come to lie in another."""
-    roots = namesystem.namespace.snapshots.roots
+    roots = namespace.snapshots.roots
     if not roots:
         return
     node: INode | None = parent
@@ -50,7 +49,7 @@ def check_not_nested(namesystem: Namesystem, moved: INode, parent: Directory) ->
         node = node.parent
     if node is None:
         return
-    if any(is_within(root.directory, moved) for root in attached_roots(namesystem)):
+    if any(is_within(root.directory, moved) for root in attached_roots(namespace)):
         raise errors.SnapshotError(
             f"Unable to rename because {moved.path} has snapshottable descendant directories "
             f"and {parent.path} is a descent of a snapshottable directory, and HDFS does not "

@@ -38,7 +38,7 @@ class DatanodeCommands:
             command = pb.BlockCommandProto(
                 action=pb.BlockCommandProto.TRANSFER, blockPoolId=pool_id
             )
-            streams = self._namesystem.reconstruction.streams
+            streams = self._namesystem.block_manager.reconstruction.streams
             room = streams.may_run(node) - node.transfers_running
             while node.to_transfer and len(command.blocks) < room:
                 order = node.to_transfer.popleft()
@@ -75,10 +75,10 @@ class DatanodeCommands:
         return orders
 
     def _deletions(self, node: Datanode) -> list[tuple[int, int]]:
-        namesystem = self._namesystem
-        if namesystem.safe_mode.on or namesystem.keeps_replicas:
+        namesystem, block_manager = self._namesystem, self._namesystem.block_manager
+        if namesystem.safe_mode.on or block_manager.postpones_deletions:
             return []
-        return namesystem.blocks.invalidation.pop_orders(
+        return block_manager.blocks.invalidation.pop_orders(
             node, namesystem.settings.deletions_per_command
         )
 

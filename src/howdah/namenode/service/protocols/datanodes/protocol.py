@@ -78,6 +78,10 @@ class DatanodeProtocol:
         self._ha_state = ha_state
         self._is_upgrade_finalized = is_upgrade_finalized
         self._namesystem = namesystem
+        self._role = namesystem.role
+        self._blocks = namesystem.block_manager.blocks
+        self._datanode_manager = namesystem.datanode_manager
+        self._datanodes = namesystem.datanode_manager.datanodes
         self._futures = LogThrottleBySubject(60_000)
         self._cluster = cluster
         self._recovery = recovery
@@ -106,7 +110,7 @@ class DatanodeProtocol:
         return self._registrations.register(request, caller)
 
     def _is_alive(self, uuid: str) -> bool:
-        node = self._namesystem.datanodes.get(uuid)
+        node = self._datanodes.get(uuid)
         return node is not None and node.alive
 
     def send_heartbeat(
@@ -114,7 +118,7 @@ class DatanodeProtocol:
     ) -> pb.HeartbeatResponseProto:
         namesystem, state = self._namesystem, self._ha_state()
         ha_state = _HA_STATES.get(state, pb.NNHAStatusHeartbeatProto.STANDBY)
-        gives_orders = namesystem.writable and ha_state == pb.NNHAStatusHeartbeatProto.ACTIVE
+        gives_orders = self._role.writable and ha_state == pb.NNHAStatusHeartbeatProto.ACTIVE
         answer = pb.HeartbeatResponseProto()
         # One by one: arguments by name take a message twice as long.
         answer.fullBlockReportLeaseId = NO_LEASE
@@ -122,7 +126,7 @@ class DatanodeProtocol:
         status = answer.haStatus
         status.state = ha_state
         status.txid = namesystem.last_txid
-        known = namesystem.datanodes.get(request.registration.datanodeID.datanodeUuid)
+        known = self._datanodes.get(request.registration.datanodeID.datanodeUuid)
         if known is not None:
             self._registrations.check_allowed(known.identity)
         try:
@@ -135,10 +139,8 @@ class DatanodeProtocol:
             answer.fullBlockReportLeaseId = self._report_leases.request(
                 node.identity.uuid, self._is_alive, namesystem.clock.monotonic_ms()
             )
-        namesystem.datanode_manager.heartbeat(
-            node, report_decoder.heartbeat(request, namesystem.datanodes)
-        )
-        answer.isSlownode = namesystem.datanode_manager.is_slow(node)
+        self._datanode_manager.heartbeat(node, report_decoder.heartbeat(request, self._datanodes))
+        answer.isSlownode = self._datanode_manager.is_slow(node)
         if not request.requestFullBlockReportLease and self._wants_report(node):
             answer.cmds.append(register_command())
         elif gives_orders:
@@ -215,13 +217,13 @@ class DatanodeProtocol:
                     "only buffers are read"
                 )
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
-            notes = self._namesystem.safe_mode.on and self._namesystem.writable
+            notes = self._namesystem.safe_mode.on and self._role.writable
             listed = block_lists.decode(
                 report.numberOfBlocks,
                 report.blocksBuffers,
                 self._noting_future if notes else report_decoder.reported_replica,
             )
-            yield from self._namesystem.blocks.full_report(
+            yield from self._blocks.full_report(
                 storage, listed, is_asked_for=is_asked_for, shows_orphaned=notes
             )
         is_asked_for = self._report_leases.is_of_this_term(context.leaseId)
@@ -229,7 +231,7 @@ class DatanodeProtocol:
             node.reported_registration = registration
             if is_asked_for:
                 node.must_report = False
-            elif self._namesystem.writable and not all(s.reported for s in node.storages.values()):
+            elif self._role.writable and not all(s.reported for s in node.storages.values()):
                 # It was not asked for, and leaves open what the change of roles left open.
                 node.must_report = True
             if context.leaseId:
@@ -245,7 +247,7 @@ class DatanodeProtocol:
         self._after_reports()
         self._warn_of_future(node)
         answer = pb.BlockReportResponseProto()
-        if self._namesystem.writable and self._is_upgrade_finalized():
+        if self._role.writable and self._is_upgrade_finalized():
             # Hadoop's active says so to everybody, each time, whether or not there was one.
             answer.cmd.cmdType = pb.DatanodeCommandProto.FinalizeCommand
             answer.cmd.finalizeCmd.blockPoolId = self._cluster.block_pool_id
@@ -275,10 +277,10 @@ class DatanodeProtocol:
             storage = node.storage(part.storageUuid, kind)
             for info in part.blocks:
                 if info.status == pb.ReceivedDeletedBlockInfoProto.DELETED:
-                    self._namesystem.blocks.deleted(storage, info.block.blockId)
+                    self._blocks.deleted(storage, info.block.blockId)
                     continue
                 received = info.status == pb.ReceivedDeletedBlockInfoProto.RECEIVED
-                self._namesystem.blocks.has_news(
+                self._blocks.has_news(
                     storage,
                     ReportedReplica(
                         info.block.blockId,
@@ -288,23 +290,21 @@ class DatanodeProtocol:
                     ),
                 )
                 if received and info.deleteHint:
-                    source = self._namesystem.datanodes.get(info.deleteHint)
+                    source = self._datanodes.get(info.deleteHint)
                     if source is not None:
-                        self._namesystem.blocks.moved(storage, info.block.blockId, source)
+                        self._blocks.moved(storage, info.block.blockId, source)
         self._after_reports()
         self._warn_of_future(node)
         return pb.BlockReceivedAndDeletedResponseProto()
 
     def _after_reports(self) -> None:
-        inode_ids = list(
-            dict.fromkeys(block.file_id for block in self._namesystem.blocks.take_finalized())
-        )
+        inode_ids = list(dict.fromkeys(block.file_id for block in self._blocks.take_finalized()))
         self._namesystem.update_safe_mode()
         if inode_ids:
             self._replicas_changed(inode_ids)
 
     def _warn_of_future(self, node: Datanode) -> None:
-        replica = self._namesystem.blocks.take_future()
+        replica = self._blocks.take_future()
         if replica is None:
             return
         kept_back = self._futures.suppressed_count(
@@ -344,7 +344,7 @@ class DatanodeProtocol:
         the namenode was started anew, are left out: they will report by themselves."""
         targets = []
         for target, storage_id in zip(request.newTaragets, request.newTargetStorages, strict=False):
-            node = self._namesystem.datanodes.get(target.datanodeUuid)
+            node = self._datanodes.get(target.datanodeUuid)
             storage = node.storages.get(storage_id) if node is not None else None
             if storage is not None:
                 targets.append(storage)
@@ -367,5 +367,5 @@ class DatanodeProtocol:
         """A datanode's trouble. A bad disk is taken out by the heartbeats that follow."""
         node = self._registrations.known(request.registartion, caller)
         if request.errorCode == pb.ErrorReportRequestProto.FATAL_DISK_ERROR:
-            self._namesystem.datanode_manager.lose(node)
+            self._datanode_manager.lose(node)
         return pb.ErrorReportResponseProto()

@@ -6,7 +6,6 @@ import logging
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.service.calls.administration import warn_of_unknown
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.writing.block_recovery import BlockRecovery
@@ -27,7 +26,9 @@ class Registrations:
     def __init__(
         self, namesystem: Namesystem, cluster: ClusterIdentity, recovery: BlockRecovery
     ) -> None:
-        self._namesystem = namesystem
+        self._manager = namesystem.datanode_manager
+        self._datanodes = namesystem.datanode_manager.datanodes
+        self._clock = namesystem.clock
         self._cluster = cluster
         self._recovery = recovery
         self._rivals = Rivals(lambda: namesystem.settings.datanode_moves_ms)
@@ -37,7 +38,6 @@ class Registrations:
         self, request: pb.RegisterDatanodeRequestProto, caller: Caller
     ) -> pb.RegisterDatanodeResponseProto | Deferred:
         """Answered at once, or when somebody has told where in the network the node is."""
-        namesystem = self._namesystem
         registration = request.registration
         told = registration.datanodeID
         ip = address_of(caller.address, told.ipAddr)
@@ -55,7 +55,7 @@ class Registrations:
         )
         self.check_allowed(identity)
         self._check_rival(identity)
-        location = namesystem.racks.known_location(ip, identity.hostname)
+        location = self._manager.racks.known_location(ip, identity.hostname)
         if location is not None:
             return self._register(identity, location, registration)
 
@@ -66,7 +66,7 @@ class Registrations:
             return self._register(identity, found, registration)
 
         answer = Deferred()
-        namesystem.racks.look_up(ip, answer.fed_by("registerDatanode", locate))
+        self._manager.racks.look_up(ip, answer.fed_by("registerDatanode", locate))
         return answer
 
     def _register(
@@ -75,30 +75,8 @@ class Registrations:
         location: str,
         registration: pb.DatanodeRegistrationProto,
     ) -> pb.RegisterDatanodeResponseProto:
-        namesystem = self._namesystem
-        now_ms = namesystem.clock.monotonic_ms()
-        known = namesystem.datanodes.get(identity.uuid)
-        before = None if known is None else (known.alive, now_ms - known.last_heartbeat_ms)
-        node, displaced = namesystem.datanodes.register(identity, location, now_ms)
-        _log_registration(node, before)
-        warn_of_unknown(namesystem.racks, node)
-        namesystem.blocks.registered(node)
-        namesystem.reconstruction.registered(node)
-        namesystem.caching.registered(node)
+        node = self._manager.register(identity, location)
         self._recovery.registered(node)
-        for other in displaced:
-            log.warning(
-                "datanode %s is known as %s from now on: %s, which had that address, is forgotten "
-                "with its %d replicas",
-                node.name,
-                identity.uuid,
-                other.identity.uuid,
-                other.block_count,
-            )
-            namesystem.blocks.node_gone(other)
-            namesystem.caching.node_gone(other)
-            namesystem.membership.forget(other)
-        namesystem.membership.obey(node, namesystem.hosts, namesystem.clock.wall_ms())
         answer = pb.RegisterDatanodeResponseProto(registration=registration)
         # All that Hadoop's namenode sends back, whatever the datanode left out.
         answer.registration.datanodeID.ipAddr = identity.ip
@@ -107,7 +85,7 @@ class Registrations:
         return answer
 
     def check_allowed(self, identity: DatanodeIdentity) -> None:
-        if not self._namesystem.hosts.allows(identity):
+        if not self._manager.hosts.allows(identity):
             raise errors.DisallowedDatanode(
                 f"Datanode denied communication with namenode because the host is not in the "
                 f"include-list: {identity.transfer_address} ({identity.uuid})"
@@ -116,12 +94,11 @@ class Registrations:
     def _check_rival(self, identity: DatanodeIdentity) -> None:
         """Raises DisallowedDatanode if there are two datanodes of this uuid, and RetriableError
         while that is not known."""
-        namesystem = self._namesystem
-        known = namesystem.datanodes.get(identity.uuid)
+        known = self._datanodes.get(identity.uuid)
         address = identity.transfer_address
         if known is None or known.name == address:
             return
-        now_ms = namesystem.clock.monotonic_ms()
+        now_ms = self._clock.monotonic_ms()
         silent_s = (now_ms - known.last_heartbeat_ms) / 1000
         match self._rivals.judge(known, address, now_ms):
             case Claim.IT_HAS_MOVED:
@@ -165,7 +142,7 @@ class Registrations:
     def known(self, registration: pb.DatanodeRegistrationProto, caller: Caller) -> Datanode:
         """The live datanode that calls. Raises UnregisteredNode: it must register (again)."""
         told = registration.datanodeID
-        node = self._namesystem.datanodes.get(told.datanodeUuid)
+        node = self._datanodes.get(told.datanodeUuid)
         if node is None or not node.alive:
             raise errors.UnregisteredNode(
                 f"Data node {told.ipAddr}:{told.xferPort} ({told.datanodeUuid}) is not registered "
@@ -183,20 +160,3 @@ class Registrations:
                 f"{caller.address}: a datanode that has moved registers first"
             )
         return node
-
-
-def _log_registration(node: Datanode, before: tuple[bool, int] | None) -> None:
-    """`before`: whether it lived, and for how long it had said nothing."""
-    if before is None:
-        how = "for the first time since this namenode was started"
-    else:
-        was_alive, silent_ms = before
-        how = f"again, after {silent_ms / 1000:.0f} s" + ("" if was_alive else "; it was lost")
-    log.info(
-        "datanode %s (%s, version %s) registered in rack %s %s; its block report comes next",
-        node.name,
-        node.identity.uuid,
-        node.identity.software_version,
-        node.location,
-        how,
-    )

@@ -25,6 +25,10 @@ class FastReads:
 
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
+        self._redundancy = namesystem.block_manager.blocks.redundancy
+        self._datanode_manager = namesystem.datanode_manager
+        self._datanodes = namesystem.datanode_manager.datanodes
+        self._role = namesystem.role
         self._tables = file_status.TablesNow(namesystem)
         self._far: dict[tuple[str, str], dict[str, int]] = {}
         self.file_info_by = file_status.file_info
@@ -38,7 +42,7 @@ class FastReads:
     def file_info(self, request: bytes, user: str, address: str) -> bytes | None:
         """As `QueryMethods.get_file_info`."""
         namesystem = self._namesystem
-        who = namesystem.identity_of(user)
+        who = namesystem.identities.of(user)
         return self.file_info_by(
             request,
             namesystem.namespace.known_ways(),
@@ -52,14 +56,14 @@ class FastReads:
         """As `QueryMethods.get_block_locations`."""
         namesystem = self._namesystem
         settings = namesystem.settings
-        is_plain = namesystem.writable and not (
+        is_plain = self._role.writable and not (
             settings.cache_adaptive
             or settings.avoid_slow_for_reading
-            or namesystem.blocks.redundancy.out_of_service
+            or self._redundancy.out_of_service
         )
         if not is_plain or not address:
             return None
-        who = namesystem.identity_of(user)
+        who = namesystem.identities.of(user)
         arguments = (
             request,
             namesystem.namespace.known_ways(),
@@ -79,9 +83,9 @@ class FastReads:
     def _view(self, address: str) -> locations.View:
         namesystem = self._namesystem
         blocks = namesystem.namespace.inodes.files.blocks
-        client = namesystem.datanodes.by_ip(address)
+        client = self._datanodes.by_ip(address)
         if client is None:
-            name, location = address, namesystem.racks.client_location(address)
+            name, location = address, self._datanode_manager.racks.client_location(address)
         else:
             name, location = client.identity.uuid, client.location
         far = self._far.get((location, name))
@@ -100,7 +104,7 @@ class FastReads:
             name,
             far,
             namesystem.clock.monotonic_ms(),
-            namesystem.datanodes.stale_ms,
+            self._datanodes.stale_ms,
             AdminState.NORMAL,
             namesystem.dice.getrandbits(32),
             namesystem.clock.wall_ms() - precision_ms if keeps_times else _LONG_AGO_MS,
