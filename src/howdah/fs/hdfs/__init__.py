@@ -1,9 +1,11 @@
 """HDFS as a FileSystem: its interface as calls of a DFS client.
 
-`filesystem` is the class; `namespace`, `attributes`, `links`, `snapshots`, `caching`, `walk` and
-`administration` are its parts; `status` makes records of protocol messages, `operation_metrics`
-counts operations; `renames` is for two that shall reach the namenode in one piece.
-Arrows: `filesystem -> its parts -> status -> the client`.
+`filesystem` is the class; `namespace` is what it has in common with `webhdfs://`: all that a
+namenode answers, without streams. `links` follows symbolic links, `walk` lists trees, and
+`administration` is for administrators. `status`, `attributes`, `snapshot_records` and `caching`
+make records of protocol messages; `operation_metrics` counts operations; `renames` is for two that
+shall reach the namenode in one piece.
+Arrows: `filesystem -> namespace -> links, records -> status -> the client`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`HdfsFileSystem`: the FileSystem interface over a DFS client (`hdfs://host:port`, or
 `hdfs://NAME` with the name of a nameservice).
 
-Thin: each method is an RPC or a stream of `howdah.client`. What a namenode alone answers is in
-`namespace`.
+Thin: each method is an RPC or a stream of `howdah.client`. What a namenode answers to `webhdfs://`
+as well is in `namespace`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.client.dfs import DFSClient
-from howdah.config import Configuration, keys
+from howdah.config import Configuration
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.builders import HdfsCreateFileBuilder
-from howdah.fs.hdfs.caching import HdfsCaching
+from howdah.fs.hdfs.caching import (
+    CacheDirective,
+    CachePool,
+    cache_directive,
+    cache_pool,
+    directive_message,
+    pool_message,
+)
 from howdah.fs.hdfs.links import follow_links
+from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.hdfs.operation_metrics import counts_operations
 from howdah.fs.hdfs.status import datanode_report, file_status, name_of, server_defaults
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
@@ -105,30 +113,15 @@ class HdfsDataOutputStream(FSDataOutputStream):
 
 
 @counts_operations
-class HdfsFileSystem(HdfsCaching):
+class HdfsFileSystem(HdfsNamespace):
     """One HDFS, as one user."""
 
     scheme = "hdfs"
 
     def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
-        super().__init__()
-        self._authority = authority
-        self._conf = conf
-        self.user = user or current_user()
-        self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
-        self._client = DFSClient.at(authority, conf, self.user)
-        self._namenode = self._client.namenode
-        self._tally = self._client.tally
-        self._follows_links = conf.get(keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS)
-        self._makes_links = conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED)
-
-    @property
-    def uri(self) -> str:
-        return f"hdfs://{self._authority}"
-
-    def __reduce__(self) -> tuple[type[HdfsFileSystem], tuple[str, Configuration, str]]:
-        """Pickled for another process, it is one that connects anew, as the same user."""
-        return type(self), (self._authority, self._conf, self.user)
+        user = user or current_user()
+        self._client = DFSClient.at(authority, conf, user)
+        super().__init__(authority, conf, user, self._client.namenode, self._client.tally)
 
     @property
     def client(self) -> DFSClient:
@@ -279,6 +272,102 @@ class HdfsFileSystem(HdfsCaching):
             combine_mode or self._client.settings.checksum_combine_mode,
         )
         return None if combined is None else FileChecksum(combined.algorithm, combined.value)
+
+    # --- centralised caching ----------------------------------------------------------
+
+    def add_cache_pool(
+        self,
+        name: str,
+        *,
+        owner: str | None = None,
+        group: str | None = None,
+        mode: int | None = None,
+        limit_bytes: int | None = None,
+        max_ttl_ms: int | None = None,
+        default_replication: int | None = None,
+    ) -> None:
+        """Make a pool: the caller's, with mode 0o755, and without bounds unless they are given.
+        Only for the superuser. Raises InvalidRequest if there is one of that name."""
+        self._namenode.add_cache_pool(
+            pool_message(name, owner, group, mode, limit_bytes, max_ttl_ms, default_replication)
+        )
+
+    def modify_cache_pool(
+        self,
+        name: str,
+        *,
+        owner: str | None = None,
+        group: str | None = None,
+        mode: int | None = None,
+        limit_bytes: int | None = None,
+        max_ttl_ms: int | None = None,
+        default_replication: int | None = None,
+    ) -> None:
+        """Change what is given of a pool. Only for the superuser. Raises InvalidRequest."""
+        self._namenode.modify_cache_pool(
+            pool_message(name, owner, group, mode, limit_bytes, max_ttl_ms, default_replication)
+        )
+
+    def remove_cache_pool(self, name: str) -> None:
+        """The pool goes with its directives. Only for the superuser. Raises InvalidRequest."""
+        self._namenode.remove_cache_pool(name)
+
+    def list_cache_pools(self) -> list[CachePool]:
+        """All pools, by name."""
+        return [cache_pool(entry) for entry in self._namenode.cache_pools()]
+
+    def add_cache_directive(
+        self,
+        path: PathLike,
+        pool: str,
+        *,
+        replication: int | None = None,
+        ttl_ms: int | None = None,
+        force: bool = False,
+    ) -> int:
+        """Keep a file, or all files right in a directory, in the memory of as many datanodes as
+        `replication` says (else the pool), for `ttl_ms` from now (else as long as the pool
+        allows). The id of the directive.
+
+        Raises InvalidRequest where it would be more than the pool may hold, unless `force`
+        is set, and AccessDenied for those who may not write to the pool.
+        """
+        return self._namenode.add_cache_directive(
+            directive_message(None, self.resolve(path), pool, replication, ttl_ms), force=force
+        )
+
+    def modify_cache_directive(
+        self,
+        directive_id: int,
+        *,
+        path: PathLike | None = None,
+        pool: str | None = None,
+        replication: int | None = None,
+        ttl_ms: int | None = None,
+        force: bool = False,
+    ) -> None:
+        """Change what is given of a directive. Raises what `add_cache_directive` does."""
+        resolved = None if path is None else self.resolve(path)
+        self._namenode.modify_cache_directive(
+            directive_message(directive_id, resolved, pool, replication, ttl_ms), force=force
+        )
+
+    def remove_cache_directive(self, directive_id: int) -> None:
+        """What no other directive asks for is not cached any more. Raises InvalidRequest."""
+        self._namenode.remove_cache_directive(directive_id)
+
+    def list_cache_directives(
+        self,
+        *,
+        path: PathLike | None = None,
+        pool: str | None = None,
+        directive_id: int | None = None,
+    ) -> list[CacheDirective]:
+        """Those of pools that the caller may read, by id; with this path, of this pool, or of
+        this id only. Raises InvalidRequest if there is none of that id."""
+        resolved = None if path is None else self.resolve(path)
+        only = directive_message(directive_id, resolved, pool, None, None)
+        return [cache_directive(entry) for entry in self._namenode.cache_directives(only)]
 
     # --- the filesystem as a whole --------------------------------------------------------
 

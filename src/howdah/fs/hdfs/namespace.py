@@ -1,5 +1,7 @@
-"""Names, their attributes and where their blocks are: the interface's methods as calls of
-ClientProtocol, however these are made (by RPC, or over HTTP).
+"""What the namenode alone answers: the interface's methods as calls of ClientProtocol, however
+these are made (by RPC, or over HTTP).
+
+Links are followed here: the namenode follows none. See `links`.
 
 The umask (`fs.permissions.umask-mode`) is taken off here, as Hadoop's client does.
 """
@@ -8,27 +10,52 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.client.statistics import Count, Tally
+from howdah.config import Configuration, keys
 from howdah.fs import paths
-from howdah.fs.hdfs.links import follow_links, follow_links_above
-from howdah.fs.hdfs.snapshots import HdfsSnapshots
+from howdah.fs.acl import AclEntry, AclStatus
+from howdah.fs.api import FileSystem
+from howdah.fs.attributes import KEEP
+from howdah.fs.hdfs.attributes import (
+    acl_entry,
+    acl_entry_message,
+    full_name,
+    storage_policy,
+    xattr_message,
+)
+from howdah.fs.hdfs.links import MAX_LINKS, behind, follow_links, follow_links_above
+from howdah.fs.hdfs.snapshot_records import (
+    SnapshotDiffReport,
+    SnapshotStatus,
+    SnapshottableDirectory,
+    diff_entries,
+    snapshot_status,
+    snapshottable_directory,
+)
 from howdah.fs.hdfs.status import file_status, name_of
 from howdah.fs.paths import PathLike
+from howdah.fs.registry import connect
 from howdah.fs.status import (
     BlockLocation,
     ContentSummary,
     FileStatus,
     FsStatus,
     QuotaUsage,
+    StoragePolicy,
     TypeQuota,
 )
 from howdah.proto import types_pb2
 
+if TYPE_CHECKING:
+    from howdah.client.namenode import NamenodeProxy
+
 HOME_PREFIX = "/user"
 DIRECTORY_MODE = 0o777
+PARENT_MODE = 0o777
 _NO_QUOTA = (1 << 64) - 1
 _ACTIONS = (
     "NONE",
@@ -42,10 +69,39 @@ _ACTIONS = (
 )
 
 
-class HdfsNamespace(HdfsSnapshots):
-    """The part of a filesystem on HDFS that the namenode alone answers."""
+class HdfsNamespace(FileSystem):
+    """A filesystem on HDFS, as one user, without its streams."""
 
-    _tally: Tally
+    def __init__(
+        self,
+        authority: str,
+        conf: Configuration,
+        user: str,
+        namenode: NamenodeProxy,
+        tally: Tally,
+    ) -> None:
+        self._authority = authority
+        self._conf = conf
+        self.user = user
+        self._namenode = namenode
+        self._tally = tally
+        self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
+        self._follows_links = conf.get(keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS)
+        self._makes_links = conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED)
+        self._elsewhere: dict[tuple[str, str], FileSystem] = {}
+
+    def __reduce__(self) -> tuple[type[HdfsNamespace], tuple[str, Configuration, str]]:
+        """Pickled for another process, it is one that connects anew, as the same user."""
+        return type(self), (self._authority, self._conf, self.user)
+
+    @property
+    def uri(self) -> str:
+        return f"{self.scheme}://{self._authority}"
+
+    def close(self) -> None:
+        """Let go of the filesystems that links led to."""
+        while self._elsewhere:
+            self._elsewhere.popitem()[1].close()
 
     def resolve(self, path: PathLike) -> str:
         """The same; raises `InvalidPath` for names that aren't UTF-8."""
@@ -64,7 +120,9 @@ class HdfsNamespace(HdfsSnapshots):
 
     def concat(self, target: PathLike, sources: Sequence[PathLike]) -> None:
         try:
-            self._namenode.concat(self.resolve(target), [self.resolve(each) for each in sources])
+            self._namenode.concat(
+                self.resolve(target), [self.resolve(source) for source in sources]
+            )
         except errors.UnresolvedPath:
             where, (whole, *parts) = self._all_behind_links((target, *sources), last=True)
             where.concat(whole, parts)
@@ -169,7 +227,7 @@ class HdfsNamespace(HdfsSnapshots):
             _type_quotas(proto.typeQuotaInfos),
         )
 
-    # --- attributes -------------------------------------------------------------------
+    # --- modes, owners and times ------------------------------------------------------------
 
     @follow_links
     def set_permission(self, path: PathLike, mode: int) -> None:
@@ -196,7 +254,175 @@ class HdfsNamespace(HdfsSnapshots):
         # R_OK, W_OK, X_OK are 4, 2, 1, as the numbers of FsActionProto.
         self._namenode.check_access(self.resolve(path), _ACTIONS[mode])
 
-    # --- blocks and checksums -----------------------------------------------------------
+    # --- ACLs -------------------------------------------------------------------------
+
+    @follow_links
+    def get_acl_status(self, path: PathLike) -> AclStatus:
+        acl = self._namenode.get_acl_status(self.resolve(path))
+        return AclStatus(
+            acl.owner,
+            acl.group,
+            acl.sticky,
+            acl.permission.perm,
+            tuple(map(acl_entry, acl.entries)),
+        )
+
+    @follow_links
+    def modify_acl_entries(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        self._namenode.modify_acl_entries(self.resolve(path), map(acl_entry_message, entries))
+
+    @follow_links
+    def remove_acl_entries(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        self._namenode.remove_acl_entries(self.resolve(path), map(acl_entry_message, entries))
+
+    @follow_links
+    def remove_default_acl(self, path: PathLike) -> None:
+        self._namenode.remove_default_acl(self.resolve(path))
+
+    @follow_links
+    def remove_acl(self, path: PathLike) -> None:
+        self._namenode.remove_acl(self.resolve(path))
+
+    @follow_links
+    def set_acl(self, path: PathLike, entries: Iterable[AclEntry]) -> None:
+        self._namenode.set_acl(self.resolve(path), map(acl_entry_message, entries))
+
+    # --- extended attributes ----------------------------------------------------------
+
+    @follow_links
+    def get_xattr(self, path: PathLike, name: str) -> bytes:
+        xattrs = self._namenode.get_xattrs(self.resolve(path), [xattr_message(name)])
+        return xattrs[0].value
+
+    @follow_links
+    def get_xattrs(self, path: PathLike, names: Iterable[str] = ()) -> dict[str, bytes]:
+        xattrs = self._namenode.get_xattrs(self.resolve(path), map(xattr_message, names))
+        return {full_name(xattr): xattr.value for xattr in xattrs}
+
+    @follow_links
+    def list_xattrs(self, path: PathLike) -> list[str]:
+        return [full_name(xattr) for xattr in self._namenode.list_xattrs(self.resolve(path))]
+
+    @follow_links
+    def set_xattr(
+        self,
+        path: PathLike,
+        name: str,
+        value: bytes | None = None,
+        *,
+        create: bool = True,
+        replace: bool = True,
+    ) -> None:
+        flags = (types_pb2.XATTR_CREATE if create else 0) | (
+            types_pb2.XATTR_REPLACE if replace else 0
+        )
+        self._namenode.set_xattr(self.resolve(path), xattr_message(name, value), flags)
+
+    @follow_links
+    def remove_xattr(self, path: PathLike, name: str) -> None:
+        self._namenode.remove_xattr(self.resolve(path), xattr_message(name))
+
+    # --- storage policies and quotas --------------------------------------------------
+
+    def get_storage_policies(self) -> list[StoragePolicy]:
+        return [storage_policy(message) for message in self._namenode.get_storage_policies()]
+
+    @follow_links_above
+    def get_storage_policy(self, path: PathLike) -> StoragePolicy:
+        return storage_policy(self._namenode.get_storage_policy(self.resolve(path)))
+
+    @follow_links
+    def set_storage_policy(self, path: PathLike, policy: str) -> None:
+        self._namenode.set_storage_policy(self.resolve(path), policy)
+
+    @follow_links
+    def satisfy_storage_policy(self, path: PathLike) -> None:
+        self._namenode.satisfy_storage_policy(self.resolve(path))
+
+    @follow_links
+    def unset_storage_policy(self, path: PathLike) -> None:
+        self._namenode.unset_storage_policy(self.resolve(path))
+
+    @follow_links
+    def set_quota(
+        self,
+        path: PathLike,
+        *,
+        names: int | None = KEEP,
+        space_bytes: int | None = KEEP,
+        storage_type: str | None = None,
+    ) -> None:
+        if storage_type is not None and storage_type not in set(types_pb2.StorageTypeProto.keys()):
+            raise errors.IllegalArgument(f"{storage_type} is no type of storage")
+        if (names is not None and names <= 0) or (space_bytes is not None and space_bytes < 0):
+            raise errors.IllegalArgument(
+                f"Invalid values for quota : {names} names and {space_bytes} bytes"
+            )
+        self._namenode.set_quota(
+            self.resolve(path),
+            -1 if names is None else names,
+            -1 if space_bytes is None else space_bytes,
+            storage_type,
+        )
+
+    # --- snapshots --------------------------------------------------------------------
+
+    @follow_links
+    def allow_snapshot(self, path: PathLike) -> None:
+        """Make a directory snapshottable. Only for the superuser."""
+        self._namenode.allow_snapshot(self.resolve(path))
+
+    @follow_links
+    def disallow_snapshot(self, path: PathLike) -> None:
+        """It must not have any snapshots. Only for the superuser."""
+        self._namenode.disallow_snapshot(self.resolve(path))
+
+    @follow_links
+    def create_snapshot(self, path: PathLike, name: str | None = None) -> str:
+        """Keep a directory as it is now. The path under which that is read.
+
+        Without a name the snapshot gets one from the time, such as
+        `s20260102-030405.006`. Raises SnapshotError if the directory is not
+        snapshottable, or has one of that name.
+        """
+        return self._namenode.create_snapshot(self.resolve(path), name)
+
+    @follow_links
+    def rename_snapshot(self, path: PathLike, old: str, new: str) -> None:
+        """Give a snapshot another name, under which its path is read from then on."""
+        self._namenode.rename_snapshot(self.resolve(path), old, new)
+
+    @follow_links
+    def delete_snapshot(self, path: PathLike, name: str) -> None:
+        """What only this snapshot has is gone then."""
+        self._namenode.delete_snapshot(self.resolve(path), name)
+
+    def list_snapshottable_directories(self) -> list[SnapshottableDirectory]:
+        """Those that the caller owns; all of them, for the superuser."""
+        return [
+            snapshottable_directory(message)
+            for message in self._namenode.snapshottable_directories()
+        ]
+
+    @follow_links
+    def list_snapshots(self, path: PathLike) -> list[SnapshotStatus]:
+        """The snapshots of a directory, by name."""
+        return [
+            snapshot_status(message) for message in self._namenode.snapshots(self.resolve(path))
+        ]
+
+    @follow_links
+    def snapshot_diff(self, path: PathLike, old: str = "", new: str = "") -> SnapshotDiffReport:
+        """What leads from the snapshot `old` of a directory to the snapshot `new`.
+
+        An empty name is the directory as it is now.
+        """
+        resolved = self.resolve(path)
+        return SnapshotDiffReport(
+            resolved, old, new, diff_entries(self._namenode, resolved, old, new)
+        )
+
+    # --- blocks -----------------------------------------------------------------------
 
     @follow_links
     def block_locations(
@@ -233,11 +459,126 @@ class HdfsNamespace(HdfsSnapshots):
         stats = self._namenode.get_fs_stats()
         return FsStatus(stats.capacity, stats.used, stats.remaining)
 
+    # --- symbolic links ---------------------------------------------------------------
+
+    def supports_symlinks(self) -> bool:
+        return self._makes_links
+
+    def create_symlink(
+        self, target: PathLike, link: PathLike, *, create_parent: bool = True
+    ) -> None:
+        if not self._makes_links:
+            raise errors.UnsupportedOperation(
+                f"Symlinks not supported: {keys.HOWDAH_CLIENT_SYMLINKS_ENABLED.name} is false"
+            )
+        text = os.fspath(target)
+        resolved = self.resolve(link)
+        try:
+            self._namenode.create_symlink(
+                text,
+                resolved,
+                parent_mode=PARENT_MODE & ~self._umask,
+                create_parent=create_parent,
+            )
+        except errors.UnresolvedPath:
+            where, followed = self.behind_links(resolved, last=False)
+            where.create_symlink(text, followed, create_parent=create_parent)
+
+    def get_link_target(self, path: PathLike) -> str:
+        status = self.get_file_link_status(path)
+        if status.symlink is None:
+            raise errors.RemoteError(f"Path {status.path} is not a symbolic link").about(
+                status.path
+            )
+        return status.symlink
+
+    def get_file_link_status(self, path: PathLike) -> FileStatus:
+        resolved = self.resolve(path)
+        try:
+            proto = self._namenode.get_file_link_info(resolved)
+        except errors.UnresolvedPath:
+            where, followed = self.behind_links(resolved, last=False)
+            return dataclasses.replace(where.get_file_link_status(followed), path=resolved)
+        if proto is None:
+            raise errors.PathNotFound(f"File does not exist: {resolved}").about(resolved)
+        return file_status(proto, resolved)
+
+    def behind_links(self, path: PathLike, *, last: bool) -> tuple[FileSystem, str]:
+        """The path without links, and the filesystem that it is of.
+
+        A link at the end is followed if it is to be the `last` one. Raises `LinkLoop`,
+        `UnresolvedLink` where links are not to be followed.
+        """
+        start = followed = self.resolve(path)
+        here: HdfsNamespace = self
+        if not self._follows_links:
+            raise errors.UnresolvedLink(
+                f"Path {start} contains a symlink and symlink resolution is disabled "
+                f"({keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS.name})."
+            ).about(start)
+        for _ in range(MAX_LINKS):
+            target = behind(followed, here._namenode.get_link_target(followed))
+            where = self._filesystem_of(target, here)
+            followed = where.resolve(target.path)
+            if not isinstance(where, HdfsNamespace):
+                return where, followed
+            here = where
+            try:
+                if last:
+                    here._namenode.get_file_info(followed)
+                else:
+                    here._namenode.get_file_link_info(followed)
+            except errors.UnresolvedPath:
+                continue
+            return here, followed
+        raise errors.LinkLoop(f"Possible cyclic loop while following symbolic link {start}").about(
+            start
+        )
+
+    def _all_behind_links(
+        self, several: Sequence[PathLike], *, last: bool
+    ) -> tuple[FileSystem, list[str]]:
+        """Several paths, which have to be of one filesystem."""
+        places: list[tuple[FileSystem, str]] = []
+        for path in several:
+            resolved = self.resolve(path)
+            try:
+                if last:
+                    self._namenode.get_file_info(resolved)
+                else:
+                    self._namenode.get_file_link_info(resolved)
+                places.append((self, resolved))
+            except errors.UnresolvedPath:
+                places.append(self.behind_links(resolved, last=last))
+        where = places[0][0]
+        for other, path in places:
+            if other.uri != where.uri:
+                raise errors.IllegalArgument(
+                    f"{path} is a path of {other.uri}, and {places[0][1]} one of {where.uri}"
+                )
+        return where, [path for _, path in places]
+
+    def _filesystem_of(self, location: paths.Location, here: HdfsNamespace) -> FileSystem:
+        """That of a target; without scheme, where the link is. Connected to once."""
+        if not location.is_qualified:
+            return here
+        key = (location.scheme, location.authority)
+        known = self._elsewhere.get(key)
+        if known is None:
+            root = f"{location.scheme}://{location.authority}/"
+            known = connect(root, conf=self._conf, user=self.user)
+            if known.uri == self.uri:
+                known.close()
+                return self
+            # Another thread may have been first.
+            return self._elsewhere.setdefault(key, known)
+        return known
+
 
 def _type_quotas(proto: types_pb2.StorageTypeQuotaInfosProto) -> tuple[TypeQuota, ...]:
     return tuple(
-        TypeQuota(types_pb2.StorageTypeProto.Name(each.type), _quota(each.quota), each.consumed)
-        for each in proto.typeQuotaInfo
+        TypeQuota(types_pb2.StorageTypeProto.Name(info.type), _quota(info.quota), info.consumed)
+        for info in proto.typeQuotaInfo
     )
 
 

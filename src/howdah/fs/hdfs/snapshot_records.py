@@ -6,12 +6,21 @@ What a snapshot shows is read below `DIRECTORY/.snapshot/NAME`, as any other pat
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from howdah.fs.hdfs.status import name_of
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.hdfs.status import file_status, name_of
 from howdah.fs.status import FileStatus
 from howdah.proto import types_pb2 as pb
+
+if TYPE_CHECKING:
+    from howdah.client.namenode import NamenodeProxy
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,49 @@ class SnapshotDiffReport:
     @property
     def states(self) -> tuple[str, str]:
         return self.old, self.new
+
+
+def snapshottable_directory(
+    message: pb.SnapshottableDirectoryStatusProto,
+) -> SnapshottableDirectory:
+    path = paths.join(name_of(message.parent_fullpath) or "/", name_of(message.dirStatus.path))
+    return SnapshottableDirectory(
+        file_status(message.dirStatus, path), message.snapshot_number, message.snapshot_quota
+    )
+
+
+def snapshot_status(message: pb.SnapshotStatusProto) -> SnapshotStatus:
+    name = name_of(message.dirStatus.path)
+    path = f"{name_of(message.parent_fullpath).rstrip('/')}/.snapshot/{name}"
+    return SnapshotStatus(
+        file_status(message.dirStatus, path), name, message.snapshotID, message.isDeleted
+    )
+
+
+def diff_entries(
+    namenode: NamenodeProxy, path: str, old: str, new: str
+) -> tuple[SnapshotDiffEntry, ...]:
+    """Ask what leads from one state of a directory to another: in pages, where neither is the
+    present one, which may change from page to page."""
+    if old and new:
+        try:
+            return entries_of_pages(_diff_pages(namenode, path, old, new))
+        except errors.RpcNoSuchMethod as error:
+            # Old servers give no pages, nor does a router of what is in several nameservices.
+            log.debug("the whole difference is asked for: %s", error)
+    return entries_of(namenode.snapshot_diff(path, old, new))
+
+
+def _diff_pages(
+    namenode: NamenodeProxy, path: str, old: str, new: str
+) -> Iterator[pb.SnapshotDiffReportListingProto]:
+    cursor = pb.SnapshotDiffReportCursorProto(startPath=b"", index=-1)
+    while True:
+        page = namenode.snapshot_diff_page(path, old, new, cursor)
+        yield page
+        cursor = page.cursor
+        if not cursor.startPath and cursor.index == -1:
+            return
 
 
 def entries_of(report: pb.SnapshotDiffReportProto) -> tuple[SnapshotDiffEntry, ...]:

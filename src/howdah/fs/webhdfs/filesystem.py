@@ -100,13 +100,7 @@ class WebHdfsFileSystem(HdfsNamespace):
     scheme = "webhdfs"
 
     def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
-        super().__init__()
-        self._authority = authority
-        self._conf = conf
-        self.user = user or current_user()
-        self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
-        self._follows_links = conf.get(keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS)
-        self._makes_links = conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED)
+        user = user or current_user()
         self._calls = RestCalls(
             namenodes_of(self.scheme, authority, conf),
             Connections(
@@ -120,20 +114,11 @@ class WebHdfsFileSystem(HdfsNamespace):
                 sleep_base_s=conf.get(keys.DFS_HTTP_CLIENT_FAILOVER_SLEEP_BASE_MILLIS),
                 sleep_max_s=conf.get(keys.DFS_HTTP_CLIENT_FAILOVER_SLEEP_MAX_MILLIS),
             ),
-            self.user,
+            user,
             header_of(conf),
         )
-        self._namenode = NamenodeProxy(self._calls)
-        self._tally = Tally()
+        super().__init__(authority, conf, user, NamenodeProxy(self._calls), Tally())
         self._being_written: PerProcess[_Open] = PerProcess(_Open)
-
-    @property
-    def uri(self) -> str:
-        return f"{self.scheme}://{self._authority}"
-
-    def __reduce__(self) -> tuple[type[WebHdfsFileSystem], tuple[str, Configuration, str]]:
-        """Pickled for another process, it is one that connects anew, as the same user."""
-        return type(self), (self._authority, self._conf, self.user)
 
     def close(self) -> None:
         """Files still open for writing are closed; the first error of one is raised."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs.snapshots import HdfsSnapshots
+from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.status import ContentSummary, FileStatus
 
 _RAW = "raw."
@@ -33,7 +33,7 @@ class DirectoryAttributes:
         policy = fs.get_file_status(building).storage_policy
         if policy != self._like.storage_policy:
             fs.set_storage_policy(building, fs.get_storage_policy(self._like.path).name)
-        if self._like.is_snapshot_enabled and isinstance(fs, HdfsSnapshots):
+        if self._like.is_snapshot_enabled and isinstance(fs, HdfsNamespace):
             # Only a superuser may: to know that before the files are written saves the work.
             fs.allow_snapshot(building)
 

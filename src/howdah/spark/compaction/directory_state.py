@@ -21,7 +21,7 @@ from howdah.copy.common.filesystems import for_each
 from howdah.copy.locks.tree_lock import is_lock
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.fs.hdfs.snapshots import HdfsSnapshots
+from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.paths import printable
 from howdah.fs.status import FileStatus
 from howdah.spark.compaction.attributes import xattrs_of
@@ -128,7 +128,7 @@ def reason_to_skip(fs: FileSystem, state: DirectoryState) -> str:
 def reason_to_stay(fs: FileSystem, directory: FileStatus) -> str:
     """Return why the directory cannot be moved away; "" if it can. HDFS moves no directory with
     snapshots, which are read by its path."""
-    if not directory.is_snapshot_enabled or not isinstance(fs, HdfsSnapshots):
+    if not directory.is_snapshot_enabled or not isinstance(fs, HdfsNamespace):
         return ""
     return "it has snapshots" if fs.list_snapshots(directory.path) else ""
 

@@ -9,7 +9,7 @@ from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.error_text import CommandProblem
 from howdah.cli.dfs.shell.path_args import Item
-from howdah.fs.hdfs.snapshots import HdfsSnapshots
+from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.viewfs.filesystem import ViewFileSystem
 
 
@@ -28,8 +28,8 @@ class _SnapshotCommand(Command):
         directory, *self.names = parsed.arguments
         return [directory]
 
-    def hdfs(self, item: Item) -> HdfsSnapshots | ViewFileSystem:
-        if not isinstance(item.fs, HdfsSnapshots | ViewFileSystem):
+    def hdfs(self, item: Item) -> HdfsNamespace | ViewFileSystem:
+        if not isinstance(item.fs, HdfsNamespace | ViewFileSystem):
             raise CommandProblem(f"{item.fs.uri} has no snapshots")
         return item.fs
 
