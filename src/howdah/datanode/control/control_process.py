@@ -20,7 +20,8 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -84,6 +85,7 @@ from howdah.runtime import serve
 from howdah.runtime.forked_child import fork_child
 from howdah.runtime.metrics.histogram import Rates
 from howdah.runtime.users.impersonation import OnThread
+from howdah.web.pages.datanode import DatanodeFacts
 from howdah.web.process_bridge import OtherProcess
 
 log = logging.getLogger(__name__)
@@ -92,6 +94,22 @@ STOP_TIMEOUT_S = 8.0
 AGAIN: Final = -1
 """No exit status: the datanode is to be started once more."""
 _WILDCARDS = ("0.0.0.0", "::", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """The sockets at which the data process accepts connections."""
+
+    data: socket.socket
+    ipc: socket.socket
+    local: socket.socket | None
+    """For readers on the same machine, where these are configured."""
+
+    def close(self) -> None:
+        self.data.close()
+        self.ipc.close()
+        if self.local is not None:
+            self.local.close()
 
 
 class ControlProcess:
@@ -150,18 +168,42 @@ class ControlProcess:
     # --- starting ---
 
     def _begin(self, directories: DataDirectories) -> None:
-        conf = self._conf
-        addresses = datanode_nameservices(conf)
-        self._failed_at_start = len(directories.unusable)
+        addresses = datanode_nameservices(self._conf)
         volumes = directories.volumes
-        data_listener = self._listen(keys.DFS_DATANODE_ADDRESS)
-        ipc_listener = self._listen(keys.DFS_DATANODE_IPC_ADDRESS)
-        self._data_address = data_listener.getsockname()
-        bound = [listener.getsockname()[:2] for listener in (data_listener, ipc_listener)]
-        serve.warn_if_exposed("datanode", bound)
-        local_listener = self._listen_locally()
-        self._ipc_address = ipc_listener.getsockname()
+        self._failed_at_start = len(directories.unusable)
         self._uuid = directories.uuid
+        listeners = self._open_listeners()
+        replicas = self._scan(volumes)
+        gauges = Gauges(len(volumes.all))
+        self._activity = Activity(gauges.add_to_figure)
+        self._inventory = ReplicaIndex(
+            volumes,
+            replicas,
+            gauges,
+            [reason.partition(": ")[0] for reason in directories.unusable],
+        )
+        self._fork_data_process(listeners, volumes, replicas, gauges)
+        self._handle_signals()
+        self._start_pages(gauges)
+        self._nameservices = self._make_nameservices(addresses, directories, gauges)
+        self._namenodes = self._nameservices.states
+        self._make_scanners(volumes)
+        self._reconfiguration = self._make_reconfiguration(directories, gauges)
+        self._pages.facts = self._facts(gauges)
+        self._is_begun = True
+        self._nameservices.start()
+        self._directory_scanner.start()
+
+    def _open_listeners(self) -> Listeners:
+        data = self._listen(keys.DFS_DATANODE_ADDRESS)
+        ipc = self._listen(keys.DFS_DATANODE_IPC_ADDRESS)
+        self._data_address, self._ipc_address = data.getsockname(), ipc.getsockname()
+        serve.warn_if_exposed("datanode", [self._data_address[:2], self._ipc_address[:2]])
+        return Listeners(data, ipc, self._listen_locally())
+
+    def _scan(self, volumes: VolumeSet) -> ReplicaMap:
+        """The replicas that are on the disks. Raises InconsistentStorage where too many volumes
+        have failed."""
         replicas = ReplicaMap()
         started_s = time.monotonic()
         scan_all(volumes, replicas)
@@ -174,23 +216,21 @@ class ControlProcess:
             len(volumes.all),
             time.monotonic() - started_s,
         )
-        gauges = Gauges(len(volumes.all))
-        self._activity = Activity(gauges.add_to_figure)
-        self._inventory = ReplicaIndex(
-            volumes,
-            replicas,
-            gauges,
-            [reason.partition(": ")[0] for reason in directories.unusable],
-        )
+        return replicas
+
+    def _fork_data_process(
+        self, listeners: Listeners, volumes: VolumeSet, replicas: ReplicaMap, gauges: Gauges
+    ) -> None:
+        """Fork it, and keep this process' ends of the channels alone."""
         self._link, data_end = Link.pair()
         self._dialer, dialed = connection_passing.pair()
         asking, answering = Link.pair()
         self._questions = IntrospectionClient(asking)
         inheritance = Inheritance(
-            data_listener,
-            local_listener,
+            listeners.data,
+            listeners.local,
             dialed,
-            ipc_listener,
+            listeners.ipc,
             answering,
             volumes,
             replicas,
@@ -209,14 +249,12 @@ class ControlProcess:
         data_end.close()
         dialed.close()
         answering.close()
-        data_listener.close()
-        if local_listener is not None:
-            local_listener.close()
-        ipc_listener.close()
-        self._handle_signals()
+        listeners.close()
+
+    def _start_pages(self, gauges: Gauges) -> None:
         rates = Rates()
         self._pages = Pages(
-            conf,
+            self._conf,
             # It is asked from the moment on in which it listens.
             lambda: beans(self._inventory, gauges, self._known(), rates) if self._is_begun else [],
             None if self._make_files is None else partial(self._files, self._make_files),
@@ -229,9 +267,17 @@ class ControlProcess:
                 log=lambda: self._questions.request(Subject.LOG),
             ),
         )
-        self._web = self._pages.start(conf)
+        self._web = self._pages.start(self._conf)
+
+    def _make_nameservices(
+        self,
+        addresses: Mapping[str, tuple[Address, ...]],
+        directories: DataDirectories,
+        gauges: Gauges,
+    ) -> Nameservices:
+        conf = self._conf
         self._cached = CachedBlocks()
-        self._nameservices = Nameservices(
+        return Nameservices(
             addresses,
             self._node,
             directories,
@@ -255,15 +301,21 @@ class ControlProcess:
             stop=self.stop,
             left=self._pool_left,
         )
-        scans = ScanSettings.of(conf)
+
+    def _make_scanners(self, volumes: VolumeSet) -> None:
+        scans = ScanSettings.of(self._conf)
         self._scanners = VolumeScanners(scans, self._inventory.finalized, self._command)
         self._directory_scanner = DirectoryScanner(
             scans, volumes.on_disks, self._inventory, self._command
         )
         for volume in volumes.on_disks():
             self._scanners.add(volume)
-        self._reconfiguration = Reconfiguration(
-            conf,
+
+    def _make_reconfiguration(
+        self, directories: DataDirectories, gauges: Gauges
+    ) -> Reconfiguration:
+        return Reconfiguration(
+            self._conf,
             directories,
             self._inventory,
             self._scanners,
@@ -272,8 +324,10 @@ class ControlProcess:
             command=self._command,
             report=lambda: self._nameservices.report_now(full=True),
         )
-        self._namenodes = self._nameservices.states
-        self._pages.facts = lambda: facts(
+
+    def _facts(self, gauges: Gauges) -> Callable[[], DatanodeFacts]:
+        """What the pages show, collected when one is asked for."""
+        return lambda: facts(
             self._inventory,
             gauges,
             self._settings.memory_bytes,
@@ -284,9 +338,6 @@ class ControlProcess:
             self._scanners,
             self._slow,
         )
-        self._is_begun = True
-        self._nameservices.start()
-        self._directory_scanner.start()
 
     def _listen(self, key: Key[Address]) -> socket.socket:
         try:
