@@ -22,7 +22,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.state.volumes import block_files
@@ -64,6 +64,39 @@ class Reason(IntEnum):
     DISK_FAILED = 9
     SYNC_DUE = 10
     """A packet that orders a sync is written and passed on, and not acknowledged."""
+
+
+class Descriptors(NamedTuple):
+    """The sockets and files that the kernel has to itself meanwhile, in its order."""
+
+    front: int
+    mirror: int
+    block: int
+    meta: int
+    bell: int
+    """An eventfd that interrupts it."""
+
+
+class Sums(NamedTuple):
+    """How the file of checksums is laid out."""
+
+    kind: int
+    """As on the wire: CRC32 or CRC32C."""
+    chunk_bytes: int
+    first_offset: int
+    """Where the checksum of the first chunk is."""
+
+
+class Waits(NamedTuple):
+    """How long each peer may keep the kernel waiting; 0 for a mirror that is not there."""
+
+    front_ns: int
+    """For the next packet."""
+    mirror_takes_ns: int
+    mirror_acks_ns: int
+    front_takes_ns: int
+    tick_ns: int
+    """So often it comes back with its figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +234,10 @@ def _make_bell() -> int:
         return NONE
 
 
+def _nanoseconds(seconds: float) -> int:
+    return int(seconds * _NS)
+
+
 def relay_between(
     connection: Connection, mirror: Mirror | None, writer: ReplicaWriter, limit_bytes: int
 ) -> Relay | None:
@@ -216,21 +253,28 @@ def relay_between(
     own_tail = ack_tail((Status.SUCCESS,) * (nodes + 1))
     if len(own_tail) > _TAIL_BYTES:
         return None
-    silences_s = (
-        0.0 if mirror is None else mirror.silence_s,
-        connection.read_timeout_s,
-        0.0 if behind is None else behind.read_timeout_s,
-        connection.write_timeout_s,
+    waits = Waits(
+        front_ns=_nanoseconds(connection.read_timeout_s),
+        mirror_takes_ns=0 if mirror is None else _nanoseconds(mirror.silence_s),
+        mirror_acks_ns=0 if behind is None else _nanoseconds(behind.read_timeout_s),
+        front_takes_ns=_nanoseconds(connection.write_timeout_s),
+        tick_ns=_TICK_NS,
     )
-    take, front, ack, send = (int(silence_s * _NS) for silence_s in silences_s)
+    block, meta = writer.files
     bell = _make_bell()
     relay = native.PacketRelay(
-        (connection.fileno(), NONE if behind is None else behind.fileno(), *writer.files, bell),
-        (int(spec.type), spec.bytes_per_checksum, block_files.sums_offset(spec, 0)),
+        Descriptors(
+            front=connection.fileno(),
+            mirror=NONE if behind is None else behind.fileno(),
+            block=block,
+            meta=meta,
+            bell=bell,
+        ),
+        Sums(int(spec.type), spec.bytes_per_checksum, block_files.sums_offset(spec, 0)),
         (replica.length_bytes, replica.acked_bytes),
         (limit_bytes, BUFFER_BYTES),
         (own_tail, ack_tail((Status.SUCCESS,) * nodes)),
-        (front, take, ack, send, _TICK_NS),
+        waits,
         connection.take_read_ahead(),
     )
     return Relay(relay, bell, connection, mirror, writer)
