@@ -539,3 +539,20 @@ def test_rm_of_names_below_each_other_removes_them_all(as_list: bool) -> None:
     fs.pipe(dict.fromkeys(("/a/t/a/b/f", "/a/t/a/g", "/a/t/c/h", "/a/t/i"), b"x"))
     fs.rm(fs.find("/a/t", withdirs=True) if as_list else "/a/t/*/**", recursive=True)
     assert fs.find("/a/t") == ([] if as_list else ["/a/t/i"])
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [(["/m1/f"], ["/m2/f"]), ("/m1/f*", "/m2/"), (["/m1/f", "/m1/g"], "/m2/"), ("/m1/f", "/m2/f")],
+)
+def test_move_between_two_names_of_one_place_removes_nothing(
+    tmp_path: Path, source: str | list[str], target: str | list[str]
+) -> None:
+    """Two mount points may lead to one directory: what was copied there is what is removed."""
+    for name in "fg":
+        (tmp_path / name).write_text(name)
+    conf = {f"fs.viewfs.mounttable.c.link./m{n}": tmp_path.as_uri() for n in (1, 2)}
+    fs = HowdahViewFileSystem("c", conf=conf, skip_instance_cache=True)
+    with pytest.raises(errors.AcrossMountPoints, match="are one file"):
+        fs.mv(source, target)
+    assert [(tmp_path / name).read_text() for name in "fg"] == ["f", "g"]

@@ -157,6 +157,11 @@ class MovingFileSystem(NamingFileSystem):
     def _copy_with_attributes(self, sources: list[str], targets: list[str]) -> None:
         """Copy files that are removed afterwards. The copies get the attributes of their
         sources."""
+        for source, target in zip(sources, targets, strict=True):
+            if is_same_place(self._hdfs, source, target):
+                raise errors.AcrossMountPoints(f"{source} and {target} are one file").about(
+                    source, target
+                )
         copied = []
         for source, target in zip(sources, targets, strict=True):
             status = self._hdfs.get_file_status(source)
@@ -218,11 +223,7 @@ def check(fs: FileSystem, source: str, target: str, *, replaces: bool) -> None:
             ).about(source, target)
         if fs.exists(target):
             raise errors.PathExists(f"{target} exists").about(source, target)
-    # Two mount points may lead to one place, by one address of a namenode or by two.
-    same = are_one(fs, source, target)
-    if replaces and not moved.is_directory:
-        old = fs.get_file_status(target)
-        same |= bool(moved.file_id) and _identity(moved) == _identity(old)
+    same = is_same_place(fs, source, target)
     (here, path), (there, other) = fs.resolve_path(source), fs.resolve_path(target)
     below = here.uri == there.uri and other.startswith(path.rstrip("/") + "/")
     if same or below:
@@ -252,6 +253,17 @@ def check_several(sources: Sequence[str], target: str | Sequence[str]) -> None:
         )
         if is_there:
             raise errors.PathExists(f"{source} is there already").about(source)
+
+
+def is_same_place(fs: FileSystem, source: str, target: str) -> bool:
+    """Whether two names lead to one file. Two mount points may lead to one place, by one address
+    of a namenode or by two: what is copied there and then removed would be gone."""
+    if are_one(fs, source, target):
+        return True
+    if not fs.is_file(target):
+        return False
+    moved, old = fs.get_file_status(source), fs.get_file_status(target)
+    return bool(moved.file_id) and _identity(moved) == _identity(old)
 
 
 def are_one(fs: FileSystem, source: str, target: str) -> bool:
