@@ -15,6 +15,9 @@ from howdah.formats.edits import edits as ed
 from howdah.formats.edits.codec import BODIES
 from howdah.formats.edits.expansion import MODULES, expanded
 from howdah.formats.edits.packing import METHOD, values_getter
+from howdah.native import compiled
+
+pytestmark = pytest.mark.skipif(compiled.is_used(), reason="expands sources: they are compiled")
 
 PACKED_BY_NAMELESS_FUNCTIONS = {
     cache_edits.AddCacheDirectiveOp,
