@@ -63,17 +63,25 @@ _PACKERS: Final[dict[type[Edit], list[tuple[Callable[[Any], Any], Callable[[Any]
     for kind, parts in BODIES.items()
 }
 _NATIVE: Final = getattr(kernel(), "pack_record", None)
-_VALUES: Final[dict[type[Edit], tuple[int, bytes, Callable[[Any], list[object]]]]] = {}
-"""What the kernel packs records of, for each kind of edit that was packed."""
 
 
-def _values(kind: type[Edit]) -> tuple[int, bytes, Callable[[Any], list[object]]]:
-    if kind not in BODIES:
-        raise errors.UnsupportedOperation(f"{kind.__name__} has no edit log record")
-    parts = BODIES[kind]
-    codes = b"".join([part.codec.codes or b"y" for part in parts])
-    _VALUES[kind] = int(kind.opcode), codes, values_getter(kind, parts)
-    return _VALUES[kind]
+class _Packing:
+    """What the kernel needs to pack the records of a kind of edit."""
+
+    __slots__ = ("codes", "opcode", "values_of")
+
+    def __init__(self, kind: type[Edit]) -> None:
+        """Raises UnsupportedOperation if they have none."""
+        if kind not in BODIES:
+            raise errors.UnsupportedOperation(f"{kind.__name__} has no edit log record")
+        parts = BODIES[kind]
+        self.opcode = int(kind.opcode)
+        self.codes = b"".join([part.codec.codes or b"y" for part in parts])
+        self.values_of: Callable[[Any], list[object]] = values_getter(kind, parts)
+
+
+_packings: Final[dict[type[Edit], _Packing]] = {}
+"""Of each kind that was packed."""
 
 
 def encode_record(txid: int, edit: Edit) -> bytes:
@@ -84,10 +92,12 @@ def encode_record(txid: int, edit: Edit) -> bytes:
     on-disk form.
     """
     kind = type(edit)
-    opcode, codes, values_of = _VALUES.get(kind) or _values(kind)
+    packing = _packings.get(kind)
+    if packing is None:
+        packing = _packings[kind] = _Packing(kind)
     if _NATIVE is not None:
         try:
-            record: bytes = _NATIVE(opcode, txid, codes, values_of(edit))
+            record: bytes = _NATIVE(packing.opcode, txid, packing.codes, packing.values_of(edit))
         except (TypeError, ValueError, OverflowError, struct.error, errors.IllegalArgument):
             # Rare, or it does not fit: who can do all says what is wrong.
             return encode_record_here(txid, edit)
