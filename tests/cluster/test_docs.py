@@ -34,7 +34,7 @@ from howdah.namenode.server.process.admin_tasks import read_hosts
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown
 from howdah.namenode.state.blocks.datanodes import DatanodeIdentity
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.runtime.users.current import current_user
 from howdah.runtime.users.impersonation import read_rules
 from howdah.testing import MiniCluster

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from howdah.config import Configuration
 from howdah.namenode.service.ha.states import HAState
+from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.service import WireAnswer
-from howdah.protocol.rpc.session import Call
 from tests.support.namenode_pair import Pair, become, run
 from tests.support.routing.observed import ObservedRouter, before_an_observer
 
@@ -39,9 +38,9 @@ def test_java_reads_what_it_wrote_from_an_observer(
         await become(observer, HAState.OBSERVER)
         dispatch = observer.registry.dispatch_to_wire
 
-        def noting(call: Call, *caller: Any) -> WireAnswer:
+        def noting(call: Call) -> WireAnswer:
             asked.append(call.method)
-            return dispatch(call, *caller)
+            return dispatch(call)
 
         monkeypatch.setattr(observer.registry, "dispatch_to_wire", noting)
         return await asyncio.to_thread(hadoop_run, READER, site, str(DIRECTORIES))

@@ -25,8 +25,8 @@ from howdah.namenode.service.protocols import client
 from howdah.namenode.state.images.image import write_image
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Deferred
-from howdah.protocol.rpc.session import Call
 from howdah.runtime.users.current import process_user
 
 T = TypeVar("T")
@@ -174,7 +174,7 @@ def call(
 ) -> Message:
     body, user = request.SerializeToString(), namenode.namesystem.permissions.superuser
     answer = namenode.registry.dispatch(
-        Call(call_id, CLIENT, 0, protocol, 1, method, body, user), "127.0.0.1"
+        Call(Caller(user, CLIENT, call_id, 0, "127.0.0.1"), protocol, 1, method, body)
     )
     assert isinstance(answer, Message), answer
     return answer

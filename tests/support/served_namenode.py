@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from google.protobuf.message import Message
 
@@ -19,8 +20,7 @@ from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtoco
 from howdah.protocol.call_ids import CLIENT_ID_BYTES
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.service import Registry
-from howdah.rpc.server import RpcServer, _Connection
-from howdah.runtime.metrics.rpc import RpcMetrics
+from howdah.rpc.server import Arrival, Port, RpcServer
 from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode
 
 
@@ -35,6 +35,10 @@ class Transport(asyncio.Transport):
         super().__init__()
         self._address = address
         self.sent: list[bytes] = []
+        self.protocol: Any = None
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.protocol = protocol
 
     def get_extra_info(self, name: str, default: object = None) -> object:
         return (self._address, 40000) if name == "peername" else default
@@ -75,14 +79,11 @@ class DurableLog:
 class Caller:
     """A client's connection, and what came back on it."""
 
-    def __init__(
-        self, server: RpcServer, figures: RpcMetrics, protocol: str, address: str = "10.9.9.9"
-    ) -> None:
+    def __init__(self, port: Port, protocol: str, address: str = "10.9.9.9") -> None:
         self.client_id = os.urandom(CLIENT_ID_BYTES)
         self.transport = Transport(address)
-        connection = _Connection(server, figures)
-        connection.connection_made(self.transport)
-        self.feed: Callable[[bytes], None] = connection.data_received
+        Arrival(port).connection_made(self.transport)
+        self.feed: Callable[[bytes], None] = self.transport.protocol.data_received
         self.feed(wire.preamble() + wire.encode_context(protocol, SUPERUSER, self.client_id))
         self.protocol = protocol
 
@@ -127,15 +128,14 @@ class ServedNamenode:
             CategoryGate(context),
             is_open=lambda: context.is_active,
         )
-        self._server = RpcServer(registry, barrier=self.barrier)
-        self._figures = RpcMetrics(registry.method_names())
+        self._port = Port(RpcServer(registry, barrier=self.barrier))
 
     def client(self) -> Caller:
-        return Caller(self._server, self._figures, ClientProtocol.PROTOCOL)
+        return Caller(self._port, ClientProtocol.PROTOCOL)
 
     def datanode(self, number: int) -> Caller:
         address = self.nodes[number].ip
-        return Caller(self._server, self._figures, DatanodeProtocol.PROTOCOL, address)
+        return Caller(self._port, DatanodeProtocol.PROTOCOL, address)
 
     def end_turn(self) -> None:
         """The loop has served all that it found ready, and the log is durable."""

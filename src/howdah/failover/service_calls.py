@@ -13,7 +13,8 @@ from typing import Final
 from howdah import errors
 from howdah.failover.namenodes import CONTROLLER_PROTOCOL
 from howdah.proto import failover_pb2
-from howdah.protocol.rpc.service import Caller, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Service
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,8 @@ from howdah.journalnode.state import election
 from howdah.journalnode.state.election import Breadcrumb, Decision, Election, Promise
 from howdah.proto import election_pb2
 from howdah.protocol.messages import parse
-from howdah.protocol.rpc.service import Caller, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Service
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import replace_file
 

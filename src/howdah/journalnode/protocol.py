@@ -17,7 +17,8 @@ from howdah.journalnode.state import messages
 from howdah.journalnode.state.messages import number, request_info
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import qjournal_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Service
 from howdah.runtime.tls.http_policy import Place
 
 QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"

@@ -21,7 +21,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2
 from howdah.proto import router_pb2 as pb
-from howdah.protocol.rpc.service import Answer, Caller, Deferred, Service, snake_case
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Answer, Deferred, Service, snake_case
 from howdah.router.calls.core import Core
 from howdah.router.state.deferred import settle
 from howdah.router.state.namenodes.identity import user_of

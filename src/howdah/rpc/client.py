@@ -81,7 +81,7 @@ class AnswerType(Protocol[Read]):
 @dataclass(slots=True)
 class _Asked:
     """A call, whatever connection it is made on; `limit_s` is how long it may take in all. Not
-    frozen, for the reason that `rpc.session.Call` gives.
+    frozen, for the reason that `rpc.call.Call` gives.
 
     It is what its caller does while it waits, too: it looks as it is told to, and says a word
     when the answer takes long.

@@ -381,7 +381,7 @@ class PreparedCall:
     in one step with that. Such a call is for what may happen twice: where its answer is not the
     plain one, of a call that went well, the connection is closed, and the call is to be made as
     always. Ends with `answered`, or with `unused`. Not frozen, for the reason that
-    `rpc.session.Call` gives.
+    `rpc.call.Call` gives.
     """
 
     request: bytes

@@ -15,9 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
-from collections import deque
 from collections.abc import Callable, Container
 from functools import partial
 from time import perf_counter_ns
@@ -26,33 +23,26 @@ from typing import Any, Final, cast
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.native.loader import kernel
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.busy_poll import MOMENT_NS, BusyPollPolicy
-from howdah.protocol.rpc.caller_context import origin_in
+from howdah.protocol.rpc.answering import AT_ONCE, Answering, Outcome, Response, Turn
+from howdah.protocol.rpc.call import Call
+from howdah.protocol.rpc.intake import Intake, Refused
 from howdah.protocol.rpc.server_hooks import (
     Admission,
     Alignment,
     Impersonation,
     OpenBarrier,
     SendingBarrier,
+    ServerHooks,
 )
-from howdah.protocol.rpc.service import (
-    Deferred,
-    Early,
-    Encoded,
-    Registry,
-    Slices,
-    WireAnswer,
-    defect,
-)
-from howdah.protocol.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
+from howdah.protocol.rpc.service import Deferred, Registry, Slices, next_slice
+from howdah.protocol.rpc.session import Reply, ServerSession, State
 from howdah.rpc import tracing
+from howdah.rpc.answer_queue import AnswerQueue
+from howdah.rpc.busy_poll import BusyPoll
+from howdah.rpc.farewell import Farewell
 from howdah.rpc.response_writer import ResponseWriter
-from howdah.runtime import unexpected_errors
 from howdah.runtime.metrics.rpc import RpcMetrics
-from howdah.runtime.tracing import spans
-from howdah.runtime.users.names import not_allowed
 
 log = logging.getLogger(__name__)
 
@@ -67,12 +57,6 @@ HANDSHAKE_TIMEOUT_S: Final = 20.0
 IDLE_TIMEOUT_S: Final = 20.0
 """Twice what Hadoop's clients keep a connection that they do not use."""
 IDLE_THRESHOLD: Final = 4000
-
-
-_Outcome = Message | Encoded | errors.HowdahError
-"""What is sent of a call."""
-_AT_ONCE: Final = (Message, Encoded, Early)
-"""A union would be made in every call."""
 
 _GONE: Final = errors.Unreachable("the caller ended the connection before it was answered")
 
@@ -106,22 +90,17 @@ class RpcServer:
         for `idle_timeout_s`.
         """
         self.registry = registry
-        self.barrier: SendingBarrier = barrier or OpenBarrier()
-        self.admission = admission
-        self.alignment = alignment
-        self.impersonation = impersonation
+        self.hooks = ServerHooks(
+            barrier or OpenBarrier(), admission, alignment, impersonation, federated_state
+        )
         self.ip_proxy_users = ip_proxy_users
-        self.federated_state = federated_state
         self.max_frame_bytes = max_frame_bytes
         self.max_connections = max_connections
         self.handshake_timeout_s = handshake_timeout_s
         self.idle_timeout_s = idle_timeout_s
         self.idle_threshold = idle_threshold
         self._next_look_s = 0.0
-        native = kernel()
-        # On a single processor nobody could ask while the loop is awake.
-        self.await_bytes = native.await_bytes if native and _processors() > 1 else None
-        self.lone = BusyPollPolicy()
+        self.busy_poll = BusyPoll()
         self.connections: set[_Connection] = set()
         self.figures: dict[int, RpcMetrics] = {}
         """What is counted of the calls, by the port at which it listens."""
@@ -130,10 +109,10 @@ class RpcServer:
     async def start(self, host: str, port: int, *, backlog: int = 256) -> int:
         """Listen, here too if it does already; the port, which is a free one for port 0."""
         loop = asyncio.get_running_loop()
-        figures = RpcMetrics(self.registry.method_names())
+        entry = Port(self)
         # uvloop's sockets are a list, and no tuple.
         server: Any = await loop.create_server(
-            lambda: cast(asyncio.Protocol, _Connection(self, figures)),
+            lambda: cast(asyncio.Protocol, Arrival(entry)),
             host,
             port,
             backlog=backlog,
@@ -141,7 +120,7 @@ class RpcServer:
         )
         self._listening.append(server)
         port = int(server.sockets[0].getsockname()[1])
-        self.figures[port] = figures
+        self.figures[port] = entry.figures
         return port
 
     @property
@@ -177,104 +156,103 @@ class RpcServer:
             await server.wait_closed()
 
 
-class _Connection:
-    """An `asyncio.Protocol` by its methods, and not by its class: mypyc would compile it to a
+class Port:
+    """One at which a server listens, with figures of its own."""
+
+    def __init__(self, server: RpcServer) -> None:
+        self.server: Final = server
+        self.figures: Final = RpcMetrics(server.registry.method_names())
+        self.answering: Final = Answering(
+            server.registry, server.hooks, self.figures, perf_counter_ns, tracing.server_span
+        )
+
+
+class Arrival:
+    """A connection of which nothing is known yet: an `asyncio.Protocol` until it is made.
+
+    As `_Connection`, it is one by its methods, and not by its class: mypyc would compile it to a
     class of Python's, of which each attribute is looked up by its name."""
 
-    def __init__(self, server: RpcServer, figures: RpcMetrics) -> None:
-        self._server = server
-        self._figures = figures
-        self._queued = figures.queued
-        self._session = ServerSession(server.max_frame_bytes, server.registry.fast_path)
-        self._transport: asyncio.Transport | None = None
-        self._way: ResponseWriter | None = None
-        self._descriptor = -1
-        self._loop = asyncio.get_running_loop()
-        self._backlog: deque[Event] = deque()
-        self._out: list[bytes] = []
-        self._unsent_bytes = 0
-        self._in_batch = False
-        self._writing_paused = False
-        self._reading_paused = False
-        self._closing = False
-        self._will_part = False
-        self._address = "?"
-        self._port = 0
-        self._handshake: asyncio.TimerHandle | None = None
-        self._parting: asyncio.TimerHandle | None = None
-        self._heard_s = 0.0
-        self._heard_ns = 0
-        self._in_flight = 0
-        self._waits = False
-        self._pending: dict[Deferred, Call] = {}
+    def __init__(self, port: Port) -> None:
+        self._port = port
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are Transports by their methods, not by their class.
-        self._transport = cast(asyncio.Transport, transport)
+        made = cast(asyncio.Transport, transport)
+        server = self._port.server
         peer = transport.get_extra_info("peername")
-        if peer:
-            self._address, self._port = str(peer[0]), int(peer[1])
-        most = self._server.max_connections
-        if most and len(self._server.connections) >= most:
-            log.warning("%s is turned away: %d connections are open", self._address, most)
-            self._figures.refused_connections += 1
-            self._transport.abort()
+        address, port = (str(peer[0]), int(peer[1])) if peer else ("?", 0)
+        most = server.max_connections
+        if most and len(server.connections) >= most:
+            log.warning("%s is turned away: %d connections are open", address, most)
+            self._port.figures.refused_connections += 1
+            made.abort()
             return
-        self._way = ResponseWriter(self._transport)
-        socket = transport.get_extra_info("socket")
-        if socket is not None and self._server.await_bytes is not None:
-            self._descriptor = socket.fileno()
-        self._server.make_room(self._loop.time())
-        self._server.connections.add(self)
-        self._heard_s = self._loop.time()
-        self._handshake = self._loop.call_later(self._server.handshake_timeout_s, self._too_late)
+        connection = _Connection(self._port, made, address, port)
+        made.set_protocol(cast(asyncio.Protocol, connection))
+        server.make_room(asyncio.get_running_loop().time())
+        server.connections.add(connection)
 
-    def _too_late(self) -> None:
-        log.warning(
-            "the connection of %s is closed: it did not say who is calling within %g s",
-            self._address,
-            self._server.handshake_timeout_s,
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It was turned away."""
+
+
+class _Connection:
+    """One client: its calls have their turns here, and what they wait for."""
+
+    def __init__(
+        self, port: Port, transport: asyncio.Transport, address: str, client_port: int
+    ) -> None:
+        server = port.server
+        self._server = server
+        self._answering = port.answering
+        self._figures = port.figures
+        self._transport: asyncio.Transport | None = transport
+        self._loop = asyncio.get_running_loop()
+        self._session = ServerSession(
+            server.max_frame_bytes,
+            server.registry.fast_path,
+            address=address,
+            port=client_port,
+            ip_proxy_users=server.ip_proxy_users,
         )
-        if self._transport is not None:
-            self._transport.abort()
+        self._intake = Intake(self._session, port.answering, self._resume)
+        self._answers = AnswerQueue(
+            ResponseWriter(transport),
+            server.hooks,
+            port.figures,
+            self._released,
+            self._give_up,
+        )
+        self._farewell = Farewell(transport, self._answers, server.hooks, self._is_over)
+        socket = transport.get_extra_info("socket")
+        self._descriptor = -1 if socket is None else socket.fileno()
+        self._pending: dict[Deferred, Turn] = {}
+        self._in_flight = 0
+        self._in_batch = False
+        self._writing_paused = False
+        self._reading_paused = False
+        self._heard_s = self._loop.time()
+        self._heard_ns = 0
+        self._handshake: asyncio.TimerHandle | None = self._loop.call_later(
+            server.handshake_timeout_s, self._too_late
+        )
 
-    @property
-    def waiting(self) -> int:
-        """Calls that have not had their turn."""
-        return len(self._backlog)
-
-    @property
-    def is_expected(self) -> bool:
-        """It is still to say who is calling, and its time runs."""
-        return self._handshake is not None
-
-    def is_idle(self, since_s: float) -> bool:
-        """Nothing was asked since then, and nothing is to be answered."""
-        return self._heard_s < since_s and self._is_answered
-
-    @property
-    def _left_bytes(self) -> int:
-        """Of answers that leave without this connection."""
-        return 0 if self._way is None else self._way.waiting_bytes
+    # -- what the loop says --------------------------------------------------------------------
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._descriptor = -1
-        self._server.lone.note_end(self)
-        if self._way is not None:
-            self._way.close()
-            self._way = None
-        if self._handshake is not None:
-            self._handshake.cancel()
-        if self._parting is not None:
-            self._parting.cancel()
-        self._backlog.clear()
+        self._server.busy_poll.policy.note_end(self)
+        self._answers.lose()
+        self._end_handshake()
+        self._farewell.cancel()
+        self._intake.clear()
         self._server.connections.discard(self)
         pending, self._pending = self._pending, {}
-        for answer, call in pending.items():
+        for answer, turn in pending.items():
             answer.withdraw()
-            if call.span is not None:
-                call.span.end(_GONE)
+            turn.span.end(_GONE)
 
     def eof_received(self) -> bool:
         """The connection ends with what the other side has to say."""
@@ -285,190 +263,202 @@ class _Connection:
 
     def resume_writing(self) -> None:
         self._writing_paused = False
-        if not self._in_batch:
-            self._go_on()
+        self._resume()
+
+    def data_received(self, data: bytes) -> None:
+        if self._farewell.has_parted:
+            return
+        self._receive(data)
+        # Of an edit the log's disk takes so much longer that a moment more or less is nothing.
+        poll = self._server.busy_poll
+        if poll.policy.note_call(self) and self._is_answered:
+            transport = self._transport
+            if self._descriptor >= 0 and transport is not None and not transport.is_closing():
+                poll.wait(self._descriptor)
+
+    # -- what the server asks --------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> int:
+        """Calls that have not had their turn."""
+        return len(self._intake.events)
+
+    @property
+    def is_expected(self) -> bool:
+        """It is still to say who is calling, and its time runs."""
+        return self._handshake is not None
+
+    def is_idle(self, since_s: float) -> bool:
+        """Nothing was asked since then, and nothing is to be answered."""
+        return self._heard_s < since_s and self._is_answered
 
     def refuse_pending(self, error: errors.HowdahError) -> None:
         """Answer in the place of those who work on the calls that wait."""
         pending, self._pending = self._pending, {}
-        for answer, call in pending.items():
+        for answer, turn in pending.items():
             answer.withdraw()
-            self._finish(call, error)
+            self._respond(turn, error)
 
     def end(self) -> None:
         if self._transport is not None:
             self._transport.close()
 
-    def _give_up(self) -> None:
-        """An answer is never sent, so the connection ends."""
-        if self._transport is not None and not self._transport.is_closing():
-            log.info("a connection of %s ends: it cannot be answered in time", self._address)
-            self._transport.abort()
-
-    def data_received(self, data: bytes) -> None:
-        if self._parting is not None:
-            return
-        self._receive(data)
-        # Of an edit the log's disk takes so much longer that a moment more or less is nothing.
-        if self._server.lone.note_call(self) and self._is_answered:
-            self._wait_a_moment()
+    # -- the way of a call -----------------------------------------------------------------------
 
     @property
     def _is_answered(self) -> bool:
-        busy = self._in_flight or self._backlog or self._unsent_bytes or self._left_bytes
+        answers = self._answers
+        busy = self._in_flight or self._intake.events or answers.unsent_bytes or answers.lent_bytes
         return not busy
 
-    def _wait_a_moment(self) -> None:
-        """For the next call of the only caller, which has its answers."""
-        server, transport = self._server, self._transport
-        if server.await_bytes is None or self._descriptor < 0:
-            return
-        if transport is not None and not transport.is_closing():
-            server.lone.waited(server.await_bytes(self._descriptor, MOMENT_NS))
+    @property
+    def _is_held_up(self) -> bool:
+        """True while the client has enough answers before it."""
+        return self._answers.unsent_bytes > MAX_UNSENT_BYTES or self._writing_paused
 
     def _receive(self, data: bytes) -> None:
         self._heard_ns = perf_counter_ns()
         self._figures.received_bytes += len(data)
         self._heard_s = self._loop.time()
-        if self._session.has_quick_calls and not self._backlog:
-            data = self._answer_by_bytes(data)
+        intake = self._intake
+        if self._session.has_quick_calls and not (
+            intake.events or intake.is_waiting or self._is_held_up
+        ):
+            response, data = self._answering.answer_by_bytes(
+                self._session, data, CALLS_PER_TURN, self._heard_ns
+            )
+            if response is not None:
+                self._leave(response)
             if not data:
                 return
-        self._backlog.extend(self._session.receive(data))
+        intake.receive(data)
         if self._handshake is not None and self._session.state is State.READY:
-            self._handshake.cancel()
-            self._handshake = None
+            self._end_handshake()
         self._go_on()
 
-    def _answer_by_bytes(self, data: bytes) -> bytes:
-        """Answer calls at the beginning of what came, where that is allowed (`rpc.quick`); what
-        is left is served as usual."""
-        server, session = self._server, self._session
-        if self._held_up or server.federated_state is not None or not server.registry.is_open():
-            return data
-        if server.admission is not None and not server.admission.is_known(session.user):
-            return data
-        states, alignment = b"", server.alignment
-        if alignment is not None:
-            if not alignment.holds_nobody():
-                return data
-            states = wire.answer_states(alignment.state_id())
-        began_ns = self._heard_ns
-        address = "" if self._is_believed() else self._address
-        try:
-            answered, answers, end = session.answer(
-                data, CALLS_PER_TURN, address, states, perf_counter_ns, began_ns
-            )
-        except Exception as error:  # noqa: BLE001 - the handlers of these calls are still there
-            unexpected_errors.note(
-                "a call that is answered by its bytes", error, "it is served as usual"
-            )
-            return data
-        if not answered:
-            return data
-        figures, now_ns = self._figures, began_ns
-        for method, took_ns in answered:
-            self._queued.add(now_ns - began_ns)
-            figures.answered(method, session.user, took_ns)
-            now_ns += took_ns
-        barrier = server.barrier
-        is_held = barrier.must_wait()
-        if is_held and self._hand_over(answers):
-            return data[end:]
-        self._unsent_bytes += len(answers)
-        if is_held:
-            barrier.when_clear(partial(self._release, answers), self._give_up)
-        else:
-            self._out.append(answers)
-            self._flush()
-        return data[end:]
-
-    def _is_believed(self) -> bool:
-        """Whether the caller may say that its client is elsewhere."""
-        session, proxies = self._session, self._server.ip_proxy_users
-        return bool(proxies) and (session.real_user or session.user) in proxies
-
-    @property
-    def _held_up(self) -> bool:
-        """True while the client has enough answers before it."""
-        return self._unsent_bytes > MAX_UNSENT_BYTES or self._writing_paused or self._waits
+    def _resume(self) -> None:
+        """What held the calls up is over."""
+        if not self._in_batch:
+            self._go_on()
 
     def _go_on(self) -> None:
         """Serve a turn's worth of what has come."""
         self._in_batch = True
         turns = CALLS_PER_TURN
-        backlog = self._backlog
-        while backlog and turns and not self._held_up:
+        intake, answering = self._intake, self._answering
+        while intake.events and turns and not self._is_held_up:
+            event = intake.next_event()
+            if event is None:
+                break
             turns -= 1
-            event = backlog.popleft()
             if isinstance(event, Call):
-                if not self._admit(event.user):
-                    backlog.appendleft(event)
-                    break
                 self._in_flight += 1
-                if self._server.alignment is None:
-                    self._dispatch(event)
-                else:
-                    self._serve(event, self._server.alignment)
+                if answering.is_aligned(event, self._reached):
+                    self._serve(event)
             elif isinstance(event, Reply):
-                self._hold_back(event.data)
-            elif isinstance(event, ActsFor):
-                self._authorize(event)
+                self._answers.add(event.data)
+            elif isinstance(event, Refused):
+                self._in_flight += 1
+                self._respond(Turn(event.call), event.error)
             else:
                 # Quoted, since the reason may hold what the client sent.
-                log.warning("connection from %s ended: %r", self._address, event.reason)
-                self._closing = True
+                log.warning("connection from %s ended: %r", self._session.address, event.reason)
+                self._farewell.begin()
         self._in_batch = False
         self._flush()
-        if self._backlog or self._reading_paused or self._held_up:
-            if self._backlog and not self._held_up:
+        is_held_up = intake.is_waiting or self._is_held_up
+        if intake.events or self._reading_paused or is_held_up:
+            if intake.events and not is_held_up:
                 self._loop.call_soon(self._go_on)
             self._read_if_wanted()
 
-    def _admit(self, user: str) -> bool:
-        """False if the call, and all behind it, has to wait: others are served meanwhile."""
-        admission = self._server.admission
-        if admission is None or admission.is_known(user):
-            return True
-        self._waits = True
-        admission.when_known(user, self._admitted)
-        return False
-
-    def _admitted(self, error: errors.HowdahError | None) -> None:
-        self._waits = False
-        if error is not None and self._backlog:
-            call = self._backlog.popleft()
-            assert isinstance(call, Call), "it was put back to the front"
-            self._in_flight += 1
-            self._finish(call, error)
-        self._go_on()
-
-    def _authorize(self, wanted: ActsFor) -> None:
-        """What is behind it waits until it is known whether the connection may act for its user."""
-        self._waits = True
-        impersonation = self._server.impersonation
-        whose = wanted.real_user, wanted.user
-        if impersonation is None:
-            self._authorized(not_allowed(*whose))
+    def _reached(self, call: Call, error: errors.HowdahError | None) -> None:
+        """A call that had to wait goes on in a turn of its own: many may do so at once. One that
+        is refused in its turn is answered in it."""
+        if self._in_batch and error is not None:
+            self._respond(Turn(call), error)
+        elif self._transport is None:
             return
-        try:
-            impersonation.authorize(*whose, self._address, self._authorized)
-        except Exception as error:  # noqa: BLE001 - the caller is told
-            self._authorized(defect("the connection's context", error))
+        elif error is None:
+            self._loop.call_soon(self._serve, call)
+        else:
+            self._loop.call_soon(self._respond, Turn(call), error)
 
-    def _authorized(self, error: errors.HowdahError | None) -> None:
-        self._waits = False
-        if error is not None:
-            self._figures.failed(error.remote_class, 0)
-            self._backlog.clear()
-            self._backlog.extend(self._session.refuse(error))
-        if not self._in_batch:
-            self._go_on()
+    def _serve(self, call: Call) -> None:
+        turn = self._answering.begin(call, self._heard_ns)
+        answer = self._answering.run(turn)
+        if isinstance(answer, AT_ONCE):
+            self._respond(turn, answer)
+        elif isinstance(answer, Deferred):
+            self._pending[answer] = turn
+            answer.when_settled(partial(self._settled, answer))
+        else:
+            self._step(turn, answer)
+
+    def _settled(self, answer: Deferred, outcome: Message | errors.HowdahError) -> None:
+        self._respond(self._pending.pop(answer), outcome)
+
+    def _step(self, turn: Turn, slices: Slices) -> None:
+        """One slice of a long answer; the next one when others had their turn."""
+        if self._transport is None:
+            slices.close()
+            turn.span.end(_GONE)
+            return
+        outcome = next_slice(turn.call.method, slices)
+        if outcome is None:
+            self._loop.call_soon(self._step, turn, slices)
+        else:
+            self._respond(turn, outcome)
+
+    def _respond(self, turn: Turn, outcome: Outcome) -> None:
+        self._in_flight -= 1
+        self._leave(self._answering.respond(turn, outcome))
+
+    # -- the way of an answer --------------------------------------------------------------------
+
+    def _leave(self, response: Response) -> None:
+        """Now, with the other answers of a batch, or when the barrier lets it through."""
+        if not isinstance(response, bytes):
+            self._answers.hold(response)
+        elif self._in_batch:
+            self._answers.add(response)
+        else:
+            self._answers.send(response)
+            if self._farewell.is_begun:
+                self._farewell.part_if_all_is_sent()
+
+    def _released(self) -> None:
+        """The barrier lets an answer through."""
+        if self._in_batch:
+            return
+        # Where nothing waits to be served or read, nothing is held up.
+        intake = self._intake
+        was_held_up = (self._reading_paused or bool(intake.events)) and (
+            intake.is_waiting or self._is_held_up
+        )
+        self._flush()
+        if was_held_up and not (intake.is_waiting or self._is_held_up):
+            self._loop.call_soon(self._go_on)
+
+    def _flush(self) -> None:
+        self._answers.flush()
+        if self._farewell.is_begun:
+            self._farewell.part_if_all_is_sent()
+
+    def _give_up(self) -> None:
+        """An answer is never sent, so the connection ends."""
+        if self._transport is not None and not self._transport.is_closing():
+            log.info(
+                "a connection of %s ends: it cannot be answered in time", self._session.address
+            )
+            self._transport.abort()
+
+    # -- reading, and the end ----------------------------------------------------------------------
 
     def _read_if_wanted(self) -> None:
         """Read from the client only while there is nothing of it to be served or sent."""
-        transport = self._transport
-        wanted = not self._backlog and not self._held_up
+        transport, intake = self._transport, self._intake
+        wanted = not (intake.events or intake.is_waiting or self._is_held_up)
         if transport is None or transport.is_closing() or wanted is not self._reading_paused:
             return
         self._reading_paused = not wanted
@@ -477,207 +467,23 @@ class _Connection:
         else:
             transport.pause_reading()
 
-    def _serve(self, call: Call, alignment: Alignment) -> None:
-        """At once, or when what its caller has seen is there."""
-        try:
-            if alignment.must_wait(call):
-                alignment.when_reached(call, lambda error: self._reached(call, error))
-                return
-        except errors.HowdahError as error:
-            self._finish(call, error)
-            return
-        self._dispatch(call)
+    def _too_late(self) -> None:
+        log.warning(
+            "the connection of %s is closed: it did not say who is calling within %g s",
+            self._session.address,
+            self._server.handshake_timeout_s,
+        )
+        if self._transport is not None:
+            self._transport.abort()
 
-    def _reached(self, call: Call, error: errors.HowdahError | None) -> None:
-        """A call that had to wait goes on in a turn of its own: many may do so at once."""
-        if self._transport is None:
-            return
-        if error is None:
-            self._loop.call_soon(self._dispatch, call)
-        else:
-            self._loop.call_soon(self._finish, call, error)
-
-    def _dispatch(self, call: Call) -> None:
-        call.began_ns = began_ns = perf_counter_ns()
-        self._queued.add(began_ns - self._heard_ns)
-        origin = None
-        if call.context is not None and self._is_believed():
-            origin = origin_in(call.context[0])
-        if spans.tracer is not None and call.trace:
-            tracing.begin(call, self._address, began_ns - self._heard_ns)
-        registry = self._server.registry
-        try:
-            if call.span is None:
-                answer = registry.dispatch_to_wire(call, self._address, self._port, origin)
-            else:
-                with call.span.current():
-                    answer = registry.dispatch_to_wire(call, self._address, self._port, origin)
-        except errors.HowdahError as error:
-            self._finish(call, error)
-        except Exception as error:  # noqa: BLE001 - one call's defect must not end the server
-            self._finish(call, defect(call.method, error))
-        else:
-            self._complete(call, answer)
-
-    def _complete(self, call: Call, answer: WireAnswer) -> None:
-        if isinstance(answer, _AT_ONCE):
-            self._finish(call, answer)
-        elif isinstance(answer, Deferred):
-            self._pending[answer] = call
-            answer.when_settled(lambda outcome: self._settled(answer, outcome))
-        else:
-            self._step(call, answer)
-
-    def _settled(self, answer: Deferred, outcome: Message | errors.HowdahError) -> None:
-        self._finish(self._pending.pop(answer), outcome)
-
-    def _step(self, call: Call, slices: Slices) -> None:
-        """One slice of a long answer; the next one when others had their turn."""
-        if self._transport is None:
-            slices.close()
-            if call.span is not None:
-                call.span.end(_GONE)
-            return
-        try:
-            next(slices)
-        except StopIteration as stop:
-            self._finish(call, stop.value)
-        except errors.HowdahError as error:
-            self._finish(call, error)
-        except Exception as error:  # noqa: BLE001 - as in _serve
-            self._finish(call, defect(call.method, error))
-        else:
-            self._loop.call_soon(self._step, call, slices)
-
-    def _finish(self, call: Call, outcome: _Outcome | Early) -> None:
-        self._in_flight -= 1
-        # A caller that says what it has seen takes that to other namenodes: they would wait for a
-        # transaction that a crash has undone.
-        is_early = False
-        if isinstance(outcome, Early):
-            is_early = call.state_id is None
-            outcome = outcome.message
-        alignment = self._server.alignment
-        state_id = None if alignment is None else alignment.state_id()
-        federated = self._server.federated_state
-        states = b"" if federated is None else federated()
-        try:
-            data = _encode(call, outcome, state_id, states)
-        except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is a defect
-            outcome = defect(call.method, error)
-            data = _encode(call, outcome, state_id, states)
-        # A call whose turn never came took no time of this server.
-        took_ns = perf_counter_ns() - call.began_ns if call.began_ns else 0
-        if isinstance(outcome, errors.HowdahError):
-            self._figures.failed(outcome.remote_class, took_ns)
-        else:
-            self._figures.answered(call.method, call.user, took_ns)
-        barrier = self._server.barrier
-        waits = barrier.must_wait(early=is_early)
-        if is_early and not waits:
-            barrier.left_early()
-        if waits and self._server.registry.shows_state(call.protocol, outcome):
-            if call.span is None and self._hand_over(data):
-                return
-            self._unsent_bytes += len(data)
-            if call.span is None:
-                barrier.when_clear(partial(self._release, data), self._give_up)
-            else:
-                self._hold_traced(data, tracing.held_back(call.span, outcome))
-        else:
-            if call.span is not None:
-                call.span.end(tracing.error_of(outcome))
-            self._hold_back(data)
-            if not self._in_batch:
-                self._flush()
-
-    def _hold_traced(self, data: bytes, over: Callable[[errors.HowdahError | None], None]) -> None:
-        def send() -> None:
-            over(None)
-            self._release(data)
-
-        def give_up() -> None:
-            over(tracing.GAVE_UP)
-            self._give_up()
-
-        self._server.barrier.when_clear(send, give_up)
-
-    def _hand_over(self, data: bytes) -> bool:
-        """Leave an answer to the barrier; False if it is not taken. Behind the end none is."""
-        way = self._way
-        if (
-            way is None
-            or self._parting is not None
-            or not way.hand_over(data, self._server.barrier)
-        ):
-            return False
-        self._figures.sent_bytes += len(data)
-        return True
-
-    def _hold_back(self, data: bytes) -> None:
-        self._unsent_bytes += len(data)
-        self._out.append(data)
-
-    def _release(self, data: bytes) -> None:
-        """The barrier lets an answer through."""
-        # Where nothing waits to be served or read, nothing is held up.
-        was_held_up = (self._reading_paused or bool(self._backlog)) and self._held_up
-        self._out.append(data)
-        if not self._in_batch:
-            self._flush()
-            if was_held_up and not self._held_up:
-                self._loop.call_soon(self._go_on)
-
-    def _flush(self) -> None:
-        if self._out:
-            out, self._out = self._out, []
-            data = out[0] if len(out) == 1 else b"".join(out)
-            self._unsent_bytes -= len(data)
-            # Behind the end nothing can be written; an answer that comes so late has no reader.
-            if self._way is not None and self._parting is None:
-                self._figures.sent_bytes += len(data)
-                self._way.write(data)
-        if self._closing and not self._unsent_bytes:
-            if not self._left_bytes:
-                self._part()
-            elif not self._will_part:
-                self._will_part = True
-                self._server.barrier.when_clear(self._part_soon)
-
-    def _part_soon(self) -> None:
-        """In a turn of its own: until then the barrier gives back what could not be sent."""
-        self._loop.call_soon(self._part_now)
-
-    def _part_now(self) -> None:
-        self._will_part = False
-        self._flush()
-
-    def _part(self) -> None:
-        """All is said. What still comes is dropped until the client goes, or for `LINGER_S`."""
-        transport = self._transport
-        if transport is None or transport.is_closing() or self._parting is not None:
-            return
+    def _end_handshake(self) -> None:
         if self._handshake is not None:
             self._handshake.cancel()
             self._handshake = None
-        self._parting = self._loop.call_later(LINGER_S, transport.abort)
-        transport.write_eof()
-        if self._reading_paused:
+
+    def _is_over(self) -> None:
+        """All is said. What still comes is read, and dropped."""
+        self._end_handshake()
+        if self._reading_paused and self._transport is not None:
             self._reading_paused = False
-            transport.resume_reading()
-
-
-def _encode(call: Call, outcome: _Outcome, state_id: int | None, states: bytes) -> bytes:
-    if isinstance(outcome, errors.HowdahError):
-        whose = call.call_id, call.client_id, call.retry_count
-        return wire.encode_error(*whose, outcome, state_id=state_id, federated_state=states)
-    body = outcome.data if isinstance(outcome, Encoded) else outcome.SerializeToString()
-    # Not by `*whose`: a call by a list takes a compiled server as long as all of the rest.
-    return wire.encode_answer_bytes(
-        call.call_id, call.client_id, call.retry_count, body, state_id, states
-    )
-
-
-def _processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+            self._transport.resume_reading()

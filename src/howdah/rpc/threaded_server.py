@@ -29,14 +29,14 @@ from dataclasses import dataclass
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.service import Answer, Deferred, Registry, defect
-from howdah.protocol.rpc.session import LINGER_S, ActsFor, Call, Close, Reply, ServerSession, State
+from howdah.protocol.rpc.answering import AT_ONCE, Answering, Outcome, Turn
+from howdah.protocol.rpc.call import Call
+from howdah.protocol.rpc.intake import Intake, Refused
+from howdah.protocol.rpc.server_hooks import GoOn, ServerHooks
+from howdah.protocol.rpc.service import Deferred, Registry, attempt, next_slice
+from howdah.protocol.rpc.session import LINGER_S, Reply, ServerSession, State
 from howdah.rpc import tracing
-from howdah.runtime.metrics.rpc import RpcMetrics
-from howdah.runtime.tracing import spans
-from howdah.runtime.tracing.span import NOTHING
-from howdah.runtime.users.names import not_allowed
+from howdah.runtime.metrics.rpc import SharedRpcMetrics
 
 log = logging.getLogger(__name__)
 
@@ -86,20 +86,21 @@ class ThreadedRpcServer:
         """`max_held_bytes` is twice the longest frame if it is not given. Without `may_act` nobody
         may act for another user."""
         self._listener = listener
-        self._registry = registry
         self._max_frame_bytes = max_frame_bytes
         self._max_connections = max_connections
         self._idle_timeout_s = idle_timeout_s
         self._handshake_timeout_s = handshake_timeout_s
         self._max_held_bytes = max_held_bytes or 2 * max_frame_bytes
-        self._may_act = may_act
         self._lock = threading.Lock()
         self._open: set[_Connection] = set()
         self._closing = False
         self.port = int(listener.getsockname()[1])
-        self.figures = RpcMetrics(registry.method_names())
+        self.figures = SharedRpcMetrics(registry.method_names(), threading.Lock())
         """What is counted of the calls."""
-        self._counting = threading.Lock()
+        self.hooks = ServerHooks(impersonation=_InPlace(may_act) if may_act else None)
+        self._answering = Answering(
+            registry, self.hooks, self.figures, time.perf_counter_ns, tracing.server_span
+        )
         self.accepted = 0
         """Connections that came, also those that were refused."""
         self._acceptor = threading.Thread(target=self._accept, name="rpc acceptor", daemon=True)
@@ -236,25 +237,23 @@ class ThreadedRpcServer:
 
     def _serve(self, connection: _Connection) -> None:
         sock, address = connection.sock, connection.address
-        session = ServerSession(self._max_frame_bytes)
+        session = ServerSession(self._max_frame_bytes, address=address)
+        intake = Intake(session, self._answering, lambda: None)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while data := self._receive(connection):
-                events = session.receive(data)
-                calls_bytes = sum(len(each.body) for each in events if isinstance(each, Call))
-                if session.pending_bytes + calls_bytes or connection.held_bytes:
-                    self._hold(connection, session.pending_bytes + calls_bytes)
-                for event in events:
+                came_ns = time.perf_counter_ns()
+                self.figures.received(len(data))
+                intake.receive(data)
+                if intake.held_bytes or connection.held_bytes:
+                    self._hold(connection, intake.held_bytes)
+                while event := intake.next_event():
                     if isinstance(event, Call):
-                        self._run(connection, event)
+                        self._run(connection, event, came_ns)
                     elif isinstance(event, Reply):
-                        sock.sendall(event.data)
-                    elif isinstance(event, ActsFor):
-                        refusal = self._refusal(event, address)
-                        if refusal is not None:
-                            self._refuse(connection, session, refusal)
-                            _part(sock)
-                            return
+                        self._send(sock, event.data)
+                    elif isinstance(event, Refused):
+                        self._reply(connection, Turn(event.call), event.error)
                     else:
                         log.warning("connection from %s ended: %r", address, event.reason)
                         _part(sock)
@@ -275,29 +274,6 @@ class ThreadedRpcServer:
         finally:
             self._forget(connection)
 
-    def _refusal(self, wanted: ActsFor, address: str) -> errors.HowdahError | None:
-        """Why the connection may not act for its user; None if it may."""
-        if self._may_act is None:
-            return not_allowed(wanted.real_user, wanted.user)
-        try:
-            self._may_act(wanted.real_user, wanted.user, address)
-        except errors.HowdahError as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - the caller is told
-            return defect("the connection's context", error)
-        return None
-
-    def _refuse(
-        self, connection: _Connection, session: ServerSession, error: errors.HowdahError
-    ) -> None:
-        with self._counting:
-            self.figures.failed(error.remote_class, 0)
-        for event in session.refuse(error):
-            if isinstance(event, Reply):
-                connection.sock.sendall(event.data)
-            elif isinstance(event, Close):
-                log.warning("connection from %s ended: %r", connection.address, event.reason)
-
     def _receive(self, connection: _Connection) -> bytes:
         """Raises TimeoutError."""
         timeout_s = self._idle_timeout_s
@@ -309,69 +285,64 @@ class ThreadedRpcServer:
         connection.sock.settimeout(timeout_s)
         return connection.sock.recv(_RECEIVE_BYTES)
 
-    def _run(self, connection: _Connection, call: Call) -> None:
+    def _run(self, connection: _Connection, call: Call, came_ns: int) -> None:
         connection.is_known = connection.is_busy = True
         try:
-            data = self._answer(call, connection.address)
+            turn = self._answering.begin(call, came_ns)
+            outcome = self._outcome(turn)
         finally:
             connection.is_busy = False
             connection.since_s = time.monotonic()
+        self._reply(connection, turn, outcome)
+
+    def _reply(self, connection: _Connection, turn: Turn, outcome: Outcome) -> None:
+        response = self._answering.respond(turn, outcome)
+        assert isinstance(response, bytes), "nothing is held back here"
         # Whoever does not read the answer has his place until another one wants it.
         connection.sock.settimeout(self._idle_timeout_s)
-        connection.sock.sendall(data)
+        self._send(connection.sock, response)
         connection.since_s = time.monotonic()
 
-    def _answer(self, call: Call, address: str) -> bytes:
-        began_ns = time.perf_counter_ns()
-        failure: errors.HowdahError | None = None
-        if spans.tracer is not None and call.trace:
-            tracing.begin(call, address, 0)
-        span = call.span or NOTHING
-        try:
-            with span.current():
-                outcome = _complete(self._registry.dispatch(call, address))
-            data = wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
-        except errors.HowdahError as error:
-            failure = error
-        except Exception as error:  # noqa: BLE001 - it must not end the caller's connection
-            failure = defect(call.method, error)
-        if failure is not None:
-            data = wire.encode_error(call.call_id, call.client_id, call.retry_count, failure)
-        span.end(failure)
-        took_ns = time.perf_counter_ns() - began_ns
-        with self._counting:
-            self.figures.received_bytes += len(call.body)
-            self.figures.sent_bytes += len(data)
-            if failure is None:
-                self.figures.answered(call.method, call.user, took_ns)
-            else:
-                self.figures.failed(failure.remote_class, took_ns)
-        return data
+    def _outcome(self, turn: Turn) -> Outcome:
+        """Run an answer in slices to its end, wait for one that comes later."""
+        answer = self._answering.run(turn)
+        if isinstance(answer, AT_ONCE):
+            return answer
+        if isinstance(answer, Deferred):
+            return _settled(answer)
+        while (outcome := next_slice(turn.call.method, answer)) is None:
+            pass
+        return outcome
+
+    def _send(self, sock: socket.socket, data: bytes) -> None:
+        """By this all bytes leave."""
+        sock.sendall(data)
+        self.figures.sent(len(data))
 
 
-def _complete(answer: Answer) -> Message:
-    """Run an answer in slices to its end, wait for one that comes later."""
-    if isinstance(answer, Message):
-        return answer
-    if isinstance(answer, Deferred):
-        settled = threading.Event()
-        outcomes: list[Message | errors.HowdahError] = []
+def _settled(answer: Deferred) -> Message | errors.HowdahError:
+    """Wait for an answer that comes later."""
+    is_there = threading.Event()
+    outcomes: list[Message | errors.HowdahError] = []
 
-        def set_outcome(outcome: Message | errors.HowdahError) -> None:
-            outcomes.append(outcome)
-            settled.set()
+    def note(outcome: Message | errors.HowdahError) -> None:
+        outcomes.append(outcome)
+        is_there.set()
 
-        answer.when_settled(set_outcome)
-        settled.wait()
-        if isinstance(outcomes[0], errors.HowdahError):
-            raise outcomes[0]
-        return outcomes[0]
-    while True:
-        try:
-            next(answer)
-        except StopIteration as stop:
-            message: Message = stop.value
-            return message
+    answer.when_settled(note)
+    is_there.wait()
+    return outcomes[0]
+
+
+class _InPlace:
+    """Rules of impersonation that are asked on the connection's thread, which waits."""
+
+    def __init__(self, may_act: MayAct) -> None:
+        self._may_act = may_act
+
+    def authorize(self, real_user: str, user: str, address: str, done: GoOn) -> None:
+        whose = real_user, user, address
+        done(attempt("the connection's context", lambda: self._may_act(*whose)))
 
 
 def _part(sock: socket.socket) -> None:

@@ -8,14 +8,12 @@ waits that are long enough to be seen: for a turn on the server's loop, and for 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Final
 
 from google.protobuf.message import Message
 
-from howdah import errors
 from howdah.config.value_types import Address
-from howdah.protocol.rpc.session import Call
+from howdah.protocol.rpc.call import Call
 from howdah.runtime.tracing import spans
 from howdah.runtime.tracing.span import NOTHING, Kind, Span
 
@@ -24,8 +22,6 @@ VISIBLE_WAIT_NS: Final = 1_000_000
 
 ALONE: Final = frozenset(("renewLease",))
 """Calls that a client makes by itself every now and then: they begin no trace."""
-
-GAVE_UP: Final = errors.RetriableError("the journal did not take the edit in time")
 
 
 def _name(protocol: str, method: str) -> str:
@@ -55,8 +51,11 @@ def client_span(protocol: str, method: str, request: Message, address: Address) 
     return begin(_name(protocol, method), attributes, Kind.CLIENT)
 
 
-def begin(call: Call, address: str, waited_ns: int) -> None:
-    """Give the call its span, which began when the call came; its turn comes now."""
+def server_span(call: Call, waited_ns: int) -> Span:
+    """The span of a call that brought a context, which began when the call came; its turn comes
+    now."""
+    if spans.tracer is None:
+        return NOTHING
     now_ns = time.time_ns()
     span = spans.serve(
         _name(call.protocol, call.method),
@@ -64,30 +63,12 @@ def begin(call: Call, address: str, waited_ns: int) -> None:
             "rpc.system": "hadoop",
             "rpc.service": call.protocol,
             "rpc.method": call.method,
-            "client.address": address,
-            "user.name": call.user,
+            "client.address": call.caller.address,
+            "user.name": call.caller.user,
         },
         call.trace,
         begin_ns=now_ns - waited_ns,
     )
-    if span is NOTHING:
-        return
-    call.span = span
     if waited_ns >= VISIBLE_WAIT_NS:
         span.child("wait for a turn", begin_ns=now_ns - waited_ns).end()
-
-
-def error_of(outcome: object) -> errors.HowdahError | None:
-    return outcome if isinstance(outcome, errors.HowdahError) else None
-
-
-def held_back(span: Span, outcome: object) -> Callable[[errors.HowdahError | None], None]:
-    """The answer waits for the journal; what is given back is called when it does no more,
-    with what went wrong, if something did."""
-    waiting = span.child("journal sync")
-
-    def over(error: errors.HowdahError | None) -> None:
-        waiting.end(error)
-        span.end(error or error_of(outcome))
-
-    return over
+    return span

@@ -38,8 +38,8 @@ from howdah.namenode.state.images.image import read_image, write_image
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.proto import datanode_namenode_pb2, types_pb2
 from howdah.protocol.data_transfer import block_lists
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Deferred, Registry
-from howdah.protocol.rpc.session import Call
 
 POOL_ID = "BP-1-127.0.0.1-1"
 CLUSTER = ClusterIdentity(1, "CID-in-memory", POOL_ID, 0, -67)
@@ -439,18 +439,10 @@ class InMemoryNamenode:
             if method in self._datanode_methods and method != "reportBadBlocks"
             else ClientProtocol.PROTOCOL
         )
+        whence = _whence(request) if address is None else address
+        caller = Caller(user, client_id, call_id, retry_count, whence)
         answer = self._registry.dispatch(
-            Call(
-                call_id,
-                client_id,
-                retry_count,
-                protocol,
-                1,
-                method,
-                request.SerializeToString(),
-                user,
-            ),
-            _whence(request) if address is None else address,
+            Call(caller, protocol, 1, method, request.SerializeToString())
         )
         if isinstance(answer, Message | Deferred):
             return answer

@@ -25,7 +25,8 @@ from howdah.namenode.service.namesystem import REAP_AT_ONCE, Namesystem
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.inodes.inodes import Block
-from howdah.protocol.rpc.service import Caller, Deferred
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryNamenode, replayed
 from tests.support.namespaces.fingerprint import fingerprint
 

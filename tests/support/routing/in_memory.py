@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Deferred, Registry
-from howdah.protocol.rpc.session import Call
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL, Connections
@@ -120,12 +120,11 @@ class InMemoryRouter:
     ) -> Any:
         """The answer. Raises what the client would be told."""
         number = next(self._numbers) if call_id is None else call_id
-        call = Call(
-            number, client_id, 0, CLIENT_PROTOCOL, 1, method, request.SerializeToString(), user
-        )
+        caller = Caller(user, client_id, number, 0, "10.9.9.9")
+        call = Call(caller, CLIENT_PROTOCOL, 1, method, request.SerializeToString())
 
         async def made() -> Any:
-            answer = self._registry.dispatch(call, "10.9.9.9")
+            answer = self._registry.dispatch(call)
             if not isinstance(answer, Deferred):
                 return answer
             done = asyncio.get_running_loop().create_future()

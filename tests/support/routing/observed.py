@@ -13,8 +13,8 @@ from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.namenode.server.process.server import Namenode
 from howdah.namenode.service.ha.states import HAState
+from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.service import WireAnswer
-from howdah.protocol.rpc.session import Call
 from howdah.router.server import Router
 from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.router.store.factory import store_at
@@ -39,9 +39,9 @@ class ObservedRouter:
         counts = self.asked[name] = Counter()
         dispatch = namenode.registry.dispatch_to_wire
 
-        def noting(call: Call, *caller: Any) -> WireAnswer:
+        def noting(call: Call) -> WireAnswer:
             counts[call.method] += 1
-            return dispatch(call, *caller)
+            return dispatch(call)
 
         watched: Any = namenode.registry
         watched.dispatch_to_wire = noting

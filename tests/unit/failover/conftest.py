@@ -16,7 +16,8 @@ from howdah.failover.namenodes import HA_PROTOCOL
 from howdah.failover.server import FailoverServer, setup
 from howdah.journalnode.election_service import Elections, election_service
 from howdah.proto import election_pb2, ha_pb2
-from howdah.protocol.rpc.service import Caller, Registry, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Registry, Service
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.testing.waiting import wait_until
 

@@ -20,7 +20,7 @@ from howdah.failover.state.active_node import encode
 from howdah.failover.state.candidate import Answer
 from howdah.failover.state.elector import Breadcrumb
 from howdah.proto import failover_pb2, ha_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.testing.waiting import wait_until
 
 from .conftest import Cluster, MakeCluster

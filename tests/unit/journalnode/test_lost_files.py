@@ -14,7 +14,7 @@ from howdah.journalnode.journal import Journal
 from howdah.journalnode.state.election import Promise
 from howdah.journalnode.state.journal_state import SegmentState
 from howdah.proto import election_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from tests.support.journal_writer import VERSION, Writer, journal_at
 
 EPOCH = 5

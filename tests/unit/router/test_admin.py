@@ -11,8 +11,8 @@ import pytest
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import router_pb2, types_pb2
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Deferred, Registry
-from howdah.protocol.rpc.session import Call
 from howdah.router.admin import PROTOCOL, RouterAdmin
 from howdah.router.state.table.mount_table import Destination, MountEntry, MountTable, Quota
 from howdah.router.state.table.quotas import Usage
@@ -61,8 +61,9 @@ class Scene:
 
     def ask(self, method: str, request: Any, user: str) -> Any:
         async def made() -> Any:
-            call = Call(1, b"c" * 16, 0, PROTOCOL, 1, method, request.SerializeToString(), user)
-            answer = Registry([self.admin.service()], lambda *call: None).dispatch(call, "::1")
+            caller = Caller(user, b"c" * 16, 1, 0, "::1")
+            call = Call(caller, PROTOCOL, 1, method, request.SerializeToString())
+            answer = Registry([self.admin.service()], lambda *call: None).dispatch(call)
             assert isinstance(answer, Deferred)
             done = asyncio.get_running_loop().create_future()
             answer.when_settled(done.set_result)

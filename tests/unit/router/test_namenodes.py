@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections

@@ -14,7 +14,8 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.service import Caller, Deferred
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred
 from howdah.protocol.varint import delimited
 from howdah.router.calls import fast_path
 from howdah.router.calls.core import Core

@@ -10,7 +10,8 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.session import Call, ServerSession
+from howdah.protocol.rpc.call import Call
+from howdah.protocol.rpc.session import ServerSession
 from howdah.router.namenodes.connections import encode_call
 from howdah.router.state.namenodes.identity import Identity
 from howdah.router.state.namenodes.membership import Members, State
@@ -165,7 +166,7 @@ def test_a_session_reads_the_states_of_each_call() -> None:
         )
         (event,) = session.receive(frame)
         assert isinstance(event, Call)
-        return event.federated_state
+        return event.caller.federated_state
 
     sent = [b"", said(east=1), said(east=2), b"", said(east=1)]
     assert [states_of(number, data) for number, data in enumerate(sent)] == sent

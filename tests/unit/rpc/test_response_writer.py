@@ -18,8 +18,9 @@ from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto.rpc_pb2 import RpcResponseHeaderProto as Header
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.server_hooks import OpenBarrier
-from howdah.protocol.rpc.service import Caller, Deferred, Registry, Service, unanswered
+from howdah.protocol.rpc.service import Deferred, Registry, Service, unanswered
 from howdah.rpc.response_writer import MOST_WAITING_BYTES, ResponseWriter
 from howdah.rpc.server import RpcServer
 from howdah.testing.waiting import wait_until
@@ -477,9 +478,9 @@ def test_a_connection_ends_behind_what_it_is_owed() -> None:
         await until(lambda: connection._in_flight == 0 and log.left > 0)
         await until(lambda: not connection.waiting)
         log.send()
-        assert connection._left_bytes
+        assert connection._answers.lent_bytes
         client.writer.write(TOO_LONG)
-        await until(lambda: connection._closing)
+        await until(lambda: connection._farewell.is_begun)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         log.hear()
 

@@ -17,9 +17,9 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.busy_poll import MOMENT_NS
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.server_hooks import OpenBarrier
 from howdah.protocol.rpc.service import (
-    Caller,
     Deferred,
     Early,
     Encoded,
@@ -28,7 +28,6 @@ from howdah.protocol.rpc.service import (
     Slices,
     unanswered,
 )
-from howdah.protocol.rpc.session import Call
 from howdah.rpc.server import MAX_UNSENT_BYTES, RpcServer
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -62,7 +61,6 @@ class Implementation:
         if request.src == "/early":
             return Early(pb.GetFileInfoResponseProto())
         if request.src == "/bytes":
-            assert caller.takes_bytes
             return Encoded(b"\x0a\x00")
         if request.src == "/half":
             # An answer that lacks what it must have.
@@ -218,7 +216,7 @@ class Waits:
         self.count = 0
         self.most_ns = 0
         self._found = found
-        server.await_bytes = self
+        server.busy_poll.await_bytes = self
 
     def __call__(self, descriptor: int, nanoseconds: int) -> bool:
         with socket.socket(fileno=os.dup(descriptor)) as waited_for:
@@ -679,7 +677,7 @@ class Doorman:
 
 def test_calls_wait_for_what_is_to_be_known_of_their_user_and_others_do_not() -> None:
     async def scenario(world: World) -> list[str]:
-        doorman = world.server.admission = Doorman()
+        doorman = world.server.hooks.admission = Doorman()
         alice = await world.client()
         alice.writer.write(info("/alice1", 1) + info("/alice2", 2))
         await until(lambda: bool(doorman.waiting))
@@ -698,7 +696,7 @@ def test_calls_wait_for_what_is_to_be_known_of_their_user_and_others_do_not() ->
 
 def test_a_call_of_whom_nothing_can_be_known_fails_and_the_next_one_asks_again() -> None:
     async def scenario(world: World) -> list[str]:
-        doorman = world.server.admission = Doorman()
+        doorman = world.server.hooks.admission = Doorman()
         client = await world.client()
         client.writer.write(info("/first", 1) + info("/second", 2))
         await until(lambda: bool(doorman.waiting))
@@ -715,7 +713,7 @@ def test_a_call_of_whom_nothing_can_be_known_fails_and_the_next_one_asks_again()
 
 def test_who_goes_while_it_waits_is_forgotten() -> None:
     async def scenario(world: World) -> list[str]:
-        doorman = world.server.admission = Doorman()
+        doorman = world.server.hooks.admission = Doorman()
         client = await world.client()
         client.writer.write(info("/a"))
         await until(lambda: bool(doorman.waiting))
@@ -754,7 +752,7 @@ class Rules:
 
 def test_calls_wait_until_it_is_known_whether_their_connection_may_act_for_its_user() -> None:
     async def scenario(world: World) -> list[str]:
-        rules = world.server.impersonation = Rules()
+        rules = world.server.hooks.impersonation = Rules()
         client = await world.client("joe", "hive")
         client.writer.write(info("/a", 1) + info("/b", 2))
         await until(lambda: bool(rules.waiting))
@@ -774,7 +772,7 @@ def test_calls_wait_until_it_is_known_whether_their_connection_may_act_for_its_u
 
 def test_rules_that_are_known_hold_up_nobody() -> None:
     async def scenario(world: World) -> list[str]:
-        rules = world.server.impersonation = Rules()
+        rules = world.server.hooks.impersonation = Rules()
         rules.verdict = lambda: None
         client = await world.client("joe", "hive")
         client.writer.write(info("/a"))
@@ -794,7 +792,7 @@ def test_a_connection_that_may_not_act_for_its_user_ends_and_no_call_is_served(h
             raise KeyError("a defect")
 
         if how != "without rules":
-            world.server.impersonation = rules
+            world.server.hooks.impersonation = rules
         if how != "later":
             rules.verdict = defect if how == "on a defect" else lambda: refusal
         client = await world.client("joe", "hive")
@@ -837,7 +835,7 @@ def test_a_client_that_sends_on_still_reads_why_its_connection_ended() -> None:
 def test_a_client_that_does_not_go_is_left_after_a_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("howdah.rpc.server.LINGER_S", 0.05)
+    monkeypatch.setattr("howdah.rpc.farewell.LINGER_S", 0.05)
 
     async def scenario(world: World) -> None:
         client = await world.client("joe", "hive")
@@ -880,7 +878,7 @@ def test_an_answer_that_comes_when_its_connection_has_ended_is_dropped(how: str)
 
 def test_who_goes_while_the_rules_are_asked_is_forgotten() -> None:
     async def scenario(world: World) -> list[str]:
-        rules = world.server.impersonation = Rules()
+        rules = world.server.hooks.impersonation = Rules()
         client = await world.client("joe", "hive")
         client.writer.write(info("/a"))
         await until(lambda: bool(rules.waiting))
@@ -945,7 +943,7 @@ def info_having_seen(path: str, call_id: int, state_id: int | None) -> bytes:
 
 def test_a_call_waits_for_what_its_caller_has_seen_and_others_do_not() -> None:
     async def scenario(world: World) -> None:
-        alignment = world.server.alignment = Lagging()
+        alignment = world.server.hooks.alignment = Lagging()
         client = await world.client()
         client.writer.write(info_having_seen("/late", 1, 6) + info_having_seen("/now", 2, 5))
         header, _ = await client.answer()
@@ -961,7 +959,7 @@ def test_a_call_waits_for_what_its_caller_has_seen_and_others_do_not() -> None:
 
 def test_a_call_that_waited_in_vain_is_refused() -> None:
     async def scenario(world: World) -> None:
-        alignment = world.server.alignment = Lagging()
+        alignment = world.server.hooks.alignment = Lagging()
         client = await world.client()
         client.writer.write(info_having_seen("/late", 1, 6) + info_having_seen("/old", 2, None))
         refused, _ = await client.answer()
@@ -983,7 +981,7 @@ def test_a_call_that_waited_in_vain_is_refused() -> None:
 
 def test_a_call_whose_client_went_is_not_served_when_its_time_comes() -> None:
     async def scenario(world: World) -> None:
-        alignment = world.server.alignment = Lagging()
+        alignment = world.server.hooks.alignment = Lagging()
         client = await world.client()
         client.writer.write(info_having_seen("/late", 1, 6))
         await until(lambda: bool(alignment.waiting))

@@ -16,7 +16,7 @@ from howdah.datanode.volumes.volumes import Volume
 from howdah.journalnode.election_service import Elections
 from howdah.namenode.server.process.format import format_namenode
 from howdah.proto import election_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.router.store.files import FileRecords
 from howdah.runtime import disk
 from howdah.storage.layout import StorageDirectory

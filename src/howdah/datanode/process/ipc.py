@@ -27,7 +27,8 @@ from howdah.formats.version import SHOWN_VERSION
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer.blocks import ExtendedBlock
-from howdah.protocol.rpc.service import Caller, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Service
 from howdah.storage.dir_walk import all_below
 
 # `dfsadmin -deleteBlockPool`: the directories of a pool that this datanode serves no more.

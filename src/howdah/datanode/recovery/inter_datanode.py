@@ -19,7 +19,8 @@ from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.proto import datanode_namenode_pb2, types_pb2
 from howdah.proto import inter_datanode_pb2 as pb
 from howdah.protocol.data_transfer.blocks import NO_TOKEN, DatanodeAddress, ExtendedBlock, signed64
-from howdah.protocol.rpc.service import Caller, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Service
 from howdah.rpc.client import RpcClient
 
 PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.InterDatanodeProtocol"

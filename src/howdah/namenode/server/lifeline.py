@@ -20,7 +20,8 @@ from howdah.config.value_types import Address
 from howdah.namenode.service.lifelines import Lifeline, LifelineRegistry
 from howdah.namenode.state.blocks.slow_nodes import address_of, check_sound
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Registry, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Registry, Service
 from howdah.rpc.threaded_server import ThreadedRpcServer
 
 PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.DatanodeLifelineProtocol"

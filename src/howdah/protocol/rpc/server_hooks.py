@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from howdah import errors
-from howdah.protocol.rpc.session import Call
+from howdah.protocol.rpc.call import Call
 
 if TYPE_CHECKING:
     from howdah.native._kernel import Outlet
+
+GoOn = Callable[[errors.HowdahError | None], None]
+"""Goes on with what waited: with the reason why that may not be, or None."""
 
 
 class Barrier(Protocol):
@@ -48,7 +52,7 @@ class Admission(Protocol):
 
     def is_known(self, user: str) -> bool: ...
 
-    def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+    def when_known(self, user: str, go_on: GoOn) -> None:
         """Call `go_on` once it is, or with the reason why it cannot be."""
 
 
@@ -60,7 +64,7 @@ class Impersonation(Protocol):
         real_user: str,
         user: str,
         address: str,
-        done: Callable[[errors.HowdahError | None], None],
+        done: GoOn,
     ) -> None:
         """Call `done`, now or later: with the reason why it may not, or None."""
 
@@ -84,7 +88,7 @@ class Alignment(Protocol):
         Raises what the caller is told where such a call is not to be served.
         """
 
-    def when_reached(self, call: Call, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+    def when_reached(self, call: Call, go_on: GoOn) -> None:
         """Call `go_on` once the state is reached, or with the reason why the call ends."""
 
 
@@ -109,3 +113,16 @@ class OpenBarrier:
         self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
     ) -> bool:
         return False
+
+
+@dataclass(slots=True)
+class ServerHooks:
+    """All that a server asks. None where there is nothing to ask, but for `impersonation`: then
+    nobody may act for another user."""
+
+    barrier: SendingBarrier = field(default_factory=OpenBarrier)
+    admission: Admission | None = None
+    alignment: Alignment | None = None
+    impersonation: Impersonation | None = None
+    federated_state: Callable[[], bytes] | None = None
+    """What goes along with each answer about the nameservices behind a router."""

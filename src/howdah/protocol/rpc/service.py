@@ -22,95 +22,13 @@ from google.protobuf.message_factory import GetMessageClass
 
 from howdah import errors
 from howdah.proto import rpc_pb2
-from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID, is_identity
 from howdah.protocol.messages import texts_of
 from howdah.protocol.rpc import protocol_info, wire
-from howdah.protocol.rpc.caller_context import Origin
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.fast_path import Quick
-from howdah.protocol.rpc.session import Call
 from howdah.runtime import unexpected_errors
-from howdah.runtime.users.names import display_name
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True, init=False)
-class Caller:
-    """Who calls, from where, and the call's identity for the retry cache.
-
-    What a client sends besides an identity (`howdah.protocol.call_ids`) is replaced by the markers
-    for "none", here and nowhere else.
-
-    Not frozen, and with an `__init__` of its own, for the reasons that `Call` gives.
-    """
-
-    user: str
-    client_id: bytes
-    call_id: int
-    retry_count: int
-    address: str
-    port: int
-    context: tuple[str, bytes] | None
-    """What the client says of itself (Hadoop's CallerContext): a text and its signature."""
-    proto: str
-    """By what the call came, for the audit log."""
-    federated_state: bytes
-    """What the client has seen of each nameservice behind a router, as it came."""
-    real_user: str | None
-    """Who acts for `user`, if somebody does."""
-    origin_machine: str | None
-    """Where the client of a router is, as that says."""
-    takes_bytes: bool
-    """The answer may be `Encoded`: nobody but the caller wants to see it."""
-
-    def __init__(
-        self,
-        user: str,
-        client_id: bytes,
-        call_id: int,
-        retry_count: int,
-        address: str,
-        port: int = 0,
-        context: tuple[str, bytes] | None = None,
-        proto: str = "rpc",
-        federated_state: bytes = b"",
-        real_user: str | None = None,
-        origin_machine: str | None = None,
-        takes_bytes: bool = False,
-    ) -> None:
-        self.user = user
-        self.go_by(client_id, call_id)
-        self.retry_count = retry_count
-        self.address = address
-        self.port = port
-        self.context = context
-        self.proto = proto
-        self.federated_state = federated_state
-        self.real_user = real_user
-        self.origin_machine = origin_machine
-        self.takes_bytes = takes_bytes
-
-    def go_by(self, client_id: bytes, call_id: int) -> None:
-        """Set the call's identity, or none if it is not one."""
-        if is_identity(client_id, call_id):
-            self.client_id, self.call_id = client_id, call_id
-        else:
-            self.client_id, self.call_id = NO_CLIENT_ID, NO_CALL_ID
-
-    @property
-    def is_identified(self) -> bool:
-        """Whether a retry cache can know the call."""
-        return bool(self.client_id)
-
-    @property
-    def machine(self) -> str:
-        """The IP address of the client, wherever its call came through."""
-        return self.origin_machine or self.address
-
-    @property
-    def display_name(self) -> str:
-        """As Hadoop shows users."""
-        return display_name(self.user, self.real_user)
 
 
 class Deferred:
@@ -151,17 +69,10 @@ class Deferred:
         with what `work` makes of its argument. What `work` raises is an answer, too."""
 
         def feed(found: T | errors.HowdahError) -> None:
-            outcome: Message | errors.HowdahError
             if isinstance(found, errors.HowdahError):
-                outcome = found
+                self.settle(found)
             else:
-                try:
-                    outcome = work(found)
-                except errors.HowdahError as error:
-                    outcome = error
-                except Exception as error:  # noqa: BLE001 - the caller gets an answer
-                    outcome = defect(what, error)
-            self.settle(outcome)
+                self.settle(attempt(what, lambda: work(found)))
 
         return feed
 
@@ -193,8 +104,32 @@ def defect(what: str, error: Exception) -> errors.RemoteError:
     )
 
 
+def attempt(what: str, work: Callable[[], T]) -> T | errors.HowdahError:
+    """What `work` returns, or the error that the caller of `what` gets in its place."""
+    try:
+        return work()
+    except errors.HowdahError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - one call's defect must not end the server
+        return defect(what, error)
+
+
 Slices = Generator[None, None, Message]
 """An answer that takes long: each step computes a slice, the last returns the message."""
+
+
+def next_slice(what: str, slices: Slices) -> Message | errors.HowdahError | None:
+    """Compute the next slice of the answer to `what`; None unless it was the last one."""
+    try:
+        next(slices)
+    except StopIteration as stop:
+        message: Message = stop.value
+        return message
+    except errors.HowdahError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - as in `attempt`
+        return defect(what, error)
+    return None
 
 
 @dataclass(slots=True)
@@ -206,9 +141,9 @@ class Early:
 
 
 class Encoded:
-    """An answer as the bytes of its message, where `Caller.takes_bytes` allows it: to make a
-    message of protobuf's field by field, and to write it then, is the dearest part of a call
-    whose answer is long."""
+    """An answer as the bytes of its message: to make a message of protobuf's field by field, and
+    to write it then, is the dearest part of a call whose answer is long. Who wants to see the
+    message reads the bytes (`Service.message_of`)."""
 
     __slots__ = ("data",)
 
@@ -277,6 +212,7 @@ class Service:
         self.version = version
         self.shows_state: Final = shows_state
         self.methods: dict[str, tuple[type[Message], Handler]] = {}
+        self._responses = {each.name: each.output_type for each in descriptor.methods}
         self.quick: Final[Mapping[str, Quick]] = quick or {}
         self.readers: Final[Mapping[str, Reader]] = readers or {}
         self.served: Final[list[MethodDescriptor]] = [
@@ -299,6 +235,10 @@ class Service:
                     "or refused): it must have one"
                 )
             self.methods[method.name] = (GetMessageClass(method.input_type), homes[0])
+
+    def message_of(self, method: str, answer: Encoded) -> Message:
+        """The message of a method's answer that was given as bytes."""
+        return GetMessageClass(self._responses[method]).FromString(answer.data)
 
 
 def unanswered(descriptor: ServiceDescriptor, *implementations: object) -> list[str]:
@@ -379,26 +319,19 @@ class Registry:
             return None
         return service.quick.get(method)
 
-    def dispatch(self, call: Call, address: str, port: int = 0) -> Answer:
-        """Run the call's handler. `address` and `port` are the caller's.
+    def dispatch(self, call: Call) -> Answer:
+        """Run the call's handler; the answer is a message, now or later.
 
         Raises RpcNoSuchProtocol, RpcNoSuchMethod, ProtocolViolation for a request
         that cannot be parsed, and whatever the handler raises.
         """
-        answer = self._dispatch(call, address, port, None, takes_bytes=False)
-        assert not isinstance(answer, Encoded), "nobody asked for bytes"
+        answer = self.dispatch_to_wire(call)
+        if isinstance(answer, Encoded):
+            return self.services[call.protocol].message_of(call.method, answer)
         return answer.message if isinstance(answer, Early) else answer
 
-    def dispatch_to_wire(
-        self, call: Call, address: str, port: int, origin: Origin | None
-    ) -> WireAnswer:
-        """As `dispatch`, for who takes the answer as its handler gives it. `origin` is for whom
-        the caller calls, if it is to be believed."""
-        return self._dispatch(call, address, port, origin, takes_bytes=True)
-
-    def _dispatch(
-        self, call: Call, address: str, port: int, origin: Origin | None, *, takes_bytes: bool
-    ) -> WireAnswer:
+    def dispatch_to_wire(self, call: Call) -> WireAnswer:
+        """As `dispatch`, for who takes the answer as its handler gives it."""
         service = self.services.get(call.protocol)
         if service is None:
             if call.protocol != protocol_info.PROTOCOL:
@@ -426,37 +359,21 @@ class Registry:
                 request = reader(call.body)
         if request is None:
             request = _parsed(request_type, call)
-        caller = Caller(
-            call.user,
-            call.client_id,
-            call.call_id,
-            call.retry_count,
-            address,
-            port,
-            call.context,
-            call.proto,
-            call.federated_state,
-            call.real_user,
-        )
-        if origin is not None:
-            caller.origin_machine = origin.machine
-            if origin.client_id is not None and origin.call_id is not None:
-                caller.go_by(origin.client_id, origin.call_id)
         if observer is None:
-            caller.takes_bytes = takes_bytes
-            return self._handle(call, handler, request, caller)
+            return self._handle(call, handler, request)
         return _observed(
-            lambda: self._handle(call, handler, request, caller),
-            lambda outcome: observer.answered(call.method, request, caller, outcome),
+            lambda: self._handle(call, handler, request),
+            lambda outcome: observer.answered(call.method, request, call.caller, outcome),
+            lambda answer: service.message_of(call.method, answer),
         )
 
-    def _handle(self, call: Call, handler: Handler, request: Any, caller: Caller) -> WireAnswer:
+    def _handle(self, call: Call, handler: Handler, request: Any) -> WireAnswer:
         guard = self._guard
         if call.protocol == protocol_info.PROTOCOL:
             guard = None  # Anybody may ask, and of a standby, too.
         if guard is not None:
             guard(call.protocol, call.method, request)
-        answer = handler(request, caller)
+        answer = handler(request, call.caller)
         if guard is None or isinstance(answer, _AT_ONCE):
             return answer
         return _guarded(answer, lambda: guard(call.protocol, call.method, request))
@@ -485,7 +402,9 @@ def _parsed(request_type: type[Message], call: Call) -> Message:
 
 
 def _observed(
-    handle: Callable[[], WireAnswer], tell: Callable[[Message | errors.HowdahError], None]
+    handle: Callable[[], WireAnswer],
+    tell: Callable[[Message | errors.HowdahError], None],
+    message_of: Callable[[Encoded], Message],
 ) -> WireAnswer:
     """The answer of a call; `tell` sees it as soon as it is one."""
     try:
@@ -493,14 +412,17 @@ def _observed(
     except errors.HowdahError as error:
         tell(error)
         raise
-    assert not isinstance(answer, Encoded), "an observer sees messages"
-    if isinstance(answer, Message | Early):
-        tell(answer if isinstance(answer, Message) else answer.message)
-        return answer
-    if isinstance(answer, Deferred):
+    if isinstance(answer, Message):
+        tell(answer)
+    elif isinstance(answer, Early):
+        tell(answer.message)
+    elif isinstance(answer, Encoded):
+        tell(message_of(answer))
+    elif isinstance(answer, Deferred):
         answer.observed_by(tell)
-        return answer
-    return _observed_slices(answer, tell)
+    else:
+        return _observed_slices(answer, tell)
+    return answer
 
 
 def _observed_slices(

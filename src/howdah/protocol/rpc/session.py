@@ -16,7 +16,7 @@ finds out whether it may, and otherwise drops them and sends what `refuse` says.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -25,8 +25,9 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.call import Call, Caller
+from howdah.protocol.rpc.caller_context import origin_in
 from howdah.protocol.rpc.fast_path import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
-from howdah.runtime.tracing.span import Span
 from howdah.runtime.users.names import MOST_CHARACTERS, check_name
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
@@ -49,74 +50,6 @@ LINGER_S: Final = 2.0
 """So long a server that has ended a connection takes, and drops, what the client still sends. One
 that is closed before it has read everything is reset, and a client that sends into that never
 reads why it ended."""
-
-
-@dataclass(slots=True, init=False)
-class Call:
-    """One call; `body` is the serialized request.
-
-    Not frozen: that would cost a microsecond a call, a fifteenth of a cheap one. It has an
-    `__init__` of its own since the compiler takes that, and not the one that `dataclass` makes:
-    objects of which each call has one are made in a tenth of the time then.
-    """
-
-    call_id: int
-    client_id: bytes
-    retry_count: int
-    protocol: str
-    protocol_version: int
-    method: str
-    body: bytes
-    user: str
-    state_id: int | None
-    """The last transaction that the caller has seen; None from those who do not say."""
-    context: tuple[str, bytes] | None
-    """What the client says of itself (CallerContext): a text and its signature."""
-    proto: str
-    """By what it came, for the audit log: `rpc` or `webhdfs`."""
-    began_ns: int
-    """When its turn came, by the server's clock; 0 until then."""
-    trace: bytes
-    """The context of the caller's span, as it came."""
-    span: Span | None
-    """The call's own, where it is traced."""
-    federated_state: bytes
-    """What the caller has seen of each nameservice behind a router (routerFederatedState)."""
-    real_user: str | None
-    """Who acts for `user`, if somebody does."""
-
-    def __init__(
-        self,
-        call_id: int,
-        client_id: bytes,
-        retry_count: int,
-        protocol: str,
-        protocol_version: int,
-        method: str,
-        body: bytes,
-        user: str,
-        state_id: int | None = None,
-        context: tuple[str, bytes] | None = None,
-        *,
-        proto: str = "rpc",
-        real_user: str | None = None,
-    ) -> None:
-        self.call_id = call_id
-        self.client_id = client_id
-        self.retry_count = retry_count
-        self.protocol = protocol
-        self.protocol_version = protocol_version
-        self.method = method
-        self.body = body
-        self.user = user
-        self.state_id = state_id
-        self.context = context
-        self.proto = proto
-        self.began_ns = 0
-        self.trace = b""
-        self.span = None
-        self.federated_state = b""
-        self.real_user = real_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +99,15 @@ class ServerSession:
         "_frames",
         "_head",
         "_headers",
+        "_ip_proxy_users",
         "_max_frame_bytes",
         "_methods",
         "_quick_for",
         "_quicks",
         "_tails",
+        "address",
+        "is_believed",
+        "port",
         "protocol",
         "real_user",
         "state",
@@ -181,8 +118,19 @@ class ServerSession:
         self,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
         quick_for: Callable[[str, int, str], Quick | None] = lambda protocol, version, method: None,
+        *,
+        address: str = "?",
+        port: int = 0,
+        ip_proxy_users: Container[str] = (),
     ) -> None:
-        """`quick_for` has what answers a method by its bytes, if there is such."""
+        """`quick_for` has what answers a method by its bytes, if there is such. `address` and
+        `port` are the client's; `ip_proxy_users` are believed what they tell of their clients
+        (`howdah.protocol.rpc.caller_context`)."""
+        self.address = address
+        self.port = port
+        self.is_believed = False
+        """Whether the connection may say that the client of a call is elsewhere."""
+        self._ip_proxy_users = ip_proxy_users
         self.state = State.PREAMBLE
         self.user = ""
         self.real_user: str | None = None
@@ -208,7 +156,7 @@ class ServerSession:
         return bool(self._quicks)
 
     def answer(
-        self, data: bytes, most_calls: int, address: str, states: bytes, clock: Clock, began_ns: int
+        self, data: bytes, most_calls: int, states: bytes, clock: Clock, began_ns: int
     ) -> Answered:
         """Answer those calls at the beginning of `data` that can be answered by their bytes; the
         rest is to be received. The arguments are those of `quick.answer_calls`."""
@@ -221,7 +169,7 @@ class ServerSession:
             self._tails,
             self._quicks,
             self.user,
-            address,
+            "" if self.is_believed else self.address,
             states,
             clock,
             began_ns,
@@ -237,7 +185,9 @@ class ServerSession:
                 data = self._read_preamble(data, events)
                 if not self._is(State.CONTEXT):
                     return events
-            elif self._is(State.READY) and not (self._frames.pending_bytes or self.real_user):
+            elif self._is(State.READY) and not (
+                self._frames.pending_bytes or self.real_user or self.is_believed
+            ):
                 data = self._read_plain(data, events)
                 if not data:
                     return events
@@ -256,6 +206,7 @@ class ServerSession:
     def _read_plain(self, data: bytes, events: list[Event]) -> bytes:
         """Take the calls that look as nearly all do; what is left of `data`."""
         calls, end = wire.split_calls(data, self._frames.max_frame_bytes)
+        user, address, port = self.user, self.address, self.port
         for call_id, rest, raw, body, start, stop in calls:
             header, method = self._headers.get(rest), self._methods.get(raw)
             if header is None or method is None:
@@ -263,21 +214,8 @@ class ServerSession:
                 continue
             client_id, retry_count, state_id, context, _, _ = header
             protocol, version, name = method
-            user = self.user
-            events.append(
-                Call(
-                    call_id,
-                    client_id,
-                    retry_count,
-                    protocol,
-                    version,
-                    name,
-                    body,
-                    user,
-                    state_id,
-                    context,
-                )
-            )
+            caller = Caller(user, client_id, call_id, retry_count, address, port, context)
+            events.append(Call(caller, protocol, version, name, body, call_id, client_id, state_id))
         return data[end:]
 
     def refuse(self, error: errors.HowdahError) -> list[Event]:
@@ -383,25 +321,27 @@ class ServerSession:
         body, _ = wire.read_delimited(payload, position)
         client_id, retry_count, state_id, context, trace, federated = header
         protocol, version, name = method
-        call = Call(
-            call_id,
-            client_id,
-            retry_count,
-            protocol,
-            version,
-            name,
-            body,
+        identity, machine = (client_id, call_id), None
+        if context is not None and self.is_believed:
+            origin = origin_in(context[0])
+            machine = origin.machine
+            if origin.client_id is not None and origin.call_id is not None:
+                identity = origin.client_id, origin.call_id
+        caller = Caller(
             self.user,
-            state_id,
+            identity[0],
+            identity[1],
+            retry_count,
+            self.address,
+            self.port,
             context,
+            federated_state=federated,
+            real_user=self.real_user,
+            origin_machine=machine,
         )
-        if trace:
-            call.trace = trace
-        if federated:
-            call.federated_state = federated
-        if self.real_user is not None:
-            call.real_user = self.real_user
-        events.append(call)
+        events.append(
+            Call(caller, protocol, version, name, body, call_id, client_id, state_id, trace)
+        )
 
     def _read_context(self, payload: bytes, position: int, events: list[Event]) -> None:
         if self.state is not State.CONTEXT:
@@ -434,6 +374,7 @@ class ServerSession:
             self.real_user = real
             events.append(ActsFor(real, user))
         self.user = user
+        self.is_believed = (real or user) in self._ip_proxy_users
         self.protocol = context.protocol
         self.state = State.READY
         self._frames.max_frame_bytes = self._max_frame_bytes

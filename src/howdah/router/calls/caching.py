@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core, is_unavailable, not_repeated
 from howdah.router.state.table import cache_ids, merging
 from howdah.router.state.table.mount_table import Location

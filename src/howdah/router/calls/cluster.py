@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, rpc_pb2, types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core, is_unavailable
 from howdah.router.calls.paths import Work
 from howdah.router.state.methods import ANSWERS

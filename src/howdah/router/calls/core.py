@@ -18,7 +18,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.state.methods import ANSWERS, QUOTA_COUNTS, is_write
 from howdah.router.state.namenodes.identity import identity_of, user_of

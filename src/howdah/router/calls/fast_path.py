@@ -16,7 +16,8 @@ from typing import Any, Final
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
-from howdah.protocol.rpc.service import Caller, Deferred, defect
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred, defect
 from howdah.router.calls.core import Core, with_value
 from howdah.router.calls.paths import translate
 from howdah.router.state.methods import ANSWERS, EVERY, ONE

@@ -16,7 +16,8 @@ from typing import Any, Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.protocol.rpc.service import Answer, Caller, Deferred, Service, snake_case
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Answer, Deferred, Service, snake_case
 from howdah.router.calls import fast_path
 from howdah.router.calls.caching import CachingCalls
 from howdah.router.calls.cluster import ClusterCalls, cluster_methods
@@ -80,7 +81,7 @@ class Forwarding:
 
         def begin(request: Message, caller: Caller) -> Answer:
             self._core.check_writes(method)
-            self._core.nameservices.identify(caller)
+            caller = self._core.nameservices.identified(caller)
             size = request.ByteSize()
             if self.under_way >= MOST_CALLS or self.held_bytes + size > MOST_BYTES:
                 raise errors.RetriableError(

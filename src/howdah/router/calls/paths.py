@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core
 from howdah.router.state.methods import EVERY, ONE
 from howdah.router.state.table.mount_table import Location, joined

@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core, answers_of, is_tolerant, is_unavailable, with_value
 from howdah.router.state.table.mount_table import Location, Resolution
 from howdah.router.state.table.translation import translate_error

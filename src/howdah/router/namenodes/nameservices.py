@@ -20,6 +20,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from google.protobuf.message import Message
@@ -28,7 +29,7 @@ from howdah import errors
 from howdah.config.value_types import Address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2, ha_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL, Connections
 from howdah.router.state.methods import UNCHECKED
 from howdah.router.state.metrics import NameserviceFigures, ProxyFigures
@@ -119,11 +120,13 @@ class Nameservices:
     def _own_call(self) -> tuple[bytes, int]:
         return self._client_id, next(self._numbers) & 0x7FFFFFFF
 
-    def identify(self, caller: Caller) -> None:
-        """Give a call that came without an identity one that no other call has: answers of
-        namenodes are told apart by it."""
-        if not caller.is_identified:
-            caller.go_by(*self._own_call())
+    def identified(self, caller: Caller) -> Caller:
+        """The caller of a call, which gets an identity that no other call has if it came without
+        one: answers of namenodes are told apart by it."""
+        if caller.is_identified:
+            return caller
+        client_id, call_id = self._own_call()
+        return replace(caller, client_id=client_id, call_id=call_id)
 
     def _seen(self, address: Address, txid: int) -> None:
         self.states.saw(self._names[address], txid)

@@ -10,7 +10,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.proto import refresh_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Service
 
 CALL_QUEUE: Final = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
 GENERIC: Final = "org.apache.hadoop.ipc.GenericRefreshProtocol"

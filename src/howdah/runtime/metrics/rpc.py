@@ -8,6 +8,7 @@ counts as a failure, and makes no entry.
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from typing import Final
 
 from howdah.runtime.metrics.histogram import Times
@@ -29,8 +30,7 @@ class MethodFigures:
 
 
 class RpcMetrics:
-    """One port. One thread calls it, or several in turns: servers that answer on
-    threads hold a lock."""
+    """One port, of a server that answers on one thread."""
 
     def __init__(self, methods: Collection[str]) -> None:
         """`methods` are those that may be counted."""
@@ -43,6 +43,14 @@ class RpcMetrics:
         self.received_bytes = 0
         self.sent_bytes = 0
         self.refused_connections = 0
+
+    def waited(self, ns: int) -> None:
+        """A call had its turn, `ns` nanoseconds after it came."""
+        # `queued.add`, written out, as below.
+        queued = self.queued
+        queued.count += 1
+        queued.total_ns += ns
+        queued.buckets[(ns >> 10).bit_length()] += 1
 
     def answered(self, method: str, user: str, ns: int) -> None:
         """A call was answered, `ns` nanoseconds after its turn came."""
@@ -88,3 +96,33 @@ class RpcMetrics:
     def _first(self, users: dict[str, int], user: str) -> None:
         name = user if len(users) < MAX_USERS else OTHERS
         users[name] = users.get(name, 0) + 1
+
+
+class SharedRpcMetrics(RpcMetrics):
+    """One port, of a server that answers on several threads."""
+
+    def __init__(self, methods: Collection[str], lock: AbstractContextManager[object]) -> None:
+        super().__init__(methods)
+        self._lock: Final = lock
+
+    def waited(self, ns: int) -> None:
+        with self._lock:
+            super().waited(ns)
+
+    def answered(self, method: str, user: str, ns: int) -> None:
+        with self._lock:
+            super().answered(method, user, ns)
+
+    def failed(self, java_class: str, ns: int) -> None:
+        with self._lock:
+            super().failed(java_class, ns)
+
+    def received(self, count: int) -> None:
+        """Bytes came."""
+        with self._lock:
+            self.received_bytes += count
+
+    def sent(self, count: int) -> None:
+        """Bytes left."""
+        with self._lock:
+            self.sent_bytes += count

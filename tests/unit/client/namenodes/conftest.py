@@ -14,9 +14,9 @@ from howdah.client.namenodes import active_cache
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.client_methods import COORDINATED_METHODS
-from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.call import Call
+from howdah.protocol.rpc.server_hooks import Alignment
 from howdah.protocol.rpc.service import Registry
-from howdah.protocol.rpc.session import Call
 from howdah.rpc.threaded_server import ThreadedRpcServer
 
 Script = Callable[[Call], Message | errors.HowdahError | None]
@@ -31,22 +31,14 @@ _ANSWERS: dict[str, Message] = {
 }
 
 
-class _Server(ThreadedRpcServer):
-    """Says in each answer which transaction it shows."""
+class _Shown:
+    """An alignment that says in each answer which transaction it shows, if there is one."""
 
-    def __init__(self, listener: socket.socket, namenode: FakeNamenode) -> None:
-        super().__init__(listener, cast(Registry, namenode))
+    def __init__(self, namenode: FakeNamenode) -> None:
         self._namenode = namenode
 
-    def _answer(self, call: Call, address: str) -> bytes:
-        state_id = self._namenode.txid
-        try:
-            message = self._namenode.dispatch(call, address)
-        except errors.HowdahError as error:
-            return wire.encode_error(
-                call.call_id, call.client_id, call.retry_count, error, state_id=state_id
-            )
-        return wire.encode_answer(call.call_id, call.client_id, call.retry_count, message, state_id)
+    def state_id(self) -> int | None:
+        return self._namenode.txid
 
 
 class FakeNamenode:
@@ -70,7 +62,8 @@ class FakeNamenode:
         """Serve, at the same port as before."""
         listener = socket.create_server(("127.0.0.1", self.port))
         self.port = listener.getsockname()[1]
-        self._server = _Server(listener, self)
+        self._server = ThreadedRpcServer(listener, cast(Registry, self))
+        self._server.hooks.alignment = cast(Alignment, _Shown(self))
         self._server.start()
 
     def stop(self) -> None:
@@ -80,9 +73,9 @@ class FakeNamenode:
             self._server = None
 
     def method_names(self) -> frozenset[str]:
-        return frozenset(_ANSWERS)
+        return frozenset((*_ANSWERS, "getHAServiceState"))
 
-    def dispatch(self, call: Call, address: str) -> Message:
+    def dispatch_to_wire(self, call: Call) -> Message:
         """The registry of the server."""
         self.calls.append(call)
         answer = self.script(call)

@@ -18,8 +18,8 @@ from howdah.client.namenodes.failover import ConfiguredFailover
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
+from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.failover import FailoverPolicy
-from howdah.protocol.rpc.session import Call
 from howdah.rpc import wait_notices
 
 FakeNameservice = Any  # of conftest.py
@@ -62,7 +62,7 @@ def test_a_repeated_call_keeps_its_identity_at_another_namenode(nameservice: Mak
     (refused,), (answered, later) = ns[0].calls, ns[1].calls
     assert refused.call_id == answered.call_id != later.call_id
     assert refused.client_id == answered.client_id == later.client_id
-    assert (refused.retry_count, answered.retry_count) == (-1, 1)
+    assert (refused.caller.retry_count, answered.caller.retry_count) == (-1, 1)
 
 
 @pytest.mark.parametrize("provider", [{}, HEDGING], ids=["configured", "hedging"])
@@ -201,7 +201,11 @@ def test_a_random_order_is_one_of_the_client(nameservice: Make) -> None:
     )
     with closing(calls):
         assert delete(NamenodeProxy(calls))
-    assert [calls[0].retry_count for calls in (each.calls for each in ns.namenodes)] == [2, 1, -1]
+    assert [calls[0].caller.retry_count for calls in (each.calls for each in ns.namenodes)] == [
+        2,
+        1,
+        -1,
+    ]
 
 
 def test_one_namenode_of_a_nameservice_is_asked_as_if_it_was_named(nameservice: Make) -> None:

@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.client.dfs import DFSClient
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.call_loop import NoActiveNamenode, first_answer
-from howdah.protocol.rpc.session import Call
+from howdah.protocol.rpc.call import Call
 
 FakeNameservice = Any  # of conftest.py
 Make = Callable[..., FakeNameservice]

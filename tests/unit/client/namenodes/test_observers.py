@@ -16,8 +16,8 @@ from howdah.client.namenodes.failover import ConfiguredFailover
 from howdah.client.namenodes.observers import ObserverReads
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
+from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.failover import FailoverPolicy
-from howdah.protocol.rpc.session import Call
 from howdah.rpc.identity import SeenState
 
 FakeNameservice = Any  # of conftest.py

@@ -20,7 +20,8 @@ from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.data_server import listen
 from howdah.proto import inter_datanode_pb2 as pb
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.protocol.rpc.service import Caller, Registry
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Registry
 from howdah.rpc.threaded_server import ThreadedRpcServer
 
 Lab = Any

@@ -13,7 +13,7 @@ from howdah.journalnode.election_service import Elections, decode, encode
 from howdah.journalnode.state import election
 from howdah.journalnode.state.election import Breadcrumb, Election, Promise
 from howdah.proto import election_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 CALLER = Caller("hdfs", b"", 0, -1, "127.0.0.1")
 

@@ -8,8 +8,9 @@ import pytest
 
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.caller_context import Origin, origin_in
-from howdah.protocol.rpc.service import Caller, Registry, Service, unanswered
+from howdah.protocol.rpc.service import Registry, Service, unanswered
 from howdah.router.namenodes.connections import encode_call
 from howdah.router.state.namenodes.identity import Identity
 from howdah.rpc.server import RpcServer

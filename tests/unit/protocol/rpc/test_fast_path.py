@@ -14,9 +14,9 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.server_hooks import OpenBarrier
-from howdah.protocol.rpc.service import Caller, Registry, Service, unanswered
-from howdah.protocol.rpc.session import Call
+from howdah.protocol.rpc.service import Registry, Service, unanswered
 from howdah.rpc.server import CALLS_PER_TURN, RpcServer
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -330,7 +330,7 @@ def test_a_call_with_a_trace_or_a_state_comes_to_the_handler() -> None:
 def test_a_user_who_is_not_known_waits() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
-        world.server.admission = unknown = Unknown()
+        world.server.hooks.admission = unknown = Unknown()
         client.writer.write(link("/a", 1))
         await until(lambda: bool(unknown.waiting))
         assert world.ways == ([], [])
@@ -349,7 +349,7 @@ def test_a_user_who_is_not_known_waits() -> None:
 def test_the_state_goes_along(holds: bool) -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
-        world.server.alignment = At(holds=holds)
+        world.server.hooks.alignment = At(holds=holds)
         client.writer.write(link("/a"))
         header, text = await client.answer()
         assert (header.stateId, text) == (300, "/a")

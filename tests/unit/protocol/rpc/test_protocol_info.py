@@ -7,8 +7,10 @@ import pytest
 from howdah import errors
 from howdah.proto import client_namenode_pb2, rpc_pb2
 from howdah.protocol.rpc import protocol_info
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Registry, Service
-from howdah.protocol.rpc.session import Call
+
+ALICE = Caller("alice", b"c" * 16, 3, 1, "10.0.0.1")
 
 CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 INTERFACES = "org.apache.hadoop.hdfs.protocolPB."
@@ -53,7 +55,7 @@ def signature(
 
 def asked(method: str, body: bytes) -> object:
     name = protocol_info.PROTOCOL
-    return REGISTRY.dispatch(Call(3, b"c" * 16, 1, name, 1, method, body, "alice"), "10.0.0.1")
+    return REGISTRY.dispatch(Call(ALICE, name, 1, method, body))
 
 
 def test_signature_has_the_methods_that_are_not_refused() -> None:

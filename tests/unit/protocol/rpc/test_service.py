@@ -13,8 +13,8 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.messages import texts_of
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import (
-    Caller,
     Deferred,
     Early,
     Encoded,
@@ -24,7 +24,6 @@ from howdah.protocol.rpc.service import (
     Slices,
     snake_case,
 )
-from howdah.protocol.rpc.session import Call
 from howdah.protocol.varint import encode_varint
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -47,6 +46,9 @@ class Half:
         raise errors.SafeMode("not now")
 
 
+ALICE = Caller("alice", b"c" * 16, 3, 1, "10.0.0.1")
+JOB = Caller("alice", b"c" * 16, 3, 1, "10.0.0.1", 77, ("job", b""))
+
 HALF = Half()
 ALL = frozenset(method.name for method in DESCRIPTOR.methods)
 SERVICE = Service(PROTOCOL, 1, DESCRIPTOR, HALF, refused=ALL - {"getFileInfo", "mkdirs"})
@@ -56,9 +58,7 @@ REGISTRY = Registry([SERVICE])
 def dispatch(
     method: str, body: bytes = b"", *, protocol: str = PROTOCOL, version: int = 1
 ) -> object:
-    return REGISTRY.dispatch(
-        Call(3, b"c" * 16, 1, protocol, version, method, body, "alice"), "10.0.0.1"
-    )
+    return REGISTRY.dispatch(Call(ALICE, protocol, version, method, body))
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_an_answer_that_may_leave_early_says_so_to_who_sends_it(guard: Guard | N
 
     service = Service(PROTOCOL, 1, DESCRIPTOR, EarlyHalf(), refused=ALL - {"fsync"})
     body = pb.FsyncRequestProto(src="/a", client="c").SerializeToString()
-    call = Call(3, b"c" * 16, 1, PROTOCOL, 1, "fsync", body, "alice")
+    call = Call(ALICE, PROTOCOL, 1, "fsync", body)
     registry = Registry([service], guard)
-    assert registry.dispatch(call, "10.0.0.1") == pb.FsyncResponseProto()
-    assert registry.dispatch_to_wire(call, "10.0.0.1", 77, None) == Early(pb.FsyncResponseProto())
+    assert registry.dispatch(call) == pb.FsyncResponseProto()
+    assert registry.dispatch_to_wire(call) == Early(pb.FsyncResponseProto())
 
 
 class MoreHalf:
@@ -139,7 +139,7 @@ def test_methods_of_several_objects_make_one_service() -> None:
         ("concat", pb.ConcatRequestProto(trg="/a").SerializeToString()),
         ("getFileInfo", pb.GetFileInfoRequestProto(src="/").SerializeToString()),
     ):
-        registry.dispatch(Call(3, b"c" * 16, 1, PROTOCOL, 1, method, body, "alice"), "10.0.0.1")
+        registry.dispatch(Call(ALICE, PROTOCOL, 1, method, body))
 
 
 def test_method_without_a_home_is_an_error_at_construction() -> None:
@@ -323,9 +323,9 @@ def observed(answer: object, watched: str = "mkdirs") -> tuple[Seen, object]:
     body = pb.MkdirsRequestProto(
         src="/a", masked={"perm": 0o755}, createParent=True
     ).SerializeToString()
-    call = Call(3, b"c" * 16, 1, PROTOCOL, 1, "mkdirs", body, "alice", None, ("job", b""))
+    call = Call(JOB, PROTOCOL, 1, "mkdirs", body)
     try:
-        return seen, registry.dispatch(call, "10.0.0.1", 77)
+        return seen, registry.dispatch(call)
     except errors.HowdahError as error:
         return seen, error
 
@@ -395,34 +395,25 @@ def test_answer_that_is_settled_already_is_seen() -> None:
 
 
 class Writing:
-    """Gives bytes where its caller takes them."""
+    """Gives bytes."""
 
-    def mkdirs(self, request: pb.MkdirsRequestProto, caller: Caller) -> Message | Encoded:
-        return Encoded(MADE.SerializeToString()) if caller.takes_bytes else MADE
+    def mkdirs(self, request: pb.MkdirsRequestProto, caller: Caller) -> Encoded:
+        return Encoded(MADE.SerializeToString())
 
 
-@pytest.mark.parametrize(
-    ("takes_bytes", "watched", "expected"),
-    [(True, "create", True), (False, "create", False), (True, "mkdirs", False)],
-    ids=["taken", "not taken", "watched"],
-)
-def test_an_answer_is_bytes_where_nobody_else_wants_to_see_it(
-    takes_bytes: bool, watched: str, expected: bool
-) -> None:
+@pytest.mark.parametrize("watched", ["create", "mkdirs"])
+def test_an_answer_of_bytes_is_a_message_for_who_wants_to_see_it(watched: str) -> None:
     seen = Seen(watched)
     service = Service(PROTOCOL, 1, DESCRIPTOR, Writing(), refused=ALL - {"mkdirs"})
     registry = Registry([service], lambda protocol, method, request: None, seen)
     body = pb.MkdirsRequestProto(
         src="/a", masked={"perm": 0o755}, createParent=True
     ).SerializeToString()
-    call = Call(3, b"c" * 16, 1, PROTOCOL, 1, "mkdirs", body, "alice", None, ("job", b""))
-    if takes_bytes:
-        answer = registry.dispatch_to_wire(call, "10.0.0.1", 77, None)
-    else:
-        answer = registry.dispatch(call, "10.0.0.1", 77)
-    if expected:
-        assert isinstance(answer, Encoded)
-        assert answer.data == MADE.SerializeToString()
-    else:
-        assert answer is MADE
+    call = Call(JOB, PROTOCOL, 1, "mkdirs", body)
+    answer = registry.dispatch_to_wire(call)
+    assert isinstance(answer, Encoded)
+    assert answer.data == MADE.SerializeToString()
+    assert seen.outcomes == ([MADE] if watched == "mkdirs" else [])
+    seen.outcomes.clear()
+    assert registry.dispatch(call) == MADE
     assert seen.outcomes == ([MADE] if watched == "mkdirs" else [])

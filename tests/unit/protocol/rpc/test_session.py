@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.session import ActsFor, Call, Close, Event, Reply, ServerSession, State
+from howdah.protocol.rpc.call import Call, Caller
+from howdah.protocol.rpc.session import ActsFor, Close, Event, Reply, ServerSession, State
 from howdah.protocol.varint import delimited, encode_varint
 from howdah.runtime.users.names import not_allowed
 
@@ -34,7 +35,7 @@ def call(path: str = "/a", call_id: int = 0) -> bytes:
 
 
 def ready() -> ServerSession:
-    session = ServerSession()
+    session = ServerSession(address="10.0.0.1", port=4711)
     assert session.receive(GREETING) == []
     assert session.state is State.READY
     return session
@@ -64,14 +65,13 @@ def refusal(events: list[Event]) -> Header:
 def test_call_says_who_wants_what() -> None:
     (event,) = ready().receive(call("/x", 9))
     assert event == Call(
-        9,
-        CLIENT_ID,
-        -1,
+        Caller("alice", CLIENT_ID, 9, -1, "10.0.0.1", 4711),
         PROTOCOL,
         1,
         "getFileInfo",
         pb.GetFileInfoRequestProto(src="/x").SerializeToString(),
-        "alice",
+        9,
+        CLIENT_ID,
     )
 
 
@@ -100,7 +100,7 @@ def test_call_says_in_which_context_it_is_made(context: bytes, told: tuple[str, 
         frame = wire.frame(bytes([len(header)]) + header, delimited(name), delimited(body))
         (event,) = session.receive(frame)
         assert isinstance(event, Call)
-        assert event.context == told
+        assert event.caller.context == told
 
 
 @given(st.lists(st.integers(0, 2000), max_size=20))
@@ -259,7 +259,7 @@ def test_calls_behind_a_context_that_acts_for_another_say_so(user: bytes) -> Non
     first, *calls = session.receive(context_of(user, b"hive") + call("/a", 1) + call("/b", 2))
     assert first == ActsFor("hive", user.decode())
     calls += session.receive(call("/c", 3))
-    assert [(each.user, each.real_user) for each in calls if isinstance(each, Call)] == [
+    assert [(e.caller.user, e.caller.real_user) for e in calls if isinstance(e, Call)] == [
         (user.decode(), "hive")
     ] * 3
 
@@ -376,7 +376,7 @@ def test_header_seen_before_means_the_same_with_another_call_id(
     for call_id, client_id, retry_count in calls:
         (event,) = session.receive(call_with_header(header_of(call_id, client_id, retry_count)))
         assert isinstance(event, Call)
-        assert (event.call_id, event.client_id, event.retry_count) == (
+        assert (event.call_id, event.client_id, event.caller.retry_count) == (
             call_id,
             client_id,
             retry_count,

@@ -12,7 +12,9 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2, rpc_pb2
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.session import Call, ServerSession
+from howdah.protocol.rpc.answering import GAVE_UP, held_back
+from howdah.protocol.rpc.call import Call
+from howdah.protocol.rpc.session import ServerSession
 from howdah.rpc import tracing
 from howdah.runtime.tracing import programs, spans
 from howdah.runtime.tracing.context import TraceContext, decode
@@ -223,11 +225,8 @@ def test_each_call_has_the_context_that_came_with_it() -> None:
 def test_a_call_that_waited_for_its_turn_shows_it(lab: Lab) -> None:
     lab.on(begins=False)
     (slow, quick) = _calls(PARENT, PARENT)
-    tracing.begin(slow, "10.0.0.1", 50_000_000)
-    tracing.begin(quick, "10.0.0.1", 1000)
-    for call in (slow, quick):
-        assert call.span is not None
-        call.span.end()
+    for call, waited_ns in ((slow, 50_000_000), (quick, 1000)):
+        tracing.server_span(call, waited_ns).end()
     wait = lab.named("wait for a turn")
     served, _ = [span for span in lab.ended if span.name == "p.m"]
     assert wait.parent is not None
@@ -240,10 +239,8 @@ def test_a_call_that_waited_for_its_turn_shows_it(lab: Lab) -> None:
 def test_a_wait_for_the_journal_is_below_its_call(lab: Lab) -> None:
     lab.on(begins=False)
     (call, other) = _calls(PARENT, PARENT)
-    for each, error in ((call, None), (other, tracing.GAVE_UP)):
-        tracing.begin(each, "10.0.0.1", 0)
-        assert each.span is not None
-        tracing.held_back(each.span, client_namenode_pb2.GetFileInfoResponseProto())(error)
+    for each, error in ((call, None), (other, GAVE_UP)):
+        held_back(tracing.server_span(each, 0), None)(error)
     assert [span.name for span in lab.ended] == ["journal sync", "p.m"] * 2
     assert [span.status.is_ok for span in lab.ended] == [True, True, False, False]
 

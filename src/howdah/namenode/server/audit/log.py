@@ -26,7 +26,7 @@ from howdah import errors
 from howdah.namenode.service.audit.calls import RULES, Subject
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import real_user_of
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Final
 
 from google.protobuf.message import Message
@@ -17,9 +18,9 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.namenode.server.webhdfs.impersonation import ProxyAuthorization
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.server_hooks import Admission, Barrier, Impersonation
-from howdah.protocol.rpc.service import Answer, Deferred, Registry, Slices, defect
-from howdah.protocol.rpc.session import Call
+from howdah.protocol.rpc.service import Deferred, Registry, Slices, attempt, next_slice
 from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Gone
 from howdah.web.webhdfs.call_chain import Rpc
@@ -63,19 +64,18 @@ class RestCalls:
     def call(self, user: str, address: str, rpc: Rpc, has_left: Callable[[], bool]) -> Message:
         """The response. `has_left` says whether the client has gone. Raises what the call
         raises, and Gone."""
-        call = Call(
-            NO_CALL_ID,
-            NO_CLIENT_ID,
-            -1,
-            self.protocol,
-            _VERSION,
-            rpc.method,
-            rpc.request.SerializeToString(),
+        caller = Caller(
             str(user),
+            NO_CLIENT_ID,
+            NO_CALL_ID,
+            -1,
+            address,
             proto="webhdfs",
             real_user=real_user_of(user),
         )
-        made = _Made(self, call, address)
+        body = rpc.request.SerializeToString()
+        call = Call(caller, self.protocol, _VERSION, rpc.method, body)
+        made = _Made(self, call)
         self.post(made.begin)
         return made.wait(has_left)
 
@@ -83,10 +83,9 @@ class RestCalls:
 class _Made:
     """One call. All but `wait` is done on the loop."""
 
-    def __init__(self, calls: RestCalls, call: Call, address: str) -> None:
+    def __init__(self, calls: RestCalls, call: Call) -> None:
         self._calls = calls
         self._call = call
-        self._address = address
         self._outcome: Future[Message] = Future()
         self._is_withdrawn = False
         self._deferred: Deferred | None = None
@@ -103,10 +102,10 @@ class _Made:
 
     def begin(self) -> None:
         admission = self._calls.admission
-        if admission.is_known(self._call.user):
+        if admission.is_known(self._call.caller.user):
             self._admitted(None)
         else:
-            admission.when_known(self._call.user, self._admitted)
+            admission.when_known(self._call.caller.user, self._admitted)
 
     def _withdraw(self) -> None:
         self._is_withdrawn = True
@@ -119,36 +118,25 @@ class _Made:
         if error is not None:
             self._finish(error)
             return
-        answer: Answer
-        try:
-            answer = self._calls.registry.dispatch(self._call, self._address)
-        except errors.HowdahError as refusal:
-            self._finish(refusal)
-        except Exception as failure:  # noqa: BLE001 - the caller gets an answer
-            self._finish(defect(self._call.method, failure))
+        call = self._call
+        answer = attempt(call.method, partial(self._calls.registry.dispatch, call))
+        if isinstance(answer, Message | errors.HowdahError):
+            self._finish(answer)
+        elif isinstance(answer, Deferred):
+            self._deferred = answer
+            answer.when_settled(self._finish)
         else:
-            if isinstance(answer, Message):
-                self._finish(answer)
-            elif isinstance(answer, Deferred):
-                self._deferred = answer
-                answer.when_settled(self._finish)
-            else:
-                self._step(answer)
+            self._step(answer)
 
     def _step(self, slices: Slices) -> None:
         if self._is_withdrawn:
             slices.close()
             return
-        try:
-            next(slices)
-        except StopIteration as stop:
-            self._finish(stop.value)
-        except errors.HowdahError as error:
-            self._finish(error)
-        except Exception as error:  # noqa: BLE001 - as above
-            self._finish(defect(self._call.method, error))
+        outcome = next_slice(self._call.method, slices)
+        if outcome is None:
+            self._calls.soon(partial(self._step, slices))
         else:
-            self._calls.soon(lambda: self._step(slices))
+            self._finish(outcome)
 
     def _finish(self, outcome: Message | errors.HowdahError) -> None:
         barrier = self._calls.barrier

@@ -17,7 +17,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import acls
 from howdah.namenode.state.inodes.inodes import Directory, INode
 from howdah.namenode.state.tree import reserved
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class AclCalls:

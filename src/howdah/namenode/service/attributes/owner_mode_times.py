@@ -16,7 +16,7 @@ from howdah.namenode.state.inodes.inodes import MODE_MASK, File
 from howdah.namenode.state.inodes.limits import MAX_REPLICATION
 from howdah.namenode.state.tree import quotas
 from howdah.namenode.state.tree.usage import Measuring
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 NOTHING_THERE: Final = "Directory/File does not exist {}"
 """The words of calls that only the owner may make."""

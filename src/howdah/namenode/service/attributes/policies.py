@@ -12,7 +12,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import File
 from howdah.namenode.state.inodes.storage_policies import POLICIES, UNSPECIFIED, StoragePolicy
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class PolicyCalls:

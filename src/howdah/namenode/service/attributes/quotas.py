@@ -12,7 +12,7 @@ from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inode_features import UNLIMITED
 from howdah.namenode.state.inodes.inodes import Directory
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 RESET: Final = -1
 """A bound that is taken away."""

@@ -22,7 +22,7 @@ from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import xattrs
 from howdah.namenode.state.inodes.inodes import File, INode
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 log = logging.getLogger(__name__)
 

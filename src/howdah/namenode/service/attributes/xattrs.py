@@ -28,7 +28,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths, xattrs
 from howdah.namenode.state.inodes.inodes import STICKY_BIT, Directory, File, INode
 from howdah.namenode.state.inodes.xattrs import ENCRYPTION_ZONE, UNREADABLE_BY_SUPERUSER
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 NOT_FOUND: Final = "At least one of the attributes provided was not found."
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from google.protobuf.message import Message
 
 from howdah.namenode.service.audit.calls import Subject, subject_of
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 CLIENT_PORT: Final = "clientPort"
 

@@ -20,7 +20,7 @@ from howdah.namenode.state.blocks.redundancy import Need
 from howdah.namenode.state.blocks.topology import RackMap
 from howdah.namenode.state.inodes import paths
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 MAX_CORRUPT_FILES: Final = 100
 SLICE_BLOCKS: Final = 10_000

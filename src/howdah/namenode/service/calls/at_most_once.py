@@ -13,7 +13,8 @@ from google.protobuf.message import Message
 
 from howdah.namenode.service.calls.retry_cache import REBUILT, RetryCache
 from howdah.namenode.service.namesystem import Namesystem
-from howdah.protocol.rpc.service import Caller, Encoded
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Encoded
 
 M = TypeVar("M", bound=Message | Encoded)
 

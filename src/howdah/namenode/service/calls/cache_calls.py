@@ -33,7 +33,7 @@ from howdah.namenode.state.caching.pools import (
     CachePool,
 )
 from howdah.namenode.state.inodes import paths
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.runtime.units import date_text, duration_text
 
 _MOST_REPLICATION: Final = (1 << 15) - 1

@@ -15,7 +15,7 @@ from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import Directory
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 LINK_MODE: Final = 0o777
 """Nobody asks for the mode of a link: that of its target counts."""

@@ -17,7 +17,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import MODE_MASK, Directory, INode, Symlink
 from howdah.namenode.state.tree import quotas
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 # Protected directories: who deletes or moves one that is not empty is refused.
 #

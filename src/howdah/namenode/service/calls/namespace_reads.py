@@ -28,7 +28,7 @@ from howdah.namenode.state.tree.snapshot_views import (
     SnapshotFile,
     dead_entries,
 )
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 SLICE_INODES = 5000
 

@@ -13,7 +13,7 @@ from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.namenode.state.tree.snapshot_views import view_trail
 from howdah.namenode.state.tree.symlinks import check_no_link
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class PathResolver:

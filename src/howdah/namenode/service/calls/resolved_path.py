@@ -13,7 +13,7 @@ class Resolved:
     """A path and what the tree has along it; `trail[0]` is the root.
 
     Every call makes one: it is not frozen, and has an `__init__` of its own, for the reasons that
-    `rpc.session.Call` gives.
+    `rpc.call.Call` gives.
     """
 
     path: str

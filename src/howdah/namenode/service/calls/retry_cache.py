@@ -18,7 +18,7 @@ from typing import Final
 
 from google.protobuf.message import Message
 
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 LoggedCall = tuple[bytes, int, int | None]
 """Client id and call id, and the inode id of the file that the call made."""

@@ -24,7 +24,7 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.service.calls.storage import Images, NameStorage
 from howdah.namenode.service.namesystem import Namesystem
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 log = logging.getLogger(__name__)
 

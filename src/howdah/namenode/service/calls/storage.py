@@ -14,7 +14,8 @@ from howdah import errors
 from howdah.namenode.service.calls.administration import Done
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Deferred
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred
 
 
 class NameStorage(Protocol):

@@ -22,7 +22,7 @@ from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import Directory
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.protocol.trash_names import (
     CURRENT_NAME,
     MOST_CHECKPOINTS_A_SECOND,

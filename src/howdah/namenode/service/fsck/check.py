@@ -37,7 +37,7 @@ from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode
 from howdah.namenode.state.inodes.storage_policies import ON_THE_WIRE, POLICIES, StoragePolicy
 from howdah.namenode.state.tree.snapshot_views import SnapshotFile
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 # `-storagepolicies`: on which types of storage blocks are, and by which policy.
 #

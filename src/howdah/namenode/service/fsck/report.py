@@ -31,7 +31,7 @@ from howdah.namenode.service.fsck.summary import summary
 from howdah.namenode.service.fsck.traversal import Walk
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import File, INode
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.runtime.units import java_date
 from howdah.runtime.users.names import real_user_of
 

@@ -94,7 +94,7 @@ LONE: Final = 8
 
 class _Waiting:
     """An answer, the last transaction that it may have seen, and when it was computed at the
-    latest (by the clock of leases). No dataclass, for the reason that `rpc.session.Call` gives."""
+    latest (by the clock of leases). No dataclass, for the reason that `rpc.call.Call` gives."""
 
     __slots__ = ("computed_ms", "give_up", "send", "txid")
 

@@ -26,7 +26,7 @@ from howdah import errors
 from howdah.namenode.service.ha.states import HAContext, HAState
 from howdah.namenode.service.protocols import client
 from howdah.protocol.client_methods import COORDINATED_METHODS
-from howdah.protocol.rpc.session import Call
+from howdah.protocol.rpc.call import Call
 
 GoOn = Callable[[errors.HowdahError | None], None]
 

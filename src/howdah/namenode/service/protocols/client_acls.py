@@ -9,7 +9,7 @@ from howdah.namenode.service.attributes.acls import AclCalls
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import STICKY_BIT
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class AclMethods:

@@ -14,7 +14,8 @@ from howdah.namenode.service.calls.storage import ImageCalls, Images, NameStorag
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller, Deferred
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred
 
 log = logging.getLogger(__name__)
 

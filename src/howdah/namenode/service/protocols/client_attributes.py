@@ -13,7 +13,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.inodes.storage_policies import POLICIES
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class AttributeMethods:

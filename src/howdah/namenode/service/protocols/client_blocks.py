@@ -20,7 +20,8 @@ from howdah.namenode.service.writing.pipelines import PipelineCalls
 from howdah.namenode.state.blocks.datanodes import Storage
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller, Encoded
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Encoded
 
 
 class BlockMethods:
@@ -61,17 +62,7 @@ class BlockMethods:
             ignore_locality=pb.IGNORE_CLIENT_LOCALITY in flags,
         )
         offset_bytes = file.length_bytes - block.length_bytes
-        if caller.takes_bytes:
-            return Encoded(self._answers.placed(block, offset_bytes, block.expected))
-        answer = pb.AddBlockResponseProto()
-        encoders.located_block(
-            self._namesystem.settings,
-            block,
-            offset_bytes,
-            list(block.expected),
-            into=answer.block,
-        )
-        return answer
+        return Encoded(self._answers.placed(block, offset_bytes, block.expected))
 
     def abandon_block(
         self, request: pb.AbandonBlockRequestProto, caller: Caller

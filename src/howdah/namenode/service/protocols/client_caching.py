@@ -15,7 +15,8 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.caching.planner import CacheFigures
 from howdah.namenode.state.caching.pools import CacheDirective, CachePool
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Slices
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Slices
 
 
 class CacheMethods:

@@ -13,7 +13,8 @@ from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller, Deferred, Slices
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred, Slices
 
 
 class DatanodeMethods:

@@ -27,7 +27,8 @@ from howdah.namenode.service.writing.pending_completes import PendingCompletes
 from howdah.namenode.service.writing.truncation import Truncation
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File, INode
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Deferred, Early, Encoded
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred, Early, Encoded
 
 _CREATE: Final = int(pb.CREATE)
 _OVERWRITE: Final = int(pb.OVERWRITE)
@@ -92,7 +93,7 @@ class FileMethods:
                 lazy_persist=bool(flags & _LAZY_PERSIST),
                 unmasked=unmasked,
             )
-            data = self._answers.created(file) if caller.takes_bytes else None
+            data = self._answers.created(file)
             return _created(file) if data is None else Encoded(data)
 
         def rebuild() -> pb.CreateResponseProto | Encoded:
@@ -223,7 +224,6 @@ class FileMethods:
             client_name=client_name,
             inode_id=inode_id,
             last=None if last is None else encoders.named_block(self._namesystem.settings, last),
-            takes_bytes=caller.takes_bytes,
         )
 
 

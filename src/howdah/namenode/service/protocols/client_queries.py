@@ -14,7 +14,7 @@ from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.inodes.inodes import File, INode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class QueryMethods:

@@ -17,7 +17,8 @@ from howdah.namenode.state.snapshots.diff import Path as Names
 from howdah.namenode.state.tree.snapshot_views import DotSnapshot, root_view
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller, Slices
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Slices
 
 
 class SnapshotMethods:

@@ -12,7 +12,8 @@ from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.fast_path import requests
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import TRUE, Caller, Encoded
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import TRUE, Encoded
 
 
 class TreeMethods:
@@ -29,7 +30,7 @@ class TreeMethods:
         fields = request if isinstance(request, tuple) else requests.mkdirs_of(request)
         src, mode, create_parent, unmasked = fields
         done = self._tree.mkdirs(caller, src, mode, create_parent=create_parent, unmasked=unmasked)
-        return TRUE if done and caller.takes_bytes else pb.MkdirsResponseProto(result=done)
+        return TRUE if done else pb.MkdirsResponseProto(result=done)
 
     def rename(
         self, request: pb.RenameRequestProto | requests.Rename, caller: Caller
@@ -39,7 +40,7 @@ class TreeMethods:
 
         def run() -> pb.RenameResponseProto | Encoded:
             done = self._tree.rename(caller, src, dst)
-            return TRUE if done and caller.takes_bytes else pb.RenameResponseProto(result=done)
+            return TRUE if done else pb.RenameResponseProto(result=done)
 
         return self._once(caller, run, lambda: pb.RenameResponseProto(result=True))
 
@@ -63,7 +64,7 @@ class TreeMethods:
 
         def run() -> pb.DeleteResponseProto | Encoded:
             done = self._tree.delete(caller, src, recursive=recursive)
-            return TRUE if done and caller.takes_bytes else pb.DeleteResponseProto(result=done)
+            return TRUE if done else pb.DeleteResponseProto(result=done)
 
         return self._once(caller, run, lambda: pb.DeleteResponseProto(result=True))
 

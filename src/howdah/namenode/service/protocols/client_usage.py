@@ -16,7 +16,8 @@ from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.tree.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller, Slices
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Slices
 
 NO_USAGE: Final = "File/Directory does not exist: {}"
 

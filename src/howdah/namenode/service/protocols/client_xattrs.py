@@ -7,7 +7,7 @@ from howdah.namenode.service.attributes.xattrs import XAttrCalls
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class XAttrMethods:

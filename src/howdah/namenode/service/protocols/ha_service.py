@@ -24,7 +24,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import ha_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Deferred, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred, Service
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,8 @@ from howdah.namenode.state.inodes.files import File
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller, Deferred, Service, Slices
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred, Service, Slices
 
 log = logging.getLogger(__name__)
 

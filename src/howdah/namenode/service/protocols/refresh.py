@@ -25,7 +25,8 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.reconstruction import Streams
 from howdah.proto import client_datanode_pb2
 from howdah.proto import refresh_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Deferred, Service
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred, Service
 
 log = logging.getLogger(__name__)
 

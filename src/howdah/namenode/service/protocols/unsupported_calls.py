@@ -18,7 +18,7 @@ from howdah.namenode.state.tree.reserved import is_reserved
 from howdah.namenode.state.tree.snapshot_views import DotSnapshot
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2, types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 REFUSED: Final = frozenset(
     {

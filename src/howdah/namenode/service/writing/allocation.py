@@ -33,7 +33,7 @@ from howdah.namenode.state.inodes.file_blocks import (
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 from howdah.namenode.state.tree import quotas
 from howdah.namenode.state.tree.leases import is_namenode_holder
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.runtime.log_throttle import LogThrottle
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from howdah.namenode.state.inodes.file_blocks import MAX_BLOCK_SIZE_BYTES
 from howdah.namenode.state.inodes.inodes import MODE_MASK, Block, BlockState, Directory, File
 from howdah.namenode.state.inodes.storage_policies import UNSPECIFIED
 from howdah.namenode.state.tree.leases import check_client_name
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class Opening:

@@ -35,7 +35,7 @@ from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.state.inodes.file_blocks import close_edit, edit_blocks
 from howdah.namenode.state.inodes.inodes import BlockState, File
 from howdah.namenode.state.tree.leases import Lease, is_namenode_holder, namenode_holder
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 FILES_PER_SLICE: Final = 50
 """Some milliseconds: calls wait no longer while the files of a dead client are closed."""

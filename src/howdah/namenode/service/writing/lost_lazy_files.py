@@ -19,7 +19,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.redundancy import Need
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import File
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 SLICE_BLOCKS: Final = 1000
 

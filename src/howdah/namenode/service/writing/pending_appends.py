@@ -19,7 +19,8 @@ from howdah import errors
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import Block, File
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Deferred, defect
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred, defect
 
 WAIT_MS = 1000
 

@@ -40,16 +40,13 @@ class PendingCompletes:
         client_name: str,
         inode_id: int,
         last: ClientBlock | None,
-        takes_bytes: bool = False,
     ) -> pb.CompleteResponseProto | Encoded | Deferred:
         """Close the file: the answer, now or when it is decided."""
         pending = self._closing.complete(
             path, client_name=client_name, inode_id=inode_id, last=last
         )
         if pending.outcome is not None:
-            if pending.outcome and takes_bytes:
-                return TRUE
-            return pb.CompleteResponseProto(result=pending.outcome)
+            return TRUE if pending.outcome else pb.CompleteResponseProto(result=False)
         held = _Held(pending)
         self._held.setdefault(pending.inode_id, []).append(held)
         return held.answer

@@ -23,7 +23,7 @@ from howdah.namenode.state.blocks.reconstruction import left_to_place
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.file_blocks import ClientBlock, check_length, edit_blocks
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class PipelineCalls:

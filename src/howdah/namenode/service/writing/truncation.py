@@ -31,7 +31,7 @@ from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import Block, File
 from howdah.namenode.state.tree.leases import check_client_name
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class Truncation:

@@ -37,7 +37,7 @@ class DatanodeIdentity:
 
 @dataclass(slots=True)
 class StorageReport:
-    """One volume's figures from a heartbeat. Not frozen, for the reason that `rpc.session.Call`
+    """One volume's figures from a heartbeat. Not frozen, for the reason that `rpc.call.Call`
     gives."""
 
     storage_id: str

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.protocol.bounded_cache import cache_short
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.runtime.users.names import ProxyUser
 
 MOST_CONTEXT_CHARACTERS: Final = 128

@@ -17,7 +17,7 @@ from howdah.namenode.server.audit.files import RotatedFile
 from howdah.namenode.server.audit.log import AuditLog
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.testing.waiting import wait_until
 
 CALLER = Caller("ann", b"c" * 16, 1, 0, "10.0.0.7")

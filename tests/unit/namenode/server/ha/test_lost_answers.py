@@ -85,7 +85,7 @@ def test_what_happened_is_not_run_again(
         conf = pair.conf("nn0").with_values(QUICK)
         with HdfsFileSystem("ns", conf, ROOT) as fs:
             await asyncio.to_thread(prepare, fs)
-            active._rpc.barrier = silent = Silent()
+            active._rpc.hooks.barrier = silent = Silent()
             working = asyncio.create_task(asyncio.to_thread(work, fs))
             while not silent.kept:
                 await asyncio.sleep(0.002)

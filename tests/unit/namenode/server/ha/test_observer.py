@@ -15,9 +15,8 @@ from howdah.client.namenodes.call_loop import FailoverCalls
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.server.process.server import Namenode
 from howdah.namenode.service.ha.states import HAState
-from howdah.protocol.rpc.caller_context import Origin
+from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.service import WireAnswer
-from howdah.protocol.rpc.session import Call
 from tests.support.namenode_pair import ROOT, Pair, become, run
 
 ACTIVE, OBSERVER, STANDBY = HAState.ACTIVE, HAState.OBSERVER, HAState.STANDBY
@@ -61,9 +60,9 @@ class Observed:
         dispatch = namenode.registry.dispatch_to_wire
         found: list[str] = []
 
-        def noting(call: Call, address: str, port: int, origin: Origin | None) -> WireAnswer:
+        def noting(call: Call) -> WireAnswer:
             found.append(call.method)
-            return dispatch(call, address, port, origin)
+            return dispatch(call)
 
         namenode.registry.dispatch_to_wire = noting  # type: ignore[method-assign]
         return found

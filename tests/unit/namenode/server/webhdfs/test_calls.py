@@ -13,8 +13,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.namenode.server.webhdfs.calls import RestCalls
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.service import Answer, Deferred, Registry
-from howdah.protocol.rpc.session import Call
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Gone
@@ -47,11 +47,12 @@ class World:
         self.turns.append(act)
         self.came.set()
 
-    def dispatch(self, call: Call, address: str) -> Answer:
-        assert (call.user, address, call.client_id) == ("ann", "10.0.0.1", b"")
-        assert type(call.user) is str, "it goes into the namespace"
-        self.callers.append(call.real_user or "")
-        assert call.proto == "webhdfs"
+    def dispatch(self, call: Call) -> Answer:
+        caller = call.caller
+        assert (caller.user, caller.address, caller.client_id) == ("ann", "10.0.0.1", b"")
+        assert type(caller.user) is str, "it goes into the namespace"
+        self.callers.append(caller.real_user or "")
+        assert caller.proto == "webhdfs"
         return self.handler(call)
 
     def authorize(

@@ -19,7 +19,7 @@ from howdah.namenode.service.attributes.satisfaction import (
 from howdah.namenode.service.calls.settings import Settings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.testing.in_memory import InMemoryNamenode
 
 pytestmark = pytest.mark.req("FS-184")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from howdah.namenode.service.audit.calls import RULES
@@ -9,7 +11,7 @@ from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown,
 from howdah.namenode.service.protocols.unsupported_calls import REFUSED
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 STAMP = "2026-11-23 03:40:35,123"
 WITH_CONTEXT = LineFormat(has_context=True)
@@ -56,7 +58,8 @@ def test_line_has_the_parts_of_hadoops_with_tabs_between() -> None:
 
 def test_line_names_who_acts_for_the_user() -> None:
     given = record(user="joe")
-    given.caller.real_user = "hive\tallowed=true"
+    acting = replace(given.caller, real_user="hive\tallowed=true")
+    given = given._replace(caller=acting)
     said = text(LineFormat(), given).split("\t")
     assert said[1] == "ugi=joe (auth:PROXY) via hive\\tallowed=true (auth:SIMPLE)"
 
@@ -142,7 +145,7 @@ def test_tracking_id_stands_before_the_protocol() -> None:
 @pytest.mark.req("FS-217")
 def test_line_says_by_what_a_call_came() -> None:
     given = record()
-    given.caller.proto = "webhdfs"
+    given = given._replace(caller=replace(given.caller, proto="webhdfs"))
     assert text(LineFormat(), given).endswith("\tproto=webhdfs")
 
 

@@ -18,7 +18,8 @@ from howdah.namenode.state.blocks.topology import RackMap
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as datanode_pb
 from howdah.proto import refresh_pb2
-from howdah.protocol.rpc.service import Caller, snake_case
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import snake_case
 from howdah.testing.in_memory import InMemoryNamenode, outcome
 
 NO_ENCRYPTION = "nothing is encrypted"

@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.service.calls.retry_cache import REBUILT, RetryCache
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.testing.in_memory import InMemoryDatanode
 
 ID = bytes(range(16))

@@ -9,7 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.service.calls.rolling_upgrade import RollingUpgradeCalls, UpgradeInfo
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 Saved = Callable[[errors.HowdahError | None], None]
 

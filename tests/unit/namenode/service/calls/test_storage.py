@@ -8,7 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.service.calls.storage import NameStorage, StorageCalls
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class Directories:

@@ -20,7 +20,7 @@ from howdah.namenode.state.blocks.host_lists import HostEntry, HostOrder, Hosts
 from howdah.namenode.state.inodes.inodes import Block, Directory, File, INode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, InMemoryNamenode
 
 NODES = 5

@@ -18,9 +18,11 @@ from howdah.namenode.service.protocols.namenode import NamenodeProtocol
 from howdah.namenode.service.protocols.refresh import Reconfiguration, refresh_services
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.client_methods import Category
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Registry, Service
-from howdah.protocol.rpc.session import Call
 from howdah.testing.in_memory import CLUSTER, InMemoryNamenode
+
+ALICE = Caller("alice", b"c" * 16, 3, 1, "10.0.0.1")
 
 UNUSED: Any = SimpleNamespace()
 
@@ -143,7 +145,7 @@ def test_a_standby_tells_a_balancer_of_its_blocks_where_that_is_configured() -> 
 
 def call(method: str, request: Message) -> Call:
     body = request.SerializeToString()
-    return Call(1, b"c" * 16, 0, client.PROTOCOL, 1, method, body, "alice")
+    return Call(ALICE, client.PROTOCOL, 1, method, body)
 
 
 def test_the_dispatch_asks_the_role_before_anything_else() -> None:
@@ -151,17 +153,17 @@ def test_the_dispatch_asks_the_role_before_anything_else() -> None:
     registry = Registry([namenode.client.service()], CategoryGate(here))
     request = pb.SetOwnerRequestProto(src="/", username="alice")
     with pytest.raises(errors.StandbyError):
-        registry.dispatch(call("setOwner", request), "10.0.0.1")
+        registry.dispatch(call("setOwner", request))
     here.enter(HAState.ACTIVE)
     with pytest.raises(errors.AccessDenied):
-        registry.dispatch(call("setOwner", request), "10.0.0.1")
+        registry.dispatch(call("setOwner", request))
 
 
 def test_long_work_ends_when_the_role_does_not_serve_it_any_more() -> None:
     namenode, here = InMemoryNamenode(), context(HAState.ACTIVE)
     registry = Registry([namenode.client.service()], CategoryGate(here))
     slices = registry.dispatch(
-        call("getContentSummary", pb.GetContentSummaryRequestProto(path="/")), "10.0.0.1"
+        call("getContentSummary", pb.GetContentSummaryRequestProto(path="/"))
     )
     assert isinstance(slices, Iterator)
     here.enter(HAState.STANDBY)

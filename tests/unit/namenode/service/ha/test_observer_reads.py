@@ -12,11 +12,13 @@ from howdah.namenode.service.ha.observer_reads import ObserverReads
 from howdah.namenode.service.ha.states import HAContext, HAState
 from howdah.namenode.service.protocols import client
 from howdah.protocol.client_methods import OBSERVER_METHODS, Category
-from howdah.protocol.rpc.session import Call
+from howdah.protocol.rpc.call import Call, Caller
+
+ANNA = Caller("anna", b"c" * 16, 1, -1, "10.0.0.1")
 
 
 def call(state_id: int | None, method: str = "getFileInfo", protocol: str = "") -> Call:
-    return Call(1, b"c" * 16, -1, protocol or client.PROTOCOL, 1, method, b"", "anna", state_id)
+    return Call(ANNA, protocol or client.PROTOCOL, 1, method, b"", state_id=state_id)
 
 
 class Observer:

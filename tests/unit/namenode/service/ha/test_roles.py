@@ -24,8 +24,8 @@ from howdah.namenode.service.ha.states import HAContext, HAState
 from howdah.namenode.service.protocols import client
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Deferred
-from howdah.protocol.rpc.session import Call
 
 T = TypeVar("T")
 ROOT = "root"
@@ -70,7 +70,7 @@ def run(root: Path, scenario: Callable[[Namenode], Awaitable[T]]) -> T:
 def call(namenode: Namenode, method: str, request: Message) -> object:
     body, user = request.SerializeToString(), namenode.namesystem.permissions.superuser
     return namenode.registry.dispatch(
-        Call(1, b"", 0, client.PROTOCOL, 1, method, body, user), "127.0.0.1"
+        Call(Caller(user, b"", 1, 0, "127.0.0.1"), client.PROTOCOL, 1, method, body)
     )
 
 

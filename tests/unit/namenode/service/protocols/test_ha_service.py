@@ -12,7 +12,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.namenode.service.protocols.ha_service import Done, HAService, HASettings
 from howdah.proto import ha_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Deferred
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryNamenode
 
 ROOT = Caller("root", b"", 0, 0, "10.0.0.9")

@@ -14,7 +14,8 @@ from howdah.namenode.service.protocols.namenode import FirstAndLast, NamenodePro
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Caller, Slices
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Slices
 from howdah.testing.in_memory import CLUSTER, InMemoryDatanode, outcome
 
 

@@ -7,12 +7,14 @@ from typing import Final
 import pytest
 from google.protobuf.message import Message
 
+from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.fast_path import file_status
+from howdah.namenode.state.inodes.inodes import File
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Encoded
-from howdah.protocol.rpc.session import Call
 from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode
 
 PROTOCOL: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -20,20 +22,41 @@ CLIENT: Final = "DFSClient_1"
 CLIENT_ID: Final = b"c" * 16
 
 
-def ask(
-    world: InMemoryNamenode, method: str, request: Message, call_id: int, *, takes_bytes: bool
-) -> tuple[bytes, bool]:
+def ask(world: InMemoryNamenode, method: str, request: Message, call_id: int) -> tuple[bytes, bool]:
     """The bytes of an answer, and whether the handler gave them."""
-    body = request.SerializeToString()
-    call = Call(call_id, CLIENT_ID, 0, PROTOCOL, 1, method, body, SUPERUSER)
-    if takes_bytes:
-        answer = world._registry.dispatch_to_wire(call, "10.9.9.9", 0, None)
-    else:
-        answer = world._registry.dispatch(call, "10.9.9.9")
+    caller = Caller(SUPERUSER, CLIENT_ID, call_id, 0, "10.9.9.9")
+    call = Call(caller, PROTOCOL, 1, method, request.SerializeToString())
+    answer = world._registry.dispatch_to_wire(call)
     if isinstance(answer, Encoded):
         return answer.data, True
     assert isinstance(answer, Message)
     return answer.SerializeToString(), False
+
+
+def file_at(world: InMemoryNamenode, path: str) -> File:
+    found = world.namesystem.namespace.find(path)
+    assert isinstance(found, File)
+    return found
+
+
+def message_of_creation(world: InMemoryNamenode, path: str) -> bytes:
+    """The answer to the `create` of a file, as protobuf writes it."""
+    answer = pb.CreateResponseProto()
+    encoders.file_status(file_at(world, path), b"", into=answer.fs)
+    return answer.SerializeToString()
+
+
+def message_of_block(world: InMemoryNamenode, path: str) -> bytes:
+    """The answer to the `addBlock` of a file's last block, as protobuf writes it."""
+    file = file_at(world, path)
+    block = file.blocks[-1]
+    answer = pb.AddBlockResponseProto()
+    offset_bytes = file.length_bytes - block.length_bytes
+    places = list(block.expected)
+    encoders.located_block(
+        world.namesystem.settings, block, offset_bytes, places, into=answer.block
+    )
+    return answer.SerializeToString()
 
 
 def creation(path: str) -> pb.CreateRequestProto:
@@ -81,12 +104,11 @@ def test_a_file_is_created(directory: str, native: bool, monkeypatch: pytest.Mon
         pytest.skip("the kernel is not built here")
     if not native:
         monkeypatch.setattr(file_status, "file_status", file_status.file_status_here)
-    ours, theirs = world_of(directory), world_of(directory)
+    world = world_of(directory)
     for call_id, name in enumerate(("first", "second", "first", "größer")):
-        request = creation(f"{directory}/{name}")
-        data, was_encoded = ask(ours, "create", request, call_id, takes_bytes=True)
-        message, _ = ask(theirs, "create", request, call_id, takes_bytes=False)
-        assert data == message
+        path = f"{directory}/{name}"
+        data, was_encoded = ask(world, "create", creation(path), call_id)
+        assert data == message_of_creation(world, path)
         assert was_encoded is (directory == "/plain")
         status = pb.CreateResponseProto.FromString(data).fs
         assert status.fileType == types_pb2.HdfsFileStatusProto.IS_FILE
@@ -95,37 +117,23 @@ def test_a_file_is_created(directory: str, native: bool, monkeypatch: pytest.Mon
 def test_a_repeated_call_has_the_same_answer() -> None:
     world = world_of("/plain")
     request = creation("/plain/file")
-    first, _ = ask(world, "create", request, 7, takes_bytes=True)
-    assert ask(world, "create", request, 7, takes_bytes=True)[0] == first
-    assert ask(world, "create", request, 7, takes_bytes=False)[0] == first
+    first, was_encoded = ask(world, "create", request, 7)
+    assert was_encoded
+    assert ask(world, "create", request, 7) == (first, False)
 
 
 def test_a_block_is_placed() -> None:
-    ours, theirs = world_of("/plain"), world_of("/plain")
-    answers = []
-    for world, takes_bytes in ((ours, True), (theirs, False)):
-        ask(world, "create", creation("/plain/file"), 1, takes_bytes=False)
-        first, was_encoded = ask(
-            world,
-            "addBlock",
-            pb.AddBlockRequestProto(src="/plain/file", clientName=CLIENT),
-            2,
-            takes_bytes=takes_bytes,
-        )
-        last = pb.AddBlockResponseProto.FromString(first).block
-        assert len(last.locs) == 3
-        last.b.numBytes = 1 << 20
-        second, _ = ask(
-            world,
-            "addBlock",
-            pb.AddBlockRequestProto(src="/plain/file", clientName=CLIENT, previous=last.b),
-            3,
-            takes_bytes=takes_bytes,
-        )
-        assert pb.AddBlockResponseProto.FromString(second).block.offset == 1 << 20
-        assert was_encoded is takes_bytes
-        answers.append((first, second))
-    assert answers[0] == answers[1]
+    world = world_of("/plain")
+    ask(world, "create", creation("/plain/file"), 1)
+    request = pb.AddBlockRequestProto(src="/plain/file", clientName=CLIENT)
+    for call_id, offset_bytes in ((2, 0), (3, 1 << 20)):
+        data, was_encoded = ask(world, "addBlock", request, call_id)
+        assert was_encoded
+        assert data == message_of_block(world, "/plain/file")
+        block = pb.AddBlockResponseProto.FromString(data).block
+        assert (len(block.locs), block.offset) == (3, offset_bytes)
+        block.b.numBytes = 1 << 20
+        request.previous.CopyFrom(block.b)
 
 
 def test_what_was_done_is_answered_by_the_bytes_of_its_message() -> None:
@@ -148,12 +156,12 @@ def test_what_was_done_is_answered_by_the_bytes_of_its_message() -> None:
         ("delete", delete, 7, False),
         ("delete", delete, 7, False),
     ]
-    ours, theirs = world_of("/plain"), world_of("/plain")
+    world = world_of("/plain")
     results = []
     for method, request, call_id, is_encoded in calls:
-        data, was_encoded = ask(ours, method, request, call_id, takes_bytes=True)
-        message, _ = ask(theirs, method, request, call_id, takes_bytes=False)
-        assert (data, was_encoded) == (message, is_encoded), (method, call_id)
+        data, was_encoded = ask(world, method, request, call_id)
+        assert was_encoded is is_encoded, (method, call_id)
         results.append(data)
+    assert [results[0], *results[2:4]] == [b"\x08\x01"] * 3
     assert results[4:7] == [b"\x08\x01", b"\x08\x00", b"\x08\x00"]
     assert results[7:] == [b"\x08\x01", b"\x08\x01", b"\x08\x00", b"\x08\x00"]

@@ -13,7 +13,7 @@ from howdah.namenode.server.process.settings import settings_from
 from howdah.namenode.service.protocols.refresh import RECONFIGURABLE, Reconfiguration
 from howdah.namenode.state.blocks.policies import BY_DEFAULT
 from howdah.proto import client_datanode_pb2 as pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode
 
 OTHERS = {

@@ -14,8 +14,8 @@ from howdah.namenode.state.inodes.file_blocks import MAX_BLOCK_BYTES
 from howdah.namenode.state.inodes.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Early, Registry
-from howdah.protocol.rpc.session import Call
 from howdah.testing.in_memory import InMemoryDatanode
 
 BLOCK = 1024
@@ -519,8 +519,9 @@ def test_only_who_says_so_is_told_of_a_length_before_it_is_durable(
         request = pb.FsyncRequestProto(src="/a", client=client.name, lastBlockLength=7)
         if visible_only is not None:
             request.visibleOnly = visible_only
-        call = Call(0, b"", 0, PROTOCOL, 1, "fsync", request.SerializeToString(), "root")
-        answer = registry.dispatch_to_wire(call, "10.0.0.1", 0, None)
+        root = Caller("root", b"", 0, 0, "10.0.0.1")
+        call = Call(root, PROTOCOL, 1, "fsync", request.SerializeToString())
+        answer = registry.dispatch_to_wire(call)
         assert isinstance(answer, Early) is bool(visible_only)
     assert length_of(client, "/a") == 7
 

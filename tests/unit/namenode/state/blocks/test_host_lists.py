@@ -14,7 +14,7 @@ from howdah.namenode.state.blocks.datanodes import DatanodeIdentity
 from howdah.namenode.state.blocks.host_lists import FOR_EVER_MS, Hosts, parse_combined, parse_hosts
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as datanode_pb
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
 
 NAMES = {"worker1": ["10.0.0.1"], "worker2": ["10.0.0.2", "fd00::2"]}

@@ -19,7 +19,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import Directory
 from howdah.namenode.state.snapshots.snapshots import MAX_SNAPSHOT_ID, Snapshot, Snapshottable
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 
 class SnapshotCalls:

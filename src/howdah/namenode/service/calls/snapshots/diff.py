@@ -24,7 +24,7 @@ from howdah.namenode.state.snapshots.diff import (
     report,
 )
 from howdah.namenode.state.snapshots.snapshots import NOW, Snapshottable
-from howdah.protocol.rpc.service import Caller
+from howdah.protocol.rpc.call import Caller
 
 Entry = tuple[Modified, Made | Gone | None]
 """What is modified; and of a directory what was made in it or went, one by one."""

@@ -39,7 +39,8 @@ from howdah.namenode.state.blocks.report_leases import NO_LEASE, ReportLeases
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer import block_lists
-from howdah.protocol.rpc.service import Caller, Deferred, Service, Slices
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred, Service, Slices
 from howdah.runtime.log_throttle import LogThrottleBySubject
 
 log = logging.getLogger(__name__)

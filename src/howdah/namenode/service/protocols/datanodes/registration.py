@@ -12,7 +12,8 @@ from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeIdentity
 from howdah.namenode.state.blocks.slow_nodes import Claim, Rivals, address_of, check_sound
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.protocol.rpc.service import Caller, Deferred
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred
 from howdah.runtime.log_throttle import LogThrottleBySubject
 
 log = logging.getLogger(__name__)
