@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,11 +25,28 @@ SETTINGS: Final = {
     "dfs.namenode.fs-limits.min-block-size": "1024",
     "dfs.namenode.heartbeat.recheck-interval": "2000",
     "dfs.namenode.name.dir": "file:///name",
+    "dfs.namenode.reconstruction.pending.timeout-sec": "20",
     "dfs.namenode.safemode.extension": "1000",
     "dfs.permissions.superusergroup": "hadoop",
     "dfs.replication": "3",
 }
 """Hadoop's, with times and blocks that suit a world of a minute."""
+
+
+_RANGES: Final = {
+    "dfs.blocksize": ("16384", "65536", "262144", "1048576"),
+    "dfs.blockreport.incremental.intervalMsec": ("0", "0", "300"),
+    "dfs.client-write-packet-size": ("4096", "16384", "65536"),
+    "dfs.client.block.write.replace-datanode-on-failure.policy": ("NEVER", "DEFAULT"),
+    "dfs.namenode.checkpoint.check.period": ("1", "60"),
+    "dfs.namenode.checkpoint.txns": ("20", "100", "1000000"),
+    "dfs.namenode.redundancy.interval.seconds": ("1", "3"),
+}
+
+
+def draw_settings(dice: random.Random) -> dict[str, str]:
+    """Draw settings from the ranges in which clusters use them."""
+    return {key: dice.choice(values) for key, values in _RANGES.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from howdah.testing.world.cluster import CONTROLLER, Cluster, Server
+from howdah.testing.world.cluster import CONTROLLER, NAMENODE, Cluster, Server
 from howdah.testing.world.processes import Machine, Process
 
 KILL: Final = "kill"
@@ -29,6 +29,7 @@ CLOCK: Final = "clock"
 SCARCE: Final = "scarce"
 
 ORDINARY: Final = (KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK)
+ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE)
 _PAUSE_S: Final = 3.0
 """The mean time between two faults is half of it."""
 _WITHIN_S: Final = 8.0
@@ -67,7 +68,9 @@ class FaultPlan:
         at_s = 0.0
         servers = sorted(cluster.servers)
         machines = sorted(cluster.world.machines)
-        disks = sorted({server.machine.name for server in cluster.servers.values()})
+        disks = {server.machine.name for server in cluster.servers.values()}
+        # A namenode whose disk was full stays in safe mode until an operator ends that.
+        filling = disks - {s.machine.name for s in cluster.servers.values() if s.role is NAMENODE}
         for _ in range(count):
             at_s += dice.uniform(0.01, _PAUSE_S)
             kind = dice.choice(kinds)
@@ -80,7 +83,8 @@ class FaultPlan:
             elif kind == ISOLATE:
                 fault = replace(fault, target=dice.choice(machines))
             else:
-                fault = replace(fault, target=dice.choice(disks))
+                among = filling if kind == FULL_DISK and filling else disks
+                fault = replace(fault, target=dice.choice(sorted(among)))
             if kind in (KILL, POWER):
                 fault = replace(fault, duration_s=min(fault.duration_s, _WITHIN_S / 2))
             faults.append(fault)
@@ -102,6 +106,8 @@ class Supervisor:
         """Servers that ended by themselves."""
         self._is_over = False
         self._dark: set[str] = set()
+        self._broken: set[tuple[str, str]] = set()
+        """Disks and clocks: the kind of fault, and the machine."""
         self._healing: list[Callable[[], None]] = []
         cluster.ended = self._server_ended
 
@@ -219,7 +225,21 @@ class Supervisor:
 
         return heal
 
-    def _break_disk(self, fault: Fault, machine: Machine) -> Callable[[], None]:
+    def _break_disk(self, fault: Fault, machine: Machine) -> Callable[[], None] | None:
+        # One at a time: the second would be healed to what the first has left.
+        key = (fault.kind, machine.name)
+        if key in self._broken:
+            return None
+        self._broken.add(key)
+        undo = self._break_part(fault, machine)
+
+        def heal() -> None:
+            self._broken.discard(key)
+            undo()
+
+        return heal
+
+    def _break_part(self, fault: Fault, machine: Machine) -> Callable[[], None]:
         disk = machine.disk
         if fault.kind == CLOCK:
             before_ns = machine.wall.offset_ns

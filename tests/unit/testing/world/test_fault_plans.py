@@ -8,7 +8,15 @@ import pytest
 
 from howdah.testing.world import World
 from howdah.testing.world.cluster import DATANODE, NAMENODE, Cluster
-from howdah.testing.world.faults import CUT, FULL_DISK, KILL, ORDINARY, FaultPlan, Supervisor
+from howdah.testing.world.faults import (
+    CUT,
+    FULL_DISK,
+    KILL,
+    ORDINARY,
+    Fault,
+    FaultPlan,
+    Supervisor,
+)
 
 
 @pytest.fixture
@@ -69,3 +77,13 @@ def test_the_world_says_which_faults_do_not_happen() -> None:
     supervisor.follow(FaultPlan.draw(random.Random(3), cluster, 3, [CUT]))
     world.run_for(60.0)
     assert (world.planned_faults, supervisor.count) == (3, 1)
+
+
+def test_two_faults_of_a_disk_at_a_time_leave_nothing_behind(cluster: Cluster) -> None:
+    supervisor = Supervisor(cluster)
+    before = [m.disk.capacity_bytes for m in cluster.world.machines.values()]
+    both = [Fault(FULL_DISK, at_s, 5.0, "dn0") for at_s in (1.0, 2.0)]
+    supervisor.follow(FaultPlan(both))
+    cluster.world.run_for(60.0)
+    assert supervisor.count == 1
+    assert [m.disk.capacity_bytes for m in cluster.world.machines.values()] == before

@@ -13,6 +13,8 @@ Scenario = Callable[[World], Mapping[str, object]]
 
 SCENARIOS: Final[dict[str, Scenario]] = {
     "datanodes": datanodes.writes_under_faults,
+    "datanodes-all-faults": datanodes.writes_under_all_faults,
+    "highly-available-all-faults": highly_available.writes_under_all_faults,
     "highly-available": highly_available.writes_under_faults,
     "namenode": namenode.power_losses,
     "rpc": rpc.calls,

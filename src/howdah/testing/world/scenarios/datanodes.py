@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster
-from howdah.testing.world.faults import FaultPlan, Supervisor
+from howdah.testing.world.cluster import (
+    DATANODE,
+    NAMENODE,
+    RPC_PORT,
+    Cluster,
+    draw_settings,
+)
+from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan, Supervisor
 from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.scenarios.namenode import format_namenode
 from howdah.testing.world.world import Unexpected, World
@@ -22,7 +28,10 @@ _FILE_BYTES: Final = 400_000
 _WRITE_BYTES: Final = 150_000
 _QUIET_S: Final = 30.0
 """How long a cluster may take to be itself again when all faults are over."""
+_REPLICATION_S: Final = 120.0
 _READ_TRIES: Final = 12
+_PAUSE_S: Final = 2.0
+"""How long a writer waits between two files at most."""
 _RETRY_S: Final = 5.0
 _SETTINGS: Final = {
     "fs.defaultFS": _URI,
@@ -44,7 +53,8 @@ class Promises:
 
 
 class Writer:
-    """Writes files in pieces, syncs now and then, closes them and gives them their names."""
+    """Writes files in pieces, syncs now and then, closes them and gives them their names; appends
+    to some and cuts others."""
 
     def __init__(
         self, world: World, name: str, promises: Promises, connect: Callable[[Process], Any]
@@ -64,12 +74,48 @@ class Writer:
             path = f"/{self._name}/{number}"
             try:
                 self._write(fs, path, self._dice.randbytes(self._dice.randrange(1, _FILE_BYTES)))
+                if self._dice.random() < 0.4:
+                    self._change(fs)
             except (errors.HowdahError, OSError, ValueError) as error:
                 why = f"{path}: {type(error).__name__}: {error}"
                 self._promises.refused.append(why)
                 self._world.story.tell(self._name, why)
-            sleep(self._dice.random())
+            sleep(self._dice.random() * _PAUSE_S)
         self.is_done = True
+
+    def _change(self, fs: Any) -> None:
+        """Append to a file of its own, or cut it."""
+        promises = self._promises
+        mine = [
+            path
+            for path in promises.files
+            if path.startswith(f"/{self._name}/")
+            and path not in promises.open
+            and path not in promises.either
+            and not path.endswith(".tmp")
+        ]
+        if not mine:
+            return
+        path = self._dice.choice(mine)
+        data = promises.files[path]
+        if self._dice.random() < 0.3:
+            length = self._dice.randrange(len(data) + 1)
+            promises.files[path] = data[:length]
+            promises.open.add(path)  # its last block may have to be recovered
+            fs.truncate(path, length)
+            self._world.story.tell(self._name, f"cuts {path} to {length} bytes")
+            return
+        more = self._dice.randbytes(self._dice.randrange(1, _WRITE_BYTES))
+        promises.open.add(path)
+        output = fs.append(path)
+        output.write(more)
+        if self._dice.random() < 0.5:
+            output.hsync()
+            promises.files[path] = data + more
+        output.close()
+        promises.files[path] = data + more
+        promises.open.discard(path)
+        self._world.story.tell(self._name, f"has appended {len(more)} bytes to {path}")
 
     def _write(self, fs: Any, path: str, data: bytes) -> None:
         promises, temporary = self._promises, f"{path}.tmp"
@@ -114,6 +160,33 @@ def check_promises(
         raise Unexpected("what was promised is lost:\n" + "\n".join(problems))
 
 
+def check_replicated(
+    world: World, machine: Machine, promises: Promises, connect: Callable[[Process], Any]
+) -> None:
+    """Wait until every block of the files that were closed has all its replicas again. Raises
+    Unexpected if that takes too long: nothing hinders it any more."""
+    closed = [
+        path for path in promises.files if path not in promises.open and path not in promises.either
+    ]
+
+    def look(process: Process) -> list[str]:
+        fs, clock = connect(process), process.modules.load("time")
+        deadline_s = clock.monotonic() + _REPLICATION_S
+        while True:
+            lacking = [
+                path
+                for path in closed
+                if any(len(each.hosts) < _DATANODES for each in fs.block_locations(path))
+            ]
+            if not lacking or clock.monotonic() > deadline_s:
+                return lacking
+            clock.sleep(_RETRY_S)
+
+    lacking = world.call(machine, "looker", look, timeout_s=3600.0)
+    if lacking:
+        raise Unexpected(f"after {_REPLICATION_S:g} s of peace these lack replicas: {lacking}")
+
+
 class _Reader:
     def __init__(self, fs: Any, process: Process) -> None:
         self._fs = fs
@@ -147,11 +220,22 @@ class _Reader:
         return f"{len(found)} of {len(data)} bytes, the first other one at {common}"
 
 
-def writes_under_faults(world: World) -> Mapping[str, object]:
+def writes_under_all_faults(world: World) -> Mapping[str, object]:
+    """Do the same with settings that the seed draws, disks that fill up, wall clocks that jump,
+    and servers that get no threads or descriptors."""
+    return writes_under_faults(world, kinds=ALL, settings=draw_settings(world.dice("settings")))
+
+
+def writes_under_faults(
+    world: World,
+    *,
+    kinds: Sequence[str] = ORDINARY,
+    settings: Mapping[str, str] | None = None,
+) -> Mapping[str, object]:
     """Write files while servers die, machines lose their power and wires are cut; then heal all,
     and read everything that was promised."""
     dice = world.dice("scenario")
-    cluster = Cluster(world, _SETTINGS)
+    cluster = Cluster(world, {**_SETTINGS, **(settings or {})})
     clients = world.machine("clients")
     names = ["nn", *(f"dn{number}" for number in range(_DATANODES))]
     for name in names:
@@ -173,11 +257,12 @@ def writes_under_faults(world: World) -> Mapping[str, object]:
     for number, writer in enumerate(writers):
         world.process(clients, f"writer{number}").start(writer)
     supervisor = Supervisor(cluster)
-    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS))
+    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds))
     world.run(lambda: all(writer.is_done for writer in writers))
     supervisor.heal()
     world.run_for(_QUIET_S)
     check_promises(world, clients, promises, connect)
+    check_replicated(world, clients, promises, connect)
     return {
         "files": len(promises.files),
         "faults": supervisor.count,

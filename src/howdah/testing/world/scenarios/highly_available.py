@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from howdah.testing.world.cluster import (
@@ -11,10 +11,16 @@ from howdah.testing.world.cluster import (
     JOURNALNODE,
     NAMENODE,
     Cluster,
+    draw_settings,
 )
-from howdah.testing.world.faults import FaultPlan, Supervisor
+from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan, Supervisor
 from howdah.testing.world.processes import Process
-from howdah.testing.world.scenarios.datanodes import Promises, Writer, check_promises
+from howdah.testing.world.scenarios.datanodes import (
+    Promises,
+    Writer,
+    check_promises,
+    check_replicated,
+)
 from howdah.testing.world.scenarios.namenode import format_namenode
 from howdah.testing.world.world import World
 
@@ -45,10 +51,10 @@ SETTINGS: Final = {
 }
 
 
-def build(world: World) -> Cluster:
+def build(world: World, settings: Mapping[str, str] | None = None) -> Cluster:
     """Make the machines and servers, format the namespace, and start everything."""
     dice = world.dice("scenario")
-    cluster = Cluster(world, SETTINGS)
+    cluster = Cluster(world, {**SETTINGS, **(settings or {})})
     for name in ("jn0", "jn1", "jn2"):
         cluster.server(JOURNALNODE, name, world.machine(name))
     for letter in "ab":
@@ -82,12 +88,23 @@ def build(world: World) -> Cluster:
     return cluster
 
 
-def writes_under_faults(world: World) -> Mapping[str, object]:
+def writes_under_all_faults(world: World) -> Mapping[str, object]:
+    """Do the same with settings that the seed draws, disks that fill up, wall clocks that jump,
+    and servers that get no threads or descriptors."""
+    return writes_under_faults(world, kinds=ALL, settings=draw_settings(world.dice("settings")))
+
+
+def writes_under_faults(
+    world: World,
+    *,
+    kinds: Sequence[str] = ORDINARY,
+    settings: Mapping[str, str] | None = None,
+) -> Mapping[str, object]:
     """Write files while everything breaks that may; then heal all, and read everything that
     was promised."""
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
     clients = world.machine("clients")
-    cluster = build(world)
+    cluster = build(world, settings)
     promises = Promises()
 
     def connect(process: Process) -> Any:
@@ -97,11 +114,12 @@ def writes_under_faults(world: World) -> Mapping[str, object]:
     for number, writer in enumerate(writers):
         world.process(clients, f"writer{number}").start(writer)
     supervisor = Supervisor(cluster)
-    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS))
+    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds))
     world.run(lambda: all(writer.is_done for writer in writers))
     supervisor.heal()
     world.run_for(_QUIET_S)
     check_promises(world, clients, promises, connect)
+    check_replicated(world, clients, promises, connect)
     return {
         "files": len(promises.files),
         "faults": supervisor.count,

@@ -1,0 +1,74 @@
+"""The production servers in simulated worlds: some seeds always, many in the long run.
+
+A seed that fails is told by `python -m howdah.testing.world SCENARIO SEED --story`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any, Final
+
+import pytest
+
+TIMES: Final = int(os.environ.get("HOWDAH_TORTURE", "1"))
+_TIMEOUT_S: Final = 3000
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def run(scenario: str, seeds: str, *, hash_seed: str = "random") -> list[dict[str, Any]]:
+    """Worlds in a fresh interpreter; fails where one of them does."""
+    done = subprocess.run(
+        [sys.executable, "-m", "howdah.testing.world", scenario, seeds, "--json"],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_TIMEOUT_S,
+    )
+    results: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    failed = [each for each in results if each["problem"]]
+    if failed:
+        story = "\n".join(failed[0]["story"])
+        pytest.fail(f"{scenario} {failed[0]['seed']}\n{story}\n{failed[0]['problem']}")
+    assert done.returncode == 0, done.stderr[-4000:]
+    return results
+
+
+@pytest.mark.parametrize("scenario", ["rpc", "namenode", "datanodes", "highly-available"])
+def test_a_seed_is_the_same_world_in_every_interpreter(scenario: str) -> None:
+    """Whatever the order of hashes and addresses is there."""
+    first, second = (run(scenario, "1", hash_seed=each)[0] for each in ("1", "2"))
+    assert first["turns"] == second["turns"]
+    assert first["trace"] == second["trace"]
+
+
+@pytest.mark.req("FS-030")
+def test_what_a_namenode_has_answered_survives_power_cuts() -> None:
+    results = run("namenode", "10-12")
+    assert sum(each["figures"]["calls"] for each in results) > 300
+    assert any(each["figures"]["images"] > 1 for each in results)
+
+
+def test_what_writers_were_promised_survives_faults() -> None:
+    results = run("datanodes", "10-11")
+    assert sum(each["figures"]["files"] for each in results) > 10
+    assert sum(each["figures"]["faults"] for each in results) > 4
+
+
+def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluster() -> None:
+    results = run("highly-available", "10")
+    assert results[0]["figures"]["files"]
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(_TIMEOUT_S)
+@pytest.mark.parametrize(
+    ("scenario", "count"),
+    [("rpc", 50), ("namenode", 100), ("datanodes", 60), ("highly-available", 40)],
+)
+def test_many_seeds(scenario: str, count: int) -> None:
+    assert len(run(scenario, f"100-{99 + count * TIMES}")) == count * TIMES
