@@ -8,6 +8,7 @@ REVISION: Final[int]
 LAYOUT: Final[Mapping[str, int]]
 CRC32_METHOD: Final[str]
 CRC32C_METHOD: Final[str]
+PRODUCT_METHODS: Final[tuple[str, ...]]
 
 def checksum_chunks(
     type: int, bytes_per_checksum: int, data: Buffer, out: Buffer, out_offset: int, /
@@ -16,6 +17,9 @@ def verify_chunks(type: int, bytes_per_checksum: int, data: Buffer, sums: Buffer
 def crc(type: int, data: Buffer, seed: int, /) -> int: ...
 def combine(type: int, crc_a: int, crc_b: int, length_b: int, /) -> int: ...
 def compose(type: int, sums: Buffer, chunk_bytes: int, last_chunk_bytes: int, /) -> int: ...
+def multiply_units(
+    rows: Buffer, inputs: Sequence[Buffer], outputs: Sequence[Buffer], method: int, /
+) -> None: ...
 def split_calls(
     data: bytes, max_frame_bytes: int, /
 ) -> tuple[list[tuple[int, bytes, bytes, bytes, int, int]], int]: ...

@@ -35,6 +35,10 @@ Py_ssize_t howdah_first_bad_chunk(int type, const void *data, size_t length, siz
 /* Of records: they are short. */
 uint32_t howdah_crc32(const void *data, size_t length);
 
+/* In coding.c. */
+int howdah_init_coding(PyObject *module);
+PyObject *howdah_multiply_units(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In rows.c. */
 PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs);

@@ -8,7 +8,7 @@
 #include "tables.h"
 
 /* Of what Python finds here; howdah/native/loader.py names the one that it needs. */
-enum { REVISION = 23 };
+enum { REVISION = 24 };
 
 static PyMethodDef methods[] = {
     {"checksum_chunks", (PyCFunction)(void (*)(void))howdah_checksum_chunks, METH_FASTCALL,
@@ -20,6 +20,8 @@ static PyMethodDef methods[] = {
      "combine(type, crc_a, crc_b, length_b) -> int"},
     {"compose", (PyCFunction)(void (*)(void))howdah_compose, METH_FASTCALL,
      "compose(type, sums, chunk_bytes, last_chunk_bytes) -> int"},
+    {"multiply_units", (PyCFunction)(void (*)(void))howdah_multiply_units, METH_FASTCALL,
+     "multiply_units(rows, inputs, outputs, method) -> None"},
     {"take_rows", (PyCFunction)(void (*)(void))howdah_take_rows, METH_FASTCALL,
      "take_rows(pages, ids, shift, width) -> bytes"},
     {"shift_right", (PyCFunction)(void (*)(void))howdah_shift_right, METH_FASTCALL,
@@ -94,7 +96,7 @@ add_layout(PyObject *module)
 static int
 exec_module(PyObject *module)
 {
-    if (howdah_init_crc32(module) < 0 || add_layout(module) < 0 ||
+    if (howdah_init_crc32(module) < 0 || howdah_init_coding(module) < 0 || add_layout(module) < 0 ||
         PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return -1;
     if (add_type(module, "DirectWriter", howdah_direct_writer(module)) < 0 ||

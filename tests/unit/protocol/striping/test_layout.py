@@ -1,0 +1,148 @@
+"""Internal blocks are those that Hadoop writes, byte for byte and for every length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah.protocol.data_transfer import checksum
+from howdah.protocol.data_transfer.checksum import ChecksumType
+from howdah.protocol.striping.coder import Coder
+from howdah.protocol.striping.layout import (
+    FIRST_GROUP_ID,
+    GroupLayout,
+    group_id_of,
+    index_of,
+    is_striped,
+    next_group_id,
+    safe_length,
+)
+from howdah.protocol.striping.policies import SYSTEM_POLICIES, Policy, Schema
+from tests.unit.protocol.striping.vectors import generated, vectors
+
+FILES = vectors()["files"]
+
+
+def policy_of(file: dict[str, Any]) -> Policy:
+    return Policy(64, Schema(file["codec"], file["data"], file["parity"]), file["cell"])
+
+
+def internal_blocks(policy: Policy, data: bytes) -> list[bytes]:
+    """Write a group's blocks by its layout and the coder."""
+    layout, schema = GroupLayout(policy, len(data)), policy.schema
+    blocks = [bytearray(layout.block_length(index)) for index in range(schema.units)]
+    for piece in layout.pieces(0, len(data)):
+        end = piece.block_offset + piece.length
+        blocks[piece.index][piece.block_offset : end] = data[
+            piece.group_offset : piece.group_offset + piece.length
+        ]
+    coder = Coder(schema.codec, schema.data_units, schema.parity_units)
+    for start in range(0, len(blocks[schema.data_units]), policy.cell_bytes):
+        cells = [memoryview(block)[start : start + policy.cell_bytes] for block in blocks]
+        coder.encode(cells[: schema.data_units], cells[schema.data_units :])
+    return [bytes(block) for block in blocks]
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file["name"] for file in FILES])
+def test_blocks_are_those_that_hadoop_wrote(file: dict[str, Any]) -> None:
+    policy = policy_of(file)
+    assert policy.name == file["policy"]
+    content, start = generated(file["name"], file["length"]), 0
+    for group in file["groups"]:
+        data = content[start : start + group["bytes"]]
+        start += len(data)
+        blocks = internal_blocks(policy, data)
+        assert [len(block) for block in blocks] == group["lengths"]
+        sums = [f"{checksum.crc(ChecksumType.CRC32C, block):08x}" for block in blocks]
+        assert sums == group["crc32c"]
+    assert start == file["length"]
+
+
+def test_system_policies_have_their_names_and_ids() -> None:
+    assert {policy_id: policy.name for policy_id, policy in SYSTEM_POLICIES.items()} == {
+        1: "RS-6-3-1024k",
+        2: "RS-3-2-1024k",
+        3: "RS-LEGACY-6-3-1024k",
+        4: "XOR-2-1-1024k",
+        5: "RS-10-4-1024k",
+    }
+
+
+POLICIES = st.builds(
+    lambda data, parity, cell: Policy(64, Schema("rs", data, parity), cell),
+    st.integers(1, 10),
+    st.integers(1, 4),
+    st.integers(1, 40),
+)
+
+
+@given(policy=POLICIES, length=st.integers(0, 2000))
+def test_lengths_add_up(policy: Policy, length: int) -> None:
+    layout, schema = GroupLayout(policy, length), policy.schema
+    lengths = [layout.block_length(index) for index in range(schema.units)]
+    assert sum(lengths[: schema.data_units]) == length
+    assert sum(lengths) == layout.space
+    assert set(lengths[schema.data_units :]) == {lengths[0]}
+    assert [index for index, its_length in enumerate(lengths) if its_length] == list(
+        layout.block_indices
+    )
+    assert layout.data_blocks == sum(map(bool, lengths[: schema.data_units]))
+    assert layout.stripes == -(-lengths[0] // policy.cell_bytes)
+
+
+@given(policy=POLICIES, length=st.integers(0, 2000), draw=st.data())
+def test_pieces_cover_a_range_once(policy: Policy, length: int, draw: st.DataObject) -> None:
+    start = draw.draw(st.integers(0, length))
+    end = draw.draw(st.integers(start, length))
+    layout, at = GroupLayout(policy, length), start
+    for piece in layout.pieces(start, end):
+        assert piece.group_offset == at
+        assert piece.length > 0
+        cell = piece.group_offset // policy.cell_bytes
+        assert piece.index == cell % policy.schema.data_units
+        assert piece.block_offset // policy.cell_bytes == cell // policy.schema.data_units
+        assert piece.block_offset % policy.cell_bytes == at % policy.cell_bytes
+        assert piece.block_offset + piece.length <= layout.block_length(piece.index)
+        at += piece.length
+    assert at == end
+
+
+def test_what_is_not_in_a_group_is_refused() -> None:
+    layout = GroupLayout(SYSTEM_POLICIES[2], 10)
+    for start, end in ((-1, 3), (3, 2), (0, 11)):
+        with pytest.raises(ValueError, match="are not in a group of 10"):
+            list(layout.pieces(start, end))
+    for index in (-1, 5):
+        with pytest.raises(ValueError, match=f"RS-3-2-1024k has no block {index}"):
+            layout.block_length(index)
+
+
+def test_ids_of_groups_are_negative_and_apart_from_others() -> None:
+    assert FIRST_GROUP_ID == -9223372036854775792
+    assert next_group_id(FIRST_GROUP_ID + 8) == FIRST_GROUP_ID + 16
+    for index in range(16):
+        block_id = FIRST_GROUP_ID + index
+        assert (group_id_of(block_id), index_of(block_id)) == (FIRST_GROUP_ID, index)
+        assert is_striped(block_id)
+    assert not is_striped(1073741825)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "safe"),
+    [
+        # Each was seen with Hadoop: a writer that was killed, and what was left of its file.
+        ([1 << 20, 1 << 20, 1032192, 1032192, 1032192], 0),
+        ([2 << 20, (2 << 20) + 5000, 3 << 20, 2 << 20, 2 << 20], 6291456),
+        ([5, 5, 1 << 20, 1 << 20, 1 << 20], 3 << 20),
+    ],
+)
+def test_whole_stripes_are_safe(lengths: list[int], safe: int) -> None:
+    assert safe_length(SYSTEM_POLICIES[2], lengths) == safe
+
+
+def test_too_few_blocks_make_nothing_safe() -> None:
+    with pytest.raises(ValueError, match="2 blocks answered, and RS-3-2-1024k needs 3"):
+        safe_length(SYSTEM_POLICIES[2], [1 << 20, 1 << 20])
