@@ -129,6 +129,11 @@ EDITS: list[ed.Edit] = [
     RemoveCachePoolOp("p", **IDS),
     ed.RollingUpgradeStartOp(1795219821354),
     ed.RollingUpgradeFinalizeOp(1795219821354),
+    ed.AddErasureCodingPolicyOp("rs", 4, 2, 65536, (("extra", "fóo"),), **IDS),
+    ed.AddErasureCodingPolicyOp("xor", 2, 1, 131072, **IDS),
+    ed.EnableErasureCodingPolicyOp("RS-4-2-64k", **IDS),
+    ed.DisableErasureCodingPolicyOp("RS-4-2-64k", **IDS),
+    ed.RemoveErasureCodingPolicyOp("RS-4-2-64k", **IDS),
     ed.DeleteOp(ODD, 1795219821354, **IDS),
     ed.EndLogSegmentOp(),
 ]

@@ -21,11 +21,13 @@ from howdah.formats.edits import edits as ed
 from howdah.formats.edits.codec import BODIES
 
 # Numbers, by the kernel's letters.
-_BITS = {b"q": 64, b"Q": 64, b"h": 16, b"b": 8}
+_BITS = {b"q": 64, b"Q": 64, b"i": 32, b"h": 16, b"b": 8}
 
 
 def _values(name: str, hint: Any, owner: type, bits: int) -> st.SearchStrategy[Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return st.tuples(*[_values(name, kind, owner, bits) for kind in arguments])
     if origin is tuple:
         return st.lists(_values(name, arguments[0], owner, bits), max_size=4).map(tuple)
     if origin in (typing.Union, types.UnionType):

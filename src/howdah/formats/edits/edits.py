@@ -35,10 +35,12 @@ from howdah.formats.edits.field_codecs import (
     COMPACT_BLOCKS,
     I8,
     I16,
+    I32,
     I64,
     LAST_BLOCKS,
     OPTIONAL_BLOCK,
     OPTIONAL_STRING,
+    OPTIONS,
     PERMISSION,
     RENAME_OPTIONS,
     STORAGE_KIND,
@@ -453,3 +455,36 @@ class RollingUpgradeStartOp(Edit):
 class RollingUpgradeFinalizeOp(Edit):
     opcode: ClassVar[Opcode] = Opcode.OP_ROLLING_UPGRADE_FINALIZE
     time_ms: int = field(metadata=form(I64, "FINALIZETIME"))
+
+
+# Erasure coding policies.
+
+
+@dataclass(frozen=True, slots=True)
+class AddErasureCodingPolicyOp(RetryableEdit):
+    """A policy of a user's came into being, disabled. Its id is not logged: it is the next one."""
+
+    opcode: ClassVar[Opcode] = Opcode.OP_ADD_ERASURE_CODING_POLICY
+    coding: str = field(metadata=form(STRING, "CODEC"))
+    data_units: int = field(metadata=form(I32, "DATAUNITS"))
+    parity_units: int = field(metadata=form(I32, "PARITYUNITS"))
+    cell_bytes: int = field(metadata=form(I32, "CELLSIZE"))
+    options: tuple[tuple[str, str], ...] = field(default=(), metadata=form(OPTIONS, "EXTRAOPTIONS"))
+
+
+@dataclass(frozen=True, slots=True)
+class EnableErasureCodingPolicyOp(RetryableEdit):
+    opcode: ClassVar[Opcode] = Opcode.OP_ENABLE_ERASURE_CODING_POLICY
+    name: str = field(metadata=form(STRING, "POLICYNAME"))
+
+
+@dataclass(frozen=True, slots=True)
+class DisableErasureCodingPolicyOp(RetryableEdit):
+    opcode: ClassVar[Opcode] = Opcode.OP_DISABLE_ERASURE_CODING_POLICY
+    name: str = field(metadata=form(STRING, "POLICYNAME"))
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveErasureCodingPolicyOp(RetryableEdit):
+    opcode: ClassVar[Opcode] = Opcode.OP_REMOVE_ERASURE_CODING_POLICY
+    name: str = field(metadata=form(STRING, "POLICYNAME"))

@@ -60,6 +60,7 @@ def pack_boolean(flag: bool) -> bytes:
 
 
 I64: Final = Codec(_I64.pack, Cursor.i64, b"q")
+I32: Final = Codec(_I32.pack, Cursor.i32, b"i")
 I16: Final = Codec(_I16.pack, Cursor.i16, b"h")
 I8: Final = Codec(_I8.pack, Cursor.i8, b"b")
 BOOLEAN: Final = Codec(pack_boolean, Cursor.boolean, b"?")
@@ -87,6 +88,20 @@ def _read_strings(cursor: Cursor) -> tuple[str, ...]:
 
 
 STRINGS: Final = Codec(pack_strings, _read_strings)
+
+
+def pack_options(options: tuple[tuple[str, str], ...]) -> bytes:
+    pairs = [pack_string(name) + pack_string(value) for name, value in options]
+    return _I32.pack(len(options)) + b"".join(pairs)
+
+
+def _read_options(cursor: Cursor) -> tuple[tuple[str, str], ...]:
+    count = cursor.count(cursor.i32(), 4, "options")
+    return tuple([(cursor.string(), cursor.string()) for _ in range(count)])
+
+
+OPTIONS: Final = Codec(pack_options, _read_options)
+"""Names and values, behind an int32 count."""
 
 
 def pack_twice_i64(value: int) -> bytes:

@@ -334,6 +334,24 @@ def _sources(name: str, field: str) -> Shown:
     return Shown(write, read)
 
 
+def _named_options(name: str, field: str) -> Shown:
+    """Shows how many there are, and then each."""
+
+    def write(edit: Any) -> Iterator[str]:
+        options = getattr(edit, field)
+        yield line(3, name, str(len(options)))
+        for key, value in options:
+            yield from _block_of_lines(
+                3, "EXTRAOPTION", [line(4, "KEY", key), line(4, "VALUE", value)]
+            )
+
+    def read(data: Element) -> dict[str, Any]:
+        options = [(one.want("KEY"), one.want("VALUE")) for one in data.all("EXTRAOPTION")]
+        return {field: tuple(options)}
+
+    return Shown(write, read)
+
+
 def _options(name: str, field: str) -> Shown:
     def write(edit: Any) -> Iterator[str]:
         yield line(3, name, "|".join(option.name for option in getattr(edit, field)))
@@ -363,6 +381,7 @@ def _path_and(shown: Callable[[str, str], Shown]) -> Callable[[str, str, str, st
 
 _KINDS: Final[dict[codecs.Codec, Callable[..., Shown]]] = {
     codecs.I64: number,
+    codecs.I32: number,
     codecs.I16: number,
     codecs.I8: number,
     codecs.TWICE_I64: number,
@@ -370,6 +389,7 @@ _KINDS: Final[dict[codecs.Codec, Callable[..., Shown]]] = {
     codecs.STRING: text,
     codecs.OPTIONAL_STRING: optional,
     codecs.STRINGS: _sources,
+    codecs.OPTIONS: _named_options,
     codecs.RENAME_OPTIONS: _options,
     codecs.STORAGE_KIND: _storage_kind,
     codecs.PERMISSION: _permission,

@@ -167,7 +167,7 @@ def test_bytes_behind_the_last_field_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("opcode", "name"), [(49, "OP_ADD_ERASURE_CODING_POLICY"), (99, "with opcode 99")]
+    ("opcode", "name"), [(18, "OP_GET_DELEGATION_TOKEN"), (99, "with opcode 99")]
 )
 def test_an_operation_that_is_not_known_is_named(opcode: int, name: str) -> None:
     with pytest.raises(errors.UnsupportedOperation, match=name):

@@ -23,8 +23,15 @@ OF_SNAPSHOTS: Final = {
     edits.DeleteSnapshotOp,
     edits.RenameSnapshotOp,
 }
-REFUSED: Final = {edits.SetGenstampV1Op}
-"""Of blocks with random ids, which Hadoop before 2.0 made."""
+REFUSED: Final = {
+    # Of blocks with random ids, which Hadoop before 2.0 made.
+    edits.SetGenstampV1Op,
+    edits.AddErasureCodingPolicyOp,
+    edits.EnableErasureCodingPolicyOp,
+    edits.DisableErasureCodingPolicyOp,
+    edits.RemoveErasureCodingPolicyOp,
+}
+"""Of what is not supported: a namenode that finds one in its log says so and ends."""
 SHOWS_NOTHING: Final = {
     edits.ReassignLeaseOp,
     *CACHING,
