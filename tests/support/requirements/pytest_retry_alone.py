@@ -1,7 +1,7 @@
 """A pytest plugin: a test of real processes that failed beside others is run once more alone.
 
-`./dev test` loads it with `-p`. Workers with servers and JVMs share a machine that may
-be shared itself; there a test may fail for a moment that nobody promised, or for a defect
+`./dev test` and `./dev torture` load it with `-p`. Workers with servers and JVMs share a machine
+that may be shared itself; there a test may fail for a moment that nobody promised, or for a defect
 that only such a moment shows. Both have to be explained, and neither is a reason to throw
 away an hour of everybody's work: so, where at most `MOST` tests failed, and all of them start
 processes (`PLACES`), each is run again in a process of its own with nothing beside it. What
