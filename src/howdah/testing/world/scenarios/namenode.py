@@ -15,6 +15,8 @@ _CLIENTS: Final = 2
 _PACES_S: Final = (0.001, 0.01, 0.1)
 """How long a client waits between two calls at most: it draws one of these for a while."""
 _LOSSES: Final = 3
+_MOST_TURNS: Final = 30
+"""So many turns of threads may pass between an answer and the power cut."""
 _SETTINGS: Final = {
     "fs.defaultFS": _URI,
     "dfs.namenode.checkpoint.txns": "30",
@@ -109,6 +111,9 @@ def power_losses(world: World) -> Mapping[str, object]:
                 continue
         return paths
 
+    def has_answered(count: int) -> bool:
+        return calls[0] >= count
+
     namenode.start()
     cluster.wait_ready("nn")
     for number in range(_CLIENTS):
@@ -116,6 +121,10 @@ def power_losses(world: World) -> Mapping[str, object]:
     images = 0
     for _ in range(_LOSSES):
         world.run_for(dice.uniform(0.1, 3.0))
+        # Just behind an answer, when others may be under way: the worst moment.
+        world.run(partial(has_answered, calls[0] + 1))
+        for _ in range(dice.randrange(1, _MOST_TURNS)):
+            world.scheduler.step()
         images = max(images, _count_images(machine))
         cluster.power_off(machine)
         world.run_for(dice.random())
