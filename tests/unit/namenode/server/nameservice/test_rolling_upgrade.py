@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from howdah.namenode.journal.checkpoints.checkpoint import ImageSource
 from howdah.namenode.server.process.server import Namenode
 from howdah.namenode.service.ha.states import HAState
 from howdah.proto import client_namenode_pb2 as pb
@@ -114,7 +115,7 @@ def test_an_active_whose_image_failed_makes_another_one(
         active = await pair.serve("nn0")
         await become(active, ACTIVE)
         with monkeypatch.context() as patched:
-            patched.setattr(active.checkpoints, "write", None)
+            patched.setattr(ImageSource, "write", None)
             await done(active, "rollingUpgrade", PREPARE)
             await until(lambda: not active.checkpoints.busy)
         assert not (await info(active)).rollingUpgradeInfo.createdRollbackImages
