@@ -5,7 +5,8 @@ done by `howdah.native._kernel`, with the vector instructions that the CPU has, 
 `product_fallback` where that is not built or HOWDAH_KERNEL=off says so.
 
 Units are any contiguous buffers, read where they are and written into. A data unit that is
-shorter than the others, the last of a file, counts as padded with zeros.
+shorter than the others, the last of a file, counts as padded with zeros. Units that are written
+overlap no other ones: native code refuses that, its twin does not see it.
 """
 
 from __future__ import annotations

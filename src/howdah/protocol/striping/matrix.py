@@ -18,10 +18,7 @@ from typing import Final
 
 from howdah.protocol.striping import galois
 
-RS: Final = "rs"
-RS_LEGACY: Final = "rs-legacy"
-XOR: Final = "xor"
-CODECS: Final = (RS, RS_LEGACY, XOR)
+CODECS: Final = ("rs", "rs-legacy", "xor")
 MAX_UNITS: Final = 32
 """Data and parity units of a policy; Hadoop's have 16 at the most, and native code has room for
 as many inputs."""
