@@ -518,6 +518,8 @@ class BlockMap(ReplicaLocations):
         self._has_stood_by = True
         self._term += 1
         for node in nodes:
+            # What an order was given for does not count, and stays where the order is dropped.
+            node.must_report |= bool(node.invalidated)
             self.invalidation.clear(node)
             node.to_transfer.clear()
         self._known_pipelines.clear()

@@ -456,6 +456,29 @@ def test_whoever_becomes_a_standby_forgets_orders_and_pipelines(nameservice: Nam
     assert namesystem.block_manager.reconstruction.pending_count == 0
 
 
+def test_whoever_becomes_a_standby_asks_what_became_of_its_orders(
+    nameservice: Nameservice,
+) -> None:
+    """A replica is taken out with the order to delete it. Where the order is dropped, the
+    datanode keeps the replica, and would not tell of it before its next full report is due."""
+    block, active = nameservice.write("/f"), nameservice.active
+    active.call("setReplication", pb.SetReplicationRequestProto(src="/f", replication=1))
+    active.tick()
+    ordered = [face for face, _ in nameservice.nodes if face.known.invalidated]
+    assert len(ordered) == 2
+    assert len(block.replicas) == 1
+    active.namesystem.become_standby()
+    active.namesystem.caught_up()
+    for face, _ in nameservice.nodes:
+        asked = kinds(face.heartbeat()) == {dn.DatanodeCommandProto.RegisterCommand}
+        assert asked is (face in ordered)
+        if asked:
+            face.register()
+            face.heartbeat(wants_lease=True)
+            face.report()
+    assert len(block.replicas) == 3
+
+
 def _mkdirs(path: str) -> pb.MkdirsRequestProto:
     return pb.MkdirsRequestProto(
         src=path, masked=types_pb2.FsPermissionProto(perm=0o755), createParent=True
