@@ -328,7 +328,7 @@ class _Connection:
                 self._session, data, CALLS_PER_TURN, self._heard_ns
             )
             if response is not None:
-                self._leave(response)
+                self._send_or_hold(response)
             if not data:
                 return
         intake.receive(data)
@@ -412,11 +412,11 @@ class _Connection:
 
     def _respond(self, turn: Turn, outcome: Outcome) -> None:
         self._in_flight -= 1
-        self._leave(self._answering.respond(turn, outcome))
+        self._send_or_hold(self._answering.respond(turn, outcome))
 
     # -- the way of an answer --------------------------------------------------------------------
 
-    def _leave(self, response: Response) -> None:
+    def _send_or_hold(self, response: Response) -> None:
         """Now, with the other answers of a batch, or when the barrier lets it through."""
         if not isinstance(response, bytes):
             self._answers.hold(response)

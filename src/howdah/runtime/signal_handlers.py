@@ -27,7 +27,7 @@ def is_raised_by_handler(error: BaseException) -> bool:
 
 
 def _codes() -> Iterator[CodeType]:
-    """Of the handlers that are set."""
+    """Yield the code of each handler that is set."""
     for number in signal.valid_signals():
         handler: Any = signal.getsignal(number)
         while isinstance(handler, functools.partial):

@@ -411,7 +411,7 @@ _OPTIONAL: Final[dict[codecs.Codec, Callable[..., Shown]]] = {
 }
 
 
-def _shown(kind: type[ed.Edit]) -> tuple[Shown, ...]:
+def _elements_of(kind: type[ed.Edit]) -> tuple[Shown, ...]:
     shown = []
     left = forms_of(kind, kind.xml_tail or kind.record_tail)
     while left:
@@ -425,7 +425,7 @@ def _shown(kind: type[ed.Edit]) -> tuple[Shown, ...]:
     return tuple(shown)
 
 
-SHOWN: Final = {kind: _shown(kind) for kind in BODIES}
+SHOWN: Final = {kind: _elements_of(kind) for kind in BODIES}
 """Every operation that can be encoded, as its elements behind TXID."""
 _BY_NAME: Final = {kind.opcode.name: kind for kind in SHOWN}
 

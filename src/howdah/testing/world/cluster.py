@@ -104,7 +104,7 @@ class Server:
         world = self.cluster.world
         process = self.process = world.process(self.machine, self.name)
         process.on_end = self._ended
-        world.story.tell(self.name, "starts")
+        world.story.record(self.name, "starts")
 
         def run(own: Process) -> int:
             self.adjust(own)
@@ -124,13 +124,13 @@ class Server:
             disk.sync(directory)
 
     def _ended(self, process: Process) -> None:
-        self.cluster.world.story.tell(self.name, f"ends with status {process.status}")
+        self.cluster.world.story.record(self.name, f"ends with status {process.status}")
         self.cluster.ended(self, process)
 
     def kill(self) -> None:
         """End it as by SIGKILL; its children see that it is gone."""
         if self.process is not None and not self.process.is_dead:
-            self.cluster.world.story.tell(self.name, "is killed")
+            self.cluster.world.story.record(self.name, "is killed")
             self.process.on_end = None
             self.process.kill()
 
@@ -173,7 +173,7 @@ class Cluster:
 
     def power_off(self, machine: Machine) -> None:
         """Stop everything on a machine at once."""
-        self.world.story.tell(machine.name, "loses its power")
+        self.world.story.record(machine.name, "loses its power")
         machine.lose_power()
 
     def connect(self, process: Process, uri: str, user: str = "hdfs") -> Any:

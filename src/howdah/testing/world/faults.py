@@ -152,7 +152,7 @@ class Supervisor:
         if undo is None:
             return
         self.happened.append(fault)
-        self.world.story.tell("fault", str(fault))
+        self.world.story.record("fault", str(fault))
 
         def heal() -> None:
             if heal in self._healing:

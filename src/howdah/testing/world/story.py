@@ -19,7 +19,7 @@ class Story:
         self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self.listener: Callable[[str], None] | None = None
 
-    def tell(self, who: str, what: str) -> None:
+    def record(self, who: str, what: str) -> None:
         line = f"{self._scheduler.elapsed_s:12.6f} {who:12} {what}"
         self.lines.append(line)
         self._scheduler.note("story", who, what.partition("\n")[0])

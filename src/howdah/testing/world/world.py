@@ -117,12 +117,12 @@ class World:
 
     def cut(self, left: Machine, right: Machine) -> None:
         """Let nothing get from one to the other, either way."""
-        self.story.tell("wire", f"cut between {left.name} and {right.name}")
+        self.story.record("wire", f"cut between {left.name} and {right.name}")
         self.network.cut(left.address, right.address)
         self.network.cut(right.address, left.address)
 
     def heal(self, left: Machine, right: Machine) -> None:
-        self.story.tell("wire", f"healed between {left.name} and {right.name}")
+        self.story.record("wire", f"healed between {left.name} and {right.name}")
         self.network.heal(left.address, right.address)
         self.network.heal(right.address, left.address)
 

@@ -79,7 +79,7 @@ class Writer:
             except (errors.HowdahError, OSError, ValueError) as error:
                 why = f"{path}: {type(error).__name__}: {error}"
                 self._promises.refused.append(why)
-                self._world.story.tell(self._name, why)
+                self._world.story.record(self._name, why)
             sleep(self._dice.random() * _PAUSE_S)
         self.is_done = True
 
@@ -103,7 +103,7 @@ class Writer:
             promises.files[path] = data[:length]
             promises.open.add(path)  # its last block may have to be recovered
             fs.truncate(path, length)
-            self._world.story.tell(self._name, f"cuts {path} to {length} bytes")
+            self._world.story.record(self._name, f"cuts {path} to {length} bytes")
             return
         more = self._dice.randbytes(self._dice.randrange(1, _WRITE_BYTES))
         promises.open.add(path)
@@ -115,7 +115,7 @@ class Writer:
         output.close()
         promises.files[path] = data + more
         promises.open.discard(path)
-        self._world.story.tell(self._name, f"has appended {len(more)} bytes to {path}")
+        self._world.story.record(self._name, f"has appended {len(more)} bytes to {path}")
 
     def _write(self, fs: Any, path: str, data: bytes) -> None:
         promises, temporary = self._promises, f"{path}.tmp"
@@ -136,7 +136,7 @@ class Writer:
         promises.files[path] = promises.files.pop(temporary)
         fs.rename(temporary, path)
         del promises.either[path]
-        self._world.story.tell(self._name, f"has {path}, {len(data)} bytes")
+        self._world.story.record(self._name, f"has {path}, {len(data)} bytes")
 
 
 def check_promises(

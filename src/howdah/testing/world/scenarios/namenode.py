@@ -93,7 +93,7 @@ def power_losses(world: World) -> Mapping[str, object]:
                 elif fs.delete(old):
                     model.there.discard(old)
             except (errors.HowdahError, OSError) as error:
-                world.story.tell(process.name, f"{kind} {path}: {type(error).__name__}: {error}")
+                world.story.record(process.name, f"{kind} {path}: {type(error).__name__}: {error}")
                 sleep(own.random())
                 continue  # nobody knows: they stay among these
             model.unknown -= touched
