@@ -39,6 +39,7 @@ from howdah.fs.objects.store import (
     deleted_alone,
     in_one,
     joined_crc32c,
+    onward,
 )
 from howdah.fs.paths import printable
 
@@ -383,10 +384,12 @@ class S3Store:
             ]
             if not page.get("IsTruncated"):
                 return uploads
+            before = "\0".join(more.values())
             more = {
                 "KeyMarker": plain(page["NextKeyMarker"]),
                 "UploadIdMarker": page["NextUploadIdMarker"],
             }
+            onward(before, "\0".join(more.values()))
 
     # --- many objects -------------------------------------------------------------------
 
@@ -414,6 +417,7 @@ class S3Store:
             lambda s3: s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **more)[PAGE],
             lambda quick: quick.page(prefix, more),
         )
+        onward(token, page.token)
         return page
 
     def _list(

@@ -108,6 +108,14 @@ class NotDeleted:
     error: errors.HowdahError
 
 
+def onward(asked: str | None, answered: str | None) -> str | None:
+    """Return the token that a page of a listing gave for the next one, if that is another one
+    than was `asked` for: else the listing would never end. Raises `ProtocolViolation`."""
+    if answered and answered == asked:
+        raise errors.ProtocolViolation("a listing of the store goes on where it began")
+    return answered
+
+
 def deleted_alone(delete: Callable[[str], None], key: str) -> list[NotDeleted]:
     """Remove one object of many: a refusal is told, and one that is gone already is none."""
     try:

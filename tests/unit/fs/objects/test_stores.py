@@ -14,7 +14,9 @@ from howdah.fs.objects.azure.store import AzureStore
 from howdah.fs.objects.google import settings as google
 from howdah.fs.objects.google.store import GoogleStore
 from howdah.fs.objects.http_client import Answer, Request, Requests
-from howdah.fs.objects.store import NotAsExpected, ObjectInfo
+from howdah.fs.objects.s3 import S3Store
+from howdah.fs.objects.settings import settings_of as s3_settings_of
+from howdah.fs.objects.store import NotAsExpected, ObjectInfo, Page
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
 
@@ -112,6 +114,27 @@ def test_a_copy_that_neither_ends_nor_goes_on_is_an_error() -> None:
     store, _ = google_of(Answer(200, {}, b'{"done": false}'))
     with pytest.raises(errors.ProtocolViolation, match="neither done nor goes on"):
         store.copy(SOURCE, "b")
+
+
+def test_a_listing_that_goes_on_where_it_began_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    again = b"<EnumerationResults><NextMarker>n</NextMarker></EnumerationResults>"
+    azure, _ = azure_of(*[Answer(200, {}, again)] * 9)
+    google, _ = google_of(*[Answer(200, {}, b'{"nextPageToken": "n"}')] * 9)
+    for store in (azure, google):
+        with pytest.raises(errors.ProtocolViolation, match="goes on where it began"):
+            store.list_page("", delimiter=False)
+    keys = {"fs.s3a.access.key": "a", "fs.s3a.secret.key": "s", "fs.s3a.endpoint": "http://[::1]:1"}
+    amazon = S3Store(s3_settings_of(Configuration(keys), "bucket"))
+    monkeypatch.setattr(amazon, "_list", lambda *_: Page((), (), "n"))
+    assert amazon.list_page("", delimiter=False).token == "n"
+    with pytest.raises(errors.ProtocolViolation, match="goes on where it began"):
+        amazon.list_page("", delimiter=False, token="n")
+    page = {"IsTruncated": True, "NextKeyMarker": "k", "NextUploadIdMarker": "u"}
+    monkeypatch.setattr(amazon, "_list", lambda *_: page)
+    with pytest.raises(errors.ProtocolViolation, match="goes on where it began"):
+        amazon.uploads("")
 
 
 @pytest.mark.req("FS-188")

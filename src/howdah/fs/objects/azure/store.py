@@ -49,6 +49,7 @@ from howdah.fs.objects.store import (
     deleted_alone,
     in_one,
     joined_crc32c,
+    onward,
 )
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.runtime.tls.client import ClientTls
@@ -406,7 +407,7 @@ class AzureStore:
                 )
             )
         prefixes.update(dict.fromkeys(page.prefixes))
-        return page.marker
+        return onward(marker, page.marker) or ""
 
     def _own_marker(self, prefix: str) -> list[ObjectInfo]:
         if not is_marker(prefix):

@@ -37,6 +37,7 @@ from howdah.fs.objects.store import (
     deleted_alone,
     in_one,
     joined_crc32c,
+    onward,
 )
 from howdah.fs.paths import printable
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
@@ -347,7 +348,7 @@ class GoogleStore:
             page = documents.page(answer.body)
             objects += [info for info in page.objects if info.key != start_after]
             prefixes += [prefix for prefix in page.prefixes if prefix not in prefixes]
-            token = page.token
+            token = onward(token, page.token)
             # A page may be empty, and not the last.
             if token is None or len(objects) + len(prefixes) >= (limit or 1):
                 return Page(tuple(objects), tuple(prefixes), token)
