@@ -143,6 +143,31 @@ def test_kept_image_is_a_namespace_when_the_namenodes_is_lost(
         assert loaded.namespace.find("/behind") is None
 
 
+def test_edits_of_a_past_that_was_given_up_are_not_merged(tmp_path: Path) -> None:
+    """A namenode is restored from a copy of its directory. Then it has other edits under the
+    transactions of which the secondary keeps what came before."""
+    with MiniCluster(datanodes=1, conf=CONF) as cluster:
+        current = current_of(cluster)
+        with secondary(cluster, tmp_path) as server:
+            server.secondary.checkpoint()
+            cluster.stop("namenode")
+            shutil.copytree(current, tmp_path / "copy")
+            cluster.start("namenode")
+            with cluster.connect() as fs:
+                fs.mkdirs("/given up")
+                lost_txid = server.secondary.checkpoint()
+        cluster.stop("namenode")
+        shutil.rmtree(current)
+        shutil.copytree(tmp_path / "copy", current)
+        cluster.start("namenode")
+        with cluster.connect() as fs, secondary(cluster, tmp_path) as server:
+            fs.mkdirs("/kept")
+            assert server.secondary.checkpoint() == lost_txid
+        cluster.restart("namenode")
+        with cluster.connect() as fs:
+            assert [status.name for status in fs.list_status("/")] == ["kept"]
+
+
 def test_import_without_a_checkpoint_is_refused(cluster: MiniCluster, tmp_path: Path) -> None:
     conf = values(cluster, tmp_path)
     with secondary(cluster, tmp_path):

@@ -18,11 +18,15 @@ from typing import Final
 from howdah import errors
 from howdah.formats.image.sections import Sink
 from howdah.formats.version import NamenodeVersion
-from howdah.namenode.journal.manifest import find_finished
-from howdah.namenode.journal.segment_files import copy_missing
+from howdah.namenode.journal.segment_files import STALE, copy_missing, set_aside
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import TEMPORARY_SUFFIX, fsync_directory, replacing
-from howdah.storage.image_files import list_images, list_readable_images, remove_unfinished
+from howdah.storage.image_files import (
+    list_images,
+    list_readable_images,
+    md5_path,
+    remove_unfinished,
+)
 from howdah.storage.layout import VERSION_NAME, StorageDirectory, StorageLock, StorageState
 from howdah.storage.retention import Retention, purge
 from howdah.storage.segments import Segment, finished_name, list_segments
@@ -116,19 +120,33 @@ class CheckpointDirectories:
                 storage.write_version(version, now_ms)
         self.version = version
 
-    def newest_image_txid(self) -> int:
-        """0 if there is none."""
+    def newest_image_txid(self, last_txid: int) -> int:
+        """Return the transaction of the newest image of a log that ends with `last_txid`; 0 if
+        there is none."""
         images = list_readable_images(self.images)
-        return images[0].txid if images else 0
+        return next((image.txid for image in images if image.txid <= last_txid), 0)
 
-    def segment(self, first_txid: int, last_txid: int) -> Segment | None:
-        path = find_finished(self.edits, first_txid, last_txid)
-        return None if path is None else Segment(first_txid, last_txid, path)
+    def set_later_aside(self, last_txid: int) -> None:
+        """Rename the images and segments that reach beyond the end of the namenode's log: they
+        tell of a past that it has no more, and none may be taken for its newest image.
+
+        Raises OSError.
+        """
+        for current in self.images:
+            for image in list_images([current]):
+                if image.txid > last_txid:
+                    set_aside(image.path, STALE)
+                    disk.unlink(md5_path(image.path), missing_ok=True)
+        for current in self.edits:
+            for segment in list_segments(current):
+                if segment.last_txid is not None and segment.last_txid > last_txid:
+                    set_aside(segment.path, STALE)
 
     def keep_segment(
         self, first_txid: int, last_txid: int, fetch: Callable[[Sink], None]
     ) -> Segment:
-        """Have a segment written into every edits directory that works.
+        """Have a segment written into every edits directory that works, in place of what has its
+        name there.
 
         Raises OSError if none does, and what `fetch` raises.
         """
@@ -142,6 +160,7 @@ class CheckpointDirectories:
                         fetch(file)
                     source = current / name
                 else:
+                    disk.unlink(current / name, missing_ok=True)
                     copy_missing(source, current)
             except errors.HowdahError:
                 raise

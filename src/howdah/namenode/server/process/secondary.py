@@ -103,7 +103,8 @@ class Secondary:
 
     def uncheckpointed(self) -> int:
         """How many transactions the namenode has that no image here covers."""
-        return self._primary.last_txid() - self._directories.newest_image_txid()
+        last_txid = self._primary.last_txid()
+        return last_txid - self._directories.newest_image_txid(last_txid)
 
     def checkpoint(self) -> int:
         """All five steps; the transaction of the new image."""
@@ -115,6 +116,7 @@ class Secondary:
                 f"{NAMENODE_LAYOUT_VERSION} are of no use to it"
             )
         self._directories.belong_to(version)
+        self._directories.set_later_aside(signature.end_txid)
         try:
             merged = self._merge(signature)
         except _BAD_INPUT:
@@ -195,15 +197,14 @@ class Secondary:
         return finish_image(written)[0] / image_name(txid)
 
     def _segment(self, version: NamenodeVersion, first_txid: int, last_txid: int) -> Segment:
-        segment = self._directories.segment(first_txid, last_txid)
-        if segment is None:
-            log.info("fetching the edits %d to %d", first_txid, last_txid)
-            segment = self._directories.keep_segment(
-                first_txid,
-                last_txid,
-                lambda sink: self._primary.fetch_edits(version, (first_txid, last_txid), sink),
-            )
-        return segment
+        """Fetch a segment, whatever is here under its name: a namenode that was restored from an
+        older image, or rolled back, has other edits under the same transactions."""
+        log.info("fetching the edits %d to %d", first_txid, last_txid)
+        return self._directories.keep_segment(
+            first_txid,
+            last_txid,
+            lambda sink: self._primary.fetch_edits(version, (first_txid, last_txid), sink),
+        )
 
     def _apply(self, merged: _Merged, segment: Segment) -> None:
         try:

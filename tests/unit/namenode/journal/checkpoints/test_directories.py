@@ -123,6 +123,34 @@ def test_segment_that_no_directory_takes_is_an_error(
         directories.keep_segment(1, 7, fetch)
 
 
+def test_a_segment_takes_the_place_of_one_of_another_past(
+    opened: Callable[..., CheckpointDirectories], roots: list[Path]
+) -> None:
+    directories = opened()
+    directories.keep_segment(1, 7, lambda sink: sink.write(b"other edits"))
+    segment = directories.keep_segment(1, 7, fetch)
+    for root in roots:
+        assert (root / "current" / segment.path.name).read_bytes() == b"edits"
+
+
+def test_what_reaches_beyond_the_namenodes_log_is_set_aside(
+    opened: Callable[..., CheckpointDirectories], roots: list[Path]
+) -> None:
+    directories = opened()
+    directories.keep_segment(1, 7, fetch)
+    directories.keep_segment(8, 9, fetch)
+    for txid in (7, 9):
+        (roots[1] / "current" / f"fsimage_{txid:019d}").touch()
+    assert directories.newest_image_txid(8) == 7
+    directories.set_later_aside(8)
+    assert directories.newest_image_txid(100) == 7
+    for root in roots:
+        assert [path.name for path in sorted((root / "current").glob("edits_*8-*"))] == [
+            f"edits_{8:019d}-{9:019d}.stale"
+        ]
+    assert (roots[1] / "current" / f"fsimage_{9:019d}.stale").exists()
+
+
 def test_second_process_is_refused(roots: list[Path]) -> None:
     first = CheckpointDirectories(roots, roots)
     first.open()
