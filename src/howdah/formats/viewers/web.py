@@ -175,6 +175,8 @@ class ImageTree:
         todo = [top]
         while todo:
             inode = todo.pop()
+            if directories + files == len(self._inodes):
+                raise self._in.fail(f"a directory below {path} is in itself")
             if inode.type == _Node.DIRECTORY:
                 directories += 1
                 todo.extend(map(self._inode, self._children.get(inode.id, ())))

@@ -527,6 +527,12 @@ def test_inode_that_is_listed_and_not_there_is_an_error_of_the_image() -> None:
     assert answer(tree, "GET", "/webhdfs/v1/?op=LISTSTATUS").status == 500
 
 
+def test_a_directory_within_itself_has_no_sum() -> None:
+    children = (rec.ChildrenRecord(16385, [16386]), rec.ChildrenRecord(16386, [16386]))
+    tree = ImageTree(opened(image(ROOT, directory(16386, "d"), children=children)))
+    assert answer(tree, "GET", "/webhdfs/v1/?op=GETCONTENTSUMMARY").status == 500
+
+
 @given(st.lists(st.text(st.characters(exclude_characters="/"), min_size=1), unique=True))
 def test_every_name_is_found(names: list[str]) -> None:
     names.sort(key=lambda name: [b ^ 0x80 for b in name.encode("utf-8", "surrogatepass")])
