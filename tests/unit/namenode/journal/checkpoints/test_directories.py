@@ -127,7 +127,11 @@ def test_a_segment_takes_the_place_of_one_of_another_past(
     opened: Callable[..., CheckpointDirectories], roots: list[Path]
 ) -> None:
     directories = opened()
-    directories.keep_segment(1, 7, lambda sink: sink.write(b"other edits"))
+
+    def fetch_other(sink: Sink) -> None:
+        sink.write(b"other edits")
+
+    directories.keep_segment(1, 7, fetch_other)
     segment = directories.keep_segment(1, 7, fetch)
     for root in roots:
         assert (root / "current" / segment.path.name).read_bytes() == b"edits"
