@@ -9,16 +9,34 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 from howdah.config import Configuration, keys, namenode_address
 from howdah.namenode.journal.checkpoints.checkpoint import Checkpoints
+from howdah.namenode.journal.directories import Directories, Witnesses, failed_directories
 from howdah.namenode.server.ha.active import ActiveParts
+from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.server.ha.transitions import boottime_ms
-from howdah.namenode.server.process.admin_tasks import read_hosts, reconfiguration
+from howdah.namenode.server.nameservice.high_availability import (
+    HighAvailability,
+    ha_settings,
+    serving_process,
+)
+from howdah.namenode.server.process.admin_tasks import (
+    BackgroundFiles,
+    read_hosts,
+    reconfiguration,
+)
 from howdah.namenode.server.process.impersonation import ProxyUserRules
 from howdah.namenode.server.process.loading import Loaded
+from howdah.namenode.server.process.name_directories import EditsDirectories, NameDirectories
 from howdah.namenode.server.process.racks import rack_map
-from howdah.namenode.server.process.settings import permissions_from, settings_from
+from howdah.namenode.server.process.settings import (
+    checkpoints_from,
+    permissions_from,
+    settings_from,
+)
 from howdah.namenode.service.block_log import ClusterLog
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.calls.settings import Clock
@@ -30,17 +48,24 @@ from howdah.namenode.service.ha.stall_detection import LeaseWatch
 from howdah.namenode.service.ha.states import HAContext
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.client import ClientProtocol
+from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.service.protocols.ha_service import HAService
 from howdah.namenode.service.protocols.namenode import NamenodeProtocol
 from howdah.namenode.service.protocols.refresh import refresh_services
+from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.service.writing.lost_lazy_files import LazyPersistScrubber
 from howdah.namenode.state.edit_log.auto_roll import AutoRoll
 from howdah.protocol.rpc.service import Observer, Registry
 from howdah.rpc.server import RpcServer
+from howdah.runtime import background_threads
+from howdah.runtime.process_identity import this_process
 from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.groups import KnownGroups, groups_from
+from howdah.storage.image_files import WrittenImage
+from howdah.storage.layout import StorageDirectory
+from howdah.storage.retention import Retention
 
 LEASES_OF_PATIENCE = 5
 """For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
@@ -120,6 +145,105 @@ def durable_barrier(
 
 
 @dataclass(frozen=True, slots=True)
+class OwnLog:
+    """The log of this namenode's own directories."""
+
+    edits: EditsDirectories
+    witnesses: Witnesses
+    writer: LogWriter
+
+
+def make_log(
+    conf: Configuration,
+    loaded: Loaded,
+    namesystem: Namesystem,
+    barrier: DurableBarrier,
+    loop: asyncio.AbstractEventLoop,
+    fail: Callable[[str], None],
+) -> OwnLog:
+    """`fail` ends the namenode, when its log is lost."""
+    edits = EditsDirectories(conf, loaded.edits_directories)
+    witnesses = Witnesses(
+        StorageDirectory(current.parent)
+        for current in loaded.name_directories
+        if current not in loaded.edits_directories
+    )
+    writer = LogWriter(
+        namesystem,
+        barrier,
+        edits.journal,
+        background_threads.poster(loop),
+        fail,
+        background_threads.watcher(loop),
+        on_segment=witnesses.note,
+    )
+    return OwnLog(edits, witnesses, writer)
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Where the namespace is kept: directories, and what is done with them."""
+
+    directories: Directories
+    checkpoints: Checkpoints
+    names: NameDirectories
+
+
+def make_storage(
+    conf: Configuration,
+    loaded: Loaded,
+    namesystem: Namesystem,
+    barrier: DurableBarrier,
+    log: OwnLog,
+    ha: HighAvailability | None,
+) -> Storage:
+    """Images of the namespace, beside the log."""
+    writer = log.writer
+
+    def failed() -> set[Path]:
+        return failed_directories(writer.journal) if writer.journal is not None else set()
+
+    def end_segment() -> int:
+        # A standby does not write the log, and has applied nothing that is not durable.
+        return writer.roll() if writer.is_open else namesystem.last_txid + 1
+
+    def image_made(written: WrittenImage) -> None:
+        if ha is not None:
+            ha.image_made(loaded.version, written)
+
+    def purge_shared(kept_txid: int, retention: Retention) -> None:
+        if ha is not None:
+            ha.purge(kept_txid, retention)
+
+    directories = Directories(loaded.name_directories, loaded.edits_directories, failed)
+    checkpoints = Checkpoints(
+        loaded.namespace,
+        loaded.version.namespace_id,
+        directories,
+        checkpoints_from(conf),
+        image_txid=loaded.image_txid,
+        last_txid=lambda: namesystem.last_txid,
+        roll=end_segment,
+        when_durable=barrier.when_durable,
+        made=image_made,
+        purge_shared=purge_shared,
+        at_segment_end=lambda: writer.is_open or namesystem.at_segment_end,
+    )
+    if ha is not None:
+        ha.tailing.segment_ended = checkpoints.make_rollback_image
+    used = dict.fromkeys([*loaded.name_directories, *loaded.edits_directories])
+    names = NameDirectories(
+        [current.parent for current in used],
+        directories,
+        writer,
+        checkpoints,
+        log.edits,
+        shared=loaded.shared is not None,
+    )
+    return Storage(directories, checkpoints, names)
+
+
+@dataclass(frozen=True, slots=True)
 class Protocols:
     """What answers calls, a protocol each."""
 
@@ -127,6 +251,83 @@ class Protocols:
     datanode: DatanodeProtocol
     namenode: NamenodeProtocol
     ha: HAService
+
+
+@dataclass(frozen=True, slots=True)
+class Recoveries:
+    """How what a writer left open is ended."""
+
+    blocks: BlockRecovery
+    leases: LeaseRecovery
+
+    @classmethod
+    def of(cls, namesystem: Namesystem) -> Recoveries:
+        blocks = BlockRecovery(namesystem)
+        return cls(blocks, LeaseRecovery(namesystem, blocks))
+
+
+def make_protocols(
+    conf: Configuration,
+    loaded: Loaded,
+    namesystem: Namesystem,
+    context: HAContext,
+    users: Users,
+    recoveries: Recoveries,
+    storage: Storage,
+    log_writer: LogWriter,
+    ha: HighAvailability | None,
+    health_problem: Callable[[], str],
+) -> Protocols:
+    """`health_problem` says why this namenode should not be the active one; empty if nothing
+    speaks against it."""
+
+    def state() -> str:
+        return context.state.name
+
+    def is_upgrade_finalized() -> bool:
+        return (
+            context.is_active
+            and storage.names.is_upgrade_finalized()
+            and not loaded.namespace.rolling_upgrade.is_under_way
+        )
+
+    cluster = ClusterIdentity.of(loaded.version)
+    client = ClientProtocol(
+        namesystem,
+        recoveries.leases,
+        recoveries.blocks,
+        storage=storage.names,
+        images=storage.checkpoints,
+        files=BackgroundFiles(
+            conf,
+            storage.directories.edits,
+            lambda: log_writer.durable_txid,
+            None if loaded.shared is None else loaded.shared.source(),
+            lambda fresh: rack_map(fresh, users.outside),
+        ),
+        ha_state=state,
+    )
+    datanode = DatanodeProtocol(
+        namesystem,
+        cluster,
+        recoveries.blocks,
+        client.look_at_waiting,
+        is_upgrade_finalized,
+        ha_state=state,
+    )
+    return Protocols(
+        client,
+        datanode,
+        NamenodeProtocol(namesystem, cluster, storage.names, random.Random()),
+        HAService(
+            namesystem,
+            state,
+            health_problem,
+            ha,
+            ha_settings(conf),
+            partial(serving_process, log_writer, this_process()),
+        ),
+    )
 
 
 def make_registry(

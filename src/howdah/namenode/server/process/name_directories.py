@@ -10,15 +10,37 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.journal.checkpoints.checkpoint import Checkpoints
-from howdah.namenode.journal.directories import Directories
+from howdah.namenode.journal.directories import Directories, DirectorySet, directory_set
 from howdah.namenode.journal.manifest import finished_since
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.server.process.admin_tasks import run_in_background
+from howdah.namenode.server.process.settings import required_directories
 from howdah.namenode.server.process.upgrading import finalize
 from howdah.namenode.service.protocols.namenode import FirstAndLast
 from howdah.storage.image_files import list_readable_images
-from howdah.storage.layout import PREVIOUS_NAME
+from howdah.storage.layout import CURRENT_NAME, PREVIOUS_NAME
+
+
+class EditsDirectories:
+    """Makes the journal of the edits directories, each time that this namenode begins to write."""
+
+    def __init__(self, conf: Configuration, currents: Sequence[Path]) -> None:
+        self._currents = currents
+        self._required = [root / CURRENT_NAME for root in required_directories(conf)]
+        self._minimum = conf.get(keys.DFS_NAMENODE_EDITS_DIR_MINIMUM)
+        self.restores: bool = conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE)
+        """Whether directories that fail are tried again when the log is rolled."""
+
+    def journal(self, on_restored: Callable[[], None]) -> DirectorySet:
+        return directory_set(
+            self._currents,
+            on_restored=on_restored,
+            required=self._required,
+            minimum=self._minimum,
+            restores=self.restores,
+        )
 
 
 class NameDirectories:
@@ -30,19 +52,18 @@ class NameDirectories:
         directories: Directories,
         log_writer: LogWriter,
         checkpoints: Checkpoints,
+        edits: EditsDirectories,
         *,
-        restores: bool,
-        shared: bool = False,
+        shared: bool,
     ) -> None:
-        """`roots` are all directories that the namenode was started with; `restores`: those
-        that fail are tried again when the log is rolled; `shared`: other namenodes follow
-        the log."""
+        """`roots` are all directories that the namenode was started with; `shared`: other
+        namenodes follow the log."""
         self._shared = shared
         self._roots = list(roots)
         self._directories = directories
         self._log = log_writer
         self._checkpoints = checkpoints
-        self.restores = restores
+        self._edits = edits
         self._upgrade_finalized = not any((root / PREVIOUS_NAME).exists() for root in roots)
 
     def roll_edits(self) -> int:
@@ -104,7 +125,7 @@ class NameDirectories:
         """Whether failed directories are tried again at the next roll; None leaves it. It holds
         for the log that is written, and for those that this namenode begins later."""
         if restores is not None:
-            self.restores = restores
+            self._edits.restores = restores
             if self._log.journal is not None:
                 self._log.journal.restores = restores
-        return self.restores
+        return self._edits.restores

@@ -14,30 +14,19 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import random
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import uvloop
 
 from howdah import errors
 from howdah.config import Configuration, keys, namenode_address
-from howdah.namenode.journal.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.journal.checkpoints.image_senders import Senders
 from howdah.namenode.journal.checkpoints.image_server import ImageServer
-from howdah.namenode.journal.directories import (
-    Directories,
-    DirectorySet,
-    Witnesses,
-    directory_set,
-    failed_directories,
-)
 from howdah.namenode.server.audit.factory import audit_log
 from howdah.namenode.server.ha.active import Active
-from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.server.ha.transitions import boottime_ms
 from howdah.namenode.server.lifeline import LifelineServer
 from howdah.namenode.server.monitoring.metrics_service import MetricsService
@@ -45,36 +34,35 @@ from howdah.namenode.server.monitoring.startup_http import Starting
 from howdah.namenode.server.nameservice.bound_addresses import check, endpoints
 from howdah.namenode.server.nameservice.high_availability import (
     HighAvailability,
-    ha_settings,
-    serving_process,
 )
 from howdah.namenode.server.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.server.nameservice.peers import Peers
-from howdah.namenode.server.process.admin_tasks import BackgroundFiles
 from howdah.namenode.server.process.assembly import (
-    Protocols,
+    Recoveries,
+    Storage,
+    Users,
     active_parts,
     durable_barrier,
     lease_watch,
+    make_log,
     make_namesystem,
+    make_protocols,
     make_registry,
     make_rpc_server,
+    make_storage,
     make_users,
 )
 from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.server.process.loading import Loaded, load
-from howdah.namenode.server.process.name_directories import NameDirectories
 from howdah.namenode.server.process.pages import Pages
-from howdah.namenode.server.process.racks import rack_map
 from howdah.namenode.server.process.resources import Resources
 from howdah.namenode.server.process.settings import (
-    checkpoints_from,
-    required_directories,
     transfers_from,
 )
 from howdah.namenode.server.webhdfs.pages import webhdfs_of
 from howdah.namenode.service.audit.line_format import Shown
 from howdah.namenode.service.fsck.report import Fsck
+from howdah.namenode.service.ha.durability_barrier import DurableBarrier
 from howdah.namenode.service.ha.observer_reads import ObserverReads
 from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
 from howdah.namenode.service.ha.roles import Role, Roles
@@ -84,19 +72,10 @@ from howdah.namenode.service.ha.states import HAContext, HAState
 from howdah.namenode.service.incremental_tasks import Round
 from howdah.namenode.service.monitoring.activity_bean import Counted
 from howdah.namenode.service.monitoring.startup import Phase
-from howdah.namenode.service.protocols.client import ClientProtocol
+from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
-from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
-from howdah.namenode.service.protocols.ha_service import HAService
-from howdah.namenode.service.protocols.namenode import NamenodeProtocol
-from howdah.namenode.service.writing.block_recovery import BlockRecovery
-from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.protocol.client_methods import Category
 from howdah.runtime import background_threads, serve
-from howdah.runtime.process_identity import this_process
-from howdah.storage.image_files import WrittenImage
-from howdah.storage.layout import CURRENT_NAME, StorageDirectory
-from howdah.storage.retention import Retention
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.server import on_loop
 
@@ -125,6 +104,15 @@ YOUNG_ONLY = (700, 10, 1 << 30)
 """Never all objects: with a million missing blocks that stops all for 85 ms of a processor."""
 
 
+def audited_inode(namesystem: Namesystem, path: str) -> Shown | None:
+    """Return what the audit log shows of the inode at a path."""
+    try:
+        inode = namesystem.resolver.resolve(path).inode
+    except errors.HowdahError:
+        return None  # gone by its number, or no path at all
+    return None if inode is None else Shown(inode.owner, inode.group, inode.mode)
+
+
 class Namenode:
     """One namenode process: its parts, put together."""
 
@@ -141,7 +129,6 @@ class Namenode:
         port; without it that is opened when calls are taken."""
         self.starting = starting = starting or Starting(conf)
         self._conf = conf
-        self._loaded = loaded
         self._loop = loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._failure: str | None = None
@@ -152,107 +139,40 @@ class Namenode:
         users = make_users(conf, loop, lambda user: self.namesystem.identities.forget(user))
         self.namesystem = namesystem = make_namesystem(conf, loaded, users, clock)
         namesystem.when_broken = self._fail
+        barrier = durable_barrier(conf, namesystem, loop)
 
         # The log, images and directories.
         self._stalled = StalledLog()
         self._lease = lease_watch(conf)
-        barrier = durable_barrier(conf, namesystem, loop)
-        post, watch = background_threads.poster(loop), background_threads.watcher(loop)
-        self._witnesses = Witnesses(
-            StorageDirectory(current.parent)
-            for current in loaded.name_directories
-            if current not in loaded.edits_directories
-        )
-        self.log_writer = LogWriter(
-            namesystem,
-            barrier,
-            self._journal,
-            post,
-            self._fail,
-            watch,
-            on_segment=self._witnesses.note,
-        )
+        self.resources = Resources.of(conf, clock.monotonic_ms)
+        log = make_log(conf, loaded, namesystem, barrier, loop, self._fail)
+        self.log_writer, self._witnesses = log.writer, log.witnesses
         self._observer_reads = ObserverReads(
-            self.context, lambda: namesystem.last_txid, namesystem.clock.monotonic_ms
+            self.context, lambda: namesystem.last_txid, clock.monotonic_ms
         )
         namesystem.on_role.append(self._observer_reads.role_changed)
         peers = peers or Peers({})
         self.ha = self._high_availability(loaded, peers)
-        self.resources = Resources.of(conf, namesystem.clock.monotonic_ms)
-        directories = Directories(
-            loaded.name_directories, loaded.edits_directories, self._failed_directories
-        )
-        self.checkpoints = Checkpoints(
-            loaded.namespace,
-            loaded.version.namespace_id,
-            directories,
-            checkpoints_from(conf),
-            image_txid=loaded.image_txid,
-            last_txid=lambda: namesystem.last_txid,
-            roll=self._end_segment,
-            when_durable=barrier.when_durable,
-            made=self._image_made,
-            purge_shared=self._purge_shared,
-            at_segment_end=lambda: self.log_writer.is_open or namesystem.at_segment_end,
-        )
-        used = dict.fromkeys([*loaded.name_directories, *loaded.edits_directories])
-        self._storage = storage = NameDirectories(
-            [current.parent for current in used],
-            directories,
-            self.log_writer,
-            self.checkpoints,
-            restores=conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
-            shared=loaded.shared is not None,
-        )
-        if self.ha is not None:
-            self.ha.tailing.segment_ended = self.checkpoints.make_rollback_image
+        storage = make_storage(conf, loaded, namesystem, barrier, log, self.ha)
+        self.checkpoints = storage.checkpoints
 
         # What is served.
-        recovery = BlockRecovery(namesystem)
-        leases = LeaseRecovery(namesystem, recovery)
-        self.client = ClientProtocol(
+        recoveries = Recoveries.of(namesystem)
+        protocols = make_protocols(
+            conf,
+            loaded,
             namesystem,
-            leases,
-            recovery,
-            storage=storage,
-            images=self.checkpoints,
-            files=BackgroundFiles(
-                conf,
-                directories.edits,
-                lambda: self.log_writer.durable_txid,
-                None if loaded.shared is None else loaded.shared.source(),
-                lambda fresh: rack_map(fresh, users.outside),
-            ),
-            ha_state=lambda: self.context.state.name,
+            self.context,
+            users,
+            recoveries,
+            storage,
+            self.log_writer,
+            self.ha,
+            self._health_problem,
         )
-        cluster = ClusterIdentity.of(loaded.version)
-        self.datanode = DatanodeProtocol(
-            namesystem,
-            cluster,
-            recovery,
-            self.client.look_at_waiting,
-            lambda: (
-                self.context.is_active
-                and storage.is_upgrade_finalized()
-                and not loaded.namespace.rolling_upgrade.is_under_way
-            ),
-            ha_state=lambda: self.context.state.name,
-        )
+        self.client, self.datanode = protocols.client, protocols.datanode
         self._audit = audit_log(
-            conf, self.client.PROTOCOL, namesystem.clock.wall_ms, self._audited_inode
-        )
-        protocols = Protocols(
-            self.client,
-            self.datanode,
-            NamenodeProtocol(namesystem, cluster, storage, random.Random()),
-            HAService(
-                namesystem,
-                lambda: self.context.state.name,
-                self._health_problem,
-                self.ha,
-                ha_settings(conf),
-                partial(serving_process, self.log_writer, this_process()),
-            ),
+            conf, self.client.PROTOCOL, clock.wall_ms, lambda path: audited_inode(namesystem, path)
         )
         self.registry = make_registry(conf, namesystem, users, protocols, self.context, self._audit)
         alignment = None if self.ha is None else self._observer_reads
@@ -267,24 +187,59 @@ class Namenode:
             self._counted,
         )
         self._watch.serve(self._rpc)
-        images = ImageServer(
-            cluster.storage_text(),
-            cluster.namespace_id,
-            directories,
-            self.checkpoints,
-            lambda: self.log_writer.durable_txid,
-            transfers_from(conf),
-            Senders(conf, *peers.confs),
-            lambda: self.context.state is HAState.STANDBY,
+        senders = Senders(conf, *peers.confs)
+        self._pages = self._make_pages(
+            loaded, users, barrier, storage, senders, lambda: self._warnings(stranger_warning)
         )
-        self._pages = Pages(
+
+        # What happens by itself: in every role, and in each.
+        self.duties = PeriodicTasks(
+            [
+                PeriodicTask("heartbeat check", self._check_datanodes),
+                PeriodicTask("deletion", self._reap),
+                PeriodicTask("decommission and maintenance", self._membership),
+            ],
+            loop.call_soon,
+            clock.monotonic_ms,
+        )
+        parts = active_parts(conf, namesystem, recoveries.leases, self.client, self.checkpoints)
+        self.active = Active(namesystem, self.log_writer, parts, soon=loop.call_soon)
+        standbys: list[Role] = [Standby(s, namesystem) for s in (HAState.STANDBY, HAState.OBSERVER)]
+        if self.ha is not None:
+            standbys = self.ha.standbys(self.checkpoints)
+        self.roles = Roles(self.context, [self.active, *standbys])
+        if self.ha is not None:
+            self.ha.changes(self.roles)
+
+    def _make_pages(
+        self,
+        loaded: Loaded,
+        users: Users,
+        barrier: DurableBarrier,
+        storage: Storage,
+        senders: Senders,
+        warnings: Callable[[], tuple[str, ...]],
+    ) -> Pages:
+        """All that is answered over HTTP."""
+        conf, namesystem, loop = self._conf, self.namesystem, self._loop
+        cluster = ClusterIdentity.of(loaded.version)
+        return Pages(
             conf,
             namesystem,
             loaded.version,
             self.context,
             self.log_writer,
             self.checkpoints,
-            images,
+            ImageServer(
+                cluster.storage_text(),
+                cluster.namespace_id,
+                storage.directories,
+                self.checkpoints,
+                lambda: self.log_writer.durable_txid,
+                transfers_from(conf),
+                senders,
+                lambda: self.context.state is HAState.STANDBY,
+            ),
             FsckPages(
                 Fsck(namesystem, lambda: self.context.check(Category.READ)),
                 loop.call_soon,
@@ -293,8 +248,8 @@ class Namenode:
                 users.impersonation,
                 None if self._audit is None else self._audit.fsck_ended,
             ),
-            storage.is_upgrade_finalized,
-            lambda: self._warnings(stranger_warning),
+            storage.names.is_upgrade_finalized,
+            warnings,
             lambda: self._lease.trouble,
             self._watch,
             webhdfs_of(
@@ -312,25 +267,6 @@ class Namenode:
             loop,
             self._on_loop,
         )
-
-        # What happens by itself: in every role, and in each.
-        self.duties = PeriodicTasks(
-            [
-                PeriodicTask("heartbeat check", self._check_datanodes),
-                PeriodicTask("deletion", self._reap),
-                PeriodicTask("decommission and maintenance", self._membership),
-            ],
-            loop.call_soon,
-            namesystem.clock.monotonic_ms,
-        )
-        parts = active_parts(conf, namesystem, leases, self.client, self.checkpoints)
-        self.active = Active(namesystem, self.log_writer, parts, soon=loop.call_soon)
-        standbys: list[Role] = [Standby(s, namesystem) for s in (HAState.STANDBY, HAState.OBSERVER)]
-        if self.ha is not None:
-            standbys = self.ha.standbys(self.checkpoints)
-        self.roles = Roles(self.context, [self.active, *standbys])
-        if self.ha is not None:
-            self.ha.changes(self.roles)
 
     async def serve(self, ready_file: Path | None) -> int:
         """Run until told to stop; the exit code."""
@@ -428,14 +364,6 @@ class Namenode:
             tail=None if self.ha is None else self.ha.tailing.figures,
         )
 
-    def _audited_inode(self, path: str) -> Shown | None:
-        """What the audit log shows of the inode at a path."""
-        try:
-            inode = self.namesystem.resolver.resolve(path).inode
-        except errors.HowdahError:
-            return None  # gone by its number, or no path at all
-        return None if inode is None else Shown(inode.owner, inode.group, inode.mode)
-
     def _health_problem(self) -> str:
         """Why this namenode should not be the active one; empty if nothing speaks against it."""
         if self._failure is not None:
@@ -482,34 +410,6 @@ class Namenode:
             applied=self._observer_reads.advanced,
             fail=self._fail,
         )
-
-    def _image_made(self, written: WrittenImage) -> None:
-        if self.ha is not None:
-            self.ha.image_made(self._loaded.version, written)
-
-    def _purge_shared(self, kept_txid: int, retention: Retention) -> None:
-        if self.ha is not None:
-            self.ha.purge(kept_txid, retention)
-
-    def _end_segment(self) -> int:
-        """For an image: the transaction behind what is in the namespace. A standby does not
-        write the log, and has applied nothing that is not durable."""
-        writer = self.log_writer
-        return writer.roll() if writer.is_open else self.namesystem.last_txid + 1
-
-    def _journal(self, on_restored: Callable[[], None]) -> DirectorySet:
-        conf = self._conf
-        return directory_set(
-            self._loaded.edits_directories,
-            on_restored=on_restored,
-            required=[root / CURRENT_NAME for root in required_directories(conf)],
-            minimum=conf.get(keys.DFS_NAMENODE_EDITS_DIR_MINIMUM),
-            restores=self._storage.restores,
-        )
-
-    def _failed_directories(self) -> set[Path]:
-        journal = self.log_writer.journal
-        return failed_directories(journal) if journal is not None else set()
 
     # Duties of every role.
 

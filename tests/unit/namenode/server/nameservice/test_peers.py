@@ -220,7 +220,7 @@ def test_send_image_fails_when_all_fail(pair: Pair) -> None:
     async def scenario(pair: Pair) -> None:
         standby = await pair.serve("nn1")
         assert standby.ha is not None
-        peers, version = standby.ha._peers, standby._loaded.version
+        peers, version = standby.ha._peers, standby._pages._version
         written = WrittenImage(5, "", 0, (pair.base,))
         with pytest.raises(CheckpointFailed, match="nn0"):
             await asyncio.to_thread(peers.send_image, version, written)
