@@ -143,7 +143,7 @@ class FileChecksumReader:
             batch = self._namenode.get_block_locations(path, offset, length - offset)
             if batch.erasure_coding_policy is not None:
                 raise errors.UnsupportedOperation(
-                    f"{path} is erasure coded ({batch.erasure_coding_policy}); "
+                    f"{path} is erasure coded ({batch.erasure_coding_policy.name}); "
                     f"its checksum is not computed here"
                 )
             if batch.under_construction and _SNAPSHOTS not in path:

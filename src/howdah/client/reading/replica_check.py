@@ -64,7 +64,7 @@ class ReplicaChecker:
             batch = self._namenode.get_block_locations(path, offset, _WHOLE_FILE - offset)
             if batch.erasure_coding_policy is not None:
                 raise errors.UnsupportedOperation(
-                    f"{path} is erasure coded ({batch.erasure_coding_policy}), "
+                    f"{path} is erasure coded ({batch.erasure_coding_policy.name}), "
                     "its replicas cannot be checked here"
                 )
             news = [block for block in batch.blocks if block.end > offset]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from howdah.errors import ProtocolViolation
 from howdah.native.records import quickly_made
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer.blocks import (
@@ -18,13 +19,36 @@ from howdah.protocol.data_transfer.blocks import (
     DatanodeAddress,
     ExtendedBlock,
     StorageType,
+    signed64,
 )
+from howdah.protocol.striping.messages import policy_from_proto
+from howdah.protocol.striping.policies import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMembers:
+    """What a located block group of an erasure coded file has beside a block: which internal
+    block each of its nodes has, with the token for it. Both are in the order of the nodes.
+
+    `length_bytes` is that of the whole group, also where its reader sees less of it.
+    """
+
+    length_bytes: int
+    indices: tuple[int, ...]
+    tokens: tuple[BlockToken, ...]
+
+    def token_at(self, place: int) -> BlockToken:
+        """Return the token for the internal block at a node; namenodes without tokens send none."""
+        return self.tokens[place] if place < len(self.tokens) else NO_TOKEN
 
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class LocatedBlock:
-    """A block, its offset in the file, and one node with storage per replica."""
+    """A block, its offset in the file, and one node with storage per replica.
+
+    A block group is one too: it has `members`, and its nodes have its internal blocks.
+    """
 
     block: ExtendedBlock
     offset: int
@@ -34,6 +58,7 @@ class LocatedBlock:
     cached: tuple[bool, ...] = ()
     corrupt: bool = False
     token: BlockToken = NO_TOKEN
+    members: GroupMembers | None = None
 
     @property
     def length_bytes(self) -> int:
@@ -97,9 +122,11 @@ class LocatedBlock:
             tuple(proto.isCached),
             proto.corrupt,
             BlockToken.from_proto(proto.blockToken),
+            _members(proto) if proto.blockIndices else None,
         )
 
     def to_proto(self) -> types_pb2.LocatedBlockProto:
+        members = self.members
         return types_pb2.LocatedBlockProto(
             b=self.block.to_proto(),
             offset=self.offset,
@@ -109,7 +136,22 @@ class LocatedBlock:
             isCached=self.cached,
             storageTypes=[kind.name for kind in self.storage_types],
             storageIDs=self.storage_ids,
+            blockIndices=None if members is None else bytes(members.indices),
+            blockTokens=() if members is None else [token.to_proto() for token in members.tokens],
         )
+
+
+def _members(proto: types_pb2.LocatedBlockProto) -> GroupMembers:
+    """Raises `ProtocolViolation` where nodes and indices are not as many."""
+    if len(proto.blockIndices) != len(proto.locs):
+        raise ProtocolViolation(
+            f"a block group came with {len(proto.blockIndices)} indices and {len(proto.locs)} nodes"
+        )
+    return GroupMembers(
+        signed64(proto.b.numBytes),
+        tuple(proto.blockIndices),
+        tuple([BlockToken.from_proto(token) for token in proto.blockTokens]),
+    )
 
 
 @quickly_made
@@ -125,7 +167,7 @@ class LocatedBlocks:
     under_construction: bool
     last_block: LocatedBlock | None
     last_block_complete: bool
-    erasure_coding_policy: str | None = None
+    erasure_coding_policy: Policy | None = None
     encrypted: bool = False
 
     @classmethod
@@ -143,6 +185,6 @@ class LocatedBlocks:
             proto.underConstruction,
             last,
             is_complete,
-            (proto.ecPolicy.name or str(proto.ecPolicy.id)) if proto.HasField("ecPolicy") else None,
+            policy_from_proto(proto.ecPolicy) if proto.HasField("ecPolicy") else None,
             proto.HasField("fileEncryptionInfo"),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from howdah.fs.status import DatanodeReport, FileStatus, ServerDefaults
 from howdah.proto import types_pb2
+from howdah.protocol.striping.messages import policy_name_of
 
 
 def name_of(raw: bytes) -> str:
@@ -37,7 +38,9 @@ def file_status(proto: types_pb2.HdfsFileStatusProto, path: str) -> FileStatus:
         storage_policy=proto.storagePolicy,
         has_acl=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_ACL),
         is_encrypted=bool(proto.flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT),
-        erasure_coding_policy=proto.ecPolicy.name if proto.HasField("ecPolicy") else None,
+        erasure_coding_policy=policy_name_of(proto.ecPolicy)
+        if proto.HasField("ecPolicy")
+        else None,
         is_snapshot_enabled=bool(proto.flags & types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED),
     )
 
