@@ -191,11 +191,11 @@ class Namesystem:
         self.retry_cache.remember(client_id, call_id, None, now_ms, made_id)
 
     def _break(
-        self, what: str, consequence: str, edit: edits.Edit, error: Exception
+        self, cause: str, consequence: str, edit: edits.Edit, error: Exception
     ) -> NamespaceBroken:
         """The edit was checked before it was made: so this is a defect, not a refusal."""
         self.broken = (
-            f"{what}. The namespace in memory cannot be trusted: no call is answered and no image "
+            f"{cause}. The namespace in memory cannot be trusted: no call is answered and no image "
             f"is written any more, {consequence}"
         )
         log.critical("%s. The edit: %s", self.broken, edit, exc_info=error)

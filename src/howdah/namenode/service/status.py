@@ -153,22 +153,22 @@ def _node(namesystem: Namesystem, node: Datanode, now_ms: int) -> NodeStatus:
 
 
 def _by_storage_type(node: Datanode) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for each in node.storages.values():
-        if each.failed:
+    by_type: dict[str, dict[str, int]] = {}
+    for storage in node.storages.values():
+        if storage.failed:
             continue
         figures = {
-            "capacity_bytes": each.capacity_bytes,
-            "used_bytes": each.used_bytes,
-            "remaining_bytes": each.remaining_bytes,
-            "non_dfs_used_bytes": each.non_dfs_used_bytes,
-            "pool_used_bytes": each.pool_used_bytes,
+            "capacity_bytes": storage.capacity_bytes,
+            "used_bytes": storage.used_bytes,
+            "remaining_bytes": storage.remaining_bytes,
+            "non_dfs_used_bytes": storage.non_dfs_used_bytes,
+            "pool_used_bytes": storage.pool_used_bytes,
         }
-        name = STORAGE_TYPES[each.storage_type].name
-        former = found.get(name)
-        found[name] = (
+        name = STORAGE_TYPES[storage.storage_type].name
+        former = by_type.get(name)
+        by_type[name] = (
             figures
             if former is None
             else {figure: former[figure] + value for figure, value in figures.items()}
         )
-    return found
+    return by_type

@@ -35,49 +35,49 @@ class AclCalls:
             )
 
     def modify(self, caller: Caller, path: str, spec: Sequence[AclEntry]) -> None:
-        found, inode = self._own(caller, path, "modify ACL entries")
-        self._set(found, inode, acls.modified(acls.entries_of(inode.mode, inode.acl), spec))
+        resolved, inode = self._own(caller, path, "modify ACL entries")
+        self._set(resolved, inode, acls.modified(acls.entries_of(inode.mode, inode.acl), spec))
 
     def remove_entries(self, caller: Caller, path: str, spec: Sequence[AclEntry]) -> None:
-        found, inode = self._own(caller, path, "remove ACL entries")
-        self._set(found, inode, acls.reduced(acls.entries_of(inode.mode, inode.acl), spec))
+        resolved, inode = self._own(caller, path, "remove ACL entries")
+        self._set(resolved, inode, acls.reduced(acls.entries_of(inode.mode, inode.acl), spec))
 
     def remove_default(self, caller: Caller, path: str) -> None:
-        found, inode = self._own(caller, path, "remove default ACL entries")
-        self._set(found, inode, acls.access_only(acls.entries_of(inode.mode, inode.acl)))
+        resolved, inode = self._own(caller, path, "remove default ACL entries")
+        self._set(resolved, inode, acls.access_only(acls.entries_of(inode.mode, inode.acl)))
 
     def remove(self, caller: Caller, path: str) -> None:
-        found, _ = self._own(caller, path, "remove ACL")
-        self._namesystem.commit(edits.SetAclOp(found.path, ()))
+        resolved, _ = self._own(caller, path, "remove ACL")
+        self._namesystem.commit(edits.SetAclOp(resolved.path, ()))
 
     def replace(self, caller: Caller, path: str, spec: Sequence[AclEntry]) -> None:
         """An empty `spec` takes the ACL away."""
-        found, inode = self._own(caller, path, "set ACL")
+        resolved, inode = self._own(caller, path, "set ACL")
         if not spec:
-            self._namesystem.commit(edits.SetAclOp(found.path, ()))
+            self._namesystem.commit(edits.SetAclOp(resolved.path, ()))
             return
-        self._set(found, inode, acls.replaced(acls.entries_of(inode.mode, inode.acl), spec))
+        self._set(resolved, inode, acls.replaced(acls.entries_of(inode.mode, inode.acl), spec))
 
     def status(self, caller: Caller, path: str) -> INode:
         """The inode, for whoever may walk there."""
         self.check_enabled()
-        _, found = self._namesystem.resolver.resolve_checked(caller, path)
-        if found.inode is None and reserved.is_dot_snapshot_of_root(found.components):
+        _, resolved = self._namesystem.resolver.resolve_checked(caller, path)
+        if resolved.inode is None and reserved.is_dot_snapshot_of_root(resolved.components):
             return reserved.dot_snapshot_directory()
-        return found.require("cannot find {}")
+        return resolved.require("cannot find {}")
 
-    def _own(self, caller: Caller, path: str, what: str) -> tuple[Resolved, INode]:
+    def _own(self, caller: Caller, path: str, action: str) -> tuple[Resolved, INode]:
         namesystem = self._namesystem
         self.check_enabled()
-        namesystem.safe_mode.check(f"Cannot {what} on {path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        inode = found.require(NOTHING_THERE)
+        namesystem.safe_mode.check(f"Cannot {action} on {path}")
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        inode = resolved.require(NOTHING_THERE)
         namesystem.permissions.check_owner(who, inode)
-        return found, inode
+        return resolved, inode
 
-    def _set(self, found: Resolved, inode: INode, entries: tuple[AclEntry, ...]) -> None:
+    def _set(self, resolved: Resolved, inode: INode, entries: tuple[AclEntry, ...]) -> None:
         if entries[-1].scope is AclScope.DEFAULT and not isinstance(inode, Directory):
             raise errors.InvalidAcl(
-                f"Invalid ACL: only directories may have a default ACL. Path: {found.path}"
+                f"Invalid ACL: only directories may have a default ACL. Path: {resolved.path}"
             )
-        self._namesystem.commit(edits.SetAclOp(found.path, entries))
+        self._namesystem.commit(edits.SetAclOp(resolved.path, entries))

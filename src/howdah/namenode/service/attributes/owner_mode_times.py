@@ -32,18 +32,18 @@ class AttributeCalls:
         namesystem = self._namesystem
         _check_not_reserved(path)
         namesystem.safe_mode.check(f"Cannot set permission for {path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        inode = found.require(NOTHING_THERE)
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        inode = resolved.require(NOTHING_THERE)
         namesystem.permissions.check_owner(who, inode)
-        namesystem.commit(edits.SetPermissionsOp(found.path, mode & MODE_MASK))
+        namesystem.commit(edits.SetPermissionsOp(resolved.path, mode & MODE_MASK))
 
     def set_owner(self, caller: Caller, path: str, owner: str | None, group: str | None) -> None:
         """The superuser gives files away; an owner may choose among the own groups."""
         namesystem = self._namesystem
         _check_not_reserved(path)
         namesystem.safe_mode.check(f"Cannot set owner for {path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        inode = found.require(NOTHING_THERE)
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        inode = resolved.require(NOTHING_THERE)
         namesystem.permissions.check_owner(who, inode)
         if namesystem.permissions.enabled and not who.is_superuser:
             if owner is not None and owner != who.user:
@@ -52,33 +52,33 @@ class AttributeCalls:
                 )
             if group is not None and group not in who.groups:
                 raise errors.AccessDenied(f"User {who.user} does not belong to {group}")
-        namesystem.commit(edits.SetOwnerOp(found.path, owner, group))
+        namesystem.commit(edits.SetOwnerOp(resolved.path, owner, group))
 
     def set_times(self, caller: Caller, path: str, mtime_ms: int, atime_ms: int) -> None:
         """Set either time; a negative one is left as it is. Two of them change nothing."""
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot set times {path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        inode = found.require("File/Directory {} does not exist.")
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        inode = resolved.require("File/Directory {} does not exist.")
         namesystem.permissions.check(who, inode, Access.WRITE)
         if mtime_ms >= 0 or atime_ms >= 0:
-            namesystem.commit(edits.TimesOp(found.path, max(mtime_ms, -1), max(atime_ms, -1)))
+            namesystem.commit(edits.TimesOp(resolved.path, max(mtime_ms, -1), max(atime_ms, -1)))
 
     def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
         """Change a file's replication (FS-016). False if it is no file."""
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot set replication for {path}")
         check_replication(namesystem, path, replication)
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        if not isinstance(found.inode, File):
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        if not isinstance(resolved.inode, File):
             return False
-        file = found.inode
+        file = resolved.inode
         namesystem.permissions.check(who, file, Access.WRITE)
         if file.replication != replication:
             namesystem.limits.check_quota(
                 file.parent, _more(namesystem.namespace.measuring, file, replication)
             )
-            namesystem.commit(edits.SetReplicationOp(found.path, replication))
+            namesystem.commit(edits.SetReplicationOp(resolved.path, replication))
         return True
 
 

@@ -44,10 +44,10 @@ class PolicyCalls:
 
     def _give(self, caller: Caller, path: str, policy: StoragePolicy | None) -> None:
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        inode = found.inode
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        inode = resolved.inode
         if inode is None:
-            raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
+            raise errors.PathNotFound(f"File/Directory does not exist: {resolved.path}")
         namesystem.permissions.check(who, inode, Access.WRITE)
         if isinstance(inode, File):
             if policy is not None and policy.fixed:
@@ -58,23 +58,23 @@ class PolicyCalls:
                     f"Existing policy {current.name} cannot be changed after file creation."
                 )
         policy_id = UNSPECIFIED if policy is None else policy.policy_id
-        namesystem.commit(edits.SetStoragePolicyOp(found.path, policy_id))
+        namesystem.commit(edits.SetStoragePolicyOp(resolved.path, policy_id))
 
     def get(self, caller: Caller, path: str) -> StoragePolicy:
         """The policy that counts for a path."""
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_checked(caller, path, follows=False)
-        if found.inode is None:
-            raise errors.PathNotFound(f"File/Directory does not exist: {found.path}")
-        namesystem.permissions.check(who, found.inode, Access.READ)
-        return storage_policies.of(found.inode)
+        who, resolved = namesystem.resolver.resolve_checked(caller, path, follows=False)
+        if resolved.inode is None:
+            raise errors.PathNotFound(f"File/Directory does not exist: {resolved.path}")
+        namesystem.permissions.check(who, resolved.inode, Access.READ)
+        return storage_policies.of(resolved.inode)
 
 
-def check_policies_enabled(namesystem: Namesystem, what: str) -> None:
+def check_policies_enabled(namesystem: Namesystem, action: str) -> None:
     """Raises RemoteError where there are no storage policies."""
     if not namesystem.settings.storage_policies_enabled:
         raise errors.RemoteError(
-            f"Failed to {what} storage policy since dfs.storage.policy.enabled is set to false."
+            f"Failed to {action} storage policy since dfs.storage.policy.enabled is set to false."
         )
 
 

@@ -49,22 +49,22 @@ class QuotaCalls:
                     f"Illegal value for nsQuota or ssQuota : {names} and {space_bytes}",
                     java_class="java.lang.IllegalArgumentException",
                 )
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
         if namesystem.settings.owners_set_quotas:
-            self._check_owner_above(who, found)
-        directory = found.inode
+            self._check_owner_above(who, resolved)
+        directory = resolved.inode
         if directory is None:
-            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
+            raise errors.PathNotFound(f"Directory does not exist: {resolved.path}")
         if not isinstance(directory, Directory):
-            raise errors.PathIsNotDirectory(f"`{found.path}': Is not a directory")
+            raise errors.PathIsNotDirectory(f"`{resolved.path}': Is not a directory")
         if kind is not None:
             if names != KEEP_QUOTA or kind is StorageKind.RAM_DISK:
                 raise errors.UnsupportedOperation(
-                    f"Failed to set quota by storage type {kind.name} on {found.path}: "
+                    f"Failed to set quota by storage type {kind.name} on {resolved.path}: "
                     "names have none, nor has memory"
                 )
             if space_bytes != KEEP_QUOTA:
-                namesystem.commit(edits.SetQuotaByStorageTypeOp(found.path, kind, space_bytes))
+                namesystem.commit(edits.SetQuotaByStorageTypeOp(resolved.path, kind, space_bytes))
             return
         have = directory.quota
         had = (UNLIMITED, UNLIMITED) if have is None else (have.namespace, have.space_bytes)
@@ -73,14 +73,14 @@ class QuotaCalls:
             had[1] if space_bytes == KEEP_QUOTA else space_bytes,
         )
         if wanted != had:
-            namesystem.commit(edits.SetQuotaOp(found.path, *wanted))
+            namesystem.commit(edits.SetQuotaOp(resolved.path, *wanted))
 
-    def _check_owner_above(self, who: Identity, found: Resolved) -> None:
+    def _check_owner_above(self, who: Identity, resolved: Resolved) -> None:
         """Raises AccessDenied unless the caller owns the directory above, or is a superuser."""
         permissions = self._namesystem.permissions
         if permissions.is_exempt(who):
             return
-        if found.parent is None or found.parent.owner != who.user:
+        if resolved.parent is None or resolved.parent.owner != who.user:
             raise errors.AccessDenied(
                 f"Access denied for user {who.user}. Superuser or owner of parent folder privilege "
                 "is required"

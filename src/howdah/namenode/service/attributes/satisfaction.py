@@ -53,12 +53,12 @@ class SatisfactionCalls:
                 f"Outstanding satisfier queue limit: {limit} exceeded, try later!"
             )
         namesystem.safe_mode.check(f"Cannot satisfy storage policy for {path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        if found.inode is not None:
-            namesystem.permissions.check(who, found.inode, Access.WRITE)
-        inode = found.require("cannot find {}")
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        if resolved.inode is not None:
+            namesystem.permissions.check(who, resolved.inode, Access.WRITE)
+        inode = resolved.require("cannot find {}")
         if isinstance(inode, File) and not inode.block_ids:
-            log.info("%s has no blocks: its storage policy is satisfied as it is", found.path)
+            log.info("%s has no blocks: its storage policy is satisfied as it is", resolved.path)
             return
         if xattrs.is_marked(inode.xattrs):
             self._marked_twice(inode)
@@ -66,7 +66,7 @@ class SatisfactionCalls:
         check_one_more(namesystem, inode)
         namesystem.commit(
             edits.SetXAttrOp(
-                found.path, (_MARK,), rpc_client_id=caller.client_id, rpc_call_id=caller.call_id
+                resolved.path, (_MARK,), rpc_client_id=caller.client_id, rpc_call_id=caller.call_id
             )
         )
 

@@ -51,7 +51,7 @@ class XAttrCalls:
         who = namesystem.identities.of(caller.user)
         _check_namespace(who, xattr, is_raw=paths.is_raw(path))
         xattrs.check_supported(path, (xattr,))
-        found, inode = self._writable(caller, path, xattr)
+        resolved, inode = self._writable(caller, path, xattr)
         exists = any(xattrs.name_of(have) == xattrs.name_of(xattr) for have in inode.xattrs)
         _check_flags(xattr, exists=exists, create=create, replace=replace)
         if not exists and _is_counted(xattr):
@@ -60,7 +60,7 @@ class XAttrCalls:
             raise errors.RemoteError(f"Can only set '{xattrs.full_name(xattr)}' on a file.")
         namesystem.commit(
             edits.SetXAttrOp(
-                found.path,
+                resolved.path,
                 (xattr,),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
@@ -72,7 +72,7 @@ class XAttrCalls:
         self._check_enabled()
         namesystem.safe_mode.check(f"Cannot remove XAttr entry on {path}")
         _check_namespace(namesystem.identities.of(caller.user), xattr, is_raw=paths.is_raw(path))
-        found, inode = self._writable(caller, path, xattr)
+        resolved, inode = self._writable(caller, path, xattr)
         if xattrs.name_of(xattr) == ENCRYPTION_ZONE:
             raise errors.IllegalArgument("The encryption zone xattr should never be deleted.")
         if xattrs.name_of(xattr) == UNREADABLE_BY_SUPERUSER:
@@ -81,7 +81,7 @@ class XAttrCalls:
             raise errors.RemoteError("No matching attributes found for remove operation")
         namesystem.commit(
             edits.RemoveXAttrOp(
-                found.path,
+                resolved.path,
                 (XAttr(xattr.namespace, xattr.name),),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
@@ -108,10 +108,10 @@ class XAttrCalls:
         """All that the caller may see."""
         namesystem = self._namesystem
         self._check_enabled()
-        who, found = namesystem.resolver.resolve_checked(caller, path)
-        inode = found.inode
+        who, resolved = namesystem.resolver.resolve_checked(caller, path)
+        inode = resolved.inode
         if inode is None:
-            raise errors.PathNotFound(f"cannot find {found.path}")  # Hadoop's words, here alone
+            raise errors.PathNotFound(f"cannot find {resolved.path}")  # Hadoop's words, here alone
         namesystem.permissions.check(who, inode, Access.READ)
         is_raw = paths.is_raw(path)
         return [xattr for xattr in inode.xattrs if _may_see(who, xattr, is_raw=is_raw)]
@@ -134,14 +134,14 @@ class XAttrCalls:
 
     def _writable(self, caller: Caller, path: str, xattr: XAttr) -> tuple[Resolved, INode]:
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        inode = found.require("cannot find {}")
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        inode = resolved.require("cannot find {}")
         if xattr.namespace is XAttrNamespace.USER:
             if isinstance(inode, Directory) and inode.mode & STICKY_BIT:
                 namesystem.permissions.check_owner(who, inode)
             else:
                 namesystem.permissions.check(who, inode, Access.WRITE)
-        return found, inode
+        return resolved, inode
 
 
 def check_one_more(namesystem: Namesystem, inode: INode) -> None:

@@ -63,8 +63,8 @@ def _from_table(row: Method) -> Rule:
         return Rule(lambda request, answer: subject, cmd=row.audit)
 
     def path(request: Any) -> str:
-        found: str = getattr(request, row.path)
-        return found
+        requested_path: str = getattr(request, row.path)
+        return requested_path
 
     shown = path if Trait.SHOWS_OWNER in row.traits else None
     return Rule(lambda request, answer: Subject(row.audit, path(request)), shown, cmd=row.audit)

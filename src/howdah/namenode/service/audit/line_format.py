@@ -142,12 +142,12 @@ def _java_address(address: str) -> str:
         return address
     bare, percent, zone = address.partition("%")
     try:
-        found = ipaddress.IPv6Address(bare)
+        ip = ipaddress.IPv6Address(bare)
     except ValueError:
         return address
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    groups = (f"{int(group, 16):x}" for group in found.exploded.split(":"))
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    groups = (f"{int(group, 16):x}" for group in ip.exploded.split(":"))
     return ":".join(groups) + percent + zone
 
 

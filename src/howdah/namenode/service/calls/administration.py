@@ -58,13 +58,13 @@ class Administration:
         self._namesystem = namesystem
         self.files = files
 
-    def check_superuser(self, caller: Caller, what: str) -> None:
+    def check_superuser(self, caller: Caller, action: str) -> None:
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), what)
+        namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), action)
 
-    def _files(self, what: str) -> AdministrationFiles:
+    def _files(self, action: str) -> AdministrationFiles:
         if self.files is None:
-            raise errors.UnsupportedOperation(f"there are no files here: cannot {what}")
+            raise errors.UnsupportedOperation(f"there are no files here: cannot {action}")
         return self.files
 
     # Datanodes.
@@ -133,7 +133,7 @@ class Administration:
                 lost.append(block_id)
             if number % SLICE_BLOCKS == 0:
                 yield
-        found: list[str] = []
+        paths_of_page: list[str] = []
         for block_id in sorted(lost):
             block = namesystem.namespace.blocks.get(block_id)
             if block is None or not namesystem.namespace.is_attached(
@@ -142,11 +142,11 @@ class Administration:
                 continue
             file_path = namesystem.namespace.file_of(block).path
             if file_path == top or paths.is_under(file_path, top):
-                if len(found) == MAX_CORRUPT_FILES:
+                if len(paths_of_page) == MAX_CORRUPT_FILES:
                     break
-                found.append(file_path)
+                paths_of_page.append(file_path)
                 after = block_id
-        return found, str(after)
+        return paths_of_page, str(after)
 
     def save_meta(self, caller: Caller, name: str, done: Done) -> None:
         """Write what is known of datanodes and blocks to a file of the log directory."""

@@ -159,7 +159,7 @@ class CacheCalls:
         """Pools by name, and whether there are more."""
         namesystem = self._namesystem
         who = namesystem.identities.of(caller.user)
-        found = self._pools.pools_after(after)
+        pools = self._pools.pools_after(after)
         limit = namesystem.settings.cache_pools_limit
         shown = [
             ListedPool(
@@ -168,9 +168,9 @@ class CacheCalls:
                 if self._allows(who, pool, Access.READ)
                 else None,
             )
-            for pool in found[:limit]
+            for pool in pools[:limit]
         ]
-        return shown, len(found) > limit
+        return shown, len(pools) > limit
 
     # Directives.
 
@@ -209,9 +209,9 @@ class CacheCalls:
         InvalidRequest if it is gone since."""
         path = _path(info.path)
         ids = [
-            found.directive_id
-            for found in self._pools.directives_after(0)
-            if (found.path, found.pool) == (path, info.pool)
+            directive.directive_id
+            for directive in self._pools.directives_after(0)
+            if (directive.path, directive.pool) == (path, info.pool)
         ]
         if not ids:
             raise errors.InvalidRequest(f"The directive for {path} is gone since.")
@@ -279,28 +279,30 @@ class CacheCalls:
         limit = namesystem.settings.cache_directives_limit
 
         def fitting() -> Iterator[CacheDirective]:
-            for found in self._pools.directives_after(after):
-                if only.directive_id not in (None, found.directive_id):
+            for directive in self._pools.directives_after(after):
+                if only.directive_id not in (None, directive.directive_id):
                     return
-                if only.pool in (None, found.pool) and path in (None, found.path):
-                    pool = self._pools.pool(found.pool)
+                if only.pool in (None, directive.pool) and path in (None, directive.path):
+                    pool = self._pools.pool(directive.pool)
                     if pool is not None and self._allows(who, pool, Access.READ):
-                        yield found
+                        yield directive
 
         page = list(islice(fitting(), limit + 1))
         shown = [
             ListedDirective(
-                found, namesystem.caching.planner.of_directive(found), found.expiry_ms < now_ms
+                directive,
+                namesystem.caching.planner.of_directive(directive),
+                directive.expiry_ms < now_ms,
             )
-            for found in page[:limit]
+            for directive in page[:limit]
         ]
         return shown, len(page) > limit
 
     # Checks.
 
-    def _superuser(self, caller: Caller, what: str) -> Identity:
+    def _superuser(self, caller: Caller, action: str) -> Identity:
         who = self._namesystem.identities.of(caller.user)
-        self._namesystem.permissions.check_superuser(who, what)
+        self._namesystem.permissions.check_superuser(who, action)
         return who
 
     def _pool(self, name: str | None) -> CachePool:

@@ -47,12 +47,12 @@ class Limits:
         if self._namespace.tally.directories:
             quotas.check(parent, change)
 
-    def check_quota_of_new_names(self, found: Resolved) -> None:
+    def check_quota_of_new_names(self, resolved: Resolved) -> None:
         """Raises QuotaExceeded where the path and the missing directories above it are too many
         names."""
         if not self._namespace.tally.directories:
             return
-        missing = sum(1 for inode in found.trail if inode is None)
-        if found.inode is not None and self._namespace.snapshots.leaves_link(found.inode):
+        missing = sum(1 for inode in resolved.trail if inode is None)
+        if resolved.inode is not None and self._namespace.snapshots.leaves_link(resolved.inode):
             missing = 1  # It is overwritten, and snapshots keep it.
-        self.check_quota(found.last_existing, Usage(missing))
+        self.check_quota(resolved.last_existing, Usage(missing))

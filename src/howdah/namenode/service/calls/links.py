@@ -38,27 +38,27 @@ class LinkCalls:
         paths.check_length("createSymlink", link)
         paths.check_length("createSymlink", target)
         namesystem.safe_mode.check(f"Cannot create symlink {link}")
-        who, found = namesystem.resolver.resolve_to_change(
+        who, resolved = namesystem.resolver.resolve_to_change(
             caller, link, creates=True, follows=False
         )
-        if found.inode is not None:
-            raise errors.PathExists(f"failed to create link {found.path}: the path exists")
+        if resolved.inode is not None:
+            raise errors.PathExists(f"failed to create link {resolved.path}: the path exists")
         if not create_parent:
-            require_parent(found)
-        namesystem.permissions.check_ancestor(who, found.trail, Access.WRITE)
+            require_parent(resolved)
+        namesystem.permissions.check_ancestor(who, resolved.trail, Access.WRITE)
         namesystem.limits.check_objects()
-        check_names(namesystem, found)
-        namesystem.limits.check_quota_of_new_names(found)
+        check_names(namesystem, resolved)
+        namesystem.limits.check_quota_of_new_names(resolved)
         now_ms = namesystem.clock.wall_ms()
         # With the mode of what is above: Hadoop's namenode takes no notice of the client's, either.
-        create_missing_parents(namesystem, who, found, None, now_ms)
-        parent = namesystem.namespace.find(paths.parent_of(found.path))
+        create_missing_parents(namesystem, who, resolved, None, now_ms)
+        parent = namesystem.namespace.find(paths.parent_of(resolved.path))
         assert isinstance(parent, Directory), "its parents exist now"
         namesystem.limits.check_directory_items(parent)
         namesystem.commit(
             edits.SymlinkOp(
                 namesystem.namespace.next_inode_id,
-                found.path,
+                resolved.path,
                 target,
                 now_ms,
                 now_ms,

@@ -32,16 +32,16 @@ from howdah.protocol.rpc.call import Caller
 # Files and empty directories are not protected, as in Hadoop.
 
 
-def check_not_protected(namesystem: Namesystem, found: Resolved) -> None:
-    """Raises AccessDenied where `found`, which is to be deleted or moved, is protected."""
+def check_not_protected(namesystem: Namesystem, resolved: Resolved) -> None:
+    """Raises AccessDenied where `resolved`, which is to be deleted or moved, is protected."""
     protected = namesystem.settings.protected_directories
-    if not protected.paths or not _has_entries(found.inode):
+    if not protected.paths or not _has_entries(resolved.inode):
         return
-    path = found.path
+    path = resolved.path
     if path in protected:
         raise errors.AccessDenied(f"Cannot delete/rename non-empty protected directory {path}")
     # Nobody deletes or moves the root.
-    for below in protected.below(path) if found.components else ():
+    for below in protected.below(path) if resolved.components else ():
         if _has_entries(namesystem.namespace.find(below)):
             raise errors.AccessDenied(
                 f"Cannot delete/rename non-empty protected subdirectory {below}"
@@ -80,31 +80,31 @@ class TreeCalls:
         namesystem = self._namesystem
         paths.check_length("mkdirs", path)
         namesystem.safe_mode.check(f"Cannot create directory {path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path, creates=True)
-        if isinstance(found.inode, Directory):
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path, creates=True)
+        if isinstance(resolved.inode, Directory):
             return True
-        if found.inode is not None:
-            raise errors.PathExists(f"Path is not a directory: {found.path}")
+        if resolved.inode is not None:
+            raise errors.PathExists(f"Path is not a directory: {resolved.path}")
         # The nearest ancestor's permission first: who may not write there is not told what
         # is missing.
-        namesystem.permissions.check_ancestor(who, found.trail, Access.WRITE)
+        namesystem.permissions.check_ancestor(who, resolved.trail, Access.WRITE)
         if not create_parent:
-            require_parent(found)
-        for above in found.trail[:-1]:
+            require_parent(resolved)
+        for above in resolved.trail[:-1]:
             if above is not None and not isinstance(above, Directory):
                 raise errors.PathExists(f"Parent path is not a directory: {above.path}")
         namesystem.limits.check_objects()
-        check_names(namesystem, found)
-        namesystem.limits.check_quota_of_new_names(found)
+        check_names(namesystem, resolved)
+        namesystem.limits.check_quota_of_new_names(resolved)
         now_ms = namesystem.clock.wall_ms()
         mode &= MODE_MASK
-        parent = ensure_parent(namesystem, who, found, mode, now_ms, unmasked)
+        parent = ensure_parent(namesystem, who, resolved, mode, now_ms, unmasked)
         namesystem.limits.check_directory_items(parent)
         mode, acl = initial_acl(namesystem.settings, parent, mode, unmasked, is_directory=True)
         namesystem.commit(
             edits.MkdirOp(
                 namesystem.namespace.next_inode_id,
-                found.path,
+                resolved.path,
                 now_ms,
                 edits.Permission(who.user, parent.group, mode),
                 acl,
@@ -121,21 +121,23 @@ class TreeCalls:
         if path == paths.RESERVED:
             raise errors.InvalidPath(f"Invalid path name {path}")
         namesystem.safe_mode.check(f"Cannot delete {path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path, follows=False)
-        inode = found.inode
-        if found.parent is not None:
-            self._check_removable(who, found.parent, inode)
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path, follows=False)
+        inode = resolved.inode
+        if resolved.parent is not None:
+            self._check_removable(who, resolved.parent, inode)
         if inode is None:
             return False
         if isinstance(inode, Directory) and inode.children and not recursive:
-            raise errors.DirectoryNotEmpty(f"`{found.path} is non empty': Directory is not empty")
-        check_not_protected(namesystem, found)
+            raise errors.DirectoryNotEmpty(
+                f"`{resolved.path} is non empty': Directory is not empty"
+            )
+        check_not_protected(namesystem, resolved)
         if inode is namesystem.namespace.root:
             return False
         check_no_snapshots(namesystem.namespace, inode)
         namesystem.commit(
             edits.DeleteOp(
-                found.path,
+                resolved.path,
                 namesystem.clock.wall_ms(),
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
@@ -291,26 +293,26 @@ class TreeCalls:
             quotas.check(parent, change, shared)
 
 
-def require_parent(found: Resolved) -> None:
+def require_parent(resolved: Resolved) -> None:
     """Raises PathNotFound or ParentNotDirectory unless the parent is a directory."""
-    parent = found.parent
-    above = paths.parent_of(found.path)
+    parent = resolved.parent
+    above = paths.parent_of(resolved.path)
     if parent is None:
         raise errors.PathNotFound(f"Parent directory doesn't exist: {above}")
     if not isinstance(parent, Directory):
         raise errors.ParentNotDirectory(f"Parent path is not a directory: {above}")
 
 
-def check_names(namesystem: Namesystem, found: Resolved) -> None:
+def check_names(namesystem: Namesystem, resolved: Resolved) -> None:
     """Every component that does not exist yet must be a legal name, before any is made."""
-    if found.inode is not None:
+    if resolved.inode is not None:
         return
-    for depth, name in enumerate(found.components):
-        if found.trail[depth + 1] is None:
+    for depth, name in enumerate(resolved.components):
+        if resolved.trail[depth + 1] is None:
             paths.check_new_name(
-                found.path,
+                resolved.path,
                 name,
-                paths.join(found.components[:depth]),
+                paths.join(resolved.components[:depth]),
                 namesystem.settings.max_component_bytes,
             )
 

@@ -101,39 +101,39 @@ class Queries:
 
     def file_info(self, caller: Caller, path: str, *, follows: bool = True) -> INode | None:
         try:
-            _, found = self._namesystem.resolver.resolve_checked(caller, path, follows=follows)
+            _, resolved = self._namesystem.resolver.resolve_checked(caller, path, follows=follows)
         except errors.PathThroughFile:
             # Here alone the superuser is told that nothing is there, as Hadoop has it.
             if self._namesystem.identities.of(caller.user).is_superuser:
                 return None
             raise
-        if isinstance(found.inode, DotSnapshot) or (
-            found.inode is None and reserved.is_dot_snapshot_of_root(found.components)
+        if isinstance(resolved.inode, DotSnapshot) or (
+            resolved.inode is None and reserved.is_dot_snapshot_of_root(resolved.components)
         ):
             return reserved.dot_snapshot_directory()
-        if found.inode is None and reserved.is_reserved(found.components):
+        if resolved.inode is None and reserved.is_reserved(resolved.components):
             return reserved.reserved_directory()
-        return found.inode
+        return resolved.inode
 
     def block_size(self, caller: Caller, path: str) -> int:
         """The block size of a file, in bytes."""
-        _, found = self._namesystem.resolver.resolve_checked(caller, path, follows=False)
-        found.require()
-        return found.require_file().block_size_bytes
+        _, resolved = self._namesystem.resolver.resolve_checked(caller, path, follows=False)
+        resolved.require()
+        return resolved.require_file().block_size_bytes
 
     def check_named(self, caller: Caller, path: str) -> None:
         """Raises what any read of the path raises, where nothing is asked of it."""
         self._namesystem.resolver.resolve_checked(caller, path)
 
     def is_closed(self, caller: Caller, path: str) -> bool:
-        _, found = self._namesystem.resolver.resolve_checked(caller, path)
-        return not found.require_file().under_construction
+        _, resolved = self._namesystem.resolver.resolve_checked(caller, path)
+        return not resolved.require_file().under_construction
 
     def check_access(self, caller: Caller, path: str, access: Access) -> None:
-        who, found = self._namesystem.resolver.resolve_checked(caller, path)
-        if found.inode is None:
-            raise errors.PathNotFound(f"Path not found: {found.path}")
-        self._namesystem.permissions.check(who, found.inode, access)
+        who, resolved = self._namesystem.resolver.resolve_checked(caller, path)
+        if resolved.inode is None:
+            raise errors.PathNotFound(f"Path not found: {resolved.path}")
+        self._namesystem.permissions.check(who, resolved.inode, access)
 
     def link_target(self, caller: Caller, path: str) -> str:
         """What the link says; of a path that goes through one, where that leads."""
@@ -153,22 +153,22 @@ class Queries:
         `start_after` may be the path of an inode by its id, whose name counts then.
         """
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_checked(caller, path)
-        inode = found.inode
-        if inode is None and reserved.is_reserved(found.components):
+        who, resolved = namesystem.resolver.resolve_checked(caller, path)
+        inode = resolved.inode
+        if inode is None and reserved.is_reserved(resolved.components):
             entries: list[INode | int] = []
             entries += reserved.reserved_entries(namesystem.permissions.supergroup, 0)
             return Listing(entries, [".inodes", "raw"], 0)
-        if inode is None and reserved.is_dot_snapshot_of_root(found.components):
+        if inode is None and reserved.is_dot_snapshot_of_root(resolved.components):
             return Listing([], [], 0)
         if inode is None:
-            if found.components[-1] == paths.DOT_SNAPSHOT and found.parent is None:
-                above = paths.parent_of(found.path)
+            if resolved.components[-1] == paths.DOT_SNAPSHOT and resolved.parent is None:
+                above = paths.parent_of(resolved.path)
                 raise errors.PathNotFound(f"Directory does not exist: {above}")
-            if found.components[-1] == paths.DOT_SNAPSHOT:
-                assert found.parent is not None, "it was just looked at"
+            if resolved.components[-1] == paths.DOT_SNAPSHOT:
+                assert resolved.parent is not None, "it was just looked at"
                 raise errors.SnapshotError(
-                    f"Directory is not a snapshottable directory: {found.parent.path}"
+                    f"Directory is not a snapshottable directory: {resolved.parent.path}"
                 )
             return None
         if not isinstance(inode, Directory):
@@ -200,14 +200,14 @@ class Queries:
             raise errors.IllegalArgument(
                 f"Negative offset or length is not supported. File: {path}"
             )
-        who, found = namesystem.resolver.resolve_checked(caller, path)
-        file = found.require_file()
+        who, resolved = namesystem.resolver.resolve_checked(caller, path)
+        file = resolved.require_file()
         namesystem.permissions.check_readable(who, file)
         if isinstance(file, SnapshotFile):
             then = self._locations_then(file, offset_bytes, length_bytes, caller.machine)
             self._count_reads(then)
             return then
-        self._touch(found.path, file)
+        self._touch(resolved.path, file)
         found_blocks = self._locations(file, offset_bytes, length_bytes, caller.machine)
         if not all(located.places for located in found_blocks.blocks):
             # Not lost, as far as one can say: their datanodes are still to report.
@@ -217,10 +217,10 @@ class Queries:
         self._count_reads(found_blocks)
         return found_blocks
 
-    def _count_reads(self, found: Locations) -> None:
+    def _count_reads(self, locations: Locations) -> None:
         namesystem = self._namesystem
         if namesystem.settings.cache_adaptive and namesystem.role.writable:
-            namesystem.caching.read(located.block.block_id for located in found.blocks)
+            namesystem.caching.read(located.block.block_id for located in locations.blocks)
 
     def all_locations(self, file: File, client_ip: str) -> Locations:
         """Of the whole file, for a listing: that does not count as reading it."""
@@ -337,10 +337,10 @@ class Queries:
         """Counts of a subtree, in slices that let others in between: of what is there, and
         of what only snapshots have of it."""
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_checked(caller, path, follows=False)
+        who, resolved = namesystem.resolver.resolve_checked(caller, path, follows=False)
         live, kept = Summary(), Summary()
         dead: list[INode | int] = []
-        yield from self._sum_up(live, [found.require(words)], dead, who)
+        yield from self._sum_up(live, [resolved.require(words)], dead, who)
         yield from self._sum_up(kept, dead, dead, None)
         return live, kept
 
@@ -410,8 +410,8 @@ class Queries:
         """Raises AccessDenied unless the caller may look into all directories of a subtree; in
         slices."""
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_checked(caller, path, follows=False)
-        stack = [found.require("File/Directory does not exist: {}")]
+        who, resolved = namesystem.resolver.resolve_checked(caller, path, follows=False)
+        stack = [resolved.require("File/Directory does not exist: {}")]
         seen = 0
         while stack and not namesystem.permissions.is_exempt(who):
             inode = stack.pop()
@@ -440,7 +440,7 @@ class Queries:
             namesystem.identities.of(caller.user), "list open files"
         )
         top = paths.join(paths.split(path or "/"))
-        found: list[File] = []
+        files: list[File] = []
         for inode_id in namesystem.leases.held():
             inode = namesystem.namespace.inodes.get(inode_id)
             if inode_id <= after_id or not isinstance(inode, File):
@@ -453,10 +453,10 @@ class Queries:
                 continue
             if inode.path != top and not paths.is_under(inode.path, top):
                 continue
-            if len(found) == namesystem.settings.open_files_limit:
-                return found, True
-            found.append(inode)
-        return found, False
+            if len(files) == namesystem.settings.open_files_limit:
+                return files, True
+            files.append(inode)
+        return files, False
 
     def datanodes(self, kind: str) -> list[Datanode]:
         """Nodes by state: `all`, `live`, `dead`, `decommissioning`, `entering_maintenance` or

@@ -36,18 +36,18 @@ def initial_acl(
 def ensure_parent(
     namesystem: Namesystem,
     who: Identity,
-    found: Resolved,
+    resolved: Resolved,
     mode: int | None,
     now_ms: int,
     unmasked: int | None = None,
 ) -> Directory:
     """The directory of a path that is about to be made: it is there, or is made now, as
     `create_missing_parents` says."""
-    parent = found.parent
+    parent = resolved.parent
     if isinstance(parent, Directory):
         return parent
-    create_missing_parents(namesystem, who, found, mode, now_ms, unmasked)
-    way = namesystem.namespace.way_to(paths.join(found.components[:-1]))
+    create_missing_parents(namesystem, who, resolved, mode, now_ms, unmasked)
+    way = namesystem.namespace.way_to(paths.join(resolved.components[:-1]))
     assert way is not None, "it was just made"
     return way.end
 
@@ -55,7 +55,7 @@ def ensure_parent(
 def create_missing_parents(
     namesystem: Namesystem,
     who: Identity,
-    found: Resolved,
+    resolved: Resolved,
     mode: int | None,
     now_ms: int,
     unmasked: int | None = None,
@@ -67,13 +67,13 @@ def create_missing_parents(
     """
     settings = namesystem.settings
     parent: INode = namesystem.namespace.root
-    for depth, name in enumerate(found.components[:-1]):
+    for depth, name in enumerate(resolved.components[:-1]):
         if not isinstance(parent, Directory):
             raise errors.ParentNotDirectory(f"Parent path is not a directory: {parent.path} {name}")
         child = parent.child(name)
         if child is None:
-            path = paths.join(found.components[: depth + 1])
-            paths.check_new_name(found.path, name, parent.path, settings.max_component_bytes)
+            path = paths.join(resolved.components[: depth + 1])
+            paths.check_new_name(resolved.path, name, parent.path, settings.max_component_bytes)
             namesystem.limits.check_directory_items(parent)
             permission, acl = initial_acl(
                 settings,

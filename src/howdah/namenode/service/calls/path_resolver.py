@@ -58,11 +58,11 @@ class PathResolver:
         inode = self._namespace.inodes.get(int(number))
         if inode is None or not self._namespace.is_attached(inode):
             raise errors.PathNotFound(f"File for given inode path does not exist: {path}")
-        found = paths.split(inode.path)
+        of_inode = paths.split(inode.path)
         # As NFS gateways ask for what is above an inode.
         if components[3:4] == [".."]:
-            return [*found[:-1], *components[4:]]
-        return [*found, *components[3:]]
+            return [*of_inode[:-1], *components[4:]]
+        return [*of_inode, *components[3:]]
 
     def resolve_checked(
         self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
@@ -77,19 +77,19 @@ class PathResolver:
         if creates:
             paths.check_creatable(path)
         who = self._identities.of(caller.user)
-        found = self.resolve(path)
+        resolved = self.resolve(path)
         try:
-            self._permissions.check_traverse(who, found.trail)
+            self._permissions.check_traverse(who, resolved.trail)
         except errors.PathThroughFile as error:
             if creates:
                 raise errors.ParentNotDirectory(error.message) from None
             raise
-        end = found.trail[-1]
+        end = resolved.trail[-1]
         if end is None:
-            check_no_link(found.components, found.trail, found.last_existing)
+            check_no_link(resolved.components, resolved.trail, resolved.last_existing)
         elif follows:
-            check_no_link(found.components, found.trail, end)
-        return who, found
+            check_no_link(resolved.components, resolved.trail, end)
+        return who, resolved
 
     def resolve_to_change(
         self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
@@ -102,7 +102,7 @@ class PathResolver:
             self._permissions.check_superuser(
                 self._identities.of(caller.user), f"change anything below {paths.RESERVED_RAW}"
             )
-        who, found = self.resolve_checked(caller, path, creates=creates, follows=follows)
-        if found.in_snapshot:
+        who, resolved = self.resolve_checked(caller, path, creates=creates, follows=follows)
+        if resolved.in_snapshot:
             raise errors.SnapshotReadOnly("Modification on a read-only snapshot is disallowed")
-        return who, found
+        return who, resolved

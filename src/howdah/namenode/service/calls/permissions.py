@@ -172,10 +172,10 @@ class Permissions:
                 f"Permission denied. user={who.user} is not the owner of inode={inode.path}"
             )
 
-    def check_superuser(self, who: Identity, what: str) -> None:
+    def check_superuser(self, who: Identity, action: str) -> None:
         if self.enabled and not who.is_superuser:
             raise errors.AccessDenied(
-                f"Access denied for user {who.user}. Superuser privilege is required to {what}"
+                f"Access denied for user {who.user}. Superuser privilege is required to {action}"
             )
 
     def check_subtree_delete(self, who: Identity, top: Directory) -> None:

@@ -150,8 +150,8 @@ class RollingUpgradeCalls:
         images = self._images
         return UpgradeInfo(start_ms, 0, images is not None and images.has_rollback_image)
 
-    def _check(self, caller: Caller, what: str) -> None:
+    def _check(self, caller: Caller, action: str) -> None:
         namesystem = self._namesystem
         namesystem.permissions.check_superuser(
-            namesystem.identities.of(caller.user), f"{what} a rolling upgrade"
+            namesystem.identities.of(caller.user), f"{action} a rolling upgrade"
         )

@@ -65,14 +65,14 @@ class StorageCalls:
         """For anybody."""
         return self._there("ask about an upgrade").is_upgrade_finalized()
 
-    def _checked(self, caller: Caller, what: str) -> NameStorage:
+    def _checked(self, caller: Caller, action: str) -> NameStorage:
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), what)
-        return self._there(what)
+        namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), action)
+        return self._there(action)
 
-    def _there(self, what: str) -> NameStorage:
+    def _there(self, action: str) -> NameStorage:
         if self._storage is None:
-            raise errors.UnsupportedOperation(f"there is no edit log: cannot {what}")
+            raise errors.UnsupportedOperation(f"there is no edit log: cannot {action}")
         return self._storage
 
 

@@ -83,21 +83,21 @@ class TrashEmptier:
                 yield ""
 
     def _empty(self, trash: str) -> None:
-        found = self._namesystem.namespace.find(trash)
-        if not isinstance(found, Directory):
+        directory = self._namesystem.namespace.find(trash)
+        if not isinstance(directory, Directory):
             return
         now_ms = self._namesystem.clock.wall_ms()
-        for name in list(found.sorted_names()):
+        for name in list(directory.sorted_names()):
             made_s = checkpoint_time_s(name)
             if made_s is not None and made_s * 1000 < now_ms - self._interval_ms:
                 self._tree.delete(self._caller, f"{trash}/{name}", recursive=True)
-        if isinstance(found.child(CURRENT_NAME), Directory):
-            self._close(trash, found, now_ms)
+        if isinstance(directory.child(CURRENT_NAME), Directory):
+            self._close(trash, directory, now_ms)
 
-    def _close(self, trash: str, found: Directory, now_ms: int) -> None:
+    def _close(self, trash: str, directory: Directory, now_ms: int) -> None:
         for attempt in range(MOST_CHECKPOINTS_A_SECOND):
             name = checkpoint_name(now_ms / 1000, attempt)
-            if found.child(name) is None:
+            if directory.child(name) is None:
                 self._tree.rename2(
                     self._caller,
                     f"{trash}/{CURRENT_NAME}",

@@ -75,21 +75,21 @@ def _lines(
         return []
     path = _last_path(namesystem, file)
     is_meant = path is not None and (path == top or paths.is_under(path, top))
-    found = _lines_of(namesystem, block_id, file, path, snapshottable) if path and is_meant else []
-    if not found and not namesystem.namespace.is_attached(file):
+    lines = _lines_of(namesystem, block_id, file, path, snapshottable) if path and is_meant else []
+    if not lines and not namesystem.namespace.is_attached(file):
         # Nobody else would say so: it was deleted, and a snapshot shows it.
         then = namesystem.namespace.path_in_snapshot(file)
         if then is not None and (then == top or paths.is_under(then, top)):
-            found.append(f"blk_{block_id}\t{then}")
-    return found
+            lines.append(f"blk_{block_id}\t{then}")
+    return lines
 
 
 def _lines_of(
     namesystem: Namesystem, block_id: int, file: File, path: str, snapshottable: Collection[str]
 ) -> list[str]:
-    found = []
+    lines = []
     if namesystem.namespace.is_attached(file):
-        found.append(f"blk_{block_id}\t{file.replication}\t{path}")
+        lines.append(f"blk_{block_id}\t{file.replication}\t{path}")
     for directory in snapshottable:
         above = directory.rstrip("/") + "/"
         snapshots = namesystem.resolver.resolve(above + paths.DOT_SNAPSHOT).inode
@@ -99,8 +99,8 @@ def _lines_of(
             then = f"{above}{paths.DOT_SNAPSHOT}/{name}/{path.removeprefix(above)}"
             shown = namesystem.resolver.resolve(then).inode
             if shown is not None and shown.inode_id == file.inode_id:
-                found.append(f"blk_{block_id}\t{then}")
-    return found
+                lines.append(f"blk_{block_id}\t{then}")
+    return lines
 
 
 def _last_path(namesystem: Namesystem, inode: INode) -> str | None:

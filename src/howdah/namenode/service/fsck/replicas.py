@@ -81,14 +81,14 @@ def _open_at(blocks: BlockMap, block: Block) -> list[Datanode]:
 def places_of(blocks: BlockMap, block: Block) -> list[Storage]:
     """Where a client would be sent: to good replicas, though not to those in maintenance; if
     there is no good replica, to corrupt ones."""
-    found = block.replicas
-    if not found and block.state is BlockState.COMPLETE:
+    replicas = block.replicas
+    if not replicas and block.state is BlockState.COMPLETE:
         return list(block.corrupt)
     if not blocks.redundancy.out_of_service and block.state is BlockState.COMPLETE:
-        return found
-    places = [s for s in found if not (s.node.admin_state.is_maintenance and _rests(s.node))]
+        return replicas
+    places = [s for s in replicas if not (s.node.admin_state.is_maintenance and _rests(s.node))]
     if block.state is not BlockState.COMPLETE:
-        held = {storage.node for storage in found}
+        held = {storage.node for storage in replicas}
         others = blocks.holders(block)
         places += [s for s in others if s.node not in held and s.node.alive]
     return places
@@ -120,12 +120,12 @@ class Excess:
         self._deleting = [node for node in datanodes if node.invalidated]
 
     def of(self, block: Block) -> list[Storage]:
-        found = []
+        storages = []
         for node in self._deleting:
             order = node.invalidated.get(block.block_id)
             if order is not None and order.is_excess and order.storage not in block.replicas:
-                found.append(order.storage)
-        return found
+                storages.append(order.storage)
+        return storages
 
 
 def holders_of(block: Block, excess: Excess) -> list[Storage]:
@@ -156,26 +156,26 @@ class Racks:
         """On how many more racks a block should be; 0 if it is well placed."""
         if not self.ever_several:
             return 0
-        found = len({storage.node.location for storage in places})
+        rack_count = len({storage.node.location for storage in places})
         wanted = replication if self.policy.spreads else min(ENOUGH_RACKS, replication)
-        return 0 if found >= min(wanted, self.count) else wanted - found
+        return 0 if rack_count >= min(wanted, self.count) else wanted - rack_count
 
     def misplacement_reason(self, places: Sequence[Storage], replication: int) -> str:
         """What the policy has against these places, in Hadoop's words; empty if nothing."""
         lacking = self.lacking(places, replication)
-        found = []
+        reasons = []
         if lacking:
-            found.append(
+            reasons.append(
                 f"Block should be additionally replicated on {lacking} more rack(s). Total number "
                 f"of racks in the cluster: {self.count}"
             )
         domains = dict.fromkeys(domain_of(storage.node) for storage in places)
         if len(domains) < min(self.policy.domains, replication):
-            found.append(
+            reasons.append(
                 f"The block has {replication} replicas. But it only has {len(domains)} upgrade "
                 f"domains [{', '.join(domains)}]."
             )
-        return " ".join(found)
+        return " ".join(reasons)
 
 
 def block_text(namesystem: Namesystem, block: Block) -> str:

@@ -164,9 +164,9 @@ class Fsck:
         walk = Walk(self._namesystem, self._namesystem.identities.of(caller.user), snapshottable)
         work = 0
         try:
-            for path, found in walk.entries(options.path, inode):
-                work += 1 + (len(found.blocks) if isinstance(found, File) else 0)
-                for _ in check.entry(path, found):
+            for path, child in walk.entries(options.path, inode):
+                work += 1 + (len(child.blocks) if isinstance(child, File) else 0)
+                for _ in check.entry(path, child):
                     yield check.take_text()
                     work = self._go_on(walk, check)
                 if work >= SLICE_WORK:

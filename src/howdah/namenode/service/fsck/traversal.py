@@ -78,11 +78,11 @@ class Walk:
         yield from self._enter(levels, path, inode)
         while levels:
             level = levels[-1]
-            found = self._next(level)
-            if found is None:
+            entry = self._next(level)
+            if entry is None:
                 levels.pop()
                 continue
-            name, child = found
+            name, child = entry
             child_path = f"{level.path.rstrip('/')}/{name}"
             if isinstance(child, Directory):
                 yield from self._enter(levels, child_path, child)
@@ -97,17 +97,17 @@ class Walk:
             if snapshots is not None:
                 yield from self.entries(below, snapshots)
         yield path, directory
-        found = self._look_up(level)
-        if found is not None:
-            self._namesystem.permissions.check(self._who, found, Access.READ | Access.EXECUTE)
+        current = self._look_up(level)
+        if current is not None:
+            self._namesystem.permissions.check(self._who, current, Access.READ | Access.EXECUTE)
             levels.append(level)
 
     def _look_up(self, level: _Level) -> Directory | None:
         """The directory as it is now; None if there is none any more."""
         if level.seen_slice != self._slice:
             level.seen_slice = self._slice
-            found = self._namesystem.resolver.resolve(level.path).inode
-            level.directory = found if isinstance(found, Directory) else None
+            inode = self._namesystem.resolver.resolve(level.path).inode
+            level.directory = inode if isinstance(inode, Directory) else None
         return level.directory
 
     def _next(self, level: _Level) -> tuple[str, INode] | None:

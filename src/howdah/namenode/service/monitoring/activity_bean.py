@@ -111,19 +111,19 @@ def activity(
 
     def timed(name: str, times: Times) -> None:
         mean_ns = rates.mean_ns(name, times.count, times.total_ns, now_ns)
-        found[f"{name}NumOps"], found[f"{name}AvgTime"] = times.count, mean_ns / 1e6
+        attributes[f"{name}NumOps"], attributes[f"{name}AvgTime"] = times.count, mean_ns / 1e6
 
     times = _by_method(ports)
-    found: Bean = {
+    attributes: Bean = {
         "name": "Hadoop:service=NameNode,name=NameNodeActivity",
         "modelerType": "NameNodeActivity",
         "tag.ProcessName": "NameNode",
         "tag.Context": "dfs",
     }
     for attribute, methods in _COUNTED.items():
-        found[attribute] = sum(times[method].count for method in methods if method in times)
+        attributes[attribute] = sum(times[method].count for method in methods if method in times)
     tail = counted.tail or TailerMetrics()
-    for name, each in (
+    for name, durations in (
         *((name, times.get(method, Times())) for name, method in _TIMED.items()),
         ("Syncs", syncs),
         ("ResourceCheckTime", counted.resource_looks),
@@ -131,9 +131,9 @@ def activity(
         ("EditLogTailTime", tail.turns),
         ("EditLogTailInterval", tail.pauses),
     ):
-        timed(name, each)
+        timed(name, durations)
     took_ms = {seen.phase: seen.elapsed_ms for seen in startup.phases if seen.is_complete}
-    found |= {
+    attributes |= {
         "TransactionsNumOps": transactions,
         "NumEditLogLoadedNumOps": tail.loads,
         "NumEditLogLoadedAvgCount": tail.edits / tail.loads if tail.loads else 0.0,
@@ -147,7 +147,7 @@ def activity(
         "TotalFileOps": sum(times[method].count for method in OPERATIONS if method in times),
         "NNStartedTimeInMillis": started_ms,
     }
-    return found
+    return attributes
 
 
 def retry_cache(counted: Counted) -> Bean:
@@ -187,13 +187,13 @@ def top_user_op_counts(windows: Iterable[TopWindow], wall_ms: int) -> str:
                     "windowLenMs": window.length_ms,
                     "ops": [
                         {
-                            "opType": each.operation,
+                            "opType": calls.operation,
                             "topUsers": [
-                                {"user": user, "count": count} for user, count in each.users
+                                {"user": user, "count": count} for user, count in calls.users
                             ],
-                            "totalCount": each.total,
+                            "totalCount": calls.total,
                         }
-                        for each in window.operations
+                        for calls in window.operations
                     ],
                 }
                 for window in windows
@@ -214,10 +214,10 @@ def journal_families(transactions: int, syncs: Times) -> Iterator[Family]:
 
 
 def _by_method(ports: Iterable[RpcMetrics]) -> dict[str, Times]:
-    found: dict[str, Times] = {}
+    by_method: dict[str, Times] = {}
     for figures in ports:
-        for method, each in list(figures.methods.items()):
-            into = found.setdefault(method, Times())
-            into.count += each.times.count
-            into.total_ns += each.times.total_ns
-    return found
+        for method, metrics in list(figures.methods.items()):
+            into = by_method.setdefault(method, Times())
+            into.count += metrics.times.count
+            into.total_ns += metrics.times.total_ns
+    return by_method

@@ -17,7 +17,7 @@ def of_status(status: NamenodeStatus) -> Iterator[Family]:
         "howdah_ha_state",
         "gauge",
         "1 for the state that this namenode is in.",
-        tuple(({"state": each}, float(each == status.ha_state)) for each in STATES),
+        tuple(({"state": state}, float(state == status.ha_state)) for state in STATES),
     )
     yield one("howdah_safe_mode", "gauge", "1 in safe mode.", float(status.safe_mode))
     serving = [node for node in status.datanodes if node.live and node.in_service]
@@ -115,7 +115,8 @@ def _journals(status: NamenodeStatus) -> Iterator[Family]:
         "gauge",
         "1 for a directory or quorum of edits that is not written.",
         tuple(
-            ({"journal": each.path}, float(bool(each.failure))) for each in status.edits_directories
+            ({"journal": journal.path}, float(bool(journal.failure)))
+            for journal in status.edits_directories
         ),
     )
     yield Family(
@@ -123,9 +124,9 @@ def _journals(status: NamenodeStatus) -> Iterator[Family]:
         "gauge",
         "The last transaction that a journal node has acknowledged.",
         tuple(
-            ({"journal": each.path, "node": node.name}, float(node.txid))
-            for each in status.edits_directories
-            for node in each.nodes
+            ({"journal": journal.path, "node": node.name}, float(node.txid))
+            for journal in status.edits_directories
+            for node in journal.nodes
         ),
     )
     yield Family(
@@ -133,9 +134,9 @@ def _journals(status: NamenodeStatus) -> Iterator[Family]:
         "gauge",
         "1 for a journal node that gets no edits until the next segment.",
         tuple(
-            ({"journal": each.path, "node": node.name}, float(bool(node.left_out)))
-            for each in status.edits_directories
-            for node in each.nodes
+            ({"journal": journal.path, "node": node.name}, float(bool(node.left_out)))
+            for journal in status.edits_directories
+            for node in journal.nodes
         ),
     )
     yield Family(
@@ -143,9 +144,9 @@ def _journals(status: NamenodeStatus) -> Iterator[Family]:
         "gauge",
         "1 for a journal node that fails, or answers nothing, also while nothing is written.",
         tuple(
-            ({"journal": each.path, "node": node.name}, float(bool(node.silent)))
-            for each in status.edits_directories
-            for node in each.nodes
+            ({"journal": journal.path, "node": node.name}, float(bool(node.silent)))
+            for journal in status.edits_directories
+            for node in journal.nodes
         ),
     )
 

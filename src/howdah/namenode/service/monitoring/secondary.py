@@ -97,20 +97,20 @@ def bean(facts: SecondaryFacts, now_s: float) -> Bean:
     }
 
 
-def overview(found: SecondaryFacts, now_s: float) -> list[Child]:
+def overview(secondary: SecondaryFacts, now_s: float) -> list[Child]:
     """The body of the page."""
-    late = overdue(found, now_s)
-    level = "bad" if late else "warn" if found.failure else "ok"
+    late = overdue(secondary, now_s)
+    level = "bad" if late else "warn" if secondary.failure else "ok"
     headline = {
         "bad": "A checkpoint is overdue",
         "warn": "The latest attempt failed, and is made again",
         "ok": "Checkpoints come in time",
     }[level]
-    reason = late or found.failure
+    reason = late or secondary.failure
     last = "none since the start"
-    if found.checkpoint_ms:
-        age = units.span(now_s - found.checkpoint_s)
-        last = f"{units.utc_text(found.checkpoint_ms)}, {age} ago"
+    if secondary.checkpoint_ms:
+        age = units.span(now_s - secondary.checkpoint_s)
+        last = f"{units.utc_text(secondary.checkpoint_ms)}, {age} ago"
     return [
         live(
             "verdict",
@@ -124,17 +124,19 @@ def overview(found: SecondaryFacts, now_s: float) -> list[Child]:
             "Checkpoints",
             facts(
                 [
-                    ("Namenode", found.namenode),
+                    ("Namenode", secondary.namenode),
                     ("Last checkpoint", last),
                     (
                         "Up to transaction",
-                        f"{found.checkpoint_txid:,}" if found.checkpoint_ms else "not known yet",
+                        f"{secondary.checkpoint_txid:,}"
+                        if secondary.checkpoint_ms
+                        else "not known yet",
                     ),
-                    ("At the latest after", units.span(found.period_s)),
-                    ("Or after", units.count(found.transactions, "transaction")),
-                    ("Images", ", ".join(found.image_directories)),
-                    ("Edits", ", ".join(found.edits_directories)),
-                    ("Running since", units.utc_text(found.started_ms)),
+                    ("At the latest after", units.span(secondary.period_s)),
+                    ("Or after", units.count(secondary.transactions, "transaction")),
+                    ("Images", ", ".join(secondary.image_directories)),
+                    ("Edits", ", ".join(secondary.edits_directories)),
+                    ("Running since", units.utc_text(secondary.started_ms)),
                 ]
             ),
         ),

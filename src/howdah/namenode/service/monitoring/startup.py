@@ -103,7 +103,7 @@ class Seen:
     @property
     def current(self) -> PhaseSeen | None:
         """The phase that is under way; None between two, and behind the last."""
-        return next((each for each in self.phases if each.status == "RUNNING"), None)
+        return next((phase for phase in self.phases if phase.status == "RUNNING"), None)
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ class StartupProgress:
         end_ms = now_ms if safe_mode.ended_ms is None else safe_mode.ended_ms
         return Seen(
             phases,
-            1.0 if is_over else sum(each.share for each in phases) / len(phases),
+            1.0 if is_over else sum(seen.share for seen in phases) / len(phases),
             0 if image.began_ms is None else max(0, end_ms - image.began_ms),
         )
 
@@ -209,59 +209,59 @@ def report(seen: Seen) -> Report:
 
 def bean(seen: Seen) -> Bean:
     """Hadoop's StartupProgress."""
-    found: Bean = {
+    attributes: Bean = {
         "name": "Hadoop:service=NameNode,name=StartupProgress",
         "modelerType": "StartupProgress",
         "tag.Context": "dfs",
         "ElapsedTime": seen.elapsed_ms,
         "PercentComplete": seen.share,
     }
-    for each in seen.phases:
-        name = each.phase.value
-        found[f"{name}Count"] = each.count
-        found[f"{name}ElapsedTime"] = each.elapsed_ms
-        found[f"{name}Total"] = each.total
-        found[f"{name}PercentComplete"] = each.share
-    return found
+    for progress in seen.phases:
+        name = progress.phase.value
+        attributes[f"{name}Count"] = progress.count
+        attributes[f"{name}ElapsedTime"] = progress.elapsed_ms
+        attributes[f"{name}Total"] = progress.total
+        attributes[f"{name}PercentComplete"] = progress.share
+    return attributes
 
 
 def respond(seen: Seen) -> Response:
     """The answer to `PATH`, in Hadoop's JSON."""
-    told = {
+    progress = {
         "elapsedTime": seen.elapsed_ms,
         "percentComplete": seen.share,
-        "phases": [_phase_json(each) for each in seen.phases],
+        "phases": [_phase_json(phase) for phase in seen.phases],
     }
-    body = json.dumps(told).encode("utf-8", "replace")
+    body = json.dumps(progress).encode("utf-8", "replace")
     return answer(200, body, "application/json; charset=utf-8", {"Cache-Control": "no-store"})
 
 
-def _phase_json(each: PhaseSeen) -> dict[str, object]:
+def _phase_json(progress: PhaseSeen) -> dict[str, object]:
     of_file: dict[str, object] = {}
-    if each.file:
-        of_file["file"] = each.file
-    if each.size_bytes is not None:
-        of_file["size"] = each.size_bytes
+    if progress.file:
+        of_file["file"] = progress.file
+    if progress.size_bytes is not None:
+        of_file["size"] = progress.size_bytes
     steps: list[dict[str, object]] = []
-    if each.status != "PENDING" and each.phase is not Phase.CHECKPOINT:
+    if progress.status != "PENDING" and progress.phase is not Phase.CHECKPOINT:
         step: dict[str, object] = {}
-        if each.phase in _STEPS:
-            step["name"], step["desc"] = _STEPS[each.phase]
+        if progress.phase in _STEPS:
+            step["name"], step["desc"] = _STEPS[progress.phase]
         else:
             step |= of_file
         step |= {
-            "count": each.count,
-            "total": each.total,
-            "percentComplete": each.share,
-            "elapsedTime": each.elapsed_ms,
+            "count": progress.count,
+            "total": progress.total,
+            "percentComplete": progress.share,
+            "elapsedTime": progress.elapsed_ms,
         }
         steps.append(step)
     return {
-        "name": each.phase.value,
-        "desc": _DESCRIBED[each.phase],
-        "status": each.status,
-        "percentComplete": each.share,
-        "elapsedTime": each.elapsed_ms,
+        "name": progress.phase.value,
+        "desc": _DESCRIBED[progress.phase],
+        "status": progress.status,
+        "percentComplete": progress.share,
+        "elapsedTime": progress.elapsed_ms,
         **of_file,
         "steps": steps,
     }
@@ -283,23 +283,25 @@ def page(seen: Seen) -> list[Child]:
             table(
                 "What a start consists of",
                 ("Phase", "State", "Done", "Counted", "Time", "File"),
-                [_row(each) for each in seen.phases],
+                [_row(phase) for phase in seen.phases],
                 numbers=(3, 4),
             ),
         ),
     ]
 
 
-def _row(each: PhaseSeen) -> list[Child]:
-    level = {"PENDING": "idle", "RUNNING": "warn", "COMPLETE": "ok"}[each.status]
-    percent = 100 * each.share
-    counted = f"{each.count:,} of {each.total:,}" if each.total else f"{each.count:,}"
-    size = "" if each.size_bytes is None else f" ({iec_size(each.size_bytes)})"
+def _row(progress: PhaseSeen) -> list[Child]:
+    level = {"PENDING": "idle", "RUNNING": "warn", "COMPLETE": "ok"}[progress.status]
+    percent = 100 * progress.share
+    counted = (
+        f"{progress.count:,} of {progress.total:,}" if progress.total else f"{progress.count:,}"
+    )
+    size = "" if progress.size_bytes is None else f" ({iec_size(progress.size_bytes)})"
     return [
-        _DESCRIBED[each.phase],
-        badge(level, each.status.lower()),
+        _DESCRIBED[progress.phase],
+        badge(level, progress.status.lower()),
         bar(percent, "ok", f"{percent:.0f} %"),
-        counted if each.count or each.total else "",
-        units.span(each.elapsed_ms / 1000) if each.status != "PENDING" else "",
-        f"{each.file}{size}",
+        counted if progress.count or progress.total else "",
+        units.span(progress.elapsed_ms / 1000) if progress.status != "PENDING" else "",
+        f"{progress.file}{size}",
     ]

@@ -62,23 +62,23 @@ class Writing:
         self._datanodes = namesystem.datanode_manager.datanodes
         self._few = LogThrottle(FEW_REPLICAS_MS)
 
-    def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
+    def open_file(self, resolved: Resolved, inode_id: int, client_name: str) -> File:
         """The file that the client writes: by id where it gives one, as it may have
         been renamed. Raises PathNotFound, LeaseExpired, RecoveryInProgress."""
         namesystem = self._namesystem
-        inode = found.inode
+        inode = resolved.inode
         is_another = inode_id and (inode is None or inode.inode_id != inode_id)
         if is_another:
             inode = namesystem.namespace.inodes.get(inode_id)
         # What a path leads to is in the tree, unless that is a snapshot's.
         if (
-            (is_another or found.in_snapshot)
+            (is_another or resolved.in_snapshot)
             and inode is not None
             and not namesystem.namespace.is_attached(inode)
         ):
             inode = None
         holder = f"Holder {client_name} does not have any open files."
-        where = f"{found.path} (inode {inode_id})"
+        where = f"{resolved.path} (inode {inode_id})"
         if inode is None:
             raise errors.PathNotFound(f"File does not exist: {where} {holder}")
         if not isinstance(inode, File):
@@ -119,8 +119,8 @@ class Writing:
         namesystem = self._namesystem
         wishes = _Wishes(excluded, tuple(favored), spare_writer, ignore_locality)
         namesystem.safe_mode.check(f"Cannot add block to {path}")
-        found = namesystem.resolver.resolve(path)
-        file = self.open_file(found, inode_id, client_name)
+        resolved = namesystem.resolver.resolve(path)
+        file = self.open_file(resolved, inode_id, client_name)
         last = file.last_block
         if previous is None and last is not None and self._ends_full(file, last):
             # A client that appends to a file with a full last block got no block to name.
@@ -129,7 +129,7 @@ class Writing:
             again = self._repeated_block(file, previous)
             if again is None:
                 raise errors.RemoteError(
-                    f"Cannot allocate block in {found.path}: passed 'previous' block "
+                    f"Cannot allocate block in {resolved.path}: passed 'previous' block "
                     f"{previous} does not match actual last block in file {last}"
                 )
             if not again.expected:
@@ -139,7 +139,7 @@ class Writing:
         if last is not None and previous is not None:
             check_commit(file, last, previous)
         if not file.is_complete_but_last:
-            raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
+            raise errors.NotReplicatedYet(f"Not replicated yet: {resolved.path}")
         namesystem.limits.check_objects()
         limit = namesystem.settings.max_blocks_per_file
         if limit and len(file.block_ids) >= limit:
@@ -160,8 +160,8 @@ class Writing:
         namesystem.commit(edits.AllocateBlockIdOp(block_id))
         namesystem.commit(edits.SetGenstampV2Op(stamp))
         before = previous.as_edit if previous else None
-        is_there = file is found.inode and not found.in_snapshot
-        path = found.path if is_there else file.path
+        is_there = file is resolved.inode and not resolved.in_snapshot
+        path = resolved.path if is_there else file.path
         namesystem.commit(edits.AddBlockOp(path, before, edits.EditBlock(block_id, 0, stamp)))
         block = namesystem.namespace.blocks[block_id]
         self._block_manager.blocks.allocated(block, targets)

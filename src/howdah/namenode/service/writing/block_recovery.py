@@ -557,8 +557,8 @@ class BlockRecovery:
     def _settle(self, file: File, path: str, block: Block, result: RecoveryResult) -> None:
         """The block has the new stamp and length, at these datanodes alone."""
         namesystem = self._namesystem
-        found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
-        namesystem.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), found)))
+        recovered = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
+        namesystem.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), recovered)))
         self._blocks.new_pipeline(block, result.targets)
         self._report_targets(block, result)
 

@@ -54,11 +54,11 @@ class Closing:
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot complete file {path}")
         deadline_ms = namesystem.clock.monotonic_ms() + namesystem.settings.complete_wait_ms
-        found = namesystem.resolver.resolve(path)
+        resolved = namesystem.resolver.resolve(path)
         try:
-            file = self._writing.open_file(found, inode_id, client_name)
+            file = self._writing.open_file(resolved, inode_id, client_name)
         except errors.LeaseExpired:
-            if self._closed_already(found, inode_id, last):
+            if self._closed_already(resolved, inode_id, last):
                 repeated = PendingClose(inode_id, client_name, last, deadline_ms)
                 repeated.outcome = True
                 return repeated
@@ -66,8 +66,8 @@ class Closing:
         if last is not None and self._writing.has_abandoned(file, last.block_id):
             last = None  # The writer closes the file behind what came before.
         pending = PendingClose(file.inode_id, client_name, last, deadline_ms)
-        is_there = file is found.inode and not found.in_snapshot
-        self._close_if_safe(pending, file, found.path if is_there else None)
+        is_there = file is resolved.inode and not resolved.in_snapshot
+        self._close_if_safe(pending, file, resolved.path if is_there else None)
         return pending
 
     @staticmethod
@@ -85,10 +85,10 @@ class Closing:
         if block is not None and last is not None:
             check_commit(file, block, last)
 
-    def _closed_already(self, found: Resolved, inode_id: int, last: ClientBlock | None) -> bool:
+    def _closed_already(self, resolved: Resolved, inode_id: int, last: ClientBlock | None) -> bool:
         """A repeated `complete`: the file is closed and ends with that very block."""
         namespace = self._namesystem.namespace
-        inode = namespace.inodes.get(inode_id) if inode_id else found.inode
+        inode = namespace.inodes.get(inode_id) if inode_id else resolved.inode
         return isinstance(inode, File) and inode.writer is None and self._ends_with(inode, last)
 
     @staticmethod

@@ -31,11 +31,11 @@ class Concat:
         namesystem = self._namesystem
         _check_paths(target_path, source_paths)
         namesystem.safe_mode.check(f"Cannot concat {target_path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, target_path)
+        who, resolved = namesystem.resolver.resolve_to_change(caller, target_path)
         # The access first, as in Hadoop: who may not write is not told what is there.
-        if found.inode is not None:
-            namesystem.permissions.check(who, found.inode, Access.WRITE)
-        target = found.require_file()
+        if resolved.inode is not None:
+            namesystem.permissions.check(who, resolved.inode, Access.WRITE)
+        target = resolved.require_file()
         if target.under_construction:
             raise errors.IllegalArgument(f"concat: target file {target_path} is under construction")
         sources = [self._source(caller, path, target) for path in source_paths]
@@ -50,7 +50,7 @@ class Concat:
         namesystem.limits.check_quota(target.parent, change)
         namesystem.commit(
             edits.ConcatDeleteOp(
-                found.path,
+                resolved.path,
                 tuple(source.path for source in sources),
                 namesystem.clock.wall_ms(),
                 rpc_client_id=caller.client_id,
@@ -60,13 +60,13 @@ class Concat:
 
     def _source(self, caller: Caller, path: str, target: File) -> File:
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        if found.inode is not None:
-            namesystem.permissions.check(who, found.inode, Access.READ)
-        namesystem.permissions.check_ancestor(who, found.trail, Access.WRITE)
-        source = found.require_file()
-        if found.parent is not None:
-            namesystem.permissions.check_sticky(who, found.parent, source)
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        if resolved.inode is not None:
+            namesystem.permissions.check(who, resolved.inode, Access.READ)
+        namesystem.permissions.check_ancestor(who, resolved.trail, Access.WRITE)
+        source = resolved.require_file()
+        if resolved.parent is not None:
+            namesystem.permissions.check_sticky(who, resolved.parent, source)
         if source.parent is not target.parent:
             raise errors.IllegalArgument(
                 f"Source file {path} is not in the same directory with the target {target.path}"

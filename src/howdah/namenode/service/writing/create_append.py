@@ -59,34 +59,34 @@ class Opening:
         check_client_name(client_name)
         _check_file_name(path)
         namesystem.safe_mode.check(f"Cannot create file{path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path, creates=True)
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
         policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
         if lazy_persist:
             policy_id = storage_policies.LAZY_PERSIST.policy_id
-        namesystem.permissions.check_ancestor(who, found.trail, Access.WRITE)
-        old = found.inode
+        namesystem.permissions.check_ancestor(who, resolved.trail, Access.WRITE)
+        old = resolved.inode
         if isinstance(old, Directory):
-            raise errors.PathExists(f"{found.path} already exists as a directory")
+            raise errors.PathExists(f"{resolved.path} already exists as a directory")
         if old is not None and overwrite:
             namesystem.permissions.check(who, old, Access.WRITE)
         if old is not None and not overwrite:
             if isinstance(old, File):
                 self._leases.require_free(old, client_name, caller, "CREATE_FILE")
-            raise errors.PathExists(f"{found.path} for client {caller.machine} already exists")
+            raise errors.PathExists(f"{resolved.path} for client {caller.machine} already exists")
         if old is not None and not isinstance(old, File):
-            raise errors.PathExists(f"{found.path} exists and is no file")
+            raise errors.PathExists(f"{resolved.path} exists and is no file")
         if old is None and not create:
             raise errors.PathNotFound(
-                f"Can't overwrite non-existent {found.path} for client {caller.machine}"
+                f"Can't overwrite non-existent {resolved.path} for client {caller.machine}"
             )
         if not create_parent:
-            require_parent(found)
+            require_parent(resolved)
         namesystem.limits.check_objects()
-        check_names(namesystem, found)
-        namesystem.limits.check_quota_of_new_names(found)
+        check_names(namesystem, resolved)
+        namesystem.limits.check_quota_of_new_names(resolved)
         now_ms = namesystem.clock.wall_ms()
-        parent = ensure_parent(namesystem, who, found, None, now_ms)
+        parent = ensure_parent(namesystem, who, resolved, None, now_ms)
         if old is None:
             namesystem.limits.check_directory_items(parent)
         if not policy_id and storage_policies.of(parent).fixed:
@@ -98,7 +98,7 @@ class Opening:
         namesystem.commit(
             edits.AddOp(
                 inode_id,
-                found.path,
+                resolved.path,
                 replication,
                 now_ms,
                 now_ms,
@@ -141,26 +141,26 @@ class Opening:
         """
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot append to file{path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        if isinstance(found.inode, Directory):
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        if isinstance(resolved.inode, Directory):
             raise errors.PathExists(
-                f"Cannot append to directory {found.path}; already exists as a directory."
+                f"Cannot append to directory {resolved.path}; already exists as a directory."
             )
-        if found.inode is None:
+        if resolved.inode is None:
             raise errors.PathNotFound(
-                f"Failed to append to non-existent file {found.path} for client {caller.machine}"
+                f"Failed to append to non-existent file {resolved.path} for client {caller.machine}"
             )
-        file = found.require_file()
+        file = resolved.require_file()
         namesystem.permissions.check(who, file, Access.WRITE)
         check_client_name(client_name)
         if storage_policies.is_lazy_persist(file):
-            raise errors.UnsupportedOperation(f"Cannot append to lazy persist file {found.path}")
+            raise errors.UnsupportedOperation(f"Cannot append to lazy persist file {resolved.path}")
         self._leases.require_free(file, client_name, caller, "APPEND_FILE")
         last = file.last_block
         alive = sum(s.node.alive for s in last.replicas) if last is not None else 0
         if last is not None and alive < namesystem.settings.min_replication:
             raise errors.RemoteError(
-                f"append: lastBlock={last.name} of src={found.path} is not sufficiently "
+                f"append: lastBlock={last.name} of src={resolved.path} is not sufficiently "
                 "replicated yet."
             )
         pinned = last is not None and namesystem.namespace.snapshots.pins(file, last.block_id)
@@ -171,7 +171,7 @@ class Opening:
             )
         namesystem.commit(
             edits.AppendOp(
-                found.path,
+                resolved.path,
                 client_name,
                 caller.machine,
                 new_block or pinned,

@@ -63,14 +63,14 @@ class LeaseRecovery:
         """`recoverLease`: True if the file is closed, False while it is recovered."""
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot recover the lease of {path}")
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        file = found.require_file()
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        file = resolved.require_file()
         if file.writer is None:
             return True
         namesystem.permissions.check(who, file, Access.WRITE)
         return self.take_over(file)
 
-    def require_free(self, file: File, client_name: str, caller: Caller, what: str) -> None:
+    def require_free(self, file: File, client_name: str, caller: Caller, action: str) -> None:
         """Return if no client writes the file. If its writer is silent beyond the soft limit
         the file is recovered, and may be free at once.
 
@@ -79,7 +79,7 @@ class LeaseRecovery:
         if file.writer is None:
             return
         namesystem = self._namesystem
-        failed = f"Failed to {what} {file.path} for {client_name} on {caller.machine} because "
+        failed = f"Failed to {action} {file.path} for {client_name} on {caller.machine} because "
         if file.writer == client_name:
             raise errors.AlreadyBeingCreated(
                 f"{failed}{client_name} is already the current lease holder."

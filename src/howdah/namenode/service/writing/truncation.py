@@ -60,11 +60,11 @@ class Truncation:
             )
         namesystem.safe_mode.check(f"Cannot truncate for {path}")
         check_client_name(client_name)
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        file = found.require_file()
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        file = resolved.require_file()
         namesystem.permissions.check(who, file, Access.WRITE)
         if storage_policies.is_lazy_persist(file):
-            raise errors.UnsupportedOperation(f"Cannot truncate lazy persist file {found.path}")
+            raise errors.UnsupportedOperation(f"Cannot truncate lazy persist file {resolved.path}")
         if file.blocks and file.blocks[-1].truncating:
             if file.length_bytes == new_length_bytes:
                 return False

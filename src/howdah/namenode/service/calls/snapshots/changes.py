@@ -36,11 +36,11 @@ class SnapshotCalls:
             namesystem.identities.of(caller.user), "allow snapshots"
         )
         namesystem.safe_mode.check(f"Cannot allow snapshot for {path}")
-        found = self._directory(caller, path)
-        directory = found.inode
+        resolved = self._directory(caller, path)
+        directory = resolved.inode
         assert isinstance(directory, Directory), "it was just looked at"
         for root in attached_roots(namesystem.namespace):
-            nested = f"Nested snapshottable directories not allowed: path={found.path}, the "
+            nested = f"Nested snapshottable directories not allowed: path={resolved.path}, the "
             end = "is already a snapshottable directory."
             if root.directory is directory:
                 continue
@@ -48,7 +48,7 @@ class SnapshotCalls:
                 raise errors.SnapshotError(f"{nested}subdirectory {root.directory.path} {end}")
             if is_within(directory, root.directory):
                 raise errors.SnapshotError(f"{nested}ancestor {root.directory.path} {end}")
-        namesystem.commit(edits.AllowSnapshotOp(found.path))
+        namesystem.commit(edits.AllowSnapshotOp(resolved.path))
 
     def disallow(self, caller: Caller, path: str) -> None:
         namesystem = self._namesystem
@@ -56,35 +56,37 @@ class SnapshotCalls:
             namesystem.identities.of(caller.user), "disallow snapshots"
         )
         namesystem.safe_mode.check(f"Cannot disallow snapshot for {path}")
-        found = self._directory(caller, path)
-        assert found.inode is not None, "it was just looked at"
-        root = namesystem.namespace.snapshots.roots.get(found.inode.inode_id)
+        resolved = self._directory(caller, path)
+        assert resolved.inode is not None, "it was just looked at"
+        root = namesystem.namespace.snapshots.roots.get(resolved.inode.inode_id)
         if root is not None and root.snapshots:
             raise errors.SnapshotError(
-                f"The directory {found.path} has snapshot(s). Please redo the operation after "
+                f"The directory {resolved.path} has snapshot(s). Please redo the operation after "
                 "removing all the snapshots."
             )
-        namesystem.commit(edits.DisallowSnapshotOp(found.path))
+        namesystem.commit(edits.DisallowSnapshotOp(resolved.path))
 
     def _directory(self, caller: Caller, path: str) -> Resolved:
-        _, found = self._namesystem.resolver.resolve_to_change(caller, path)
-        if found.inode is None:
-            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
-        if not isinstance(found.inode, Directory):
-            raise errors.PathIsNotDirectory(f"`{found.path}': Is not a directory")
-        return found
+        _, resolved = self._namesystem.resolver.resolve_to_change(caller, path)
+        if resolved.inode is None:
+            raise errors.PathNotFound(f"Directory does not exist: {resolved.path}")
+        if not isinstance(resolved.inode, Directory):
+            raise errors.PathIsNotDirectory(f"`{resolved.path}': Is not a directory")
+        return resolved
 
-    def _root(self, found: Resolved) -> Snapshottable:
-        assert found.inode is not None, "it was just looked at"
-        root = self._namesystem.namespace.snapshots.roots.get(found.inode.inode_id)
+    def _root(self, resolved: Resolved) -> Snapshottable:
+        assert resolved.inode is not None, "it was just looked at"
+        root = self._namesystem.namespace.snapshots.roots.get(resolved.inode.inode_id)
         if root is None:
-            raise errors.SnapshotError(f"Directory is not a snapshottable directory: {found.path}")
+            raise errors.SnapshotError(
+                f"Directory is not a snapshottable directory: {resolved.path}"
+            )
         return root
 
     def _own(self, caller: Caller, path: str) -> Resolved:
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_to_change(caller, path)
-        inode = found.require("Directory/File does not exist {}")
+        who, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        inode = resolved.require("Directory/File does not exist {}")
         namesystem.permissions.check_owner(who, inode)
         return self._directory(caller, path)
 
@@ -94,19 +96,22 @@ class SnapshotCalls:
         """The path of the new snapshot, which gets a name if it has none."""
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot create snapshot for {path}")
-        found = self._own(caller, path)
+        resolved = self._own(caller, path)
         now_ms = namesystem.clock.wall_ms()
         name = name or default_name(now_ms)
         if name in (".", "..", paths.DOT_SNAPSHOT, ".reserved") or ":" in name or "/" in name:
             raise _invalid(name)
-        self._check_name(found.path, name)
+        self._check_name(resolved.path, name)
         snapshots = namesystem.namespace.snapshots
-        if found.inode is namesystem.namespace.root and found.inode.inode_id not in snapshots.roots:
+        if (
+            resolved.inode is namesystem.namespace.root
+            and resolved.inode.inode_id not in snapshots.roots
+        ):
             raise errors.SnapshotError(
                 "Failed to add snapshot: there are already 0 snapshot(s) and the snapshot quota is "
                 "0: snapshots of / are not allowed"
             )
-        root = self._root(found)
+        root = self._root(resolved)
         if snapshots.next_id >= MAX_SNAPSHOT_ID:
             raise errors.SnapshotError(
                 "Failed to create the snapshot. The FileSystem has run out of snapshot IDs and "
@@ -125,27 +130,27 @@ class SnapshotCalls:
             )
         namesystem.commit(
             edits.CreateSnapshotOp(
-                found.path,
+                resolved.path,
                 name,
                 now_ms,
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )
         )
-        return snapshot_path(found.path, name)
+        return snapshot_path(resolved.path, name)
 
     def created(self, path: str, name: str) -> str:
         """The answer to `create` once more. Of a snapshot without a name it is the newest; one
         with a name may be gone by now, and its directory, too."""
-        found = self._namesystem.resolver.resolve(path)
+        resolved = self._namesystem.resolver.resolve(path)
         if name:
-            return snapshot_path(found.path, name)
-        if found.inode is None:
-            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
-        root = self._root(found)
+            return snapshot_path(resolved.path, name)
+        if resolved.inode is None:
+            raise errors.PathNotFound(f"Directory does not exist: {resolved.path}")
+        root = self._root(resolved)
         if not root.snapshots:
-            raise errors.SnapshotError(f"The snapshot of {found.path} is gone since")
-        return snapshot_path(found.path, root.snapshots[-1].name)
+            raise errors.SnapshotError(f"The snapshot of {resolved.path} is gone since")
+        return snapshot_path(resolved.path, root.snapshots[-1].name)
 
     def _check_limit(self, count: int, limit: int, of: str) -> None:
         if count >= limit:
@@ -162,22 +167,22 @@ class SnapshotCalls:
     def rename(self, caller: Caller, path: str, old: str, new: str) -> None:
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot rename snapshot for {path}")
-        found = self._own(caller, path)
+        resolved = self._own(caller, path)
         if new in ("", ".", ".."):
             raise _invalid(new)  # No path would lead to it.
-        self._check_name(found.path, new)
-        root = self._root(found)
+        self._check_name(resolved.path, new)
+        root = self._root(resolved)
         if root.named(old) is None:
             raise errors.SnapshotError(
-                f"The snapshot {old} does not exist for directory {found.path}"
+                f"The snapshot {old} does not exist for directory {resolved.path}"
             )
         if new != old and root.named(new) is not None:
             raise errors.SnapshotError(
-                f"The snapshot {new} already exists for directory {found.path}"
+                f"The snapshot {new} already exists for directory {resolved.path}"
             )
         namesystem.commit(
             edits.RenameSnapshotOp(
-                found.path,
+                resolved.path,
                 old,
                 new,
                 namesystem.clock.wall_ms(),
@@ -191,16 +196,16 @@ class SnapshotCalls:
         if not name:
             raise errors.RemoteError("The snapshot name is null or empty.")
         namesystem.safe_mode.check(f"Cannot delete snapshot for {path}")
-        found = self._own(caller, path)
-        root = self._root(found)
+        resolved = self._own(caller, path)
+        root = self._root(resolved)
         if root.named(name) is None:
             raise errors.SnapshotError(
-                f"Cannot delete snapshot {name} from path {found.path}: "
+                f"Cannot delete snapshot {name} from path {resolved.path}: "
                 "the snapshot does not exist."
             )
         namesystem.commit(
             edits.DeleteSnapshotOp(
-                found.path,
+                resolved.path,
                 name,
                 namesystem.clock.wall_ms(),
                 rpc_client_id=caller.client_id,
@@ -226,13 +231,13 @@ class SnapshotCalls:
     def listing(self, caller: Caller, path: str) -> list[Snapshot]:
         """A directory's snapshots, by name."""
         namesystem = self._namesystem
-        who, found = namesystem.resolver.resolve_checked(caller, path)
-        if found.inode is None:
-            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
-        namesystem.permissions.check(who, found.inode, Access.READ)
+        who, resolved = namesystem.resolver.resolve_checked(caller, path)
+        if resolved.inode is None:
+            raise errors.PathNotFound(f"Directory does not exist: {resolved.path}")
+        namesystem.permissions.check(who, resolved.inode, Access.READ)
         directory = self._directory(caller, path)
         roots = namesystem.namespace.snapshots.roots
-        if found.inode is namesystem.namespace.root and found.inode.inode_id not in roots:
+        if resolved.inode is namesystem.namespace.root and resolved.inode.inode_id not in roots:
             return []
         return self._root(directory).by_name()
 

@@ -51,16 +51,16 @@ class SnapshotDiffCalls:
     ) -> Generator[None, None, list[Reported]]:
         """What is to be done to the state `old` to come to `new`; an empty name is the
         tree as it is."""
-        found, is_from_earlier = yield from self._compare(caller, path, old, new)
-        return report(found, forward=is_from_earlier)
+        modified, is_from_earlier = yield from self._compare(caller, path, old, new)
+        return report(modified, forward=is_from_earlier)
 
     def page(
         self, caller: Caller, path: str, old: str, new: str, index: int
     ) -> Generator[None, None, Page]:
         """The entries from `index` on; -1 is the first."""
-        found, is_from_earlier = yield from self._compare(caller, path, old, new)
+        modified, is_from_earlier = yield from self._compare(caller, path, old, new)
         entries: list[Entry] = []
-        for one in found:
+        for one in modified:
             entries.append((one, None))
             entries += [(one, made) for made in one.made]
             entries += [(one, gone) for gone in one.gone]
@@ -73,28 +73,28 @@ class SnapshotDiffCalls:
         self, caller: Caller, path: str, old: str, new: str
     ) -> Generator[None, None, tuple[list[Modified], bool]]:
         namesystem = self._namesystem
-        _, found = namesystem.resolver.resolve_to_change(caller, path)
-        if found.inode is None:
-            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
-        if not isinstance(found.inode, Directory):
-            raise errors.PathIsNotDirectory(f"`{found.path}': Is not a directory")
-        is_root = found.inode is namesystem.namespace.root
+        _, resolved = namesystem.resolver.resolve_to_change(caller, path)
+        if resolved.inode is None:
+            raise errors.PathNotFound(f"Directory does not exist: {resolved.path}")
+        if not isinstance(resolved.inode, Directory):
+            raise errors.PathIsNotDirectory(f"`{resolved.path}': Is not a directory")
+        is_root = resolved.inode is namesystem.namespace.root
         if (
             is_root
             and old == new
-            and found.inode.inode_id not in namesystem.namespace.snapshots.roots
+            and resolved.inode.inode_id not in namesystem.namespace.snapshots.roots
         ):
             return [], True  # As of every directory that may have snapshots.
-        root = self._root_of(found.path, found.inode)
+        root = self._root_of(resolved.path, resolved.inode)
         from_id, to_id = (self._state(root, name) for name in (old, new))
         if from_id == to_id:
             return [], True
-        self._check_readable(caller, found.path, root, old, new)
+        self._check_readable(caller, resolved.path, root, old, new)
         earlier, later = sorted((from_id, to_id))
-        key = (found.inode.inode_id, earlier, later)
+        key = (resolved.inode.inode_id, earlier, later)
         if self._kept is not None and self._kept[0] == key:
             return self._kept[1], from_id < to_id
-        diff = SnapshotDiff(namesystem.namespace.snapshots, found.inode, earlier, later)
+        diff = SnapshotDiff(namesystem.namespace.snapshots, resolved.inode, earlier, later)
         modified = yield from diff.modified()
         self._kept = (key, modified) if later != NOW else None
         return modified, from_id < to_id
@@ -135,10 +135,10 @@ class SnapshotDiffCalls:
             if name:
                 below = path[len(top.rstrip("/")) :]
                 where = snapshot_path(top, name) + below
-            who, found = namesystem.resolver.resolve_checked(caller, where)
+            who, resolved = namesystem.resolver.resolve_checked(caller, where)
             if who.is_superuser or not namesystem.permissions.enabled:
                 return
-            stack = [found.inode]
+            stack = [resolved.inode]
             while stack:
                 inode = stack.pop()
                 if isinstance(inode, Directory):
