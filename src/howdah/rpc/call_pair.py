@@ -86,7 +86,7 @@ class CallPair:
             finally:
                 # What else may come on it, nobody waits for.
                 connection.close()
-            by_call = {wire.decode_answer(each)[0].callId: each for each in answers}
+            by_call = {wire.decode_answer(answer)[0].callId: answer for answer in answers}
             if by_call.keys() != {first.number_sent, second.number_sent}:
                 raise errors.ProtocolViolation(
                     f"{connection.name} answered the calls {sorted(by_call)}, asked were "
@@ -98,9 +98,9 @@ class CallPair:
         first.answer = by_call[first.number_sent]
         self._give(second, by_call[second.number_sent])
 
-    def _give(self, seat: PairSlot, what: bytes | BaseException) -> None:
+    def _give(self, seat: PairSlot, answer: bytes | BaseException) -> None:
         with self._changed:
-            seat.answer = what
+            seat.answer = answer
             self._changed.notify_all()
 
     def wait_for_answer(self, deadline_s: float) -> bytes:
@@ -111,12 +111,12 @@ class CallPair:
             self._changed.wait_for(
                 lambda: second.answer is not None or first.is_left, deadline_s - time.monotonic()
             )
-        found = second.answer
-        if isinstance(found, bytes):
-            return found
-        if isinstance(found, Exception):
-            raise found
-        if found is None and not first.is_left:
+        answer = second.answer
+        if isinstance(answer, bytes):
+            return answer
+        if isinstance(answer, Exception):
+            raise answer
+        if answer is None and not first.is_left:
             raise TimeoutError
         raise Dead("the call before it was not sent")
 

@@ -87,8 +87,8 @@ class SeenState:
             except DecodeError as error:
                 raise errors.ProtocolViolation(f"routerFederatedState: {error}") from error
             last: dict[str, int] = {}
-            for each in (*known.namespaceStateIds, *said.namespaceStateIds):
-                last[each.key] = max(each.value, last.get(each.key, each.value))
+            for state in (*known.namespaceStateIds, *said.namespaceStateIds):
+                last[state.key] = max(state.value, last.get(state.key, state.value))
             if len(last) > _MOST_NAMESERVICES:
                 raise errors.ProtocolViolation(
                     f"routerFederatedState names more than {_MOST_NAMESERVICES} nameservices"

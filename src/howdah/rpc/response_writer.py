@@ -102,5 +102,5 @@ class ResponseWriter:
             return
         self._transport.write(data)
         behind, self._behind = self._behind, []
-        for each in behind:
-            self.write(each)
+        for piece in behind:
+            self.write(piece)

@@ -126,7 +126,7 @@ class RpcServer:
     @property
     def waiting_calls(self) -> int:
         """Of all connections: calls that have come and have not had their turn."""
-        return sum(each.waiting for each in list(self.connections))
+        return sum(connection.waiting for connection in list(self.connections))
 
     def make_room(self, now_s: float) -> None:
         """A connection came: where there are many, those that nobody uses go."""

@@ -114,13 +114,13 @@ class ThreadedRpcServer:
     def at_work(self) -> int:
         """Connections whose call is served."""
         with self._lock:
-            return sum(each.is_busy for each in self._open)
+            return sum(connection.is_busy for connection in self._open)
 
     @property
     def held_bytes(self) -> int:
         """Of frames that came in part, or are served."""
         with self._lock:
-            return sum(each.held_bytes for each in self._open)
+            return sum(connection.held_bytes for connection in self._open)
 
     def start(self) -> None:
         self._acceptor.start()
@@ -200,10 +200,12 @@ class ThreadedRpcServer:
         with self._lock:
             if len(self._open) < self._max_connections:
                 return True
-            waiting = [each for each in self._open if not each.is_busy]
+            waiting = [connection for connection in self._open if not connection.is_busy]
             if not waiting:
                 return False
-            missed_least = min(waiting, key=lambda each: (each.is_known, each.since_s))
+            missed_least = min(
+                waiting, key=lambda connection: (connection.is_known, connection.since_s)
+            )
         self._close(
             missed_least, f"another one takes its place: {self._max_connections} are the limit"
         )
@@ -226,11 +228,11 @@ class ThreadedRpcServer:
         much together."""
         with self._lock:
             connection.held_bytes = held_bytes
-            total_bytes = sum(each.held_bytes for each in self._open)
+            total_bytes = sum(other.held_bytes for other in self._open)
             if total_bytes <= self._max_held_bytes:
                 return
-            waiting = [each for each in self._open if not each.is_busy]
-            most = max(waiting, key=lambda each: each.held_bytes, default=connection)
+            waiting = [other for other in self._open if not other.is_busy]
+            most = max(waiting, key=lambda other: other.held_bytes, default=connection)
         self._close(
             most, f"it holds {most.held_bytes} bytes, and all connections {total_bytes} together"
         )
