@@ -38,6 +38,7 @@ from howdah.namenode.state.images.image import read_image, write_image
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.proto import datanode_namenode_pb2, types_pb2
 from howdah.protocol.data_transfer import block_lists
+from howdah.protocol.data_transfer.blocks import UINT64, signed64
 from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.service import Deferred, Registry
 
@@ -299,7 +300,7 @@ class InMemoryDatanode:
             (target, storage_id)
             for target in targets
             for storage_id, replicas in target.replicas.items()
-            if order.block.b.blockId in replicas
+            if signed64(order.block.b.blockId) in replicas
         ]
         self.namenode.call(
             "commitBlockSynchronization",
@@ -355,7 +356,7 @@ class InMemoryDatanode:
                         blocks=[
                             proto.ReceivedDeletedBlockInfoProto(
                                 block=types_pb2.BlockProto(
-                                    blockId=block_id,
+                                    blockId=block_id & UINT64,
                                     genStamp=generation_stamp,
                                     numBytes=length_bytes,
                                 ),

@@ -125,6 +125,8 @@ def test_replicas_are_taken_as_one_by_one(
         found = None
         if replica.block_id in exceptions:
             break
+        if replica.block_id < 0:
+            break  # Of a block group.
         is_known = replica.block_id in twin
         if not is_known and replica.state <= 4 and replica.generation_stamp <= last_orphaned:
             twins_orphaned += [replica.block_id % (1 << 64), replica.generation_stamp]

@@ -257,6 +257,9 @@ typedef struct {
 static int
 take(const replica *told, block_rows *rows, const storage *at, taking *to)
 {
+    /* Of a block group: it has no row of its own here, and is no orphan for that. */
+    if (told->block_id < 0)
+        return 0;
     int64_t *row = row_of(rows, told->block_id);
     if (row == NULL && PyErr_Occurred())
         return -1;

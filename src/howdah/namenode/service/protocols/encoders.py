@@ -53,7 +53,7 @@ def named_block(settings: Settings, named: tuple[str, int, int, int]) -> ClientB
         raise errors.RemoteError(
             f"Unexpected BlockPoolId {pool_id} - expected {settings.block_pool_id}"
         )
-    return ClientBlock(block_id, generation_stamp, length_bytes)
+    return ClientBlock(signed(block_id), generation_stamp, length_bytes)
 
 
 def file_status(
@@ -228,7 +228,7 @@ def unknown_datanode(entry: HostEntry, *, excluded: bool) -> types_pb2.DatanodeI
 def extended_block(settings: Settings, block: Block) -> types_pb2.ExtendedBlockProto:
     return types_pb2.ExtendedBlockProto(
         poolId=settings.block_pool_id,
-        blockId=block.block_id,
+        blockId=block.block_id & LONG_MASK,
         generationStamp=block.generation_stamp,
         numBytes=block.length_bytes,
     )
@@ -250,7 +250,7 @@ def located_block(
     located = types_pb2.LocatedBlockProto() if into is None else into
     named = located.b
     named.poolId = settings.block_pool_id
-    named.blockId = block.block_id
+    named.blockId = block.block_id & LONG_MASK
     named.generationStamp = block.generation_stamp if generation_stamp is None else generation_stamp
     named.numBytes = block.length_bytes
     located.offset = offset_bytes

@@ -8,7 +8,8 @@ A report of a replica is judged by these rules, in this order:
 
 1. The namespace has no such block: the replica is orphaned, and is invalidated. Only one from
    the future, with a generation stamp that was never given out, is kept, and waits as at a
-   standby: another namenode may have become active without a word to this one.
+   standby: another namenode may have become active without a word to this one. One of a block
+   group (its id is below zero) is left alone.
 2. The replica has an order to be deleted: it does not count, whatever the report says.
 3. Its generation stamp is older than the block's, or newer than that of a block of final
    length, or its length differs from that of a complete block: the replica is corrupt. It is
@@ -48,6 +49,7 @@ from howdah.namenode.state.inodes.block_events import (
 )
 from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
 from howdah.namenode.state.inodes.report_fast_path import ReportFastPath
+from howdah.protocol.striping import layout
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are processed in one slice: some milliseconds."""
@@ -268,7 +270,10 @@ class BlockMap(ReplicaLocations):
         return False
 
     def _unknown(self, storage: Storage, replica: ReportedReplica) -> None:
-        """The namespace has no such block: none any more, or, at a standby, none yet."""
+        """The namespace has no such block: none any more, or, at a standby, none yet. What is of a
+        block group stays: whose it is cannot be said here."""
+        if layout.is_striped(replica.block_id):
+            return
         if self._is_active and self.invalidation.is_future(replica.generation_stamp):
             self._keep_future(storage, replica)
         elif self._is_active:

@@ -55,7 +55,7 @@ class DatanodeCommands:
                 action=pb.BlockCommandProto.INVALIDATE, blockPoolId=pool_id
             )
             for block_id, stamp in deletions:
-                command.blocks.add(blockId=block_id, genStamp=stamp)
+                command.blocks.add(blockId=block_id & encoders.LONG_MASK, genStamp=stamp)
                 command.targets.add()
             orders.append(_block_command(command))
         to_cache, to_uncache = self._namesystem.caching.orders(node)
@@ -108,7 +108,7 @@ class DatanodeCommands:
         )
         recovering.block.b.numBytes = order.source.length_bytes
         if block.truncating or block.state is BlockState.COMMITTED:
-            recovering.truncateBlock.blockId = block.block_id
+            recovering.truncateBlock.blockId = block.block_id & encoders.LONG_MASK
             recovering.truncateBlock.genStamp = order.recovery_id
             recovering.truncateBlock.numBytes = block.length_bytes
         return recovering
@@ -126,7 +126,9 @@ def _block_command(command: pb.BlockCommandProto) -> pb.DatanodeCommandProto:
 
 def _add_transfer(command: pb.BlockCommandProto, block: Block, order: Transfer) -> None:
     command.blocks.add(
-        blockId=block.block_id, genStamp=block.generation_stamp, numBytes=block.length_bytes
+        blockId=block.block_id & encoders.LONG_MASK,
+        genStamp=block.generation_stamp,
+        numBytes=block.length_bytes,
     )
     command.targets.add(datanodes=[encoders.datanode_info(target.node) for target in order.targets])
     command.targetStorageUuids.add(storageUuids=[t.storage_id for t in order.targets])

@@ -277,14 +277,15 @@ class DatanodeProtocol:
             kind = part.storage.storageType if part.HasField("storage") else types_pb2.DISK
             storage = node.storage(part.storageUuid, kind)
             for info in part.blocks:
+                block_id = encoders.signed(info.block.blockId)
                 if info.status == pb.ReceivedDeletedBlockInfoProto.DELETED:
-                    self._blocks.deleted(storage, info.block.blockId)
+                    self._blocks.deleted(storage, block_id)
                     continue
                 received = info.status == pb.ReceivedDeletedBlockInfoProto.RECEIVED
                 self._blocks.has_news(
                     storage,
                     ReportedReplica(
-                        info.block.blockId,
+                        block_id,
                         info.block.numBytes,
                         info.block.genStamp,
                         ReplicaState.FINALIZED if received else ReplicaState.RBW,
@@ -293,7 +294,7 @@ class DatanodeProtocol:
                 if received and info.deleteHint:
                     source = self._datanodes.get(info.deleteHint)
                     if source is not None:
-                        self._blocks.moved(storage, info.block.blockId, source)
+                        self._blocks.moved(storage, block_id, source)
         self._after_reports()
         self._warn_of_future(node)
         return pb.BlockReceivedAndDeletedResponseProto()
