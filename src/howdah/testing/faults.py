@@ -190,17 +190,17 @@ def _cut(marker: Path) -> Callable[[], None] | None:
         os.kill(control, signal.SIGSTOP)
         return None
     # A child has the lock, too, and lets go of it when it has stopped the control process.
-    told, tell = os.pipe()
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(tell)
-        os.read(told, 1)
+        os.close(write_end)
+        os.read(read_end, 1)
         os.kill(control, signal.SIGSTOP)
         os._exit(0)
-    os.close(told)
+    os.close(read_end)
 
     def stop() -> None:
-        os.close(tell)
+        os.close(write_end)
         os.waitpid(child, 0)
 
     return stop

@@ -58,11 +58,11 @@ class Forked:
         # pytest tells every test's name in the environment.
         env = frozenset(i for i in environment().items() if i[0] != "PYTEST_CURRENT_TEST")
         with cls._shared_lock:
-            found = cls._shared.get((os.getpid(), env))
-            if found is None or found._launcher.poll() is not None:
-                found = cls._shared[os.getpid(), env] = cls()
-                atexit.register(found.close)
-            return found
+            launcher = cls._shared.get((os.getpid(), env))
+            if launcher is None or launcher._launcher.poll() is not None:
+                launcher = cls._shared[os.getpid(), env] = cls()
+                atexit.register(launcher.close)
+            return launcher
 
     def start(self, name: str, arguments: Sequence[str], log: Path) -> int:
         assert self._launcher.stdin is not None

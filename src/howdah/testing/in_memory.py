@@ -239,8 +239,8 @@ class InMemoryDatanode:
         )
 
     def _length_bytes(self, block_id: int) -> int:
-        found = [held[block_id] for held in self.replicas.values() if block_id in held]
-        return found[0].length_bytes if found else 0
+        replicas = [held[block_id] for held in self.replicas.values() if block_id in held]
+        return replicas[0].length_bytes if replicas else 0
 
     def store(
         self,
@@ -536,9 +536,9 @@ def _made_by(edit: edits.Edit) -> int | None:
 
 
 def _whence(request: Message) -> str:
-    told = getattr(request, "registration", None) or getattr(request, "registartion", None)
-    if isinstance(told, datanode_namenode_pb2.DatanodeRegistrationProto):
-        return told.datanodeID.ipAddr
+    registration = getattr(request, "registration", None) or getattr(request, "registartion", None)
+    if isinstance(registration, datanode_namenode_pb2.DatanodeRegistrationProto):
+        return registration.datanodeID.ipAddr
     return "10.9.9.9"
 
 
@@ -564,13 +564,13 @@ def outcome(answer: Message | Deferred) -> Message | None:
     """What a deferred answer has come to so far; raises if that is an error."""
     if isinstance(answer, Message):
         return answer
-    told: list[Message | errors.HowdahError] = []
-    answer.when_settled(told.append)
-    if not told:
+    outcomes: list[Message | errors.HowdahError] = []
+    answer.when_settled(outcomes.append)
+    if not outcomes:
         return None
-    if isinstance(told[0], errors.HowdahError):
-        raise told[0]
-    return told[0]
+    if isinstance(outcomes[0], errors.HowdahError):
+        raise outcomes[0]
+    return outcomes[0]
 
 
 def _storage(storage_id: str, kind: types_pb2.StorageTypeProto) -> types_pb2.DatanodeStorageProto:

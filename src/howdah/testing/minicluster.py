@@ -149,8 +149,8 @@ class MiniCluster:
 
     def namenodes_of(self, nameservice: str) -> list[str]:
         """The names of the namenodes that serve one of the nameservices."""
-        found = self._cluster.layout.nameservice_called(nameservice)
-        return [node.name for node in found.namenodes]
+        layout = self._cluster.layout.nameservice_called(nameservice)
+        return [node.name for node in layout.namenodes]
 
     @property
     def http(self) -> str:

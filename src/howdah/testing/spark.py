@@ -48,10 +48,10 @@ class Cluster(Protocol):
 
 def pyspark_jars() -> Path:
     """The directory of PySpark's jars."""
-    found = find_spec("pyspark")
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
         raise NoSpark("PySpark is not installed: `pip install howdah[spark]`")
-    return Path(found.submodule_search_locations[0]) / "jars"
+    return Path(spec.submodule_search_locations[0]) / "jars"
 
 
 def spark_class_path() -> str:

@@ -158,13 +158,13 @@ class SparkCluster:
         """The executors that run, on all hosts or one."""
         # A worker leads a group, and what it starts is in it.
         workers = {process.pid for name, process in self._processes.items() if name != "master"}
-        found = []
+        executors = []
         for pid, group, command in _running():
             if group in workers and pid != group and EXECUTOR in command:
                 at, whose = _HOST.search(command), _APPLICATION.search(command)
                 if at and whose and host in (None, at.group(1)):
-                    found.append(Executor(pid, at.group(1), whose.group(1)))
-        return found
+                    executors.append(Executor(pid, at.group(1), whose.group(1)))
+        return executors
 
     # -- what can be done with it ----------------------------------------------------------
 
@@ -258,9 +258,9 @@ class SparkCluster:
     def _start_master(self) -> str:
         self._start("master", MASTER, "127.0.0.1", [])
         self._wait_for("master", _ELECTED)
-        found = _MASTER_URL.search(self.log("master"))
-        assert found is not None, "a master that was elected has an address"
-        return found.group(1)
+        address = _MASTER_URL.search(self.log("master"))
+        assert address is not None, "a master that was elected has an address"
+        return address.group(1)
 
     def _start_workers(self) -> None:
         names = [f"worker{number}" for number in range(len(self.hosts))]
@@ -336,13 +336,13 @@ def _scala_version() -> str:
 
 def _running() -> list[tuple[int, int, str]]:
     """Process id, group and command of all processes of this machine."""
-    told = subprocess.run(
+    listing = subprocess.run(
         ["ps", "-A", "-ww", "-o", "pid=", "-o", "pgid=", "-o", "args="],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    rows = (line.split(None, 2) for line in told.splitlines())
+    rows = (line.split(None, 2) for line in listing.splitlines())
     return [(int(row[0]), int(row[1]), row[2]) for row in rows if len(row) == 3]
 
 

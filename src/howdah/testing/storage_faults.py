@@ -59,8 +59,8 @@ class StorageFault:
 
 
 def _armed(directory: Path, name: str) -> list[Path]:
-    found = directory.glob(f"storage.{name}.*")
-    return [path for path in found if ".hit." not in path.name]
+    markers = directory.glob(f"storage.{name}.*")
+    return [path for path in markers if ".hit." not in path.name]
 
 
 class StorageFaults:

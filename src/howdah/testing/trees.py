@@ -21,11 +21,11 @@ def make_tree(fs: FileSystem, path: str, tree: Tree) -> None:
 
 def read_tree(fs: FileSystem, path: str) -> Tree:
     """All that is below a directory."""
-    found: Tree = {}
+    tree: Tree = {}
     for _, directories, files in fs.walk(path):
         for directory in directories:
-            found[directory.path.removeprefix(path + "/")] = None
+            tree[directory.path.removeprefix(path + "/")] = None
         for file in files:
             with fs.open(file.path) as stream:
-                found[file.path.removeprefix(path + "/")] = stream.read()
-    return found
+                tree[file.path.removeprefix(path + "/")] = stream.read()
+    return tree

@@ -184,8 +184,8 @@ class StreamMachine(RuleBasedStateMachine):
         if both is not None:
             self.fs = both[0]
             if self.subject.traits.exact_length:
-                found = self.subject.length(self._at(writer.path))
-                expect_equal(found, len(stream.buffer), f"length after {name}")
+                length = self.subject.length(self._at(writer.path))
+                expect_equal(length, len(stream.buffer), f"length after {name}")
 
     @rule(writer=writers)
     def close(self, writer: _Writer) -> None:
@@ -220,8 +220,8 @@ class StreamMachine(RuleBasedStateMachine):
             lambda: self.subject.fs.delete(self._at(name), recursive=recursive),
         )
         if both is not None:
-            (self.fs, expected), found = both
-            expect_equal(found, expected, f"what delete of {name} says")
+            (self.fs, expected), answer = both
+            expect_equal(answer, expected, f"what delete of {name} says")
 
     def _is_written(self, path: str) -> bool:
         return any(name == path or name.startswith(path + "/") for name in self.fs.writers)
@@ -251,8 +251,8 @@ class StreamMachine(RuleBasedStateMachine):
             return
         for directory in self.fs.directories:
             statuses = self.subject.other.list_status(self._at(directory).rstrip("/"))
-            found = [status.name for status in statuses]
-            expect_equal(sorted(found), model.children(self.fs, directory), f"names in {directory}")
+            names = [status.name for status in statuses]
+            expect_equal(sorted(names), model.children(self.fs, directory), f"names in {directory}")
 
 
 def check_against_model(

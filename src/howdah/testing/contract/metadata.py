@@ -32,8 +32,8 @@ def the_modification_time_is_when_the_store_handled_the_close(subject: Subject) 
     before = subject.clock_ms()
     out.close()
     after = subject.clock_ms()
-    found = subject.mtime_ms(path)
-    expect(before <= found <= after, f"modified at {found}, closed from {before} to {after}")
+    mtime_ms = subject.mtime_ms(path)
+    expect(before <= mtime_ms <= after, f"modified at {mtime_ms}, closed from {before} to {after}")
 
 
 @check("OS-056", "OS-148", needs=capabilities.APPEND)
@@ -47,8 +47,8 @@ def an_append_sets_length_and_time_anew(subject: Subject) -> None:
     after = subject.clock_ms()
     status = subject.other.get_file_status(path)
     expect_equal(status.length, 6, "length")
-    found = status.modification_time_ms
-    expect(before <= found <= after, f"modified at {found}, closed from {before} to {after}")
+    mtime_ms = status.modification_time_ms
+    expect(before <= mtime_ms <= after, f"modified at {mtime_ms}, closed from {before} to {after}")
 
 
 @check("OS-145", "OS-142")

@@ -174,7 +174,9 @@ def names_are_given_and_taken(subject: Subject) -> None:
     expect_refused(lambda: fs.delete(f"{top}/c"), OSError, "deleting a full directory")
     expect(fs.delete(f"{top}/c", recursive=True), "a recursive delete found nothing")
     expect(not fs.delete(f"{top}/c", recursive=True), "a second delete found something")
-    expect_equal([each.name for each in subject.other.list_status(top)], ["other"], "what is left")
+    expect_equal(
+        [status.name for status in subject.other.list_status(top)], ["other"], "what is left"
+    )
     expect_refused(
         lambda: fs.get_file_status(f"{top}/c"), FileNotFoundError, "the status of nothing"
     )

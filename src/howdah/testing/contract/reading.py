@@ -87,9 +87,12 @@ def vectored_reads_give_each_range_its_bytes(subject: Subject) -> None:
     ranges = [FileRange(300_000, 1000), FileRange(0, 10), FileRange(10, 0), FileRange(5000, 70_000)]
     with subject.other.open(path) as stream:
         futures = stream.read_vectored(ranges)
-        for each, future in zip(ranges, futures, strict=True):
-            found = bytes(future.result(60))
-            expect(found == DATA[each.offset : each.end], f"the bytes of {each} differ")
+        for file_range, future in zip(ranges, futures, strict=True):
+            piece = bytes(future.result(60))
+            expect(
+                piece == DATA[file_range.offset : file_range.end],
+                f"the bytes of {file_range} differ",
+            )
         expect_equal(stream.read_vectored([]), [], "what no ranges give")
         expect_refused(
             lambda: stream.read_vectored([FileRange(0, 10), FileRange(5, 10)]),

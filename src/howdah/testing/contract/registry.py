@@ -85,4 +85,4 @@ def all_checks() -> tuple[Check, ...]:
     """Every check, by topic."""
     for module in _MODULES:
         importlib.import_module(f"howdah.testing.contract.{module}")
-    return tuple(sorted(_checks, key=lambda each: _MODULES.index(each.topic)))
+    return tuple(sorted(_checks, key=lambda one: _MODULES.index(one.topic)))

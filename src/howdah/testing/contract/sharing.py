@@ -38,12 +38,12 @@ def _in_threads(*tasks: object) -> None:
 
 def _expect_whole_records(content: bytes, wanted: dict[int, int]) -> None:
     expect_equal(len(content), sum(wanted.values()) * RECORD_BYTES, "length")
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for start in range(0, len(content), RECORD_BYTES):
         record = content[start : start + RECORD_BYTES]
         expect(record == record[:1] * RECORD_BYTES, f"the record at {start} is torn")
-        found[record[0]] = found.get(record[0], 0) + 1
-    expect_equal(found, wanted, "records of each thread")
+        counts[record[0]] = counts.get(record[0], 0) + 1
+    expect_equal(counts, wanted, "records of each thread")
 
 
 @check("OS-026", "OS-029", "OS-031", "OS-134", "OS-135", needs="serialises_writes")

@@ -55,20 +55,22 @@ class ContractViolated(AssertionError):
     """A filesystem does not do what the contract says."""
 
 
-def expect(condition: bool, what: str) -> None:
+def expect(condition: bool, complaint: str) -> None:
     """Fail the check that is running unless `condition` holds."""
     if not condition:
-        raise ContractViolated(what)
+        raise ContractViolated(complaint)
 
 
-def expect_equal(found: object, wanted: object, what: str) -> None:
+def expect_equal(actual: object, wanted: object, subject: str) -> None:
     """Fail the check that is running unless both are the same."""
-    if found != wanted:
-        raise ContractViolated(f"{what}: {_short(found)}, not {_short(wanted)}")
+    if actual != wanted:
+        raise ContractViolated(f"{subject}: {_short(actual)}, not {_short(wanted)}")
 
 
 def expect_refused(
-    operation: Callable[[], object], kinds: type[Exception] | Sequence[type[Exception]], what: str
+    operation: Callable[[], object],
+    kinds: type[Exception] | Sequence[type[Exception]],
+    attempt: str,
 ) -> Exception:
     """Fail the check unless `operation` raises one of `kinds`; returns what it raised."""
     wanted = (kinds,) if isinstance(kinds, type) else tuple(kinds)
@@ -77,7 +79,7 @@ def expect_refused(
     except wanted as error:
         return error
     names = " or ".join(kind.__name__ for kind in wanted)
-    raise ContractViolated(f"{what} was accepted ({_short(result)}), {names} was due")
+    raise ContractViolated(f"{attempt} was accepted ({_short(result)}), {names} was due")
 
 
 def _short(value: object) -> str:

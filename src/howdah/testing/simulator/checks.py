@@ -138,8 +138,8 @@ class Checks:
     # --- bytes ---
 
     def _file(self, path: str) -> File | None:
-        found = self._namenode.inner.namesystem.namespace.find(path)
-        return found if isinstance(found, File) else None
+        inode = self._namenode.inner.namesystem.namespace.find(path)
+        return inode if isinstance(inode, File) else None
 
     def _check_file(self, path: str, blocks: _Blocks) -> None:
         history = self._namenode.history
@@ -176,11 +176,11 @@ class Checks:
                 # A final one is taken whole, or not at all.
                 is_good = name.place is not Place.FINALIZED or proven == len(content)
                 content = content[:proven] if is_good else b""
-            found = _common(content, expected)
+            common_bytes = _common(content, expected)
             # Of a closed block the namenode takes final replicas and whole ones alone.
-            is_whole = name.place is Place.FINALIZED and found == len(expected)
+            is_whole = name.place is Place.FINALIZED and common_bytes == len(expected)
             if block.state is BlockState.UNDER_CONSTRUCTION or is_whole:
-                best = max(best, found)
+                best = max(best, common_bytes)
         return best
 
     def _check_replicas(self, path: str, block: Block, expected: bytes) -> None:
@@ -264,14 +264,14 @@ class Checks:
 
     def _blocks_of(self, path: str, file: File) -> _Blocks:
         text = self._namenode.history.text(path)
-        found, start = [], 0
+        blocks, start = [], 0
         for block in file.blocks:
             is_open = block.state is BlockState.UNDER_CONSTRUCTION
             length = block.length_bytes
             end = len(text) if is_open else start + length
-            found.append((start, block, text[start:end]))
+            blocks.append((start, block, text[start:end]))
             start += length
-        return found
+        return blocks
 
 
 def _proven(files: ReplicaFiles) -> int:

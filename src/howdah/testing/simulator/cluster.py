@@ -122,8 +122,8 @@ class Simulation:
         self._check_readable()
 
     def _file(self) -> File | None:
-        found = self.namenode.inner.namesystem.namespace.find(PATH)
-        return found if isinstance(found, File) else None
+        inode = self.namenode.inner.namesystem.namespace.find(PATH)
+        return inode if isinstance(inode, File) else None
 
     def _hindrance(self) -> str:
         """What is not as it should be in the end; nothing if it is."""

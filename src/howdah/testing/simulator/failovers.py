@@ -26,8 +26,8 @@ class Failovers:
     def _some(self, members: list[Member]) -> Member | None:
         return members[self._choices.below(len(members))] if members else None
 
-    def _note(self, member: Member, what: str) -> None:
-        self._service.world.note(member.name, what)
+    def _note(self, member: Member, event: str) -> None:
+        self._service.world.note(member.name, event)
 
     def _take_over(self, chosen: Member | None) -> bool:
         if chosen is None:

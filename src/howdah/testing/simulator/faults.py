@@ -204,7 +204,7 @@ class Faults:
         return True
 
     def _disaster(self) -> bool:
-        if not any(self._stage.checks.streams[w.name].told.written for w in self._writing()):
+        if not any(self._stage.checks.streams[w.name].promised.written for w in self._writing()):
             return False
         for writer in self._writing():
             self._world.note(writer.name, "dies")

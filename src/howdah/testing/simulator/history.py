@@ -19,7 +19,7 @@ class Violation(AssertionError):
 
 
 @dataclass(slots=True)
-class Told:
+class Promised:
     """One writer's side of it. Lengths are of what it has written itself."""
 
     written: bytearray = field(default_factory=bytearray)
@@ -44,7 +44,7 @@ class History:
     """All files, and all writers."""
 
     def __init__(self) -> None:
-        self.told: dict[str, Told] = {}
+        self.promised: dict[str, Promised] = {}
         self.files: dict[str, Text] = {}
         self.kept: dict[str, int] = {}
         """By writer: how much of what it had written its file was closed with."""
@@ -54,8 +54,8 @@ class History:
         """Files of which a power cut has taken everything that somebody relied on, but for
         what was synced."""
 
-    def writer(self, name: str) -> Told:
-        return self.told.setdefault(name, Told())
+    def writer(self, name: str) -> Promised:
+        return self.promised.setdefault(name, Promised())
 
     def start_over(self) -> None:
         """The log is read again from its beginning: its end may have been lost."""
@@ -91,8 +91,8 @@ class History:
         file = self.files[path]
         if not file.is_open or file.writer is None:
             return len(file.base)
-        told = self.writer(file.writer)
-        return len(file.base) + max(told.acked_bytes, told.flushed_bytes)
+        promised = self.writer(file.writer)
+        return len(file.base) + max(promised.acked_bytes, promised.flushed_bytes)
 
     def synced_bytes(self, path: str) -> int:
         """So much of the file must outlive a power cut of everything."""
@@ -134,13 +134,13 @@ class History:
     def check_promises(self) -> None:
         """Nobody is promised what the file, closed behind his back, does not have."""
         for writer, kept_bytes in self.kept.items():
-            told = self.writer(writer)
-            if told.flushed_bytes > kept_bytes and not self.lost_to_power:
+            promised = self.writer(writer)
+            if promised.flushed_bytes > kept_bytes and not self.lost_to_power:
                 raise Violation(
-                    f"{writer} was promised {told.flushed_bytes} bytes, {kept_bytes} are kept"
+                    f"{writer} was promised {promised.flushed_bytes} bytes, {kept_bytes} are kept"
                 )
-            if told.closed and kept_bytes != len(told.written) and not self.lost_to_power:
+            if promised.closed and kept_bytes != len(promised.written) and not self.lost_to_power:
                 raise Violation(
-                    f"{writer} has closed its file with {len(told.written)} bytes, "
+                    f"{writer} has closed its file with {len(promised.written)} bytes, "
                     f"{kept_bytes} are kept"
                 )

@@ -154,10 +154,10 @@ def is_early(request: Message) -> bool:
 
 def brief(edit: edits.Edit) -> str:
     blocks = getattr(edit, "blocks", None)
-    told = f"{edit.opcode.name} {getattr(edit, 'path', '')}"
+    text = f"{edit.opcode.name} {getattr(edit, 'path', '')}"
     if blocks is not None:
-        told += " " + ", ".join(
+        text += " " + ", ".join(
             f"blk_{block.block_id}_{block.generation_stamp} of {block.length_bytes}"
             for block in blocks
         )
-    return told
+    return text

@@ -130,8 +130,8 @@ class Nameservice:
     def _recover(self, before: Member) -> None:
         """What it had sent and nobody acknowledged: some of it is found."""
         sent = before.inner.log[before.durable :]
-        found = len(sent) - self.world.choices.below(len(sent) + 1)
-        self.log.extend(sent[:found])
+        recovered_edits = len(sent) - self.world.choices.below(len(sent) + 1)
+        self.log.extend(sent[:recovered_edits])
 
     def note_durable(self) -> None:
         """Tell the history what nobody can forget any more."""

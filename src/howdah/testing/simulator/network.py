@@ -128,7 +128,7 @@ class Network:
         self,
         caller: Process,
         server: Process,
-        what: str,
+        operation: str,
         handler: Callable[[], Steps[T]],
         timeout_s: float,
     ) -> Steps[T]:
@@ -147,16 +147,16 @@ class Network:
             except (errors.HowdahError, OSError) as error:
                 call.outcome = None, error
 
-        self.world.spawn(server, what, serve())
+        self.world.spawn(server, operation, serve())
         yield Wait(
             lambda: call.broken or (call.outcome is not None and not self.is_cut(caller, server)),
             self.world.now_ms + round(timeout_s * 1000),
         )
         self._calls.remove(call)
         if call.broken or (call.outcome is not None and self.is_cut(caller, server)):
-            raise errors.Unreachable(f"{caller} lost the connection to {server} during {what}")
+            raise errors.Unreachable(f"{caller} lost the connection to {server} during {operation}")
         if call.outcome is None:
-            raise errors.CallTimeout(f"{server} did not answer {what}")
+            raise errors.CallTimeout(f"{server} did not answer {operation}")
         answer, failure = call.outcome
         if failure is not None:
             raise failure

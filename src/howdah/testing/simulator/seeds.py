@@ -56,10 +56,10 @@ class Dice:
     def below(self, count: int) -> int:
         """As `Random.randrange` does it, without the look at its arguments."""
         width = count.bit_length()
-        found = self._bits(width)
-        while found >= count:
-            found = self._bits(width)
-        return found
+        number = self._bits(width)
+        while number >= count:
+            number = self._bits(width)
+        return number
 
 
 def finish(simulation: Simulation, steps: int, name: str, lines: int = TRACE_LINES) -> Simulation:

@@ -97,9 +97,9 @@ class World:
     def now_s(self) -> float:
         return self.clock.monotonic_ms() / 1000
 
-    def note(self, who: object, what: str) -> None:
+    def note(self, who: object, event: str) -> None:
         """A line of the trace."""
-        self.trace.append(f"{self.now_s - 1000:8.1f}s #{self.steps:<5} {who}: {what}")
+        self.trace.append(f"{self.now_s - 1000:8.1f}s #{self.steps:<5} {who}: {event}")
 
     def spawn(self, process: Process, name: str, steps: Steps[Any]) -> Task:
         assert process.alive, f"{process} is dead and begins {name}"
@@ -110,14 +110,14 @@ class World:
     def runnable(self) -> list[Task]:
         """The tasks that can go on, who waited longest first."""
         now_ms = self.now_ms
-        found = []
+        runnable = []
         for task in self.tasks:
             process, wait = task.process, task.wait
             if process.alive and not process.frozen:
                 deadline_ms = wait.deadline_ms
                 if (deadline_ms is not None and now_ms >= deadline_ms) or wait.ready():
-                    found.append(task)
-        return found
+                    runnable.append(task)
+        return runnable
 
     def run(self, task: Task) -> None:
         """One step of a task, which is last in the queue then."""

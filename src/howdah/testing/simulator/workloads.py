@@ -68,22 +68,22 @@ class Lives:
             match self._choices.below(8):
                 case 0 | 1 | 2 | 3:
                     size = 1 + self._choices.below(24)
-                    start = len(stream.told.written)
+                    start = len(stream.promised.written)
                     yield from stream.write(_pattern(client.name, start, size))
                 case 4 | 5:
                     yield from stream.sync(to_disk=False)
                     self._stage.counts.flushes += 1
-                    note(client.name, f"hflush: {stream.told.flushed_bytes} bytes")
+                    note(client.name, f"hflush: {stream.promised.flushed_bytes} bytes")
                 case 6:
                     end_block = self._choices.below(4) == 3
                     yield from stream.sync(to_disk=True, end_block=end_block)
                     self._stage.counts.syncs += 1
-                    note(client.name, f"hsync: {stream.told.synced_bytes} bytes")
+                    note(client.name, f"hsync: {stream.promised.synced_bytes} bytes")
                 case 7:
                     yield from self._world.sleep(1 + 20 * self._choices.below(3))
         yield from stream.close()
         self._stage.counts.closes += 1
-        note(client.name, f"closed: {len(stream.told.written)} bytes")
+        note(client.name, f"closed: {len(stream.promised.written)} bytes")
 
     def _open(self, client: Client) -> Steps[OutputStream]:
         """Create the file, or append to it, whoever may have been at it before."""
@@ -110,8 +110,8 @@ class Lives:
             restart_timeout_s=20.0,
             is_local=lambda node: node.uuid == "uuid-1",
         )
-        told = self._stage.namenode.history.writer(client.name)
-        stream = OutputStream(client, file, told, rules, HARD_LIMIT_S)
+        promised = self._stage.namenode.history.writer(client.name)
+        stream = OutputStream(client, file, promised, rules, HARD_LIMIT_S)
         self._stage.checks.streams[client.name] = stream
         return stream
 
@@ -133,13 +133,13 @@ class Lives:
             return OpenFile(PATH, status.fileId, BLOCK_BYTES, self._plan.replication)
         in_new_block = self._choices.below(4) == 3
         flags = CreateFlag.APPEND | (CreateFlag.NEW_BLOCK if in_new_block else CreateFlag.NONE)
-        block, found = yield from client.call(
+        block, status_of_file = yield from client.call(
             lambda namenode: namenode.append(PATH, client.name, flags)
         )
-        assert found is not None, "the namenode tells the status"
+        assert status_of_file is not None, "the namenode tells the status"
         return OpenFile(
             PATH,
-            found.fileId,
+            status_of_file.fileId,
             BLOCK_BYTES,
             self._plan.replication,
             room=None if in_new_block else block,
@@ -179,4 +179,4 @@ class Lives:
 def _pattern(writer: str, start: int, size: int) -> bytes:
     """Bytes that no other writer writes at that place, and nobody elsewhere nearby."""
     offset = 97 * int(writer.removeprefix("writer"))
-    return bytes(PATTERN[(offset + start + each) % len(PATTERN)] for each in range(size))
+    return bytes(PATTERN[(offset + start + index) % len(PATTERN)] for index in range(size))

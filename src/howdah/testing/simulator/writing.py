@@ -36,7 +36,7 @@ from howdah.protocol.data_transfer.responses import BlockOpResponse
 from howdah.protocol.data_transfer.status import Status
 from howdah.testing.simulator.clients import Client
 from howdah.testing.simulator.datanodes.store import Packet
-from howdah.testing.simulator.history import Told
+from howdah.testing.simulator.history import Promised
 from howdah.testing.simulator.network import End
 from howdah.testing.simulator.tasks import PAUSE, Steps, Task, Wait
 
@@ -74,11 +74,16 @@ class OutputStream:
     """One open file, and the tasks under it."""
 
     def __init__(
-        self, client: Client, file: OpenFile, told: Told, rules: PipelineRules, hard_limit_s: float
+        self,
+        client: Client,
+        file: OpenFile,
+        promised: Promised,
+        rules: PipelineRules,
+        hard_limit_s: float,
     ) -> None:
         self.client = client
         self.file = file
-        self.told = told
+        self.promised = promised
         self._hard_limit_s = hard_limit_s
         self._world = client.world
         self.opened_at = client.world.steps
@@ -108,13 +113,13 @@ class OutputStream:
     def write(self, data: bytes) -> Steps[None]:
         """All of it is taken when this returns."""
         self._check()
-        self.told.written += data
+        self.promised.written += data
         yield from self._enqueue(self._packetizer.write(data))
 
     def sync(self, *, to_disk: bool, end_block: bool = False) -> Steps[None]:
         """hflush, or hsync."""
         self._check()
-        length = len(self.told.written)
+        length = len(self.promised.written)
         if to_disk:
             self._packetizer.sync_blocks = True
         cut = self._packetizer.end_block if end_block else self._packetizer.flush
@@ -127,9 +132,9 @@ class OutputStream:
         if to_disk:
             yield from self._until(lambda: self.pipeline.queues.last_acked_seqno >= seqno)
             yield from self._sync_finished(seqno)
-        self.told.flushed_bytes = max(self.told.flushed_bytes, length)
+        self.promised.flushed_bytes = max(self.promised.flushed_bytes, length)
         if to_disk:
-            self.told.synced_bytes = max(self.told.synced_bytes, length)
+            self.promised.synced_bytes = max(self.promised.synced_bytes, length)
 
     def close(self) -> Steps[None]:
         self._check()
@@ -146,8 +151,8 @@ class OutputStream:
                     )
                 )
             ):
-                self.told.flushed_bytes = len(self.told.written)
-                self.told.closed = True
+                self.promised.flushed_bytes = len(self.promised.written)
+                self.promised.closed = True
                 return
             if delay_s is not None:
                 yield from self._world.sleep(delay_s)
@@ -477,7 +482,7 @@ class OutputStream:
             while not done:
                 ack = yield from end.receive(SOCKET_TIMEOUT_S)
                 ended = self.pipeline.acked(ack)
-                self.told.acked_bytes = self.pipeline.counts.bytes_acknowledged
+                self.promised.acked_bytes = self.pipeline.counts.bytes_acknowledged
                 done = ended or not self.pipeline.is_streaming
         except (errors.HowdahError, OSError) as error:
             if not self._stopping:

@@ -13,11 +13,11 @@ from howdah.testing.world.scenarios import SCENARIOS
 
 
 def _seeds(words: list[str]) -> list[int]:
-    found: list[int] = []
+    seeds: list[int] = []
     for word in words:
         first, dash, last = word.partition("-")
-        found += range(int(first), int(last) + 1) if dash else [int(first)]
-    return found
+        seeds += range(int(first), int(last) + 1) if dash else [int(first)]
+    return seeds
 
 
 def main() -> int:

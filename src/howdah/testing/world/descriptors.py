@@ -79,13 +79,13 @@ def wait_until_ready(
             return False
         task = scheduler.current
         assert task is not None, "only a task may wait"
-        for each in descriptions:
-            each.join(task)
+        for description in descriptions:
+            description.join(task)
         try:
             scheduler.park(deadline_ns)
         finally:
-            for each in descriptions:
-                each.part(task)
+            for description in descriptions:
+                description.part(task)
     return True
 
 

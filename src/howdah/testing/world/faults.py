@@ -187,8 +187,8 @@ class Supervisor:
             server.kill()
             return lambda: self._up(server)
         if fault.kind == SCARCE:
-            what = ("thread", "open", "socket", "accept", "fork")[int(fault.amount * 5)]
-            process.faults[what] = 0.2
+            resource = ("thread", "open", "socket", "accept", "fork")[int(fault.amount * 5)]
+            process.faults[resource] = 0.2
             return process.faults.clear
         process.stop()
         return process.go_on

@@ -548,7 +548,7 @@ class Files:
         names = self.listdir(path)
         node = self._mounts.find(name)
         shown = real_os.fspath(path)
-        entries = [Entry(self, str(shown), each, node.entries[each]) for each in names]
+        entries = [Entry(self, str(shown), entry, node.entries[entry]) for entry in names]
         return Scan(entries)
 
     def readlink(self, path: Any, *, dir_fd: int | None = None) -> str:
@@ -1017,10 +1017,10 @@ def make_fcntl(process: Process) -> Any:
 
     def file_of(descriptor: Any) -> OpenFile:
         number = descriptor if isinstance(descriptor, int) else descriptor.fileno()
-        found = descriptors.get(number)
-        if not isinstance(found, OpenFile):
+        file = descriptors.get(number)
+        if not isinstance(file, OpenFile):
             raise system_error(errno.EBADF)
-        return found
+        return file
 
     def lockf(descriptor: Any, command: int, *_: Any) -> None:
         node = file_of(descriptor).node

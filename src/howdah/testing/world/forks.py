@@ -145,10 +145,10 @@ class _State:
                 real = name.rpartition("~")[2]
                 if real == __name__:
                     return state.rebuild if attribute == "_rebuild" else globals()[attribute]
-                found = child.modules.import_module(real)
+                named = child.modules.import_module(real)
                 for part in attribute.split("."):
-                    found = getattr(found, part)
-                return found
+                    named = getattr(named, part)
+                return named
 
             def persistent_load(self, reference: Any) -> Any:
                 kind, value = reference

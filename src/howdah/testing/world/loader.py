@@ -63,10 +63,10 @@ def is_private(name: str) -> bool:
 def code_of(name: str) -> Code:
     """Return the code of a module, its spec, and whether it is a package. Raises
     ModuleNotFoundError."""
-    found = _codes.get(name)
-    if found is None:
-        found = _codes[name] = _find_code(name)
-    return found
+    code = _codes.get(name)
+    if code is None:
+        code = _codes[name] = _find_code(name)
+    return code
 
 
 def _find_code(name: str) -> Code:
@@ -333,8 +333,8 @@ class ModuleTree:
             primitives.check_listed(name, importer)
         if name.startswith("howdah"):
             return builtins.__import__(name, None, None, fromlist or ("__name__",), 0)
-        found = builtins.__import__(name, None, None, fromlist, 0)
-        return self._view(found, name, fromlist)
+        package_or_module = builtins.__import__(name, None, None, fromlist, 0)
+        return self._view(package_or_module, name, fromlist)
 
     def _import_private(self, name: str, fromlist: Any) -> Any:
         module = self._load(name)
@@ -342,12 +342,12 @@ class ModuleTree:
             top = name.partition(".")[0]
             return self._load(top) if is_private(top) else _mixed(top, self._private)
         if hasattr(module, "__path__"):
-            for each in fromlist:
-                below = f"{name}.{each}"
-                if each == "*" or hasattr(module, each):
+            for attribute in fromlist:
+                below = f"{name}.{attribute}"
+                if attribute == "*" or hasattr(module, attribute):
                     continue
                 if not is_private(below):
-                    setattr(module, each, importlib.import_module(below))
+                    setattr(module, attribute, importlib.import_module(below))
                     continue
                 try:
                     self._load(below)
@@ -356,15 +356,21 @@ class ModuleTree:
                         raise
         return module
 
-    def _view(self, found: Any, name: str, fromlist: Any) -> Any:
+    def _view(self, shared: Any, name: str, fromlist: Any) -> Any:
         """Return a shared package with its private modules: `from email import utils`."""
-        private = [each for each in fromlist or () if each != "*" and is_private(f"{name}.{each}")]
+        private = [
+            attribute
+            for attribute in fromlist or ()
+            if attribute != "*" and is_private(f"{name}.{attribute}")
+        ]
         if not private:
             top = name.partition(".")[0]
-            if not fromlist and any(each.startswith(f"{top}.") for each in self._private):
+            if not fromlist and any(attribute.startswith(f"{top}.") for attribute in self._private):
                 return _mixed(top, self._private)
-            return found
-        return _copy_of(found, **{each: self._load(f"{name}.{each}") for each in private})
+            return shared
+        return _copy_of(
+            shared, **{attribute: self._load(f"{name}.{attribute}") for attribute in private}
+        )
 
     def _new_event_loop(self) -> Any:
         return self.load("asyncio").SelectorEventLoop()
@@ -393,10 +399,10 @@ def _adjust_pickle(module: Any, tree: ModuleTree) -> None:
 
     class Unpickler(module.Unpickler):  # type: ignore[misc]
         def find_class(self, name: str, attribute: str) -> Any:
-            found = tree.import_module(name.rpartition("~")[2])
+            named = tree.import_module(name.rpartition("~")[2])
             for part in attribute.split("."):
-                found = getattr(found, part)
-            return found
+                named = getattr(named, part)
+            return named
 
     module.Unpickler = Unpickler
     module.loads = lambda data, **options: Unpickler(io.BytesIO(data), **options).load()

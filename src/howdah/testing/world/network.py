@@ -329,8 +329,8 @@ class Stream(Description):
             if not self.is_local:
                 self.scheduler.note("net", self.here, self.there, len(piece))
             if peer.is_gone:
-                for each in descriptions:
-                    each.references -= 1
+                for description in descriptions:
+                    description.references -= 1
                 if not self.is_local:
                     peer._post(self._reset)
                 return
@@ -407,8 +407,8 @@ class Stream(Description):
         self.is_connecting = False
         peer = self.peer
         for _, descriptions in self.received:
-            for each in descriptions:
-                each.references -= 1
+            for description in descriptions:
+                description.references -= 1
         if peer is not None and not peer.is_gone and self.received:
             # Unread bytes: a reset instead of an end.
             self.received.clear()

@@ -41,12 +41,12 @@ def make(process: Process) -> Any:
             del self._masks[_number(file)]
 
         def _ready(self) -> list[tuple[int, int]]:
-            found = []
+            ready = []
             for number, mask in self._masks.items():
                 events = _events(number, mask)
                 if events:
-                    found.append((number, events))
-            return found
+                    ready.append((number, events))
+            return ready
 
         def poll(self, timeout: float | None = None) -> list[tuple[int, int]]:
             """`timeout` in milliseconds, as the real one's."""
@@ -59,7 +59,9 @@ def make(process: Process) -> Any:
                 else scheduler.now_ns + max(round(timeout * 1e6), 1)
             )
             descriptions = [
-                each for number in self._masks if (each := descriptors.find(number)) is not None
+                open_file
+                for number in self._masks
+                if (open_file := descriptors.find(number)) is not None
             ]
             signals = process.signal_count
             wait_until_ready(
@@ -101,12 +103,12 @@ def make(process: Process) -> Any:
         for number, mask in masks.items():
             descriptors.get(number)
             waiting.register(number, mask)
-        found = dict(waiting.poll(None if timeout is None else timeout * 1000))
+        ready = dict(waiting.poll(None if timeout is None else timeout * 1000))
         readable = real.POLLIN | real.POLLHUP | real.POLLERR
         writable = real.POLLOUT | real.POLLERR
         return (
-            [file for file in reading if found.get(_number(file), 0) & readable],
-            [file for file in writing if found.get(_number(file), 0) & writable],
+            [file for file in reading if ready.get(_number(file), 0) & readable],
+            [file for file in writing if ready.get(_number(file), 0) & writable],
             [],
         )
 

@@ -321,13 +321,13 @@ class Process:
 
     # -- chance
 
-    def fault(self, what: str) -> None:
+    def fault(self, resource: str) -> None:
         """Raise what the system does when it has no thread, descriptor or memory left, if that is
         to happen here."""
-        chance = self.faults.get(what, 0.0)
+        chance = self.faults.get(resource, 0.0)
         if chance and self.scheduler.random.random() < chance:
-            self.scheduler.note("fault", self.name, what)
-            if what == "thread":
+            self.scheduler.note("fault", self.name, resource)
+            if resource == "thread":
                 raise RuntimeError("can't start new thread")
             raise system_error(errno.EMFILE)
 

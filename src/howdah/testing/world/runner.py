@@ -125,8 +125,8 @@ def _run_forked(scenario: str, seed: int, left_out: Collection[int] = ()) -> Res
     if not said:
         why = f"its process ended with status {os.waitstatus_to_exitcode(status)}"
         return Result(scenario, seed, why, "", 0.0, 0.0, 0)
-    told = json.loads(said)
-    return Result(**{**told, "story": tuple(told["story"])})
+    fields = json.loads(said)
+    return Result(**{**fields, "story": tuple(fields["story"])})
 
 
 def warm_up() -> None:

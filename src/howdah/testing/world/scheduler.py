@@ -130,12 +130,12 @@ class Scheduler:
 
     # -- the trace
 
-    def note(self, *what: object) -> None:
+    def note(self, *facts: object) -> None:
         """Write a fact into the trace. It must not hold anything that two runs of a seed differ
         in, such as an address."""
-        self._trace.update(f"{self.now_ns} {what}\n".encode())
+        self._trace.update(f"{self.now_ns} {facts}\n".encode())
         if self.on_note is not None:
-            self.on_note(self.now_ns, what)
+            self.on_note(self.now_ns, facts)
 
     @property
     def trace(self) -> str:

@@ -346,13 +346,13 @@ def make(process: Process) -> Any:
             self, count: int, ancillary: int = 0, flags: int = 0
         ) -> tuple[bytes, list[tuple[int, int, bytes]], int, Any]:
             data, descriptions = self._receive(count, flags)
-            found: list[tuple[int, int, bytes]] = []
+            ancillary_data: list[tuple[int, int, bytes]] = []
             if descriptions and ancillary:
                 numbers = array.array("i", map(process.descriptors.add, descriptions))
-                found = [(real.SOL_SOCKET, real.SCM_RIGHTS, numbers.tobytes())]
+                ancillary_data = [(real.SOL_SOCKET, real.SCM_RIGHTS, numbers.tobytes())]
             else:
                 _drop(descriptions)
-            return data, found, 0, None
+            return data, ancillary_data, 0, None
 
         def recvmsg_into(self, *_: Any) -> Any:
             raise NotSimulated("socket.recvmsg_into")
@@ -396,7 +396,7 @@ def make(process: Process) -> Any:
                 numbers = array.array("i")
                 numbers.frombytes(bytes(data))
                 descriptions += map(process.descriptors.share, numbers)
-            whole = b"".join(bytes(memoryview(each).cast("B")) for each in buffers)
+            whole = b"".join(bytes(memoryview(buffer).cast("B")) for buffer in buffers)
             return self.send(whole, flags, tuple(descriptions))
 
         def sendto(self, data: Any, *rest: Any) -> int:
@@ -420,10 +420,10 @@ def make(process: Process) -> Any:
             stream.changed()
 
     def _drop(descriptions: Iterable[Description]) -> None:
-        for each in descriptions:
-            each.references -= 1
-            if each.references == 0:
-                each.closed()
+        for description in descriptions:
+            description.references -= 1
+            if description.references == 0:
+                description.closed()
 
     def socketpair(
         family: int = real.AF_UNIX, type: int = real.SOCK_STREAM, proto: int = 0
@@ -496,5 +496,5 @@ def send_now(stream: Stream, data: bytes, descriptions: tuple[Description, ...] 
 
 
 def _release(descriptions: Iterable[Description]) -> None:
-    for each in descriptions:
-        each.references -= 1
+    for description in descriptions:
+        description.references -= 1

@@ -19,10 +19,10 @@ class Story:
         self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self.listener: Callable[[str], None] | None = None
 
-    def record(self, who: str, what: str) -> None:
-        line = f"{self._scheduler.elapsed_s:12.6f} {who:12} {what}"
+    def record(self, who: str, event: str) -> None:
+        line = f"{self._scheduler.elapsed_s:12.6f} {who:12} {event}"
         self.lines.append(line)
-        self._scheduler.note("story", who, what.partition("\n")[0])
+        self._scheduler.note("story", who, event.partition("\n")[0])
         if self.listener is not None:
             self.listener(line)
 

@@ -153,9 +153,9 @@ class Datanode:
             raise
         yield from end.receive(SOCKET_TIMEOUT_S)
 
-    def call(self, caller: Process, what: str, handler: Callable[[], Steps[T]]) -> Steps[T]:
+    def call(self, caller: Process, operation: str, handler: Callable[[], Steps[T]]) -> Steps[T]:
         """A call on the IPC port."""
-        return self.network.call(caller, self.process, what, handler, SOCKET_TIMEOUT_S)
+        return self.network.call(caller, self.process, operation, handler, SOCKET_TIMEOUT_S)
 
     def visible_length(self, block: ExtendedBlock) -> Steps[int]:
         yield PAUSE
@@ -167,9 +167,9 @@ class Datanode:
         store = self.store
 
         def is_there() -> bool:
-            found = store.find(block.block_id)
-            growing = found is not None and found.state is ReplicaState.RBW
-            return not growing or (found is not None and found.length_bytes >= length_bytes)
+            replica = store.find(block.block_id)
+            growing = replica is not None and replica.state is ReplicaState.RBW
+            return not growing or (replica is not None and replica.length_bytes >= length_bytes)
 
         yield from self.world.wait(is_there, READ_WAIT_S)
         opened = store.open(block)
@@ -273,7 +273,7 @@ class Datanode:
     def _call_all(
         self,
         nodes: tuple[DatanodeAddress, ...],
-        what: str,
+        operation: str,
         question: Callable[[DatanodeAddress], Steps[Any]],
     ) -> Steps[dict[DatanodeAddress, Any]]:
         """All at once; what each answers, or how it fails."""
@@ -289,12 +289,12 @@ class Datanode:
                     answers[node] = yield from handler()
                 else:
                     peer = self.peers[node.transfer_address]
-                    answers[node] = yield from peer.call(self.process, what, handler)
+                    answers[node] = yield from peer.call(self.process, operation, handler)
             except (errors.HowdahError, OSError) as error:
                 answers[node] = error
 
         for node in nodes:
-            self.world.spawn(self.process, f"{what} at {node.hostname}", one(node))
+            self.world.spawn(self.process, f"{operation} at {node.hostname}", one(node))
         yield Wait(lambda: len(answers) == len(nodes))
         return {node: answers[node] for node in nodes}
 

@@ -145,10 +145,10 @@ def _cut_files(store: Store, replica: Replica, end: int, last_sum: bytes) -> Ste
 
 def init_recovery(store: Store, block: ExtendedBlock, recovery_id: int) -> Steps[Candidate | None]:
     """initReplicaRecovery."""
-    found = store.find(block.block_id)
-    if found is None:
+    before = store.find(block.block_id)
+    if before is None:
         return None
-    found.check_recovery(block.generation_stamp, recovery_id)
+    before.check_recovery(block.generation_stamp, recovery_id)
     holder = Briefly()
     yield from store.claim_writer(block.block_id, holder, recovery_id)
     try:

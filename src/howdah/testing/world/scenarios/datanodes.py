@@ -176,7 +176,7 @@ def check_replicated(
             lacking = [
                 path
                 for path in closed
-                if any(len(each.hosts) < _DATANODES for each in fs.block_locations(path))
+                if any(len(block.hosts) < _DATANODES for block in fs.block_locations(path))
             ]
             if not lacking or clock.monotonic() > deadline_s:
                 return lacking
@@ -209,15 +209,17 @@ class _Reader:
             if is_open and not self._fs.recover_lease(name):
                 return "its lease is not recovered"
             with self._fs.open(name) as file:
-                found = bytearray()
-                while len(found) < len(data) and (piece := file.read(len(data) - len(found))):
-                    found += piece
+                content = bytearray()
+                while len(content) < len(data) and (piece := file.read(len(data) - len(content))):
+                    content += piece
         except (self._errors.HowdahError, OSError) as error:
             return f"{type(error).__name__}: {error}"
-        if found == data:
+        if content == data:
             return ""
-        common = next((i for i, (a, b) in enumerate(zip(found, data, strict=False)) if a != b), -1)
-        return f"{len(found)} of {len(data)} bytes, the first other one at {common}"
+        common = next(
+            (i for i, (a, b) in enumerate(zip(content, data, strict=False)) if a != b), -1
+        )
+        return f"{len(content)} of {len(data)} bytes, the first other one at {common}"
 
 
 def writes_under_all_faults(world: World) -> Mapping[str, object]:

@@ -39,9 +39,9 @@ class _Model:
         self.there: set[str] = set()
         self.unknown: set[str] = set()
 
-    def check(self, found: set[str]) -> None:
-        missing = self.there - found - self.unknown
-        extra = found - self.there - self.unknown
+    def check(self, listed: set[str]) -> None:
+        missing = self.there - listed - self.unknown
+        extra = listed - self.there - self.unknown
         if missing or extra:
             raise Unexpected(
                 f"{len(missing)} directories are missing and {len(extra)} came back: "

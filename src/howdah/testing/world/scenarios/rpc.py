@@ -61,7 +61,7 @@ def calls(world: World) -> Mapping[str, object]:
                     raise Unexpected(f"call {number} got the answer {answer.length}")
                 answered.append(number)
 
-        threads = [threading.Thread(target=work, args=(1000 * each,)) for each in range(_THREADS)]
+        threads = [threading.Thread(target=work, args=(1000 * index,)) for index in range(_THREADS)]
         for thread in threads:
             thread.start()
         for thread in threads:
