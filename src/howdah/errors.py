@@ -85,11 +85,11 @@ def _again(cls: type[HowdahError], args: tuple[object, ...]) -> HowdahError:
     """An error of the class without what its constructor does; its state follows."""
     # Of several built-in classes this is the one with fields of its own, which makes them.
     makers = [
-        each
-        for each in cls.__mro__
-        if issubclass(each, BaseException) and each.__module__ == Exception.__module__
+        base
+        for base in cls.__mro__
+        if issubclass(base, BaseException) and base.__module__ == Exception.__module__
     ]
-    maker = max(makers, key=lambda each: each.__basicsize__)
+    maker = max(makers, key=lambda base: base.__basicsize__)
     error: HowdahError = maker.__new__(cls)
     error.args = args
     return error
@@ -667,10 +667,10 @@ class InvalidConfiguration(HowdahError, ValueError):
 
 
 def _all_types(root: type[HowdahError]) -> list[type[HowdahError]]:
-    found = [root]
+    types = [root]
     for child in root.__subclasses__():
-        found += _all_types(child)
-    return found
+        types += _all_types(child)
+    return types
 
 
 # Several types share java.io.IOException; it comes back as RemoteError.

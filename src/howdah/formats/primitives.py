@@ -119,11 +119,11 @@ class Cursor:
     def remaining(self) -> int:
         return self._end - self.position
 
-    def _advance(self, count: int, what: str) -> int:
+    def _advance(self, count: int, item: str) -> int:
         start = self.position
         if count > self._end - start:
             raise MalformedRecord(
-                f"{what} of {count} bytes does not fit into the {self._end - start} bytes left",
+                f"{item} of {count} bytes does not fit into the {self._end - start} bytes left",
                 offset=start,
             )
         self.position = start + count
@@ -159,16 +159,16 @@ class Cursor:
         value: int = _I64.unpack_from(self._data, self._advance(8, "long"))[0]
         return value
 
-    def raw(self, count: int, what: str) -> bytes:
+    def raw(self, count: int, item: str) -> bytes:
         if count < 0:
-            raise self.fail(f"{what} has the negative length {count}")
-        start = self._advance(count, what)
+            raise self.fail(f"{item} has the negative length {count}")
+        start = self._advance(count, item)
         return self._data[start : start + count]
 
-    def count(self, announced: int, least_bytes: int, what: str) -> int:
+    def count(self, announced: int, least_bytes: int, items: str) -> int:
         """`announced` items of at least `least_bytes` each, if so many can be left."""
         if not 0 <= announced <= self.remaining // least_bytes:
-            raise self.fail(f"{announced} {what} announced with {self.remaining} bytes left")
+            raise self.fail(f"{announced} {items} announced with {self.remaining} bytes left")
         return announced
 
     def string(self) -> str:

@@ -128,10 +128,10 @@ class _Fields:
             ) from None
 
     def storage_type(self, expected: str) -> None:
-        found = self.text("storageType")
-        if found != expected:
+        kind = self.text("storageType")
+        if kind != expected:
             raise errors.InconsistentStorage(
-                f"{self._source} belongs to a {found}; a {expected} cannot use it"
+                f"{self._source} belongs to a {kind}; a {expected} cannot use it"
             )
 
     def layout_version(self, newest: int, oldest: int) -> int:

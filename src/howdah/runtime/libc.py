@@ -27,11 +27,11 @@ SyncFileRange = Callable[[int, int, int, int], None]
 def _function(name: str, result: Any, *parameters: Any) -> Any:
     """Return a function of the C library, None if it has none of this name."""
     try:
-        found = getattr(ctypes.CDLL(None, use_errno=True), name)
+        function = getattr(ctypes.CDLL(None, use_errno=True), name)
     except (OSError, AttributeError):
         return None
-    found.restype, found.argtypes = result, parameters
-    return found
+    function.restype, function.argtypes = result, parameters
+    return function
 
 
 def _failed(call: str) -> OSError:

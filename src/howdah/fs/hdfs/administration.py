@@ -290,11 +290,11 @@ def each_namenode(
         yield {}
         return
     settings = ClientSettings.from_configuration(conf)
-    each = providers.each_namenode(target, conf, settings, user)
+    clients = providers.each_namenode(target, conf, settings, user)
     try:
-        yield {name: Administration(NamenodeProxy(calls)) for name, calls in each.items()}
+        yield {name: Administration(NamenodeProxy(calls)) for name, calls in clients.items()}
     finally:
-        for calls in each.values():
+        for calls in clients.values():
             calls.close()
 
 

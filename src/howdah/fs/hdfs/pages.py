@@ -73,6 +73,6 @@ def _is_of_another(authority: str, conf: Configuration, key: Key[Address]) -> bo
 
 def _addresses(host: str) -> set[str]:
     try:
-        return {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
+        return {str(address_info[4][0]) for address_info in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
         return set()

@@ -43,10 +43,10 @@ class BatchedWalk:
         """Top down: (path, directories, files). Whoever takes directories out of the list
         is spared them. What can't be listed is left out, if `on_error` takes the reason."""
         ahead: dict[str, list[FileStatus]] = {}
-        found = self._listed(top, None, on_error)
-        if found is None:
+        listed = self._listed(top, None, on_error)
+        if listed is None:
             return
-        directories, files = found
+        directories, files = listed
         yield top, directories, files
         levels = [_Level(directories)]
         while levels:
@@ -56,9 +56,9 @@ class BatchedWalk:
                 continue
             if path not in ahead and self._has_call:
                 ahead |= self.list_together([path, *islice(_coming(levels, ahead), BATCH - 1)])
-            found = self._listed(path, ahead.pop(path, None), on_error)
-            if found is not None:
-                directories, files = found
+            listed = self._listed(path, ahead.pop(path, None), on_error)
+            if listed is not None:
+                directories, files = listed
                 yield path, directories, files
                 levels.append(_Level(directories))
 
@@ -90,18 +90,18 @@ class BatchedWalk:
         except (errors.RpcNoSuchMethod, errors.UnsupportedOperation, errors.IllegalArgument):
             self._has_call = False
             return {}
-        found: dict[str, list[FileStatus]] = {}
+        listings: dict[str, list[FileStatus]] = {}
         for part in answer.listings:
             if not part.HasField("exception"):
                 path = directories[part.parentIdx]
-                found[path] = [
+                listings[path] = [
                     file_status(entry, paths.join(path, name_of(entry.path)))
                     for entry in part.partialListing
                 ]
         if answer.hasMore and answer.listings:
             # The page may have ended in the middle of its last directory.
-            found.pop(directories[answer.listings[-1].parentIdx], None)
-        return found
+            listings.pop(directories[answer.listings[-1].parentIdx], None)
+        return listings
 
 
 class _Level:
