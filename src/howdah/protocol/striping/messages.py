@@ -31,7 +31,9 @@ def policy_to_proto(
     policy: Policy, state: PolicyState | None = None
 ) -> pb.ErasureCodingPolicyProto:
     """Return the message of a policy, with its state where that is given."""
-    message = pb.ErasureCodingPolicyProto(id=policy.policy_id)
+    message = pb.ErasureCodingPolicyProto(
+        id=policy.policy_id, state=None if state is None else state.name
+    )
     if SYSTEM_POLICIES.get(policy.policy_id) != policy:
         schema = policy.schema
         message.name = policy.name
@@ -41,8 +43,6 @@ def policy_to_proto(
         message.schema.parityUnits = schema.parity_units
         for key, value in schema.options.items():
             message.schema.options.add(key=key, value=value)
-    if state is not None:
-        message.state = pb.ErasureCodingPolicyState.ValueType(state)
     return message
 
 
