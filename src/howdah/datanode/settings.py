@@ -41,6 +41,27 @@ DEFAULT_DISK_BALANCER: Final = DiskBalancerSettings()
 
 
 @dataclass(frozen=True, slots=True)
+class ReconstructionSettings:
+    """For those who make lost internal blocks of block groups anew. Defaults are Hadoop's."""
+
+    threads: int = setting(keys.DFS_DATANODE_EC_RECONSTRUCTION_THREADS)
+    """Groups that are worked on at a time."""
+    piece_bytes: int = setting(keys.DFS_DATANODE_EC_RECONSTRUCTION_STRIPEDREAD_BUFFER_SIZE)
+    """Of each internal block, read at a time."""
+    silence_s: float = setting(keys.DFS_DATANODE_EC_RECONSTRUCTION_STRIPEDREAD_TIMEOUT_MILLIS)
+    """How long a source may be silent before another is read."""
+    weight: float = setting(keys.DFS_DATANODE_EC_RECONSTRUCTION_XMITS_WEIGHT)
+    """How many copies a source or target counts for, when the namenode hears of them."""
+    validates: bool = setting(keys.DFS_DATANODE_EC_RECONSTRUCTION_VALIDATION)
+    read_bytes_per_s: int = setting(keys.DFS_DATANODE_EC_RECONSTRUCT_READ_BANDWIDTHPERSEC)
+    """All reconstructions together; 0 is no limit."""
+    write_bytes_per_s: int = setting(keys.DFS_DATANODE_EC_RECONSTRUCT_WRITE_BANDWIDTHPERSEC)
+
+
+DEFAULT_RECONSTRUCTION: Final = ReconstructionSettings()
+
+
+@dataclass(frozen=True, slots=True)
 class DataSettings:
     """For the data process. Defaults are Hadoop's."""
 
@@ -74,6 +95,7 @@ class DataSettings:
     restart_expiry_s: float = setting(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION)
     """How long a replica is kept for its client over a restart."""
 
+    reconstruction: ReconstructionSettings = DEFAULT_RECONSTRUCTION
     latency: LatencySettings = DEFAULT_LATENCY
     tracing: TracingSettings = OFF
     memory_bytes: int = 0
@@ -106,6 +128,7 @@ class DataSettings:
             disk_balancer=_disk_balancer(conf),
             memory_bytes=_memory_bytes(conf),
             tracing=TracingSettings.of(conf),
+            reconstruction=read(ReconstructionSettings, conf),
             latency=read(
                 LatencySettings,
                 conf,

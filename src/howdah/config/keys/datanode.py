@@ -115,6 +115,44 @@ DFS_DATANODE_RESTART_REPLICA_EXPIRATION = duration(
     "s",
     "How long a restarting datanode keeps replicas for the clients that write them.",
 )
+DFS_DATANODE_EC_RECONSTRUCTION_THREADS = integer(
+    "dfs.datanode.ec.reconstruction.threads",
+    8,
+    "Block groups of which lost blocks are made anew at a time.",
+    minimum=1,
+)
+DFS_DATANODE_EC_RECONSTRUCTION_STRIPEDREAD_BUFFER_SIZE = size(
+    "dfs.datanode.ec.reconstruction.stripedread.buffer.size",
+    "65536",
+    "Bytes of each internal block that are read at a time for it.",
+)
+DFS_DATANODE_EC_RECONSTRUCTION_STRIPEDREAD_TIMEOUT_MILLIS = duration(
+    "dfs.datanode.ec.reconstruction.stripedread.timeout.millis",
+    "5000",
+    "ms",
+    "How long a datanode that is read for it may be silent.",
+)
+DFS_DATANODE_EC_RECONSTRUCTION_XMITS_WEIGHT = decimal(
+    "dfs.datanode.ec.reconstruction.xmits.weight",
+    "0.5",
+    "How many copies each of its sources or targets counts for.",
+    minimum=0,
+)
+DFS_DATANODE_EC_RECONSTRUCTION_VALIDATION = boolean(
+    "dfs.datanode.ec.reconstruction.validation",
+    False,
+    "Whether what was made is held against what it was made from.",
+)
+DFS_DATANODE_EC_RECONSTRUCT_READ_BANDWIDTHPERSEC = size(
+    "dfs.datanode.ec.reconstruct.read.bandwidthPerSec",
+    "0",
+    "Bytes a second that are read for it; 0 is no limit.",
+)
+DFS_DATANODE_EC_RECONSTRUCT_WRITE_BANDWIDTHPERSEC = size(
+    "dfs.datanode.ec.reconstruct.write.bandwidthPerSec",
+    "0",
+    "Bytes a second that it writes; 0 is no limit.",
+)
 DFS_DATANODE_XCEIVER_STOP_TIMEOUT_MILLIS = duration(
     "dfs.datanode.xceiver.stop.timeout.millis",
     "60000",

@@ -34,7 +34,9 @@ from howdah.datanode.state.messages import (
     Invalidate,
     KeepDeleted,
     LeaveVolume,
+    Reconstruct,
     RecoverBlock,
+    RecoverGroup,
     ServePool,
     Transfer,
 )
@@ -279,7 +281,7 @@ def _pools_of(order: Order) -> set[str]:
     match order:
         case Invalidate(blocks):
             return {block.pool_id for block in blocks}
-        case Transfer(block) | RecoverBlock(block):
+        case Transfer(block) | RecoverBlock(block) | RecoverGroup(block) | Reconstruct(block):
             return {block.pool_id}
         case FinalizeUpgrade(pool_id) | Cache(pool_id):
             return {pool_id}

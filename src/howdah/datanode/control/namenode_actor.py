@@ -74,7 +74,9 @@ from howdah.datanode.state.messages import (
     Command,
     Invalidate,
     OutliersFound,
+    Reconstruct,
     RecoverBlock,
+    RecoverGroup,
     Transfer,
 )
 from howdah.datanode.state.report_schedule import ReportSchedule
@@ -510,9 +512,9 @@ class NamenodeActor:
         match order:
             case Register():
                 raise _Unknown
-            case Invalidate() | Transfer() | BalanceBandwidth() | Cache():
+            case Invalidate() | Transfer() | Reconstruct() | BalanceBandwidth() | Cache():
                 self._command(order)
-            case RecoverBlock():
+            case RecoverBlock() | RecoverGroup():
                 self._command(replace(order, ordered_by=self.name))
             case Shutdown():
                 raise _ShutDown

@@ -57,7 +57,9 @@ from howdah.datanode.state.messages import (
     Recheck,
     Reconcile,
     Reconfigured,
+    Reconstruct,
     RecoverBlock,
+    RecoverGroup,
     RemoveVolume,
     ReplicaOpened,
     ReplicaReceived,
@@ -69,6 +71,7 @@ from howdah.datanode.state.messages import (
 from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.transfer.data_server import DataServer
+from howdah.datanode.transfer.reconstruction import Reconstructions
 from howdah.datanode.transfer.restart import announce_restart
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.protocol.rpc.service import Registry
@@ -135,6 +138,9 @@ class DataProcess:
             polling_s=inheritance.settings.cache_revocation_polling_s,
         )
         self._copies = Copies(self._store, inheritance.settings)
+        self._reconstructions = Reconstructions(
+            inheritance.settings, self._send_event, self._copies.count
+        )
         self._server = DataServer(inheritance.data_listener, self._store, inheritance.settings)
         self._local_server: DataServer | None = None
         if inheritance.local_listener is not None:
@@ -255,7 +261,7 @@ class DataProcess:
             case Identity(pool_id, node):
                 self._copies.sources[pool_id] = node
                 self._recoveries.uuid = self._server.balancing.uuid = node.uuid
-            case RecoverBlock() | Transfer() | CheckVolumes():
+            case RecoverBlock() | RecoverGroup() | Transfer() | Reconstruct() | CheckVolumes():
                 self._begin(command)
             case Invalidate(blocks):
                 self._workers.invalidate(blocks)
@@ -293,14 +299,18 @@ class DataProcess:
                     "the control process sent %s, which is no command", type(command).__name__
                 )
 
-    def _begin(self, command: RecoverBlock | Transfer | CheckVolumes) -> None:
+    def _begin(
+        self, command: RecoverBlock | RecoverGroup | Transfer | Reconstruct | CheckVolumes
+    ) -> None:
         """What has a thread of its own. Where there are no more, it is ordered again later."""
         try:
             match command:
-                case RecoverBlock():
+                case RecoverBlock() | RecoverGroup():
                     self._recoveries.start(command)
                 case Transfer():
                     self._copies.start(command)
+                case Reconstruct():
+                    self._reconstructions.start(command)
                 case CheckVolumes():
                     self._workers.check()
         except RuntimeError as error:

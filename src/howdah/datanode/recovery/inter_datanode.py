@@ -49,7 +49,9 @@ class InterDatanodeProtocol:
     ) -> pb.InitReplicaRecoveryResponseProto:
         order = recovery_order(request.block)
         if not isinstance(order, RecoverBlock):
-            raise errors.UnsupportedOperation(f"{order.name} is not supported")
+            raise errors.ProtocolViolation(
+                f"a primary asks for the internal blocks of {order.group} one by one"
+            )
         with _told_by_name():
             candidate = replica_recovery.init_recovery(self._store, order.block, order.recovery_id)
         if candidate is None:

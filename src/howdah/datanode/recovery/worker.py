@@ -2,11 +2,11 @@
 
 BlockRecoveryWorker in Hadoop.
 
-A shell around `block_recovery`. It runs in the data process, where this datanode's own
-replicas are: those are taken and set without a socket. All datanodes of a block are
-asked at once, so one that is dead costs one time-out; several blocks are recovered at a
-time, and one that fails is logged with its block and datanodes. Its namenode makes
-another attempt when it has waited long enough.
+A shell around `block_recovery` and `group_recovery`. It runs in the data process, where this
+datanode's own replicas are: those are taken and set without a socket. All datanodes of a block
+are asked at once, so one that is dead costs one time-out; several blocks are recovered at a
+time, and one that fails is logged with its block and datanodes. Its namenode makes another
+attempt when it has waited long enough.
 
 The result goes to the control process, whose actor tells the namenode behind the news of the
 replicas, and again until it is there.
@@ -15,8 +15,10 @@ replicas, and again until it is there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from howdah import errors
@@ -24,15 +26,20 @@ from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.recovery.inter_datanode import Peer
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state import group_recovery
 from howdah.datanode.state.block_recovery import Candidate, agree, settle
-from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock
+from howdah.datanode.state.group_recovery import Place
+from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock, RecoverGroup
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.striping.layout import GroupLayout
 
 log = logging.getLogger(__name__)
 
 MAX_RECOVERIES = 8
 """Blocks that are recovered at a time."""
 T = TypeVar("T")
+P = TypeVar("P", DatanodeAddress, Place)
+"""Where a replica is: a datanode, or an internal block at one."""
 
 
 class _Participant(Protocol):
@@ -81,51 +88,44 @@ class RecoveryWorker:
         self.uuid = ""
         """Of this datanode, once it has registered."""
 
-    def start(self, order: RecoverBlock) -> Future[None]:
-        """Recover a block in the background."""
+    def start(self, order: RecoverBlock | RecoverGroup) -> Future[None]:
+        """Recover a block, or a block group, in the background."""
         return self._pool.submit(self._run, order)
 
     def close(self) -> None:
         """Wait for the recoveries that are under way; no others begin."""
         self._pool.shutdown(cancel_futures=True)
 
-    def _run(self, order: RecoverBlock) -> None:
+    def _run(self, order: RecoverBlock | RecoverGroup) -> None:
+        block = order.group if isinstance(order, RecoverGroup) else order.block
+        attempt = _Attempt(order.recovery_id, block)
         names = ", ".join(node.transfer_address for node in order.nodes)
         try:
-            result = self._recover(order)
+            if isinstance(order, RecoverGroup):
+                result = self._recover_group(order, attempt)
+            else:
+                result = self._recover(order, attempt)
         except errors.RecoveryInProgress as error:
             log.warning("%s", error)
         except (errors.HowdahError, OSError) as error:
-            log.error(
-                "recovery %d of %s at %s failed: %s", order.recovery_id, order.block, names, error
-            )
+            log.error("%s at %s failed: %s", attempt, names, error)
         except Exception:
             # The namenode orders it again; the pool's thread is for other blocks, too.
-            log.exception(
-                "recovery %d of %s at %s failed on a defect", order.recovery_id, order.block, names
-            )
+            log.exception("%s at %s failed on a defect", attempt, names)
         else:
             self._tell(result)
 
-    def _recover(self, order: RecoverBlock) -> BlockSynchronized:
-        log.info("recovery %d of %s begins, by order of %s", *_about(order))
-        participants = {node: self._participant(node) for node in order.nodes}
-        try:
+    def _recover(self, order: RecoverBlock, attempt: _Attempt) -> BlockSynchronized:
+        log.info("%s%s begins, by order of %s", attempt, _aim(order), order.ordered_by)
+        with self._participants(order.nodes) as participants:
             answers = self._call_all(
-                order, order.nodes, lambda node: participants[node].init_recovery(order), "says"
+                attempt, order.nodes, lambda node: participants[node].init_recovery(order), "says"
             )
             agreement = agree(order, answers)
-            log.info(
-                "recovery %d of %s: %d bytes at %s",
-                order.recovery_id,
-                order.block,
-                agreement.block.length_bytes,
-                ", ".join(f"{node} ({one})" for node, one in agreement.participants.items())
-                or "no datanode",
-            )
             target = agreement.block
+            _log_agreement(attempt, target.length_bytes, agreement.participants)
             outcomes = self._call_all(
-                order,
+                attempt,
                 agreement.participants,
                 lambda node: participants[node].settle(
                     agreement.participants[node].as_block(order.block.pool_id),
@@ -136,6 +136,44 @@ class RecoveryWorker:
                 "is left out",
             )
             return settle(order, agreement, outcomes)
+
+    def _recover_group(self, order: RecoverGroup, attempt: _Attempt) -> BlockSynchronized:
+        log.info("%s of %s begins, by order of %s", attempt, order.policy.name, order.ordered_by)
+        group = order.group
+        places = list(map(Place, order.nodes, order.indices))
+
+        def init_recovery(place: Place) -> Candidate | None:
+            block = replace(group, block_id=group.block_id + place.index)
+            return participants[place.node].init_recovery(
+                RecoverBlock(block, order.recovery_id, (place.node,), ordered_by=order.ordered_by)
+            )
+
+        with self._participants(order.nodes) as participants:
+            agreement = group_recovery.agree(
+                order, self._call_all(attempt, places, init_recovery, "says")
+            )
+            _log_agreement(attempt, agreement.group.length_bytes, agreement.participants)
+            layout = GroupLayout(order.policy, agreement.group.length_bytes)
+
+            def settle_block(place: Place) -> str:
+                candidate = agreement.participants[place]
+                return participants[place.node].settle(
+                    candidate.as_block(group.pool_id),
+                    order.recovery_id,
+                    layout.block_length(place.index),
+                    candidate.block_id,
+                )
+
+            outcomes = self._call_all(attempt, agreement.participants, settle_block, "is left out")
+            return group_recovery.settle(order, agreement, outcomes)
+
+    @contextmanager
+    def _participants(
+        self, nodes: Iterable[DatanodeAddress]
+    ) -> Iterator[Mapping[DatanodeAddress, _Participant]]:
+        participants = {node: self._participant(node) for node in nodes}
+        try:
+            yield participants
         finally:
             for participant in participants.values():
                 participant.close()
@@ -148,39 +186,54 @@ class RecoveryWorker:
 
     def _call_all(
         self,
-        order: RecoverBlock,
-        nodes: Iterable[DatanodeAddress],
-        question: Callable[[DatanodeAddress], T],
+        attempt: _Attempt,
+        places: Iterable[P],
+        question: Callable[[P], T],
         problem: str,
-    ) -> dict[DatanodeAddress, T | Exception]:
-        """Return what each of `nodes` answers, or how it fails; in their order."""
-        asked = list(nodes)
-        answers: dict[DatanodeAddress, T | Exception] = {}
+    ) -> dict[P, T | Exception]:
+        """Return what is answered at each of `places`, or how it fails; in their order."""
+        asked = list(places)
+        answers: dict[P, T | Exception] = {}
         if not asked:
             return answers
-        with ThreadPoolExecutor(len(asked), f"recovery of {order.block}") as pool:
-            futures = {node: pool.submit(question, node) for node in asked}
-        for node, future in futures.items():
+        with ThreadPoolExecutor(len(asked), f"recovery of {attempt.block}") as pool:
+            futures = {place: pool.submit(question, place) for place in asked}
+        for place, future in futures.items():
             error = future.exception()
             if error is None:
-                answers[node] = future.result()
+                answers[place] = future.result()
             elif isinstance(error, errors.HowdahError | OSError):
-                log.warning(
-                    "recovery %d of %s: %s %s: %s",
-                    order.recovery_id,
-                    order.block,
-                    node,
-                    problem,
-                    error,
-                )
-                answers[node] = error
+                log.warning("%s: %s %s: %s", attempt, place, problem, error)
+                answers[place] = error
             else:
                 raise error
         return answers
 
 
-def _about(order: RecoverBlock) -> tuple[int, str, str]:
-    block = str(order.block)
-    if order.target is not None:
-        block += f" (to {order.target.length_bytes} bytes of {order.target.name})"
-    return order.recovery_id, block, order.ordered_by
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What a recovery is called in the log."""
+
+    recovery_id: int
+    block: ExtendedBlock
+
+    def __str__(self) -> str:
+        return f"recovery {self.recovery_id} of {self.block}"
+
+
+def _aim(order: RecoverBlock) -> str:
+    if order.target is None:
+        return ""
+    return f" (to {order.target.length_bytes} bytes of {order.target.name})"
+
+
+def _log_agreement(
+    attempt: _Attempt, length_bytes: int, participants: Mapping[P, Candidate]
+) -> None:
+    log.info(
+        "%s: %d bytes at %s",
+        attempt,
+        length_bytes,
+        ", ".join(f"{place} ({candidate})" for place, candidate in participants.items())
+        or "no datanode",
+    )

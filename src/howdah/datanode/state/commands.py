@@ -15,7 +15,9 @@ from howdah.datanode.state.messages import (
     BalanceBandwidth,
     Cache,
     Invalidate,
+    Reconstruct,
     RecoverBlock,
+    RecoverGroup,
     Transfer,
 )
 from howdah.proto import datanode_namenode_pb2 as pb
@@ -26,6 +28,9 @@ from howdah.protocol.data_transfer.blocks import (
     StorageType,
     signed64,
 )
+from howdah.protocol.striping.layout import index_of, is_striped
+from howdah.protocol.striping.messages import policy_from_proto
+from howdah.protocol.striping.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,8 @@ Order = (
     | Invalidate
     | Transfer
     | RecoverBlock
+    | RecoverGroup
+    | Reconstruct
     | BalanceBandwidth
     | Cache
 )
@@ -80,6 +87,10 @@ def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
                 orders.append(BalanceBandwidth(signed64(command.balancerCmd.bandwidth)))
             case pb.DatanodeCommandProto.BlockIdCommand:
                 orders.append(_cache_order(command.blkIdCmd))
+            case pb.DatanodeCommandProto.BlockECReconstructionCommand:
+                orders += map(
+                    _reconstruction, command.blkECReconstructionCmd.blockECReconstructioninfo
+                )
             case pb.DatanodeCommandProto.NullDatanodeCommand:
                 continue
             case other:
@@ -93,13 +104,14 @@ def _block(pool_id: str, proto: types_pb2.BlockProto) -> ExtendedBlock:
     )
 
 
-def recovery_order(proto: pb.RecoveringBlockProto) -> RecoverBlock | Unsupported:
+def recovery_order(proto: pb.RecoveringBlockProto) -> RecoverBlock | RecoverGroup:
     """What a RecoveringBlockProto asks for; also the form in which a primary asks its peers.
 
-    `ProtocolViolation` for lengths and stamps that are negative in Java.
+    `ProtocolViolation` for lengths and stamps that are negative in Java, and for a group whose
+    locations and indices do not fit together.
     """
     if proto.HasField("ecPolicy"):
-        return Unsupported("BlockRecoveryCommand for an erasure-coded block")
+        return _group_recovery(proto)
     block = ExtendedBlock.from_proto(proto.block.b)
     target = _block(block.pool_id, proto.truncateBlock) if proto.HasField("truncateBlock") else None
     numbers = [signed64(proto.newGenStamp), block.generation_stamp, block.length_bytes]
@@ -115,6 +127,57 @@ def recovery_order(proto: pb.RecoveringBlockProto) -> RecoverBlock | Unsupported
         tuple(DatanodeAddress.from_proto(node) for node in proto.block.locs),
         target,
     )
+
+
+def _group_recovery(proto: pb.RecoveringBlockProto) -> RecoverGroup:
+    policy = policy_from_proto(proto.ecPolicy)
+    group = ExtendedBlock.from_proto(proto.block.b)
+    order = RecoverGroup(
+        group,
+        signed64(proto.newGenStamp),
+        tuple(DatanodeAddress.from_proto(node) for node in proto.block.locs),
+        tuple(proto.blockIndices),
+        policy,
+    )
+    if min(order.recovery_id, group.generation_stamp) < 0:
+        raise errors.ProtocolViolation(f"a recovery of {group} with a stamp that no block has")
+    _check_group(group, policy, len(order.nodes), order.indices)
+    return order
+
+
+def _reconstruction(proto: types_pb2.BlockECReconstructionInfoProto) -> Reconstruct:
+    policy = policy_from_proto(proto.ecPolicy)
+    order = Reconstruct(
+        ExtendedBlock.from_proto(proto.block),
+        policy,
+        tuple(DatanodeAddress.from_proto(node) for node in proto.sourceDnInfos.datanodes),
+        tuple(proto.liveBlockIndices),
+        tuple(DatanodeAddress.from_proto(node) for node in proto.targetDnInfos.datanodes),
+        tuple(StorageType(kind) for kind in proto.targetStorageTypes.storageTypes),
+        tuple(proto.targetStorageUuids.storageUuids),
+        tuple(proto.excludeReconstructedIndices),
+    )
+    _check_group(order.group, policy, len(order.sources), order.live)
+    if order.group.length_bytes < 0:
+        raise errors.ProtocolViolation(f"{order.group} is to be made anew, of a negative length")
+    if not len(order.targets) == len(order.storage_types) == len(order.storage_ids):
+        raise errors.ProtocolViolation(
+            f"{order.group} is to be made anew at {len(order.targets)} datanodes, on "
+            f"{len(order.storage_ids)} storages of {len(order.storage_types)} types"
+        )
+    return order
+
+
+def _check_group(
+    group: ExtendedBlock, policy: Policy, nodes: int, indices: tuple[int, ...]
+) -> None:
+    units = policy.schema.units
+    if not is_striped(group.block_id) or index_of(group.block_id):
+        raise errors.ProtocolViolation(f"{group} is no block group")
+    if nodes != len(indices) or not all(index < units for index in indices):
+        raise errors.ProtocolViolation(
+            f"{group} of {policy.name} has {nodes} datanodes, with the indices {list(indices)}"
+        )
 
 
 def _cache_order(command: pb.BlockIdCommandProto) -> Cache:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from howdah import errors
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.striping.policies import Policy
 
 _LENGTH = struct.Struct(">I")
 LENGTH_BYTES = _LENGTH.size
@@ -343,6 +344,38 @@ class RecoverBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class RecoverGroup:
+    """Be the primary of a recovery of a block group: bring its internal blocks, of which `nodes`
+    have those of `indices`, to one number of whole stripes, under `recovery_id` as their stamp."""
+
+    group: ExtendedBlock
+    recovery_id: int
+    nodes: tuple[DatanodeAddress, ...]
+    indices: tuple[int, ...]
+    policy: Policy
+    ordered_by: str = ""
+    """The namenode that gave the order, by its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconstruct:
+    """Make lost internal blocks of a group anew, from those that `sources` have, of the indices
+    in `live`, and write them to `targets`, one to each.
+
+    Indices of `excluded` are not to be made: their datanodes are busy, and not gone.
+    """
+
+    group: ExtendedBlock
+    policy: Policy
+    sources: tuple[DatanodeAddress, ...]
+    live: tuple[int, ...]
+    targets: tuple[DatanodeAddress, ...]
+    storage_types: tuple[StorageType, ...]
+    storage_ids: tuple[str, ...]
+    excluded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CheckVolumes:
     """A volume looks broken from outside: have them all prove themselves."""
 
@@ -475,6 +508,8 @@ Command = (
     | KeepDeleted
     | Transfer
     | RecoverBlock
+    | RecoverGroup
+    | Reconstruct
     | CheckVolumes
     | Recheck
     | Reconcile

@@ -64,11 +64,11 @@ class Copies:
         thread = threading.Thread(
             target=self._run, args=(command,), name=f"copy of {command.block}", daemon=True
         )
-        self._count(1)
+        self.count(1)
         try:
             thread.start()
         except RuntimeError:
-            self._count(-1)
+            self.count(-1)
             raise
         return thread
 
@@ -83,9 +83,10 @@ class Copies:
         except Exception:
             log.exception("copying %s to %s failed on a defect", command.block, names)
         finally:
-            self._count(-1)
+            self.count(-1)
 
-    def _count(self, change: int) -> None:
+    def count(self, change: int) -> None:
+        """So many copies begin, or end."""
         with self._lock:
             self._running += change
             if self.on_count is not None:

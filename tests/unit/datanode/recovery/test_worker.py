@@ -15,13 +15,16 @@ from howdah.datanode.recovery import inter_datanode, replica_recovery
 from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol, Peer
 from howdah.datanode.recovery.worker import RecoveryWorker
 from howdah.datanode.settings import DataSettings
-from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock
+from howdah.datanode.state.group_recovery import NOWHERE
+from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock, RecoverGroup
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.data_server import listen
 from howdah.proto import inter_datanode_pb2 as pb
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import Registry
+from howdah.protocol.striping.layout import FIRST_GROUP_ID
+from howdah.protocol.striping.policies import Policy, Schema
 from howdah.rpc.threaded_server import ThreadedRpcServer
 
 Lab = Any
@@ -282,12 +285,16 @@ def test_negative_block_ids_cross_the_wire(lab: Lab, nodes: list[Datanode]) -> N
     peer.close()
 
 
-def test_an_erasure_coded_block_is_refused_by_name(lab: Lab, nodes: list[Datanode]) -> None:
-    proto = inter_datanode.encode_order(order(lab, nodes[:1]))
+def test_a_participant_is_asked_for_an_internal_block_and_for_no_group(
+    lab: Lab, nodes: list[Datanode]
+) -> None:
+    group = replace(lab.block(), block_id=FIRST_GROUP_ID)
+    proto = inter_datanode.encode_order(order(lab, nodes[:1], block=group))
     proto.ecPolicy.id = 1
+    proto.blockIndices = b"\0"
     service = InterDatanodeProtocol(nodes[0].node.store)
     request = pb.InitReplicaRecoveryRequestProto(block=proto)
-    with pytest.raises(errors.UnsupportedOperation, match="erasure"):
+    with pytest.raises(errors.ProtocolViolation, match="one by one"):
         service.init_replica_recovery(request, Caller("test", b"", 0, -1, "127.0.0.1"))
 
 
@@ -297,3 +304,43 @@ def test_a_block_of_a_pool_that_is_not_served_is_refused(nodes: list[Datanode]) 
     with pytest.raises(errors.ReplicaNotFound, match="does not serve"):
         peer.init_recovery(RecoverBlock(block, ID, (nodes[0].address,)))
     peer.close()
+
+
+# --- block groups ---
+
+RS_3_2 = Policy(64, Schema("rs", 3, 2), 1024)
+
+
+@pytest.mark.req("OS-075")
+def test_the_internal_blocks_of_a_group_get_their_lengths_in_whole_stripes(lab: Lab) -> None:
+    nodes = [Datanode(lab.node()) for _ in range(4)]
+    group = replace(lab.block(), block_id=FIRST_GROUP_ID)
+    for index, length in enumerate((2560, 2100, 2048, 700)):
+        block = replace(group, block_id=group.block_id + index)
+        writer = lab.Writer(nodes[index].node, lab.write_request(block))
+        writer.send(0, DATA[:length])
+        assert writer.ack().is_success
+        if index:  # The first one's writer is still there.
+            writer.close()
+    addresses = tuple(node.address for node in nodes)
+    # The parity block 4 is nowhere: its datanode says so.
+    order = RecoverGroup(group, ID, (*addresses, addresses[3]), (0, 1, 2, 3, 4), RS_3_2, "namenode")
+    try:
+        nodes[1].worker.start(order).result(30)
+        (told,) = nodes[1].told
+        assert told == BlockSynchronized(
+            group,
+            ID,
+            6144,
+            False,
+            (*addresses[:3], NOWHERE, NOWHERE),
+            ("DS-0", "DS-0", "DS-0", "", ""),
+            "namenode",
+        )
+        for index, datanode in enumerate(nodes[:3]):
+            replica = datanode.node.replicas.find(lab.POOL, group.block_id + index)
+            assert (replica.state, replica.generation_stamp) == (ReplicaState.FINALIZED, ID)
+            assert datanode.node.content(group.block_id + index) == DATA[:2048]
+    finally:
+        for node in nodes:
+            node.close()

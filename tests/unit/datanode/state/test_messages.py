@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,6 @@ from howdah.datanode.state.commands import (
     Shutdown,
     Unsupported,
     decode_orders,
-    recovery_order,
 )
 from howdah.datanode.state.messages import (
     BlockSynchronized,
@@ -35,7 +35,9 @@ from howdah.datanode.state.messages import (
     Message,
     MessageBuffer,
     PoolServed,
+    Reconstruct,
     RecoverBlock,
+    RecoverGroup,
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
@@ -55,6 +57,8 @@ from howdah.proto import types_pb2
 from howdah.protocol.data_transfer import block_lists
 from howdah.protocol.data_transfer.block_lists import ListedReplica
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.striping.layout import FIRST_GROUP_ID
+from howdah.protocol.striping.policies import SYSTEM_POLICIES
 
 POOL = "BP-1-127.0.0.1-1"
 NODE = DatanodeAddress("10.0.0.1", "one", "uuid-1", 9866, 9864, 9867)
@@ -182,10 +186,80 @@ def test_a_recovery_order_is_decoded_as_primaries_encode_it(target: ExtendedBloc
     assert decode_orders([command]) == [order]
 
 
-def test_the_recovery_of_an_erasure_coded_block_is_not_supported() -> None:
-    proto = encode_order(RecoverBlock(BLOCK, 1007, (NODE,)))
-    proto.ecPolicy.id = 1
-    assert isinstance(recovery_order(proto), Unsupported)
+GROUP = ExtendedBlock(POOL, FIRST_GROUP_ID, 1001, 5)
+RS_3_2 = SYSTEM_POLICIES[2]
+
+
+def group_recovery(indices: bytes, block: ExtendedBlock = GROUP) -> pb.DatanodeCommandProto:
+    proto = encode_order(RecoverBlock(block, 1007, (NODE, NODE)))
+    proto.ecPolicy.id = RS_3_2.policy_id
+    proto.blockIndices = indices
+    return pb.DatanodeCommandProto(
+        cmdType=pb.DatanodeCommandProto.BlockRecoveryCommand,
+        recoveryCmd=pb.BlockRecoveryCommandProto(blocks=[proto]),
+    )
+
+
+@pytest.mark.req("OS-075")
+def test_the_recovery_of_a_group_says_who_has_which_of_its_blocks() -> None:
+    assert decode_orders([group_recovery(b"\0\4")]) == [
+        RecoverGroup(GROUP, 1007, (NODE, NODE), (0, 4), RS_3_2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (group_recovery(b"\0"), "2 datanodes, with the indices"),
+        (group_recovery(b"\0\5"), r"indices \[0, 5\]"),
+        (group_recovery(b"\0\1", BLOCK), "is no block group"),
+        (group_recovery(b"\0\1", replace(GROUP, block_id=FIRST_GROUP_ID + 1)), "no block group"),
+    ],
+)
+def test_a_recovery_of_a_group_that_contradicts_itself_is_refused(
+    command: pb.DatanodeCommandProto, said: str
+) -> None:
+    with pytest.raises(errors.ProtocolViolation, match=said):
+        decode_orders([command])
+
+
+def reconstruction(live: bytes = b"\0\1\2", targets: int = 1) -> pb.DatanodeCommandProto:
+    command = pb.DatanodeCommandProto(cmdType=pb.DatanodeCommandProto.BlockECReconstructionCommand)
+    info = command.blkECReconstructionCmd.blockECReconstructioninfo.add(
+        block=GROUP.to_proto(),
+        sourceDnInfos=types_pb2.DatanodeInfosProto(datanodes=[NODE.to_proto()] * 3),
+        targetDnInfos=types_pb2.DatanodeInfosProto(datanodes=[NODE.to_proto()] * targets),
+        targetStorageUuids=types_pb2.StorageUuidsProto(storageUuids=["DS-2"]),
+        targetStorageTypes=types_pb2.StorageTypesProto(storageTypes=[types_pb2.SSD]),
+        liveBlockIndices=live,
+        excludeReconstructedIndices=b"\3",
+    )
+    info.ecPolicy.id = RS_3_2.policy_id
+    return command
+
+
+@pytest.mark.req("OS-075")
+def test_a_reconstruction_is_read_with_sources_and_targets() -> None:
+    assert decode_orders([reconstruction()]) == [
+        Reconstruct(
+            GROUP,
+            RS_3_2,
+            (NODE,) * 3,
+            (0, 1, 2),
+            (NODE,),
+            (StorageType.SSD,),
+            ("DS-2",),
+            (3,),
+        )
+    ]
+
+
+@pytest.mark.parametrize("command", [reconstruction(b"\0\1"), reconstruction(targets=2)])
+def test_a_reconstruction_that_contradicts_itself_is_refused(
+    command: pb.DatanodeCommandProto,
+) -> None:
+    with pytest.raises(errors.ProtocolViolation):
+        decode_orders([command])
 
 
 def test_the_other_orders_keep_their_names() -> None:

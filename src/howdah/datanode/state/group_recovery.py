@@ -1,0 +1,150 @@
+"""What the internal blocks of a block group become when it is recovered (pure).
+
+BlockRecoveryWorker.RecoveryTaskStriped in Hadoop.
+
+A writer of an erasure-coded file is gone. The steps are those of any block (`block_recovery`),
+but each internal block is one of its own, and the rest of them tells how long it may be:
+
+- Nobody was ever told that bytes of an open group are safe: a writer that syncs is told that it
+  cannot. So no length has to be kept, and stripes that are whole are.
+- A stripe is whole where as many internal blocks as there are data units have all of their cells
+  of it. The group ends behind the last of those; a stripe that was begun is dropped.
+- Each internal block is cut to its length in such a group. One that is shorter is left out: it is
+  made anew from the others, once the file is closed.
+
+The group is dropped where it is certain that too few internal blocks have bytes, or none of them
+a whole cell. Where datanodes are silent, which may have what is missing, the attempt fails, and
+the namenode makes another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.datanode.state.block_recovery import Candidate
+from howdah.datanode.state.messages import BlockSynchronized, RecoverGroup
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.striping.layout import GroupLayout, safe_length
+
+NOWHERE: Final = DatanodeAddress("null", "null", "null", 0)
+"""What stands for the datanode of an internal block that nobody has (`DatanodeID`'s empty one)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An internal block at one of its datanodes."""
+
+    node: DatanodeAddress
+    index: int
+
+    def __str__(self) -> str:
+        return f"block {self.index} at {self.node}"
+
+
+Answers = Mapping[Place, Candidate | Exception | None]
+"""What each datanode said when it was asked: None if it has no replica."""
+
+Outcomes = Mapping[Place, str | Exception]
+"""The storage on which each participant has its block now, or why it doesn't."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAgreement:
+    """`participants` are to have their blocks of `group`: its id, new stamp and length. None:
+    too few have a byte."""
+
+    group: ExtendedBlock
+    participants: Mapping[Place, Candidate]
+
+
+def agree(order: RecoverGroup, answers: Answers) -> GroupAgreement:
+    """Return what the recovery comes to. Raises `RecoveryInProgress` if another attempt is ahead
+    of this one, `RemoteError` if the answers are not enough to decide anything safely."""
+    _give_way(order, answers)
+    group = ExtendedBlock(order.group.pool_id, order.group.block_id, order.recovery_id)
+    needed = order.policy.schema.data_units
+    longest: dict[int, tuple[Place, Candidate]] = {}
+    for place, answer in answers.items():
+        if _counts(order, answer):
+            assert isinstance(answer, Candidate)
+            known = longest.get(place.index)
+            if known is None or known[1].length_bytes < answer.length_bytes:
+                longest[place.index] = place, answer
+    if len(longest) < needed:
+        silent = [place for place, answer in answers.items() if isinstance(answer, Exception)]
+        could_be = longest.keys() | {place.index for place in silent}
+        if len(could_be) < needed:
+            return GroupAgreement(group, {})
+        raise errors.RemoteError(
+            f"{len(longest)} internal blocks of {order.group} were found, {order.policy.name} "
+            f"needs {needed}, and {len(silent)} datanodes don't answer: {_list(answers)}"
+        )
+    lengths = [candidate.length_bytes for _, candidate in longest.values()]
+    layout = GroupLayout(order.policy, safe_length(order.policy, lengths))
+    if not layout.length:
+        return GroupAgreement(group, {})
+    return GroupAgreement(
+        group.with_length(layout.length),
+        {
+            place: candidate
+            for place, candidate in longest.values()
+            if candidate.length_bytes >= layout.block_length(place.index)
+        },
+    )
+
+
+def settle(order: RecoverGroup, agreement: GroupAgreement, outcomes: Outcomes) -> BlockSynchronized:
+    """Return what the namenode is told: for each index the datanode that has it. Raises
+    `RecoveryInProgress` if another attempt came in between, `RemoteError` if fewer participants
+    than there are data units have what was agreed on."""
+    _give_way(order, outcomes)
+    done = {
+        place.index: (place.node, storage_id)
+        for place, storage_id in outcomes.items()
+        if isinstance(storage_id, str)
+    }
+    schema = order.policy.schema
+    if agreement.participants and len(done) < schema.data_units:
+        raise errors.RemoteError(
+            f"{len(done)} internal blocks of {order.group} could be set to their lengths in "
+            f"{agreement.group.length_bytes} bytes, and {order.policy.name} needs "
+            f"{schema.data_units}: {_list(outcomes)}"
+        )
+    held = [done.get(index, (NOWHERE, "")) for index in range(schema.units)] if done else []
+    return BlockSynchronized(
+        order.group,
+        order.recovery_id,
+        agreement.group.length_bytes,
+        not agreement.participants,
+        tuple(node for node, _ in held),
+        tuple(storage_id for _, storage_id in held),
+        order.ordered_by,
+    )
+
+
+def _counts(order: RecoverGroup, answer: Candidate | Exception | None) -> bool:
+    """Whether a datanode has bytes of its block that belong to the group as it is."""
+    return (
+        isinstance(answer, Candidate)
+        and answer.generation_stamp >= order.group.generation_stamp
+        and answer.state is not ReplicaState.TEMPORARY
+        and answer.length_bytes > 0
+    )
+
+
+def _give_way(order: RecoverGroup, said: Mapping[Place, object]) -> None:
+    for place, answer in said.items():
+        if isinstance(answer, errors.RecoveryInProgress):
+            raise errors.RecoveryInProgress(
+                f"recovery {order.recovery_id} of {order.group} gives way: {place}: {answer}"
+            )
+
+
+def _list(said: Mapping[Place, object]) -> str:
+    return "; ".join(
+        f"{place}: {'no replica' if answer is None else answer}" for place, answer in said.items()
+    )

@@ -1,0 +1,139 @@
+"""What the internal blocks of a block group agree on when it is recovered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah import errors
+from howdah.datanode.state.block_recovery import Candidate
+from howdah.datanode.state.group_recovery import NOWHERE, GroupAgreement, Place, agree, settle
+from howdah.datanode.state.messages import RecoverGroup
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.striping.layout import FIRST_GROUP_ID, GroupLayout
+from howdah.protocol.striping.policies import Policy, Schema
+
+POLICY = Policy(64, Schema("rs", 3, 2), 1024)
+CELL, UNITS = POLICY.cell_bytes, 5
+GROUP = ExtendedBlock("BP-1", FIRST_GROUP_ID, 1001, 0)
+NODES = tuple(DatanodeAddress(f"10.0.0.{n}", f"node{n}", f"uuid-{n}", 9866) for n in range(6))
+ORDER = RecoverGroup(GROUP, 1009, NODES[:UNITS], tuple(range(UNITS)), POLICY, "namenode")
+Said = int | Exception | Candidate | None
+
+
+def candidate(index: int, length: int, stamp: int = 1001) -> Candidate:
+    return Candidate(GROUP.block_id + index, stamp, length, ReplicaState.RBW)
+
+
+def agreed(*said: Said, order: RecoverGroup = ORDER) -> GroupAgreement:
+    """The outcome where each datanode says how long its block is, or something else."""
+    return agree(
+        order,
+        {
+            Place(node, index): candidate(index, answer) if isinstance(answer, int) else answer
+            for node, index, answer in zip(order.nodes, order.indices, said, strict=True)
+        },
+    )
+
+
+def lengths(agreement: GroupAgreement) -> tuple[int, set[int]]:
+    return agreement.group.length_bytes, {place.index for place in agreement.participants}
+
+
+GONE = errors.CallTimeout("no answer")
+OLD = candidate(4, 3 * CELL, stamp=1000)
+
+
+@pytest.mark.req("OS-075")
+@pytest.mark.parametrize(
+    ("said", "length", "indices"),
+    [
+        # Two stripes are whole everywhere, a third one has begun.
+        ([3 * CELL, 2 * CELL + 5, 2 * CELL, 2 * CELL, 2 * CELL], 6 * CELL, {0, 1, 2, 3, 4}),
+        # Parity counts as much as data, and blocks that are short are left out.
+        ([2 * CELL, CELL, CELL - 1, 2 * CELL, 2 * CELL], 6 * CELL, {0, 3, 4}),
+        ([2 * CELL, None, GONE, 2 * CELL, 2 * CELL], 6 * CELL, {0, 3, 4}),
+        ([2 * CELL, 2 * CELL, CELL, CELL, OLD], 3 * CELL, {0, 1, 2, 3}),
+        # No stripe is whole, or there cannot be one.
+        ([CELL, CELL, 5, 5, 5], 0, set()),
+        ([CELL, CELL, None, 0, None], 0, set()),
+        ([CELL, None, None, None, GONE], 0, set()),
+    ],
+)
+def test_the_stripes_stay_that_are_whole(said: list[Said], length: int, indices: set[int]) -> None:
+    assert lengths(agreed(*said)) == (length, indices)
+
+
+@pytest.mark.req("OS-075")
+@pytest.mark.parametrize(
+    "said", [[CELL, CELL, None, GONE, None], [GONE] * 5, [CELL, 0, 0, GONE, GONE]]
+)
+def test_nothing_is_decided_while_silent_datanodes_may_have_what_is_missing(
+    said: list[Said],
+) -> None:
+    with pytest.raises(errors.RemoteError, match="don't answer"):
+        agreed(*said)
+
+
+def test_of_an_index_at_two_datanodes_the_longer_one_counts() -> None:
+    order = replace(ORDER, nodes=NODES, indices=(0, 1, 2, 3, 4, 2))
+    agreement = agreed(CELL, CELL, CELL, None, None, 2 * CELL, order=order)
+    assert lengths(agreement) == (3 * CELL, {0, 1, 2})
+    assert Place(NODES[5], 2) in agreement.participants
+
+
+def test_another_attempt_that_is_ahead_goes_first() -> None:
+    with pytest.raises(errors.RecoveryInProgress, match="gives way"):
+        agreed(CELL, CELL, CELL, errors.RecoveryInProgress("1010"), None)
+
+
+@pytest.mark.req("OS-075")
+def test_the_namenode_hears_of_each_index() -> None:
+    agreement = agreed(CELL, None, CELL, CELL, CELL)
+    outcomes: dict[Place, str | Exception] = {
+        place: f"DS-{place.index}" for place in agreement.participants
+    }
+    told = settle(ORDER, agreement, outcomes)
+    assert (told.block, told.new_stamp, told.new_length_bytes) == (GROUP, 1009, 3 * CELL)
+    assert told.nodes == (NODES[0], NOWHERE, *NODES[2:5])
+    assert told.storage_ids == ("DS-0", "", "DS-2", "DS-3", "DS-4")
+    assert not told.delete
+    outcomes[Place(NODES[0], 0)] = OSError("full")
+    assert settle(ORDER, agreement, outcomes).nodes[:2] == (NOWHERE, NOWHERE)
+    outcomes[Place(NODES[2], 2)] = OSError("full")
+    with pytest.raises(errors.RemoteError, match="needs 3"):
+        settle(ORDER, agreement, outcomes)
+
+
+def test_a_group_without_a_whole_stripe_is_dropped() -> None:
+    told = settle(ORDER, agreed(5, 5, 5, 5, 5), {})
+    assert (told.delete, told.new_length_bytes, told.nodes) == (True, 0, ())
+
+
+@given(
+    stripes=st.integers(0, 4),
+    more=st.lists(st.integers(0, 2 * CELL), min_size=UNITS, max_size=UNITS),
+    lost=st.sets(st.integers(0, UNITS - 1), max_size=2),
+)
+def test_what_is_whole_everywhere_survives_two_losses(
+    stripes: int, more: list[int], lost: set[int]
+) -> None:
+    said: list[Said] = [
+        GONE if index in lost else stripes * CELL + extra for index, extra in enumerate(more)
+    ]
+    try:
+        agreement = agreed(*said)
+    except errors.RemoteError:
+        assert not stripes, "a whole stripe is enough to decide"
+        return
+    length = agreement.group.length_bytes
+    assert length >= stripes * 3 * CELL
+    assert length % (3 * CELL) == 0
+    layout = GroupLayout(POLICY, length)
+    for place, one in agreement.participants.items():
+        assert one.length_bytes >= layout.block_length(place.index)
+    assert not length or len(agreement.participants) >= 3

@@ -1,0 +1,184 @@
+"""Lost internal blocks are made anew, over sockets between datanodes of this process."""
+
+from __future__ import annotations
+
+import random
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from howdah.datanode.settings import DataSettings, ReconstructionSettings
+from howdah.datanode.state.messages import CorruptFound, Reconstruct, ReplicaReceived
+from howdah.datanode.transfer.reconstruction import Reconstructions, internal_block
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.striping.coder import Coder
+from howdah.protocol.striping.layout import FIRST_GROUP_ID, GroupLayout
+from howdah.protocol.striping.policies import Policy, Schema
+
+Lab = Any
+POLICY = Policy(64, Schema("rs", 3, 2), 2048)
+QUICK = ReconstructionSettings(piece_bytes=1536, silence_s=0.3)
+SETTINGS = DataSettings(socket_timeout_s=5, write_timeout_s=5, reconstruction=QUICK)
+
+
+def unit_blocks(data: bytes, policy: Policy = POLICY) -> dict[int, bytes]:
+    """The internal blocks of a group, made by the definition, stripe by stripe."""
+    layout, schema = GroupLayout(policy, len(data)), policy.schema
+    coder = Coder(schema.codec, schema.data_units, schema.parity_units)
+    blocks = {index: bytearray() for index in range(schema.units)}
+    for start in range(0, len(data), layout.stripe_bytes):
+        stripe = data[start : start + layout.stripe_bytes]
+        cells = [
+            stripe[at : at + policy.cell_bytes]
+            for at in range(0, layout.stripe_bytes, policy.cell_bytes)
+        ]
+        parity = [bytearray(len(cells[0])) for _ in range(schema.parity_units)]
+        coder.encode(cells, parity)
+        for index, cell in enumerate([*map(bytes, cells), *map(bytes, parity)]):
+            blocks[index] += cell
+    return {index: bytes(block) for index, block in blocks.items() if block}
+
+
+class Group:
+    """A group whose internal blocks are at one datanode each, and two datanodes more."""
+
+    def __init__(self, lab: Lab, length: int) -> None:
+        self.data = random.Random(length).randbytes(length)
+        self.block = ExtendedBlock(lab.POOL, FIRST_GROUP_ID, 1001, length)
+        self.blocks = unit_blocks(self.data)
+        self.holders = {index: lab.node() for index in self.blocks}
+        self.targets = [lab.node(), lab.node()]
+        for index, content in self.blocks.items():
+            self.put(lab, self.holders[index], index, content)
+
+    def put(self, lab: Lab, node: Any, index: int, content: bytes) -> None:
+        block = replace(internal_block(self.block, index, 0))
+        lab.write_block(node, block, content)
+
+    def order(self, live: list[int], targets: int = 1, **more: Any) -> Reconstruct:
+        order = Reconstruct(
+            self.block,
+            POLICY,
+            tuple(self.holders[index].address for index in live),
+            tuple(live),
+            tuple(node.address for node in self.targets[:targets]),
+            (StorageType.DISK,) * targets,
+            ("DS-0",) * targets,
+        )
+        return replace(order, **more)
+
+    def made(self, number: int) -> tuple[int, bytes]:
+        """Which internal block a target has told its namenode of, and its bytes."""
+        node = self.targets[number]
+        received = node.wait_for(ReplicaReceived)
+        block = received.block
+        content = node.content(block.block_id)
+        assert block.length_bytes == len(content)
+        return block.block_id - self.block.block_id, content
+
+
+class Worker:
+    def __init__(self, settings: DataSettings = SETTINGS) -> None:
+        self.told: list[CorruptFound] = []
+        self.counts: list[int] = []
+        self.works = Reconstructions(settings, self.told.append, self.counts.append)
+
+    def run(self, order: Reconstruct) -> None:
+        self.works.start(order).result(30)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    worker = Worker()
+    yield worker
+    worker.works.close()
+
+
+LENGTHS = [10, 2048, 2049, 6144, 6145, 20_000, 24_576]
+
+
+@pytest.mark.req("OS-075")
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("lost", [[0], [4], [0, 3], [3, 4]])
+def test_lost_blocks_are_what_they_were(
+    lab: Lab, worker: Worker, length: int, lost: list[int]
+) -> None:
+    group = Group(lab, length)
+    live = [index for index in group.blocks if index not in lost]
+    worker.run(group.order(live, len(lost)))
+    for number, index in enumerate(lost):
+        assert group.made(number) == (index, group.blocks[index])
+    assert sum(worker.counts) == 0
+    assert not worker.told
+
+
+def test_what_was_made_is_held_against_its_sources(lab: Lab) -> None:
+    worker = Worker(replace(SETTINGS, reconstruction=replace(QUICK, validates=True)))
+    for length in (10, 6145, 20_000):
+        group = Group(lab, length)
+        worker.run(group.order([index for index in group.blocks if index not in (0, 3)], 2))
+        assert group.made(0) == (0, group.blocks[0])
+        assert group.made(1) == (3, group.blocks[3])
+    worker.works.close()
+
+
+@pytest.mark.req("OS-075")
+def test_a_corrupt_source_is_told_and_another_one_is_read(
+    lab: Lab, worker: Worker, caplog: pytest.LogCaptureFixture
+) -> None:
+    group = Group(lab, 20_000)
+    holder = group.holders[1]
+    path = holder.block_path(group.block.block_id + 1)
+    content = bytearray(path.read_bytes())
+    content[5000] ^= 1
+    path.write_bytes(content)
+    worker.run(group.order([1, 2, 3, 4]))
+    assert group.made(0) == (0, group.blocks[0])
+    (corrupt,) = worker.told
+    assert corrupt.block == internal_block(group.block, 1, len(group.blocks[1]))
+    assert corrupt.node == holder.address
+    assert "corrupt at offset 4608" in caplog.text
+
+
+@pytest.mark.req("OS-075")
+def test_sources_that_are_gone_or_silent_are_replaced(lab: Lab, worker: Worker) -> None:
+    group = Group(lab, 20_000)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        dumb = DatanodeAddress("127.0.0.1", "localhost", "dumb", silent.getsockname()[1])
+        order = group.order([2, 3, 4])
+        nodes = (dumb, DatanodeAddress("127.0.0.1", "localhost", "gone", 1), *order.sources)
+        worker.run(replace(order, sources=nodes, live=(1, 3, *order.live)))
+    assert group.made(0) == (0, group.blocks[0])
+
+
+def test_without_enough_sources_nothing_is_made(
+    lab: Lab, worker: Worker, caplog: pytest.LogCaptureFixture
+) -> None:
+    group = Group(lab, 20_000)
+    group.holders[3].close()
+    worker.run(group.order([2, 3, 4]))
+    assert "no source is left" in caplog.text
+    assert not [e for e in group.targets[0].events if isinstance(e, ReplicaReceived)]
+    assert sum(worker.counts) == 0
+
+
+@pytest.mark.req("OS-075")
+def test_a_target_that_is_gone_does_not_keep_the_other_from_its_block(
+    lab: Lab, worker: Worker
+) -> None:
+    group = Group(lab, 20_000)
+    group.targets[0].close()
+    worker.run(group.order([1, 2, 4], 2))
+    assert group.made(1) == (3, group.blocks[3])
+
+
+def test_a_source_counts_for_half_a_copy(lab: Lab, worker: Worker) -> None:
+    group = Group(lab, 10)
+    worker.run(group.order([3, 4]))
+    assert worker.counts == [1, -1]
+    worker.counts.clear()
+    worker.run(group.order([3, 4, 3, 4, 3, 4]))
+    assert worker.counts == [3, -3]
