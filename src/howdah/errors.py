@@ -273,6 +273,21 @@ class AuthorizationFailed(HowdahError, PermissionError):
     errno_code = errno.EACCES
 
 
+class AuthenticationFailed(HowdahError, PermissionError):
+    """Two sides of a connection could not prove to each other who they are, or found that the
+    other is not who it has to be. The message says which, and never has a secret."""
+
+    java_class = "javax.security.sasl.SaslException"
+    errno_code = errno.EACCES
+
+
+class LoginFailed(AuthenticationFailed):
+    """This process has nothing to prove who it is: no ticket, one that is over, a keytab that
+    cannot be read or is of another principal."""
+
+    java_class = "org.apache.hadoop.security.KerberosAuthException"
+
+
 class InvalidToken(HowdahError, PermissionError):
     java_class = "org.apache.hadoop.security.token.SecretManager$InvalidToken"
     errno_code = errno.EACCES

@@ -1,0 +1,116 @@
+"""GSSAPI as a SASL mechanism (RFC 4752): how a Kerberos ticket proves itself.
+
+The tokens of a security context go to and fro until it is established. Then the server offers
+protections, and how much it takes at once, in four bytes that are wrapped, and the client chooses
+in four of its own. The context itself is given (`SecurityContext`): it asks a KDC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from howdah import errors
+from howdah.protocol.sasl.protection import Protection, choose_protection
+
+MECHANISM: Final = "GSSAPI"
+MOST_WRAPPED_BYTES: Final = 65536
+"""How long a message may be that is received, as Java's client says."""
+_MASK: Final = {
+    Protection.AUTHENTICATION: 1,
+    Protection.INTEGRITY: 2,
+    Protection.PRIVACY: 4,
+}
+
+
+class SecurityContext(Protocol):
+    """The client's side of a GSSAPI context. Used by one thread at a time."""
+
+    @property
+    def is_established(self) -> bool: ...
+
+    def step(self, token: bytes) -> bytes:
+        """Return the next token, which may be empty. Raises AuthenticationFailed."""
+
+    def wrap(self, data: bytes, *, confidential: bool) -> bytes: ...
+
+    def unwrap(self, token: bytes) -> tuple[bytes, bool]:
+        """Return the data, and whether it was encrypted. Raises ProtocolViolation for what was
+        changed, repeated, or is not the next."""
+
+    def wrap_limit(self, most_bytes: int, *, confidential: bool) -> int:
+        """How many bytes of data a message of `most_bytes` can carry."""
+
+
+class GssapiLayer:
+    """What a context wraps and unwraps, with a protection that is never less than agreed."""
+
+    def __init__(self, context: SecurityContext, protection: Protection, most_bytes: int) -> None:
+        self._context = context
+        self._confidential = protection is Protection.PRIVACY
+        limit = context.wrap_limit(most_bytes, confidential=self._confidential)
+        if limit < 1:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: the server takes messages of {most_bytes} bytes at most, which "
+                "leaves no room for data"
+            )
+        self.most_clear_bytes: Final = limit
+
+    def wrap(self, data: bytes) -> bytes:
+        return self._context.wrap(data, confidential=self._confidential)
+
+    def unwrap(self, token: bytes) -> bytes:
+        data, was_confidential = self._context.unwrap(token)
+        if self._confidential and not was_confidential:
+            raise errors.ProtocolViolation("a message is not encrypted, though privacy was agreed")
+        return data
+
+
+class GssapiClient:
+    """The side of who has a ticket. `setting` is the key that `protections` come from."""
+
+    def __init__(
+        self, context: SecurityContext, protections: Sequence[Protection], *, setting: str
+    ) -> None:
+        self._context = context
+        self._protections = tuple(protections)
+        self._setting = setting
+        self._protection = Protection.AUTHENTICATION
+        self._layer: GssapiLayer | None = None
+        self.is_complete = False
+
+    @property
+    def protection(self) -> Protection:
+        return self._protection
+
+    @property
+    def layer(self) -> GssapiLayer | None:
+        return self._layer
+
+    def evaluate(self, challenge: bytes) -> bytes | None:
+        if self.is_complete:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: a challenge came behind the last word")
+        if not self._context.is_established:
+            return self._context.step(challenge)
+        return self._choose(challenge)
+
+    def _choose(self, challenge: bytes) -> bytes:
+        try:
+            offer, _ = self._context.unwrap(challenge)
+        except errors.ProtocolViolation as error:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: {error}") from error
+        if len(offer) != 4:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: the server's offer has {len(offer)} bytes, not 4"
+            )
+        mask, most_bytes = offer[0], int.from_bytes(offer[1:], "big")
+        offered = [protection for protection, bit in _MASK.items() if mask & bit]
+        chosen = choose_protection(self._protections, offered, self._setting)
+        size = 0
+        if chosen is not Protection.AUTHENTICATION:
+            size = MOST_WRAPPED_BYTES
+            self._layer = GssapiLayer(self._context, chosen, min(most_bytes, MOST_WRAPPED_BYTES))
+        self._protection = chosen
+        answer = bytes((_MASK[chosen],)) + size.to_bytes(3, "big")
+        self.is_complete = True
+        return self._context.wrap(answer, confidential=False)
