@@ -31,6 +31,7 @@ from howdah.proto import types_pb2
 from howdah.runtime.fork_safety import PerProcess, made_once
 from howdah.runtime.tracing import spans
 from howdah.runtime.tracing.span import NOTHING, Span
+from howdah.security.identity import user_of
 
 # The data path is imported by the first call that needs it: `dfs -ls` never does,
 # and it is half of what it would import.
@@ -111,6 +112,7 @@ class DFSClient:
         spans.join(conf)
         settings = ClientSettings.from_configuration(conf)
         target = target_of(authority, conf)
+        user = user_of(conf, user)
         return cls(NamenodeProxy(namenode_calls(target, conf, settings, user)), settings)
 
     @made_once

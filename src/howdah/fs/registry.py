@@ -141,6 +141,8 @@ def connect(
     conf: Configuration | None = None,
     user: str | None = None,
     real_user: str | None = None,
+    keytab: str | None = None,
+    principal: str | None = None,
     laid_over: bool = True,
 ) -> FileSystem:
     """The filesystem of `uri`, or the default one; a path behind the authority is ignored.
@@ -156,6 +158,10 @@ def connect(
     `HADOOP_CONF_DIR` count; without `user` it is `HADOOP_USER_NAME` or the process's, which act
     for `HADOOP_PROXY_USER` if that is set. With `real_user` that one acts for `user`, whose rights
     count: a service for those who use it. The servers have to allow it (`hadoop.proxyuser.*`).
+
+    On a cluster that is secured by Kerberos the user is who the process can prove to be: by its
+    ticket cache, by a `keytab` with the `principal` whose key it has, or by the tokens of
+    `HADOOP_TOKEN_FILE_LOCATION`. Raises LoginFailed where it has nothing.
     """
     if real_user is not None:
         from howdah.runtime.users.names import ProxyUser  # few need it
@@ -166,5 +172,9 @@ def connect(
     configuration = Configuration.load() if conf is None else conf
     warn_of_misspelt(configuration)
     location, configuration = resolve_uri(uri, configuration)
+    if keytab or principal:
+        from howdah.security.identity import user_of
+
+        user = user_of(configuration, user, keytab=keytab, principal=principal)
     make = _factory(location.scheme, configuration, laid_over=laid_over)
     return make(location.authority, configuration, user)

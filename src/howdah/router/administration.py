@@ -27,8 +27,8 @@ from howdah.router.state.table.records import (
 from howdah.router.store.factory import store_at, store_place
 from howdah.router.store.state_store import DISABLED, MOUNT_TABLE
 from howdah.rpc.client import RpcClient
-from howdah.runtime.users.current import current_user
 from howdah.runtime.users.groups import groups_from
+from howdah.security.identity import user_of
 
 
 class Administration:
@@ -37,7 +37,7 @@ class Administration:
 
     def __init__(self, conf: Configuration) -> None:
         self.address = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS)
-        self._rpc = RpcClient(self.address, PROTOCOL, user=current_user())
+        self._rpc = RpcClient(self.address, PROTOCOL, user=user_of(conf))
         self.user = self._rpc.user
         self._groups = groups_from(conf)
 
@@ -138,7 +138,7 @@ class Administration:
         ).status
 
     def refresh_call_queue(self) -> None:
-        with contextlib.closing(RpcClient(self.address, CALL_QUEUE, user=current_user())) as rpc:
+        with contextlib.closing(RpcClient(self.address, CALL_QUEUE, user=self.user)) as rpc:
             request = refresh_pb2.RefreshCallQueueRequestProto()
             rpc.call("refreshCallQueue", request, refresh_pb2.RefreshCallQueueResponseProto)
 
@@ -188,10 +188,12 @@ class Refreshed:
         return f"{sender}{self.message or ''} (exit {self.code})"
 
 
-def generic_refresh(address: Address, identifier: str, arguments: list[str]) -> list[Refreshed]:
+def generic_refresh(
+    address: Address, identifier: str, arguments: list[str], user: str
+) -> list[Refreshed]:
     """Have whatever is registered under a name on any server of Hadoop's read its settings
     anew. Raises what the server raises, and Unreachable."""
-    with contextlib.closing(RpcClient(address, GENERIC, user=current_user())) as rpc:
+    with contextlib.closing(RpcClient(address, GENERIC, user=user)) as rpc:
         request = refresh_pb2.GenericRefreshRequestProto(identifier=identifier, args=arguments)
         kind = refresh_pb2.GenericRefreshResponseCollectionProto
         return [

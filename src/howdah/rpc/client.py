@@ -60,16 +60,9 @@ DEFAULT_MAX_RESPONSE_BYTES = wire.DEFAULT_MAX_FRAME_BYTES
 # Hadoop servers close a connection after 20 s of silence; we let go first, as
 # Hadoop's client does (ipc.client.connection.maxidletime).
 IDLE_LIMIT_S = 10.0
-
-
-def _remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
-    """The exception a failed call stands for; a Java stack trace becomes a note."""
-    class_name = header.exceptionClassName or "org.apache.hadoop.ipc.RpcServerException"
-    message, _, trace = header.errorMsg.partition("\n\tat ")
-    error = errors.from_java(class_name, message.rstrip())
-    if trace:
-        error.add_note(f"Raised by the server: {class_name}\n\tat {trace.rstrip()}")
-    return error
+_NOT_SIMPLE = "SIMPLE authentication is not enabled"
+_GSS_FAILED = "GSS initiate failed"
+"""What Hadoop's servers say of a ticket that they do not take, whatever the reason."""
 
 
 class AnswerType(Protocol[Read]):
@@ -227,6 +220,9 @@ class RpcClient:
         connection = pool.pop()
         if connection is None:
             return None
+        if connection.is_wrapped:
+            pool.give_back(connection)
+            return None
         return PreparedCall(encoded, connection, pool, call_id, client_id)
 
     def _call(
@@ -288,11 +284,25 @@ class RpcClient:
         return min(self._connect_timeout_s, max(asked.deadline_s - time.monotonic(), 0.001))
 
     def _connect(self, client_id: bytes, timeout_s: float, meanwhile: Waits | None) -> Connection:
+        try:
+            return self._connect_once(client_id, timeout_s, meanwhile)
+        except errors.AuthenticationFailed as error:
+            if _GSS_FAILED not in error.message:
+                raise
+        # Two tickets of one instant look like a replay to a server, and one may have ended on its
+        # way: a further one tells.
+        return self._connect_once(client_id, timeout_s, meanwhile)
+
+    def _connect_once(
+        self, client_id: bytes, timeout_s: float, meanwhile: Waits | None
+    ) -> Connection:
         deadline_s = time.monotonic() + timeout_s
-        while meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s:
+        while meanwhile is not None and (left_s := deadline_s - time.monotonic()) > (
+            meanwhile.every_s
+        ):
             try:
                 return Connection(
-                    self.address, self.protocol, self.user, client_id, meanwhile.every_s
+                    self.address, self.protocol, self.user, client_id, meanwhile.every_s, left_s
                 )
             except NotAccepted:
                 meanwhile.check()
@@ -385,7 +395,13 @@ class RpcClient:
                 connection.close()
 
     def _refusal(self, header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
-        error = _remote_error(header)
+        error = wire.remote_error(header)
+        if isinstance(error, errors.AccessDenied) and _NOT_SIMPLE in error.message:
+            error.message += (
+                f" at {self.address[0]}:{self.address[1]} (the cluster is secured: set "
+                "hadoop.security.authentication = kerberos on this side too)"
+            )
+            error.args = (error.message,)
         if isinstance(error, errors.RpcNoSuchProtocol):
             error.message += f" at {self.address[0]}:{self.address[1]} ({port_hint(self.protocol)})"
             error.args = (error.message,)

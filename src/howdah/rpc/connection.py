@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from howdah import errors
 from howdah.config.value_types import Address
@@ -28,7 +28,11 @@ from howdah.native.socket_io import Ended, Outcome, deadline_ns, receive_some, s
 from howdah.protocol.rpc import wire
 from howdah.rpc.http_detection import by_first_bytes
 from howdah.runtime.signal_handlers import is_raised_by_handler
-from howdah.runtime.users.names import real_user_of
+from howdah.runtime.users.names import ProvenUser, real_user_of
+
+# What only secured clusters need is imported by the first connection to one.
+if TYPE_CHECKING:
+    from howdah.protocol.rpc.wrapped_stream import WrappedStream
 
 # A call's frame out, the frame that answers it in: one step for whoever waits.
 #
@@ -123,6 +127,12 @@ class NotAccepted(NotConnected, TimeoutError):
     errno_code = errno.ETIMEDOUT
 
 
+class NotProven(NotConnected, TimeoutError):
+    """The server took the connection, and did not finish the authentication in time."""
+
+    errno_code = errno.ETIMEDOUT
+
+
 _SERVERS: Final = {
     "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol": ("datanode", "IPC"),
     "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol": ("router", "admin"),
@@ -158,7 +168,9 @@ class Connection:
         user: str,
         client_id: bytes,
         timeout_s: float,
+        prove_timeout_s: float | None = None,
     ) -> None:
+        """`prove_timeout_s` is how long an authentication may take, if not `timeout_s`."""
         host, port = address
         try:
             if not 0 <= port <= 65535:
@@ -193,9 +205,64 @@ class Connection:
         self._told_s = {socket.SO_RCVTIMEO: 0.0, socket.SO_SNDTIMEO: 0.0}
         self._readable = select.poll()
         self._readable.register(self._socket, select.POLLIN)
+        self._stream: WrappedStream | None = None
         # Sent together with the first call: a connection costs no round trip.
-        context = wire.encode_context(protocol, user, client_id, real_user_of(user))
-        self._greeting = wire.preamble() + context
+        if isinstance(user, ProvenUser) and user.proves_itself_at(address):
+            try:
+                self._greeting = self._prove(
+                    user, protocol, client_id, prove_timeout_s or timeout_s
+                )
+            except BaseException:
+                self._socket.close()
+                raise
+        else:
+            context = wire.encode_context(protocol, user, client_id, real_user_of(user))
+            self._greeting = wire.preamble() + context
+
+    def _prove(self, user: ProvenUser, protocol: str, client_id: bytes, timeout_s: float) -> bytes:
+        """Authenticate, and return the context that the first call is sent with.
+
+        Nothing was called by then: what fails here is a connection that was not made.
+        """
+        from howdah.protocol.rpc.negotiation import MOST_FRAME_BYTES
+        from howdah.protocol.rpc.wrapped_stream import WrappedStream
+        from howdah.rpc.authentication import authenticate
+
+        deadline_s = time.monotonic() + timeout_s
+        self._greeting = wire.preamble(wire.AUTH_SASL)
+
+        def exchange(request: bytes) -> bytes:
+            self._send(request, deadline_s)
+            begin = self._receive(deadline_s, None)
+            return self._gather(begin, deadline_s, MOST_FRAME_BYTES, None)
+
+        try:
+            proven = authenticate(
+                user,
+                protocol,
+                self.address,
+                timeout_s,
+                exchange,
+                lambda request: self._send(request, deadline_s),
+            )
+        except Dead as error:
+            raise NotConnected(
+                f"{self.name} ended the connection in the middle of the authentication: {error}"
+            ) from error
+        except TimeoutError as error:
+            if isinstance(error, errors.HowdahError) or is_raised_by_handler(error):
+                raise
+            raise NotProven(
+                f"{self.name} did not finish the authentication within {timeout_s:g} s"
+            ) from error
+        if proven.layer is not None:
+            self._stream = WrappedStream(proven.layer)
+        return wire.encode_context(protocol, proven.user, client_id, proven.real_user)
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether calls are signed or encrypted on their way, so that nobody else can send them."""
+        return self._stream is not None
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -211,6 +278,10 @@ class Connection:
         wait_s = deadline_s - time.monotonic()
         if wait_s <= 0:
             raise TimeoutError
+        if self._stream is not None:
+            self._send(request, deadline_s)
+            begin = self._receive(deadline_s, meanwhile)
+            return self._gather(begin, deadline_s, max_bytes, meanwhile)
         looks = meanwhile is not None and wait_s > meanwhile.every_s
         if looks and meanwhile is not None:
             if len(request) > SURELY_TAKEN_BYTES:
@@ -236,9 +307,12 @@ class Connection:
 
     def _send(self, request: bytes, deadline_s: float) -> None:
         greeting, self._greeting = self._greeting, b""
+        data = greeting + request
+        if self._stream is not None:
+            data = self._stream.wrap(data)
         try:
             self._bound(socket.SO_SNDTIMEO, deadline_s)
-            self._socket.sendall(greeting + request)
+            self._socket.sendall(data)
         except BlockingIOError:
             raise TimeoutError from None
         except TimeoutError:
@@ -253,7 +327,7 @@ class Connection:
     ) -> list[bytes]:
         """Send several framed requests in one piece and return as many frames, as they come."""
         self._send(requests, deadline_s)
-        incoming, frames = wire.FrameBuffer(max_bytes), list[bytes]()
+        incoming, frames = self._incoming(max_bytes), list[bytes]()
         while len(frames) < answers:
             piece = self._receive(deadline_s, None)
             is_first = not frames and not incoming.pending_bytes
@@ -269,7 +343,7 @@ class Connection:
     ) -> bytes:
         """The frame that begins with `piece`."""
         meanwhile = None if meanwhile is None else meanwhile.begun
-        incoming = wire.FrameBuffer(max_bytes)
+        incoming = self._incoming(max_bytes)
         while True:
             if not incoming.pending_bytes and (other := by_first_bytes(self.address, piece)):
                 raise other
@@ -282,6 +356,13 @@ class Connection:
                 piece = self._receive(deadline_s, meanwhile)
             except Dead as error:
                 raise errors.Unreachable(f"{self.name} broke off an answer: {error}") from error
+
+    def _incoming(self, max_bytes: int) -> wire.FrameBuffer | WrappedStream:
+        """What takes the frames of answers out of what comes."""
+        if self._stream is None:
+            return wire.FrameBuffer(max_bytes)
+        self._stream.limit(max_bytes)
+        return self._stream
 
     def _receive(self, deadline_s: float, meanwhile: Waits | None) -> bytes:
         """At least one byte. Raises Dead, TimeoutError."""

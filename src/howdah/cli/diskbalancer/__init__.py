@@ -24,6 +24,7 @@ from howdah.diskbalancer.plan_files import MalformedPlan, parse_plan, plan_id, p
 from howdah.diskbalancer.planner import NodePlan, plan
 from howdah.diskbalancer.status import VOLUMES_KEY
 from howdah.diskbalancer.volumes import DiskNode
+from howdah.security.identity import user_of
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -92,7 +93,7 @@ def _plan(asked: Asked, conf: Configuration) -> None:
 
 def _execute(asked: Asked, conf: Configuration) -> None:
     text, made = _read_plan(asked.value, conf)
-    with _datanode(f"{made.node_name}:{made.port}") as datanode:
+    with _datanode(f"{made.node_name}:{made.port}", conf) as datanode:
         datanode.submit_disk_balancer_plan(
             text, asked.value, skip_date_check="skipDateCheck" in asked.options
         )
@@ -108,7 +109,7 @@ def _query(asked: Asked, conf: Configuration) -> None:
     statuses = []
     for name in names:
         place = name if output.PLACE.fullmatch(name) else f"{name}:{default_port}"
-        with _datanode(place) as datanode:
+        with _datanode(place, conf) as datanode:
             statuses.append((place, datanode.disk_balancer_status()))
     if asked.json:
         output.print_json([output.status_json(place, status) for place, status in statuses])
@@ -123,7 +124,7 @@ def _cancel(asked: Asked, conf: Configuration) -> None:
     else:
         text, made = _read_plan(asked.value, conf)
         place, wanted = f"{made.node_name}:{made.port}", plan_id(text)
-    with _datanode(place) as datanode:
+    with _datanode(place, conf) as datanode:
         datanode.cancel_disk_balancer_plan(wanted)
     if asked.json:
         output.print_json({"plan_id": wanted, "node": place})
@@ -184,13 +185,13 @@ def _top(asked: Asked) -> tuple[int, str]:
 
 
 @contextmanager
-def _datanode(place: str) -> Iterator[DatanodeAdministration]:
+def _datanode(place: str, conf: Configuration) -> Iterator[DatanodeAdministration]:
     from howdah.fs.hdfs.administration import DatanodeAdministration
 
     host, _, port = place.rpartition(":")
     if not host or not (port.isascii() and port.isdigit() and int(port) < 65536):
         raise WrongWords(f"Does not contain a valid host:port authority: {place}")
-    datanode = DatanodeAdministration((host.strip("[]"), int(port)))
+    datanode = DatanodeAdministration((host.strip("[]"), int(port)), user_of(conf))
     try:
         yield datanode
     finally:
@@ -205,7 +206,7 @@ def _with_paths(node: DiskNode, conf: Configuration) -> DiskNode:
 
     if is_local(conf):
         return node
-    with _datanode(f"{node.ip}:{node.port}") as datanode:
+    with _datanode(f"{node.ip}:{node.port}", conf) as datanode:
         text = datanode.disk_balancer_setting(VOLUMES_KEY)
     try:
         return node.with_paths({str(name): str(path) for name, path in json.loads(text).items()})

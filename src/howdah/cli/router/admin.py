@@ -129,7 +129,7 @@ def _run(command: str, words: list[str], conf: Configuration) -> int:
     if command == "-dumpState":
         return _dump(conf)
     if command == "-refreshRouterArgs":
-        return _refresh_arguments(words)
+        return _refresh_arguments(conf, words)
     administration = Administration(conf)
     try:
         if command == "-initViewFsToMountTable":
@@ -544,15 +544,16 @@ def _refresh_call_queue(administration: Administration, words: list[str]) -> int
     return 0
 
 
-def _refresh_arguments(words: list[str]) -> int:
+def _refresh_arguments(conf: Configuration, words: list[str]) -> int:
     from howdah.router.administration import generic_refresh
+    from howdah.security.identity import user_of
 
     place, identifier, *arguments = words
     try:
         address = parse_address(place)
     except ValueError as error:
         raise BadArgument(f"Cannot parse {place}: {error}") from error
-    answers = generic_refresh(address, identifier, arguments)
+    answers = generic_refresh(address, identifier, arguments, user_of(conf))
     print("Refresh Responses:\n")
     for answer in answers:
         print(answer)

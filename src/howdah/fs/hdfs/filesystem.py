@@ -41,7 +41,7 @@ from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2
 from howdah.runtime.fork_safety import made_once
-from howdah.runtime.users.current import current_user
+from howdah.security.identity import user_of
 
 if TYPE_CHECKING:
     from howdah.client.namenode import NamenodeProxy
@@ -119,7 +119,7 @@ class HdfsFileSystem(HdfsNamespace):
     scheme = "hdfs"
 
     def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
-        user = user or current_user()
+        user = user_of(conf, user)
         self._client = DFSClient.at(authority, conf, user)
         super().__init__(authority, conf, user, self._client.namenode, self._client.tally)
 

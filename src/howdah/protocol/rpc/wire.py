@@ -71,10 +71,10 @@ def frame(*parts: bytes) -> bytes:
 
 
 def encode_context(
-    protocol: str, user: str, client_id: bytes, real_user: str | None = None
+    protocol: str, user: str | None, client_id: bytes, real_user: str | None = None
 ) -> bytes:
     """The frame that tells the server who is calling which protocol; `real_user` is who acts for
-    `user`, if somebody does."""
+    `user`, if somebody does. Without a user it is the one that was proven before."""
     header = rpc_pb2.RpcRequestHeaderProto(
         rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
         rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
@@ -82,10 +82,11 @@ def encode_context(
         clientId=client_id,
         retryCount=-1,
     )
-    context = rpc_pb2.IpcConnectionContextProto(
-        userInfo=rpc_pb2.UserInformationProto(effectiveUser=user, realUser=real_user),
-        protocol=protocol,
-    )
+    context = rpc_pb2.IpcConnectionContextProto(protocol=protocol)
+    if user is not None:
+        context.userInfo.CopyFrom(
+            rpc_pb2.UserInformationProto(effectiveUser=user, realUser=real_user)
+        )
     return frame(delimited(header), delimited(context))
 
 
@@ -385,6 +386,16 @@ def encode_error(
         routerFederatedState=federated_state or None,
     )
     return frame(delimited(header))
+
+
+def remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
+    """The exception a failed call stands for; a Java stack trace becomes a note."""
+    class_name = header.exceptionClassName or "org.apache.hadoop.ipc.RpcServerException"
+    message, _, trace = header.errorMsg.partition("\n\tat ")
+    error = errors.from_java(class_name, message.rstrip())
+    if trace:
+        error.add_note(f"Raised by the server: {class_name}\n\tat {trace.rstrip()}")
+    return error
 
 
 def decode_answer(payload: bytes) -> tuple[rpc_pb2.RpcResponseHeaderProto, bytes]:

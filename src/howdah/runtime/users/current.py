@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import getpass
 import os
+from typing import Final
 
 from howdah.runtime.users.names import ProxyUser
+
+TOKEN_FILE: Final = "HADOOP_TOKEN_FILE_LOCATION"
+"""The environment variable that names a file of tokens."""
 
 
 def process_user() -> str:

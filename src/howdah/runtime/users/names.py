@@ -69,3 +69,16 @@ def display_name(user: str, real_user: str | None = None) -> str:
 def not_allowed(real_user: str, user: str) -> errors.AuthorizationFailed:
     """What everybody hears who may not act for `user`."""
     return errors.AuthorizationFailed(f"User: {real_user} is not allowed to impersonate {user}")
+
+
+class ProvenUser(str):
+    """The name of a user that is proven at the beginning of a connection.
+
+    `howdah.security.users` has what proves it. Only what makes a connection looks at that.
+    """
+
+    __slots__ = ()
+
+    def proves_itself_at(self, address: tuple[str, int]) -> bool:
+        """Whether there is an authentication at the beginning of a connection to `address`."""
+        return True

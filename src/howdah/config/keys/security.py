@@ -1,0 +1,69 @@
+"""Keys of secured clusters: how a client proves who it is, and what is protected how."""
+
+from __future__ import annotations
+
+from howdah.config.value_types import boolean, choice, listing, optional_string, string, verbatim
+
+HADOOP_RPC_PROTECTION = listing(
+    "hadoop.rpc.protection",
+    "authentication",
+    "How calls are protected on a secured cluster, by preference: authentication, integrity, "
+    "privacy.",
+)
+HADOOP_SECURITY_AUTH_TO_LOCAL = verbatim(
+    "hadoop.security.auth_to_local", "DEFAULT", "Which user a Kerberos principal is."
+)
+HADOOP_SECURITY_AUTH_TO_LOCAL_MECHANISM = choice(
+    "hadoop.security.auth_to_local.mechanism",
+    "hadoop",
+    ("hadoop", "mit"),
+    "Whether a principal that no rule fits is refused (hadoop), or is its own user (mit).",
+)
+HADOOP_SECURITY_KERBEROS_TICKET_CACHE_PATH = optional_string(
+    "hadoop.security.kerberos.ticket.cache.path",
+    "The ticket cache of a client; else KRB5CCNAME, else the system's.",
+)
+HADOOP_SECURITY_SASL_MECHANISM = string(
+    "hadoop.security.sasl.mechanism", "DIGEST-MD5", "How tokens prove themselves."
+)
+HADOOP_SECURITY_SERVICE_USER_NAME_KEY = optional_string(
+    "hadoop.security.service.user.name.key",
+    "The principal of a server that is administered; else that of namenodes.",
+)
+IPC_CLIENT_FALLBACK_TO_SIMPLE_AUTH_ALLOWED = boolean(
+    "ipc.client.fallback-to-simple-auth-allowed",
+    False,
+    "Whether a client of a secured configuration talks to servers that ask for no proof.",
+)
+DFS_NAMENODE_KERBEROS_PRINCIPAL = optional_string(
+    "dfs.namenode.kerberos.principal",
+    "The Kerberos principal of namenodes; _HOST stands for the host.",
+)
+DFS_NAMENODE_KERBEROS_PRINCIPAL_PATTERN = optional_string(
+    "dfs.namenode.kerberos.principal.pattern",
+    "A glob that the principals of namenodes match; it takes the place of the principal.",
+)
+DFS_DATANODE_KERBEROS_PRINCIPAL = optional_string(
+    "dfs.datanode.kerberos.principal",
+    "The Kerberos principal of datanodes; _HOST stands for the host.",
+)
+DFS_DATANODE_KERBEROS_PRINCIPAL_PATTERN = optional_string(
+    "dfs.datanode.kerberos.principal.pattern",
+    "A glob that the principals of datanodes match; it takes the place of the principal.",
+)
+DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL = optional_string(
+    "dfs.federation.router.kerberos.principal",
+    "The Kerberos principal of routers, for howdah dfsrouteradmin.",
+)
+DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL_PATTERN = optional_string(
+    "dfs.federation.router.kerberos.principal.pattern",
+    "A glob that the principals of routers match.",
+)
+HOWDAH_CLIENT_KEYTAB_FILE = optional_string(
+    "howdah.client.keytab.file",
+    "A keytab that a client logs in from, and renews its tickets by; else KRB5KEYTAB.",
+)
+HOWDAH_CLIENT_KERBEROS_PRINCIPAL = optional_string(
+    "howdah.client.kerberos.principal",
+    "The principal of that keytab, or of the ticket cache; else KRB5PRINCIPAL.",
+)

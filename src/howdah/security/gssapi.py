@@ -1,0 +1,377 @@
+"""GSSAPI of MIT Kerberos by ctypes (shell: the library reads tickets and keytabs, and asks KDCs).
+
+Only what a client of Hadoop needs: credentials of a ticket cache or a keytab, a context with a
+named service, wrapping. Types of ticket caches are the library's business: none is read here.
+
+Contexts hold native memory and belong to the process that made them: a forked child makes its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from howdah import errors
+from howdah.protocol.sasl.principals import Principal
+
+_LIBRARY: Final = "libgssapi_krb5.so.2"
+_COMPLETE: Final = 0
+_CONTINUE_NEEDED: Final = 1
+_ERROR_BITS: Final = 0xFFFF0000
+_OUT_OF_ORDER_BITS: Final = 2 | 4 | 8 | 16
+"""Duplicate, old, out of sequence, gap: no errors to GSSAPI, but they are to us."""
+_INITIATE: Final = 1
+_INDEFINITE: Final = 0xFFFFFFFF
+_DISPLAY_GSS: Final = 1
+_DISPLAY_MECHANISM: Final = 2
+_MUTUAL, _REPLAY, _SEQUENCE, _CONFIDENTIALITY, _INTEGRITY = 2, 4, 8, 16, 32
+_FLAGS: Final = _MUTUAL | _REPLAY | _SEQUENCE | _CONFIDENTIALITY | _INTEGRITY
+_MOST_TOKEN_BYTES: Final = 256 * 1024 * 1024
+
+KRB5: Final = bytes.fromhex("2a864886f712010202")
+SPNEGO: Final = bytes.fromhex("2b0601050502")
+_PRINCIPAL_NAME: Final = bytes.fromhex("2a864886f71201020201")
+_HOSTBASED_SERVICE: Final = bytes.fromhex("2a864886f71201020104")
+
+_u32 = ctypes.c_uint32
+
+
+class _Buffer(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_size_t), ("value", ctypes.c_void_p)]
+
+
+class _Oid(ctypes.Structure):
+    _fields_ = [("length", _u32), ("elements", ctypes.c_void_p)]
+
+
+class _OidSet(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_size_t), ("elements", ctypes.POINTER(_Oid))]
+
+
+class _KeyValue(ctypes.Structure):
+    _fields_ = [("key", ctypes.c_char_p), ("value", ctypes.c_char_p)]
+
+
+class _KeyValueSet(ctypes.Structure):
+    _fields_ = [("count", _u32), ("elements", ctypes.POINTER(_KeyValue))]
+
+
+class GssFailure(Exception):
+    """What the library says: major and minor code, and their words."""
+
+    def __init__(self, major: int, minor: int, words: str, minor_words: str) -> None:
+        # The mechanism's words say more than GSSAPI's, where there are any.
+        super().__init__(minor_words if minor else words)
+        self.major = major
+        self.minor = minor
+
+
+@functools.cache
+def library() -> Any:
+    """The library. Raises LoginFailed, with what to install, where there is none."""
+    names = [_LIBRARY, ctypes.util.find_library("gssapi_krb5")]
+    reason = "it was not found"
+    for name in filter(None, names):
+        try:
+            found: Any = ctypes.CDLL(name)
+            if not hasattr(found, "gss_acquire_cred_from"):
+                reason = f"{name} is not MIT's"
+                continue
+        except OSError as error:
+            reason = str(error)
+            continue
+        return found
+    raise errors.LoginFailed(
+        f"Kerberos needs MIT's GSSAPI library, {_LIBRARY} ({reason}): install libgssapi-krb5-2 "
+        "(Debian, Ubuntu) or krb5-libs (Fedora, RHEL)"
+    )
+
+
+def _oid(encoded: bytes) -> tuple[_Oid, Any]:
+    """The identifier, and the memory that it points to, which has to live as long."""
+    memory = ctypes.create_string_buffer(encoded, len(encoded))
+    return _Oid(len(encoded), ctypes.cast(memory, ctypes.c_void_p)), memory
+
+
+def _buffer(data: bytes) -> tuple[_Buffer, Any]:
+    """A buffer over bytes, and what has to live as long."""
+    pointer = ctypes.c_char_p(data)
+    return _Buffer(len(data), ctypes.cast(pointer, ctypes.c_void_p)), pointer
+
+
+def _take(buffer: _Buffer) -> bytes:
+    """The bytes of a buffer that the library made, which is given back to it."""
+    data = ctypes.string_at(buffer.value, buffer.length) if buffer.length else b""
+    minor = _u32()
+    library().gss_release_buffer(ctypes.byref(minor), ctypes.byref(buffer))
+    return data
+
+
+def _words(code: int, kind: int) -> str:
+    mechanism, _memory = _oid(KRB5)
+    more, found = _u32(0), list[str]()
+    while True:
+        out, minor = _Buffer(), _u32()
+        failed = library().gss_display_status(
+            ctypes.byref(minor),
+            _u32(code),
+            kind,
+            ctypes.byref(mechanism),
+            ctypes.byref(more),
+            ctypes.byref(out),
+        )
+        if failed:
+            break
+        found.append(_take(out).decode("utf-8", "replace"))
+        if not more.value:
+            break
+    return "; ".join(found)
+
+
+def _check(major: int, minor: _u32) -> int:
+    major &= 0xFFFFFFFF
+    if major & _ERROR_BITS:
+        raise GssFailure(
+            major, minor.value, _words(major, _DISPLAY_GSS), _words(minor.value, _DISPLAY_MECHANISM)
+        )
+    return major
+
+
+class _Handle:
+    """Something of the library's, which is given back to it with the last reference."""
+
+    def __init__(self, release: str) -> None:
+        self.value = ctypes.c_void_p()
+        self.reference = ctypes.byref(self.value)
+        weakref.finalize(self, _release, release, self.value).atexit = False
+
+
+def _release(function: str, value: ctypes.c_void_p) -> None:
+    if value:
+        minor = _u32()
+        getattr(library(), function)(ctypes.byref(minor), ctypes.byref(value))
+
+
+def _release_context(value: ctypes.c_void_p) -> None:
+    if value:
+        minor = _u32()
+        library().gss_delete_sec_context(ctypes.byref(minor), ctypes.byref(value), None)
+
+
+def _name(text: str, kind: bytes) -> _Handle:
+    minor = _u32()
+    oid, _memory = _oid(kind)
+    buffer, _bytes = _buffer(text.encode())
+    name = _Handle("gss_release_name")
+    _check(
+        library().gss_import_name(
+            ctypes.byref(minor), ctypes.byref(buffer), ctypes.byref(oid), name.reference
+        ),
+        minor,
+    )
+    return name
+
+
+def _shown_name(name: _Handle) -> str:
+    minor, out = _u32(), _Buffer()
+    _check(
+        library().gss_display_name(ctypes.byref(minor), name.value, ctypes.byref(out), None), minor
+    )
+    return _take(out).decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """What credentials are: whose, and for how many seconds still."""
+
+    principal: str
+    lifetime_s: int
+
+
+class Credential:
+    """What a client can prove itself by, as the library found it in a store.
+
+    `store` is MIT's: `ccache`, `client_keytab`. An empty one is the default cache, and the
+    default client keytab. Raises GssFailure.
+    """
+
+    def __init__(
+        self, store: Mapping[str, str], principal: str | None = None, *, for_spnego: bool = False
+    ) -> None:
+        minor = _u32()
+        oid, _memory = _oid(KRB5)
+        mechanisms = _OidSet(1, ctypes.pointer(oid))
+        entries = [_KeyValue(key.encode(), value.encode()) for key, value in store.items()]
+        array = (_KeyValue * len(entries))(*entries)
+        values = _KeyValueSet(len(entries), array)
+        self._name = None if principal is None else _name(principal, _PRINCIPAL_NAME)
+        self.handle = _Handle("gss_release_cred")
+        _check(
+            library().gss_acquire_cred_from(
+                ctypes.byref(minor),
+                None if self._name is None else self._name.value,
+                _u32(_INDEFINITE),
+                # SPNEGO finds no mechanism in a credential of one.
+                None if for_spnego else ctypes.byref(mechanisms),
+                _INITIATE,
+                ctypes.byref(values) if entries else None,
+                self.handle.reference,
+                None,
+                None,
+            ),
+            minor,
+        )
+
+    def inquire(self) -> Inquiry:
+        """Raises GssFailure: no credentials, expired ones."""
+        minor, lifetime = _u32(), _u32()
+        name = _Handle("gss_release_name")
+        _check(
+            library().gss_inquire_cred(
+                ctypes.byref(minor),
+                self.handle.value,
+                name.reference,
+                ctypes.byref(lifetime),
+                None,
+                None,
+            ),
+            minor,
+        )
+        return Inquiry(_shown_name(name), lifetime.value)
+
+
+class Context:
+    """The initiator's side; `howdah.protocol.sasl.gssapi.SecurityContext`.
+
+    Raises GssFailure in `step`; whoever knows what it is for says so.
+    """
+
+    def __init__(self, credential: Credential, target: Principal, mechanism: bytes = KRB5) -> None:
+        if target.realm:
+            # As it stands: the library would look up the host's canonical name otherwise.
+            self._target = _name(str(target), _PRINCIPAL_NAME)
+        else:
+            self._target = _name(f"{target.primary}@{target.instance}", _HOSTBASED_SERVICE)
+        self._credential = credential
+        self._oid, self._memory = _oid(mechanism)
+        self._handle = ctypes.c_void_p()
+        weakref.finalize(self, _release_context, self._handle).atexit = False
+        self.is_established = False
+
+    def step(self, token: bytes) -> bytes:
+        """The next token for the far end; empty if there is none."""
+        minor, out, flags = _u32(), _Buffer(), _u32()
+        buffer, _bytes = _buffer(token)
+        major = library().gss_init_sec_context(
+            ctypes.byref(minor),
+            self._credential.handle.value,
+            ctypes.byref(self._handle),
+            self._target.value,
+            ctypes.byref(self._oid),
+            _u32(_FLAGS),
+            _u32(0),
+            None,
+            ctypes.byref(buffer) if token else None,
+            None,
+            ctypes.byref(out),
+            ctypes.byref(flags),
+            None,
+        )
+        answer = _take(out)
+        _check(major, minor)
+        if not major & _CONTINUE_NEEDED:
+            if flags.value & _FLAGS != _FLAGS:
+                raise errors.AuthenticationFailed(
+                    "the Kerberos context lacks what was asked for: proof of the server, "
+                    "integrity, confidentiality, or the order of messages"
+                )
+            self.is_established = True
+        return answer
+
+    def wrap(self, data: bytes, *, confidential: bool) -> bytes:
+        minor, out, state = _u32(), _Buffer(), ctypes.c_int()
+        buffer, _bytes = _buffer(data)
+        _check(
+            library().gss_wrap(
+                ctypes.byref(minor),
+                self._handle,
+                int(confidential),
+                _u32(0),
+                ctypes.byref(buffer),
+                ctypes.byref(state),
+                ctypes.byref(out),
+            ),
+            minor,
+        )
+        token = _take(out)
+        if confidential and not state.value:
+            raise errors.AuthenticationFailed("the Kerberos library did not encrypt a message")
+        return token
+
+    def unwrap(self, token: bytes) -> tuple[bytes, bool]:
+        """Raises ProtocolViolation."""
+        minor, out, state = _u32(), _Buffer(), ctypes.c_int()
+        buffer, _bytes = _buffer(token)
+        major = library().gss_unwrap(
+            ctypes.byref(minor),
+            self._handle,
+            ctypes.byref(buffer),
+            ctypes.byref(out),
+            ctypes.byref(state),
+            None,
+        )
+        data = _take(out)
+        try:
+            major = _check(major, minor)
+        except GssFailure as error:
+            raise errors.ProtocolViolation(
+                f"a protected message was changed on its way: {error}"
+            ) from error
+        if major & _OUT_OF_ORDER_BITS:
+            raise errors.ProtocolViolation(
+                "a protected message is not the one that is due: it was repeated or left out "
+                f"({_words(major, _DISPLAY_GSS)})"
+            )
+        return data, bool(state.value)
+
+    def wrap_limit(self, most_bytes: int, *, confidential: bool) -> int:
+        minor, limit = _u32(), _u32()
+        _check(
+            library().gss_wrap_size_limit(
+                ctypes.byref(minor),
+                self._handle,
+                int(confidential),
+                _u32(0),
+                _u32(most_bytes),
+                ctypes.byref(limit),
+            ),
+            minor,
+        )
+        return limit.value
+
+
+def default_realm() -> str:
+    """The realm of principals without one, as krb5.conf says; empty if it says none."""
+    try:
+        shown = _shown_name(_canonical(_name("howdah", _PRINCIPAL_NAME)))
+    except GssFailure:
+        return ""
+    return shown.partition("@")[2]
+
+
+def _canonical(name: _Handle) -> _Handle:
+    minor = _u32()
+    oid, _memory = _oid(KRB5)
+    found = _Handle("gss_release_name")
+    _check(
+        library().gss_canonicalize_name(
+            ctypes.byref(minor), name.value, ctypes.byref(oid), found.reference
+        ),
+        minor,
+    )
+    return found

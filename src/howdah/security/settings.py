@@ -1,0 +1,133 @@
+"""What a client's configuration says of a secured cluster, once it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import nameservices, rpc_addresses
+from howdah.config.value_types import Address, Key
+from howdah.formats.tokens.token import LOGICAL_SERVICE
+from howdah.protocol.sasl import digest_md5
+from howdah.protocol.sasl.auth_to_local import Rule, parse_rules, short_name
+from howdah.protocol.sasl.principals import ServerPrincipals
+from howdah.protocol.sasl.protection import Protection, parse_protections
+
+_DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
+_ROUTER_PROTOCOL = "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol"
+_NAMENODE_PROTOCOLS = frozenset(
+    (
+        "org.apache.hadoop.hdfs.protocol.ClientProtocol",
+        "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol",
+    )
+)
+
+_NAMENODE = ServerPrincipals(keys.DFS_NAMENODE_KERBEROS_PRINCIPAL.name)
+_DATANODE = ServerPrincipals(keys.DFS_DATANODE_KERBEROS_PRINCIPAL.name)
+_ROUTER = ServerPrincipals(keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL.name)
+_ADMINISTERED = ServerPrincipals(keys.HADOOP_SECURITY_SERVICE_USER_NAME_KEY.name)
+_DEFAULT_RULES = (Rule(),)
+
+
+@dataclass(frozen=True, slots=True)
+class SecuritySettings:
+    """One client's. Without `is_enabled` a token is used where there is one, and nothing else."""
+
+    is_enabled: bool = False
+    fallback_allowed: bool = False
+    rpc_protections: tuple[Protection, ...] = (Protection.AUTHENTICATION,)
+    token_mechanism: str = digest_md5.MECHANISM
+    namenode: ServerPrincipals = _NAMENODE
+    datanode: ServerPrincipals = _DATANODE
+    router: ServerPrincipals = _ROUTER
+    administered: ServerPrincipals = _ADMINISTERED
+    logical_services: Mapping[Address, str] = field(default_factory=dict)
+    """How tokens name a nameservice, by the addresses of its namenodes."""
+    rules: tuple[Rule, ...] = _DEFAULT_RULES
+    rules_mechanism: str = "hadoop"
+
+    def principals_for(self, protocol: str) -> ServerPrincipals:
+        """Whom to expect where a protocol is answered."""
+        if protocol == _DATANODE_PROTOCOL:
+            return self.datanode
+        if protocol == _ROUTER_PROTOCOL:
+            return self.router
+        if protocol in _NAMENODE_PROTOCOLS or not self.administered.principal:
+            return self.namenode
+        return self.administered
+
+    def user_of(self, principal: str, default_realm: str) -> str:
+        """The user that a principal is. Raises AuthenticationFailed where no rule applies."""
+        return short_name(principal, self.rules, default_realm, self.rules_mechanism)
+
+    @classmethod
+    def from_configuration(cls, conf: Configuration) -> SecuritySettings:
+        """Raises InvalidConfiguration."""
+        mechanism = conf.get(keys.HADOOP_SECURITY_SASL_MECHANISM)
+        service = conf.get(keys.HADOOP_SECURITY_SERVICE_USER_NAME_KEY) or ""
+        return cls(
+            is_enabled=conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple",
+            fallback_allowed=conf.get(keys.IPC_CLIENT_FALLBACK_TO_SIMPLE_AUTH_ALLOWED),
+            rpc_protections=_protections(
+                conf, keys.HADOOP_RPC_PROTECTION.name, conf.get(keys.HADOOP_RPC_PROTECTION)
+            ),
+            token_mechanism=mechanism,
+            namenode=_principals(
+                conf,
+                keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
+                keys.DFS_NAMENODE_KERBEROS_PRINCIPAL_PATTERN,
+            ),
+            datanode=_principals(
+                conf,
+                keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
+                keys.DFS_DATANODE_KERBEROS_PRINCIPAL_PATTERN,
+            ),
+            router=_principals(
+                conf,
+                keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
+                keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL_PATTERN,
+            ),
+            administered=ServerPrincipals(keys.HADOOP_SECURITY_SERVICE_USER_NAME_KEY.name, service),
+            logical_services=_logical_services(conf),
+            rules=_rules(conf),
+            rules_mechanism=conf.get(keys.HADOOP_SECURITY_AUTH_TO_LOCAL_MECHANISM),
+        )
+
+
+def _protections(conf: Configuration, name: str, words: Iterable[str]) -> tuple[Protection, ...]:
+    try:
+        return parse_protections(words)
+    except ValueError as error:
+        raise errors.InvalidConfiguration(
+            f"{name} = {conf.raw(name)!r} (from {conf.source(name)}): {error}"
+        ) from error
+
+
+def _principals(
+    conf: Configuration, principal: Key[str | None], pattern: Key[str | None]
+) -> ServerPrincipals:
+    return ServerPrincipals(principal.name, conf.get(principal) or "", conf.get(pattern) or "")
+
+
+def _logical_services(conf: Configuration) -> dict[Address, str]:
+    found: dict[Address, str] = {}
+    for name in nameservices(conf):
+        try:
+            addresses = rpc_addresses(conf, name)
+        except errors.InvalidConfiguration:
+            continue  # One that the client does not talk to may be described in part.
+        for address in addresses.values():
+            found[address] = f"{LOGICAL_SERVICE}{name}"
+    return found
+
+
+def _rules(conf: Configuration) -> tuple[Rule, ...]:
+    key = keys.HADOOP_SECURITY_AUTH_TO_LOCAL
+    try:
+        return parse_rules(conf.get(key))
+    except ValueError as error:
+        raise errors.InvalidConfiguration(
+            f"{key.name} (from {conf.source(key.name)}): {error}"
+        ) from error

@@ -1,0 +1,207 @@
+"""The user that a client is on a secured cluster, with what proves it (shell).
+
+As a `ProxyUser` is a name that says who acts for it, a `SecuredUser` is a name that carries a login
+and tokens: it goes wherever names go, and only what makes a connection looks at the rest.
+UserGroupInformation in Hadoop.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Address
+from howdah.formats.malformed import MalformedRecord
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import HDFS_DELEGATION, Token
+from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.users.current import TOKEN_FILE, current_user
+from howdah.runtime.users.names import ProvenUser, check_name, real_user_of
+from howdah.security.login import KerberosLogin, LoginSource, default_realm
+from howdah.security.settings import SecuritySettings
+from howdah.security.token_file import TokenFile
+
+LOGIN_TIMEOUT_S: Final = 30.0
+"""How long KDCs are waited for where nothing else says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What proves who a process is: all but the tokens and tickets themselves, which are found
+    anew in another process."""
+
+    settings: SecuritySettings
+    source: LoginSource
+    token_file: str | None = None
+    has_login: bool = True
+
+
+class SecuredUser(ProvenUser):
+    """A user's short name, whom `principal` acts for if that is another one."""
+
+    __slots__ = ("_login", "_tokens", "identity", "principal", "real_user")
+
+    identity: Identity
+    principal: str
+    real_user: str | None
+    _login: PerProcess[KerberosLogin]
+    _tokens: TokenFile
+
+    def __new__(
+        cls, user: str, identity: Identity, principal: str, real_user: str | None = None
+    ) -> SecuredUser:
+        made = super().__new__(cls, user)
+        made.identity = identity
+        made.principal = principal
+        made.real_user = real_user
+        made._login = PerProcess(lambda: KerberosLogin(identity.source))
+        made._tokens = TokenFile(identity.token_file)
+        return made
+
+    def __reduce__(self) -> tuple[type[SecuredUser], tuple[object, ...]]:
+        return type(self), (str(self), self.identity, self.principal, self.real_user)
+
+    def proves_itself_at(self, address: Address) -> bool:
+        return self.settings.is_enabled or self.delegation_token(address) is not None
+
+    @property
+    def settings(self) -> SecuritySettings:
+        return self.identity.settings
+
+    @property
+    def login(self) -> KerberosLogin | None:
+        """None for who has tokens alone."""
+        if not self.identity.has_login or not self.settings.is_enabled:
+            return None
+        return self._login.get()
+
+    def delegation_token(self, address: Address) -> Token | None:
+        """The token for the namenode at an address, if there is one.
+
+        Raises LoginFailed where the file of tokens cannot be read.
+        """
+        if self.real_user is not None:
+            return None  # It would be the real user's, who acts for nobody by a token.
+        tokens = self._tokens.credentials().tokens.values()
+        services = None
+        for token in tokens:
+            if token.kind != HDFS_DELEGATION:
+                continue
+            if services is None:
+                services = set(self._services(address))
+            if token.service in services:
+                return token
+        return None
+
+    def _services(self, address: Address) -> Iterator[str]:
+        """The names that tokens have for the server at an address."""
+        logical = self.settings.logical_services.get(address)
+        if logical is not None:
+            yield logical
+        host, port = address
+        yield f"{host.lower()}:{port}"
+        for ip in _ips(host):
+            yield f"{ip}:{port}"
+
+    def show_tokens(self) -> str:
+        """What is there, for messages: kinds and services, no secrets."""
+        tokens = self._tokens.credentials().tokens.values()
+        where = f" in {self.identity.token_file}" if self.identity.token_file else ""
+        return f"tokens{where}: {'; '.join(map(str, tokens)) or 'none'}"
+
+
+def _ips(host: str) -> list[str]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return []
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def log_in(conf: Configuration, user: str | None, keytab: str | None, principal: str | None) -> str:
+    """`howdah.security.identity.user_of`, where that is not decided by a glance."""
+    settings = SecuritySettings.from_configuration(conf)
+    token_file = os.environ.get(TOKEN_FILE) or None
+    if not settings.is_enabled:
+        return _with_tokens(settings, token_file, user)
+    source = _source(conf, keytab, principal)
+    identity, name, full = _log_in(Identity(settings, source, token_file))
+    acts_for = os.environ.get("HADOOP_PROXY_USER") or None
+    if user is None and acts_for is not None:
+        check_name(acts_for)
+        return SecuredUser(acts_for, identity, full, full)
+    if user is None or user in (name, full):
+        return SecuredUser(name, identity, full)
+    real_user = real_user_of(user)
+    if real_user in (name, full):
+        return SecuredUser(str(user), identity, full, full)
+    raise errors.LoginFailed(
+        f"this process is {full}, and not {real_user or user}: on a secured cluster a user is who "
+        f"he can prove to be. To act for {user}, give it as the user who is acted for "
+        "(HADOOP_PROXY_USER, proxy_user=)"
+    )
+
+
+def _with_tokens(settings: SecuritySettings, token_file: str | None, user: str | None) -> str:
+    """On a cluster that is not secured, or is said not to be, tokens are used where there are any,
+    as Hadoop's clients do."""
+    name = user or current_user()
+    if token_file is None or real_user_of(name) is not None:
+        return name
+    if not any(_delegation_tokens(token_file)):
+        return name
+    return SecuredUser(name, Identity(settings, LoginSource(), token_file, False), name)
+
+
+def _source(conf: Configuration, keytab: str | None, principal: str | None) -> LoginSource:
+    if keytab or principal:
+        return LoginSource(keytab or "", principal or "", _cache_of(conf) if not keytab else "")
+    keytab = conf.get(keys.HOWDAH_CLIENT_KEYTAB_FILE) or os.environ.get("KRB5KEYTAB") or ""
+    principal = conf.get(keys.HOWDAH_CLIENT_KERBEROS_PRINCIPAL) or ""
+    if keytab:
+        return LoginSource(keytab, principal or os.environ.get("KRB5PRINCIPAL", ""))
+    return LoginSource("", principal, _cache_of(conf))
+
+
+def _cache_of(conf: Configuration) -> str:
+    return conf.get(keys.HADOOP_SECURITY_KERBEROS_TICKET_CACHE_PATH) or ""
+
+
+def _log_in(identity: Identity) -> tuple[Identity, str, str]:
+    """Who that is: short name and principal; and the identity, which may have tokens alone."""
+    settings = identity.settings
+    try:
+        login = KerberosLogin(identity.source)
+        full = login.keytab_principal() or login.inquire(LOGIN_TIMEOUT_S).principal
+    except errors.LoginFailed as error:
+        if identity.source.keytab or identity.token_file is None:
+            raise
+        tokens = list(_delegation_tokens(identity.token_file))
+        if not tokens:
+            raise errors.LoginFailed(
+                f"{error}; and {identity.token_file} ({TOKEN_FILE}) has no delegation token of HDFS"
+            ) from error
+        owner = _owner(tokens) or current_user()
+        without = Identity(settings, identity.source, identity.token_file, has_login=False)
+        return without, settings.user_of(owner, default_realm()), owner
+    return identity, settings.user_of(full, default_realm()), full
+
+
+def _delegation_tokens(path: str) -> Iterator[Token]:
+    for token in TokenFile(path).credentials().tokens.values():
+        if token.kind == HDFS_DELEGATION:
+            yield token
+
+
+def _owner(tokens: Iterable[Token]) -> str | None:
+    for token in tokens:
+        try:
+            return DelegationTokenIdentifier.decode(token.identifier).owner
+        except MalformedRecord:
+            continue  # Of a kind of namenode that writes another one.
+    return None
