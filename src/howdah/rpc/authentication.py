@@ -21,7 +21,8 @@ from howdah.protocol.sasl import digest_md5, gssapi
 from howdah.protocol.sasl.digest_md5 import DigestMd5Client, credentials_of
 from howdah.protocol.sasl.gssapi import GssapiClient
 from howdah.protocol.sasl.mechanism import ClientMechanism, Layer
-from howdah.security.users import SecuredUser
+from howdah.runtime.users.names import ProvenUser
+from howdah.security.users import Prover
 
 TOKEN: Final = "TOKEN"
 KERBEROS: Final = "KERBEROS"
@@ -40,7 +41,7 @@ class Authenticated:
 
 
 def authenticate(
-    user: SecuredUser,
+    user: ProvenUser,
     protocol: str,
     address: Address,
     timeout_s: float,
@@ -53,6 +54,7 @@ def authenticate(
     Raises AuthenticationFailed, what the server failed with, ProtocolViolation, and what
     `exchange` raises.
     """
+    assert isinstance(user, Prover), "whoever is proven has something to prove it by"
     chooser = _Chooser(user, protocol, address, timeout_s)
     negotiation = ClientNegotiation(chooser.choose)
     request = negotiation.begin()
@@ -65,19 +67,15 @@ def authenticate(
         send(request)
     mechanism = negotiation.mechanism
     if mechanism is None:
-        return Authenticated(str(user), user.real_user, None)
+        return Authenticated(str(user), user.real_name, None)
     if chooser.method == TOKEN:
         # The server knows the token's owner, and who got it for whom.
         return Authenticated(None, None, mechanism.layer)
-    if user.real_user is None:
-        return Authenticated(user.principal, None, mechanism.layer)
-    return Authenticated(str(user), user.real_user, mechanism.layer)
+    return Authenticated(*user.context_names, mechanism.layer)
 
 
 class _Chooser:
-    def __init__(
-        self, user: SecuredUser, protocol: str, address: Address, timeout_s: float
-    ) -> None:
+    def __init__(self, user: Prover, protocol: str, address: Address, timeout_s: float) -> None:
         self._user = user
         self._protocol = protocol
         self._address = address
@@ -113,7 +111,7 @@ class _Chooser:
         )
 
     def _by_token(self, offer: Offer, reasons: list[str]) -> ClientMechanism | None:
-        token = self._user.delegation_token(self._address)
+        token = self._user.token_for(self._address)
         if token is None:
             reasons.append(f"no delegation token for it ({self._user.show_tokens()})")
             return None

@@ -67,12 +67,11 @@ class SecuritySettings:
         """Raises InvalidConfiguration."""
         mechanism = conf.get(keys.HADOOP_SECURITY_SASL_MECHANISM)
         service = conf.get(keys.HADOOP_SECURITY_SERVICE_USER_NAME_KEY) or ""
+        rpc: list[str] = conf.get(keys.HADOOP_RPC_PROTECTION)
         return cls(
             is_enabled=conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple",
             fallback_allowed=conf.get(keys.IPC_CLIENT_FALLBACK_TO_SIMPLE_AUTH_ALLOWED),
-            rpc_protections=_protections(
-                conf, keys.HADOOP_RPC_PROTECTION.name, conf.get(keys.HADOOP_RPC_PROTECTION)
-            ),
+            rpc_protections=_protections(conf, keys.HADOOP_RPC_PROTECTION.name, rpc),
             token_mechanism=mechanism,
             namenode=_principals(
                 conf,

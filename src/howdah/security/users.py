@@ -41,7 +41,40 @@ class Identity:
     has_login: bool = True
 
 
-class SecuredUser(ProvenUser):
+class Prover(ProvenUser):
+    """What an authentication asks of a user."""
+
+    __slots__ = ()
+
+    @property
+    def settings(self) -> SecuritySettings:
+        raise NotImplementedError
+
+    @property
+    def login(self) -> KerberosLogin | None:
+        """None for who has tokens alone."""
+        raise NotImplementedError
+
+    @property
+    def context_names(self) -> tuple[str, str | None]:
+        """What a connection's context says behind a ticket: the user, and who acts for him."""
+        raise NotImplementedError
+
+    @property
+    def real_name(self) -> str | None:
+        """Who acts for the user, if somebody does."""
+        return None
+
+    def token_for(self, address: Address) -> Token | None:
+        """The token for the server at an address, if there is one."""
+        raise NotImplementedError
+
+    def show_tokens(self) -> str:
+        """What is there, for messages: kinds and services, no secrets."""
+        raise NotImplementedError
+
+
+class SecuredUser(Prover):
     """A user's short name, whom `principal` acts for if that is another one."""
 
     __slots__ = ("_login", "_tokens", "identity", "principal", "real_user")
@@ -74,11 +107,21 @@ class SecuredUser(ProvenUser):
         return self.identity.settings
 
     @property
+    def context_names(self) -> tuple[str, str | None]:
+        return (self.principal, None) if self.real_user is None else (str(self), self.real_user)
+
+    @property
+    def real_name(self) -> str | None:
+        return self.real_user
+
+    @property
     def login(self) -> KerberosLogin | None:
-        """None for who has tokens alone."""
         if not self.identity.has_login or not self.settings.is_enabled:
             return None
         return self._login.get()
+
+    def token_for(self, address: Address) -> Token | None:
+        return self.delegation_token(address)
 
     def delegation_token(self, address: Address) -> Token | None:
         """The token for the namenode at an address, if there is one.
@@ -109,7 +152,6 @@ class SecuredUser(ProvenUser):
             yield f"{ip}:{port}"
 
     def show_tokens(self) -> str:
-        """What is there, for messages: kinds and services, no secrets."""
         tokens = self._tokens.credentials().tokens.values()
         where = f" in {self.identity.token_file}" if self.identity.token_file else ""
         return f"tokens{where}: {'; '.join(map(str, tokens)) or 'none'}"
