@@ -341,12 +341,20 @@ class DFSClient:
         from howdah.client.reading.file_replicas import ReadContext
         from howdah.client.reading.input import DFSInputStream
         from howdah.client.reading.locations import FileLocations
+        from howdah.client.thread_pool import Workers
         from howdah.protocol.data_transfer.op_requests import CachingHints
 
         # Without the client itself, which would keep itself alive by this.
         namenode, settings, identity = self.namenode, self.settings, self._identity
         hints = CachingHints(settings.drop_behind_reads, settings.readahead_bytes)
-        shared = self._reader_factories, self.hedged_reads, self.tally, self._nearest, hints
+        shared = (
+            self._reader_factories,
+            self.hedged_reads,
+            self.tally,
+            self._nearest,
+            hints,
+            Workers(settings.striped_read_threads, "howdah-striped-read"),
+        )
         context = PerProcess(
             lambda: ReadContext(namenode, settings, identity.get().client_name, *shared)
         )

@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
@@ -30,6 +31,7 @@ from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock
 from howdah.client.state.reading.attempts import Attempts, DeadNodes, NoneLeft
 from howdah.client.statistics import Tally
+from howdah.client.thread_pool import Workers
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.protocol.data_transfer.op_requests import NO_HINTS, CachingHints
 from howdah.rpc import wait_notices
@@ -38,6 +40,8 @@ from howdah.runtime.sockets import PeerClosed
 from howdah.runtime.tracing.span import NOTHING, Span
 
 _log = logging.getLogger(__name__)
+_STRIPED_WORKERS: Final = Workers(18, "howdah-striped-read")
+"""Of those who configure none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class ReadContext:
     nearest: str | None = None
     hints: CachingHints = NO_HINTS
     """Those of streams that have no wishes of their own."""
+    striped_workers: Workers = _STRIPED_WORKERS
+    """Threads that read several internal blocks of an erasure coded file at the same time."""
 
 
 class FileReplicas:

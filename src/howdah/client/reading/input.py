@@ -24,6 +24,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.client.reading.file_replicas import FileReplicas, ReadContext
@@ -44,6 +45,11 @@ from howdah.options import FileRange, check_ranges
 from howdah.protocol.data_transfer.op_requests import CachingHints
 from howdah.runtime.fork_safety import PerProcess, process_id
 from howdah.runtime.tracing.span import NOTHING, Span
+
+# What reads erasure coded files is imported with the first of them.
+if TYPE_CHECKING:
+    from howdah.client.reading.hedged import HedgedReads
+    from howdah.client.reading.striped_replicas import StripedReplicas
 
 _FORKING = PerProcess(threading.Lock)
 """Held by the thread of a forked child that sees first that a stream is its parent's."""
@@ -80,8 +86,17 @@ class DFSInputStream(io.RawIOBase):
         super().__init__()
         self._locations = locations
         self._span = span
-        self._replicas = FileReplicas(locations, context, span)
-        self._hedged = context.hedged
+        # A read of a striped file asks several nodes already: those are not hedged.
+        self._replicas: FileReplicas | StripedReplicas
+        self._hedged: tuple[HedgedReads, FileReplicas] | None = None
+        if locations.policy is None:
+            self._replicas = FileReplicas(locations, context, span)
+            if context.hedged is not None:
+                self._hedged = context.hedged, self._replicas
+        else:
+            from howdah.client.reading.striped_replicas import StripedReplicas
+
+            self._replicas = StripedReplicas(locations, locations.policy, context, span)
         self._settings = context.settings
         self._position = 0
         self._reader: ReplicaReader | None = None
@@ -351,9 +366,10 @@ class DFSInputStream(io.RawIOBase):
                 if self._hedged is None:
                     self._fill_in_block(offset, view, cancellation)
                     return
-                attempts = self._replicas.attempts()
-                wanted = HedgedRange(self._replicas, attempts, offset, len(view), self._preads)
-                source, data = self._hedged.read(wanted)
+                hedged, replicas = self._hedged
+                attempts = replicas.attempts()
+                wanted = HedgedRange(replicas, attempts, offset, len(view), self._preads)
+                source, data = hedged.read(wanted)
         except ReadCancelled as error:
             raise self._closed_meanwhile() from error
         view[:] = data

@@ -49,7 +49,9 @@ class _NotYet(Exception):
 class FileLocations:
     """Keeps the blocks of one open file. Thread-safe.
 
-    `length` is what was readable when the file was opened; it doesn't change.
+    `length` is what was readable when the file was opened; it doesn't change. `policy` is that of
+    an erasure coded file, whose blocks are block groups. Of such a file that is being written the
+    groups are readable that are finished.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class FileLocations:
             known = [block for block in known if block.offset != growing.offset]
             known.append(growing)
         self.length = length
+        self.policy = first.erasure_coding_policy
         self.under_construction = first.under_construction
         self._map = BlockMap(path, length)
         self._map.add(known)
@@ -173,6 +176,9 @@ class FileLocations:
             last = first.last_block
             if last is None or first.last_block_complete:
                 return first, None
+            if first.erasure_coding_policy is not None:
+                # No datanode knows how long a group is, and a sync promises nothing of it.
+                return first, None
             rounds -= 1
             try:
                 length = self._length_at_datanodes(last)
@@ -244,10 +250,6 @@ class FileLocations:
 
 
 def _refuse_what_cannot_be_read(path: str, blocks: LocatedBlocks) -> None:
-    if blocks.erasure_coding_policy is not None:
-        raise errors.UnsupportedOperation(
-            f"{path} is erasure coded ({blocks.erasure_coding_policy}), which is not read here"
-        )
     if blocks.encrypted:
         raise errors.UnsupportedOperation(
             f"{path} is in an encryption zone, which is not read here"

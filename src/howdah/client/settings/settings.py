@@ -60,6 +60,7 @@ class ClientSettings:
     readahead_bytes: int | None = setting(keys.DFS_CLIENT_CACHE_READAHEAD)
     hedged_read_threads: int = setting(keys.DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE)
     hedged_read_threshold_s: float = setting(keys.DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS)
+    striped_read_threads: int = setting(keys.DFS_CLIENT_READ_STRIPED_THREADPOOL_SIZE)
     vectored_min_seek_bytes: int = setting(keys.FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE)
     vectored_max_merged_bytes: int = setting(keys.FS_HDFS_VECTORED_READ_MAX_MERGED_SIZE)
     last_block_length_retries: int = setting(keys.DFS_CLIENT_RETRY_TIMES_GET_LAST_BLOCK_LENGTH)

@@ -122,7 +122,7 @@ class LocatedBlock:
             tuple(proto.isCached),
             proto.corrupt,
             BlockToken.from_proto(proto.blockToken),
-            _members(proto) if proto.blockIndices else None,
+            _members(proto) if proto.HasField("blockIndices") else None,
         )
 
     def to_proto(self) -> types_pb2.LocatedBlockProto:

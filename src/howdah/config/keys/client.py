@@ -263,6 +263,12 @@ DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE = integer(
 DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS = duration(
     "dfs.client.hedged.read.threshold.millis", "500", "ms", "When a second read is started."
 )
+DFS_CLIENT_READ_STRIPED_THREADPOOL_SIZE = integer(
+    "dfs.client.read.striped.threadpool.size",
+    18,
+    "Threads of a client that read internal blocks of erasure coded files at the same time.",
+    minimum=1,
+)
 FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE = size(
     "fs.hdfs.vectored.read.min.seek.size",
     "64k",

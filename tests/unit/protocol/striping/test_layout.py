@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from howdah.protocol.data_transfer import checksum
 from howdah.protocol.data_transfer.checksum import ChecksumType
-from howdah.protocol.striping.coder import Coder
 from howdah.protocol.striping.layout import (
     FIRST_GROUP_ID,
     GroupLayout,
@@ -21,6 +20,7 @@ from howdah.protocol.striping.layout import (
     safe_length,
 )
 from howdah.protocol.striping.policies import SYSTEM_POLICIES, Policy, Schema
+from tests.support.striped_groups import internal_blocks
 from tests.unit.protocol.striping.vectors import generated, vectors
 
 FILES = vectors()["files"]
@@ -28,22 +28,6 @@ FILES = vectors()["files"]
 
 def policy_of(file: dict[str, Any]) -> Policy:
     return Policy(64, Schema(file["codec"], file["data"], file["parity"]), file["cell"])
-
-
-def internal_blocks(policy: Policy, data: bytes) -> list[bytes]:
-    """Write a group's blocks by its layout and the coder."""
-    layout, schema = GroupLayout(policy, len(data)), policy.schema
-    blocks = [bytearray(layout.block_length(index)) for index in range(schema.units)]
-    for piece in layout.pieces(0, len(data)):
-        end = piece.block_offset + piece.length
-        blocks[piece.index][piece.block_offset : end] = data[
-            piece.group_offset : piece.group_offset + piece.length
-        ]
-    coder = Coder(schema.codec, schema.data_units, schema.parity_units)
-    for start in range(0, len(blocks[schema.data_units]), policy.cell_bytes):
-        cells = [memoryview(block)[start : start + policy.cell_bytes] for block in blocks]
-        coder.encode(cells[: schema.data_units], cells[schema.data_units :])
-    return [bytes(block) for block in blocks]
 
 
 @pytest.mark.parametrize("file", FILES, ids=[file["name"] for file in FILES])
