@@ -13,7 +13,7 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from howdah import errors
 from howdah.config import Configuration, keys
@@ -173,12 +173,3 @@ def reconfiguration(namesystem: Namesystem, conf: Configuration) -> Reconfigurat
         lambda done: run_in_background(lambda: values(conf.reloaded()), done),
         settings_with,
     )
-
-
-def note_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A callback of the loop failed (`howdah.runtime.unexpected_errors`, rule 5)."""
-    error = context.get("exception")
-    if isinstance(error, Exception):
-        unexpected_errors.note(str(context.get("message", "a callback")), error, "the loop goes on")
-    else:
-        loop.default_exception_handler(context)
