@@ -32,6 +32,7 @@ from howdah.config import keys
 from howdah.config.keys.guards import GUARDS
 from howdah.config.keys.names.of_servers import is_of_servers
 from howdah.config.keys.names.secret import HIDDEN, is_secret
+from howdah.config.site_files import site_file
 from howdah.config.value_types import Address, Key, parse_address
 from howdah.errors import InvalidConfiguration
 
@@ -257,15 +258,7 @@ class Configuration:
 
     def to_xml(self) -> str:
         """The settings as a site file that Hadoop reads as well."""
-        lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>"]
-        for name, value in self.items():
-            lines += [
-                "  <property>",
-                f"    <name>{_escape(name)}</name>",
-                f"    <value>{_escape(value)}</value>",
-                "  </property>",
-            ]
-        return "\n".join([*lines, "</configuration>", ""])
+        return site_file(dict(self.items()))
 
     def __repr__(self) -> str:
         shown = {name: HIDDEN if is_secret(name) else value for name, value in self.items()}
@@ -398,10 +391,6 @@ def check_protection(conf: Configuration) -> None:
         raise InvalidConfiguration(
             f"{name} = {value} (from {conf.source(name)}) is not supported: {reason}"
         )
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _environment(expression: str) -> str | None:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from howdah.config.site_files import site_file
 from howdah.errors import InvalidConfiguration
 
 DEFAULT_BASE: Final = "/var/lib/howdah"
@@ -197,19 +198,6 @@ def files(wish: Wish, addresses: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return texts
 
 
-def site_file(values: Mapping[str, str]) -> str:
-    """A configuration file as Hadoop reads it."""
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>"]
-    for name, value in values.items():
-        lines += [
-            "  <property>",
-            f"    <name>{_escape(name)}</name>",
-            f"    <value>{_escape(value)}</value>",
-            "  </property>",
-        ]
-    return "\n".join([*lines, "</configuration>", ""])
-
-
 def next_steps(wish: Wish) -> list[str]:
     """What to do with the files, in order; a line each."""
     first, *others = wish.namenode_hosts
@@ -332,7 +320,3 @@ def _several(wish: Wish) -> dict[str, str]:
     if wish.zookeeper:
         values["ha.zookeeper.quorum"] = wish.zookeeper
     return values
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
