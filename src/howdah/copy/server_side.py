@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from howdah.copy.common.filesystems import keeps_directories
 from howdah.copy.counters import Counters
 from howdah.copy.listing.entries import WHOLE, Entry
 from howdah.fs.api import FileSystem
@@ -42,7 +43,14 @@ class Offers:
 def notes_of(
     target: FileSystem, sources: Sequence[FileSystem], counters: Counters
 ) -> Iterator[str]:
-    """What a user of one store, or of two, may not expect of a copy."""
+    """Say what a user may not expect of a copy to `target`."""
+    if counters.skipped_by_time:
+        yield (
+            f"{counters.skipped_by_time} files were taken for unchanged by length and "
+            "modification time, for want of checksums that both sides have"
+        )
+    if not keeps_directories(target):
+        yield f"{target.uri} has no directories but those of its files"
     for source in sources:
         why_not = target.server_copies(source).why_not
         if why_not and counters.files_copied:

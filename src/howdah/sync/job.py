@@ -30,7 +30,7 @@ from howdah.config import Configuration, keys
 from howdah.copy.commit_tasks import AttributesTask, DeleteTask
 from howdah.copy.common.attempt_files import remove_unfinished
 from howdah.copy.common.failures import CopyFailed
-from howdah.copy.common.filesystems import Place, for_each, keeps_directories, located, prefix
+from howdah.copy.common.filesystems import Place, for_each, located, prefix
 from howdah.copy.common.progress import ProgressLine, line, listing_progress
 from howdah.copy.common.staging import Staging, key_of
 from howdah.copy.common.task_progress import Amount
@@ -317,12 +317,5 @@ class _Mirror:
 
     def _notes(self, counters: Counters) -> tuple[str, ...]:
         notes = [self._lock.note] if self._lock.note else []
-        if counters.skipped_by_time:
-            notes.append(
-                f"{counters.skipped_by_time} files were taken for unchanged by length and "
-                "modification time, for want of checksums that both sides have"
-            )
-        if not keeps_directories(self._fs):
-            notes.append(f"{self._fs.uri} has no directories but those of its files")
         notes += notes_of(self._fs, [place.connect() for place in self._context.places], counters)
         return tuple(notes)

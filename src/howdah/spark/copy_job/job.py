@@ -36,7 +36,6 @@ from howdah.copy.common.filesystems import (
     Place,
     behind_view,
     is_object_store,
-    keeps_directories,
     located,
     prefix,
 )
@@ -337,13 +336,6 @@ class _Job:
     def _notes(self, counters: Counters) -> tuple[str, ...]:
         """Notes on what the user may not expect."""
         notes = self._noted
-        if counters.skipped_by_time:
-            notes.append(
-                f"{counters.skipped_by_time} files were taken for unchanged by length and "
-                "modification time, for want of checksums that both sides have"
-            )
-        if not keeps_directories(self._fs):
-            notes.append(f"{self._fs.uri} has no directories but those of its files")
         notes += notes_of(self._fs, [place.connect() for place in self._context.places], counters)
         came_by = counters.files_copied - counters.copied_by_server
         if is_object_store(self._fs) and came_by and not self._options.direct:
