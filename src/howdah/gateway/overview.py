@@ -14,8 +14,8 @@ from howdah.runtime.units import iec_size
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.families import Family, one
 from howdah.web.pages import units
-from howdah.web.pages.html import Child, tag
-from howdah.web.pages.layout import Link, facts, live, refresh_hint, section, table
+from howdah.web.pages.html import Child
+from howdah.web.pages.layout import Link, facts, refresh_hint, section, table, verdict
 from howdah.web.webhdfs.parameters import PREFIX
 
 ROLE: Final = "gateway"
@@ -108,12 +108,7 @@ def overview(gateway: GatewayFacts) -> list[Child]:
     headline = "No namenode answers" if gateway.trouble else "The filesystem answers"
     operations = sorted({operation for operation, _ in gateway.requests})
     return [
-        live(
-            "verdict",
-            tag("h2", headline, data_say=True),
-            tag("ul", [tag("li", gateway.trouble)]) if gateway.trouble else None,
-            class_=f"verdict {level}",
-        ),
+        verdict(level, headline, [gateway.trouble] if gateway.trouble else []),
         refresh_hint(),
         section(
             "gateway",

@@ -11,8 +11,8 @@ from howdah.failover.state.status import ElectionView, active_of, readiness
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.families import Family, one
 from howdah.web.pages import units
-from howdah.web.pages.html import Child, tag
-from howdah.web.pages.layout import Link, badge, facts, live, refresh_hint, section, table
+from howdah.web.pages.html import Child
+from howdah.web.pages.layout import Link, badge, facts, refresh_hint, section, table, verdict
 
 LINKS: Final = (Link("/", "Overview"),)
 _POSITIONS: Final = {
@@ -127,14 +127,8 @@ def overview(sight: ElectionView) -> list[Child]:
     }.get(sight.position, "The election goes on without a word of its namenode yet")
     if bad:
         headline = "A failover to this namenode is not possible now"
-    reasons = [*bad, *warn]
     return [
-        live(
-            "verdict",
-            tag("h2", headline, data_say=True),
-            tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
-            class_=f"verdict {level}",
-        ),
+        verdict(level, headline, [*bad, *warn]),
         refresh_hint(),
         section("election", "Election", facts(_election(sight))),
         section("namenode", "Its namenode", facts(_namenode(sight))),

@@ -13,7 +13,17 @@ from howdah.router.state.table.quotas import Usage
 from howdah.runtime.units import iec_size
 from howdah.web.pages import units
 from howdah.web.pages.html import Child, Html, tag
-from howdah.web.pages.layout import Link, badge, bar, fill_level, live, refresh_hint, section, table
+from howdah.web.pages.layout import (
+    Link,
+    badge,
+    bar,
+    fill_level,
+    live,
+    refresh_hint,
+    section,
+    table,
+    verdict,
+)
 
 LINKS: Final = (Link("/", "Overview"), Link("/cluster", "Cluster"))
 MOST_ENTRIES: Final = 500
@@ -84,13 +94,8 @@ def _verdict(facts: RouterFacts) -> Html:
         headline = f"Not everything can be reached: {bad[0]}"
     elif warn:
         headline = "All namespaces can be reached, and something needs attention"
-    reasons = [*bad, *warn]
-    return live(
-        "verdict",
-        tag("h2", headline, data_say=True),
-        tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
-        class_=f"verdict {'bad' if bad else 'warn' if warn else 'ok'}",
-    )
+    level = "bad" if bad else "warn" if warn else "ok"
+    return verdict(level, headline, [*bad, *warn])
 
 
 def _namespaces(facts: RouterFacts) -> Html:

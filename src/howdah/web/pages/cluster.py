@@ -12,7 +12,7 @@ from typing import Final
 
 from howdah.web.pages import units
 from howdah.web.pages.html import Child, Html, tag
-from howdah.web.pages.layout import badge, bar, fill_level, live, table
+from howdah.web.pages.layout import badge, bar, fill_level, live, table, verdict
 
 PATH: Final = "/cluster"
 
@@ -70,12 +70,7 @@ def page(members: Sequence[Member]) -> list[Child]:
         ]
         headline = sick[0] if sick else "The nameservices do not belong together"
     return [
-        live(
-            "verdict",
-            tag("h2", headline, data_say=True),
-            tag("ul", [tag("li", reason) for reason in trouble]) if trouble else None,
-            class_=f"verdict {worst}",
-        ),
+        verdict(worst, headline, trouble),
         live("nameservices", [_group(*group) for group in zip(names, groups, levels, strict=True)]),
     ]
 

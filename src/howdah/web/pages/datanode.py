@@ -15,10 +15,10 @@ from howdah.web.pages.layout import (
     bar,
     facts,
     fill_level,
-    live,
     refresh_hint,
     section,
     table,
+    verdict,
 )
 
 LINKS: Final = (Link("/", "Overview"),)
@@ -120,13 +120,7 @@ def _verdict(datanode: DatanodeFacts) -> Html:
     elif warn:
         headline = "This datanode serves, and something needs attention"
     level = "bad" if bad or not served else "warn" if warn else "ok"
-    reasons = [*bad, *warn]
-    return live(
-        "verdict",
-        tag("h2", headline, data_say=True),
-        tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
-        class_=f"verdict {level}",
-    )
+    return verdict(level, headline, [*bad, *warn])
 
 
 def _volumes(volumes: Sequence[VolumeFacts]) -> Html:

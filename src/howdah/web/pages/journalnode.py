@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.web.pages import units
-from howdah.web.pages.html import Child, tag
-from howdah.web.pages.layout import Link, badge, live, refresh_hint, section, table
+from howdah.web.pages.html import Child
+from howdah.web.pages.layout import Link, badge, refresh_hint, section, table, verdict
 
 LINKS: Final = (Link("/", "Overview"),)
 
@@ -47,14 +47,8 @@ def overview(journals: Sequence[JournalFacts], now_ms: int) -> list[Child]:
         "warn": "The journals are written, and something is to come",
         "ok": "All journals are whole" if journals else "There is no journal yet",
     }[level]
-    reasons = [*bad, *warn]
     return [
-        live(
-            "verdict",
-            tag("h2", headline, data_say=True),
-            tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
-            class_=f"verdict {level}",
-        ),
+        verdict(level, headline, [*bad, *warn]),
         refresh_hint(),
         section(
             "journals",

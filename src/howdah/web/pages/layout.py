@@ -137,6 +137,16 @@ def live(name: str, *children: Child, element: str = "div", **more: str) -> Html
     return tag(element, *children, id=name, data_live=True, **more)
 
 
+def verdict(level: str, headline: str, reasons: Sequence[str]) -> Html:
+    """Show whether all is well (`level` is "ok", "warn" or "bad"), and the reasons if it is not."""
+    return live(
+        "verdict",
+        tag("h2", headline, data_say=True),
+        tag("ul", [tag("li", reason) for reason in reasons]) if reasons else None,
+        class_=f"verdict {level}",
+    )
+
+
 def section(name: str, title: str, *children: Child, is_live: bool = True) -> Html:
     """A part with a heading."""
     return tag(
