@@ -9,6 +9,9 @@ the same whatever the chunk size.
 
 A client may ask for a prefix of the replica (a file's last block may have grown
 since); a chunk that the prefix cuts is summed anew from its data.
+
+Of an internal block of a block group a CRC for each cell may be asked for: with those of the
+other blocks they make the CRC of the group's data.
 """
 
 from __future__ import annotations
@@ -27,26 +30,34 @@ _STEP_BYTES = 64 * 1024 * 1024
 
 
 def checksum_of_block(opened: OpenReplica, request: BlockChecksum) -> BlockChecksumResult:
-    """The answer to `request`. Stripes of erasure-coded files are refused."""
-    if request.stripe_length_bytes:
-        raise errors.UnsupportedOperation(
-            f"BLOCK_CHECKSUM of {request.block} in stripes of {request.stripe_length_bytes} bytes "
-            "is not supported"
+    """The answer to `request`. Raises `IllegalArgument` for stripes that are no whole chunks."""
+    spec, stripe = opened.checksum, request.stripe_length_bytes
+    if stripe % spec.bytes_per_checksum:
+        raise errors.IllegalArgument(
+            f"{opened.replica!r} has checksums of {spec.bytes_per_checksum} bytes each, and is to "
+            f"be summed in stripes of {stripe}"
         )
-    spec = opened.checksum
     length = opened.length_bytes
     if 0 < request.block.length_bytes < length:
         length = request.block.length_bytes
     if request.checksum_type is BlockChecksumType.MD5CRC:
         value = _md5_of_sums(opened, length)
     else:
-        value = _composite(opened, length)
+        value = (
+            b"".join(
+                _composite(opened, start, min(start + (stripe or length), length))
+                for start in range(0, length, stripe or length)
+            )
+            if length
+            else _composite(opened, 0, 0)
+        )
     return BlockChecksumResult(
         value,
         spec.bytes_per_checksum,
         spec.chunks(length) if spec.sum_bytes else 0,
         spec.type,
         request.checksum_type,
+        stripe,
     )
 
 
@@ -72,20 +83,21 @@ def _md5_of_sums(opened: OpenReplica, length: int) -> bytes:
     return digest.digest()
 
 
-def _composite(opened: OpenReplica, length: int) -> bytes:
+def _composite(opened: OpenReplica, start: int, length: int) -> bytes:
+    """The CRC of the bytes from `start`, which is a chunk's, up to `length`."""
     spec = opened.checksum
     if spec.type is ChecksumType.NULL:
         raise errors.UnsupportedOperation(
             f"{opened.replica!r} is stored without checksums, so it has no composite CRC"
         )
     whole, last = _last_chunk(opened, length)
-    sums = b"".join(read_sums(opened, spec, start, end) for start, end in _steps(spec, whole))
+    sums = b"".join(read_sums(opened, spec, at, end) for at, end in _steps(spec, whole, start))
     last_bytes = length - whole or spec.bytes_per_checksum
     if not sums and not last:
         return bytes(4)
     return compose(spec.type, sums + last, spec.bytes_per_checksum, last_bytes).to_bytes(4, "big")
 
 
-def _steps(spec: ChecksumSpec, whole: int) -> list[tuple[int, int]]:
+def _steps(spec: ChecksumSpec, whole: int, first: int = 0) -> list[tuple[int, int]]:
     step = max(_STEP_BYTES - _STEP_BYTES % spec.bytes_per_checksum, spec.bytes_per_checksum)
-    return [(start, min(start + step, whole)) for start in range(0, whole, step)]
+    return [(start, min(start + step, whole)) for start in range(first, whole, step)]

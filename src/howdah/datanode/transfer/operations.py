@@ -26,6 +26,7 @@ from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.balancing import Balancing
 from howdah.datanode.transfer.block_checksum import checksum_of_block
 from howdah.datanode.transfer.copies import copy_for_pipeline
+from howdah.datanode.transfer.group_checksum import checksum_of_group
 from howdah.datanode.transfer.moves import BlockPinned, Moves
 from howdah.datanode.transfer.receiver import BlockReceiver
 from howdah.datanode.transfer.sender import BlockSender, send_mapped
@@ -39,6 +40,7 @@ from howdah.protocol.data_transfer.op_request_decoder import decode_op_header, d
 from howdah.protocol.data_transfer.op_requests import (
     OP_HEADER_BYTES,
     BlockChecksum,
+    BlockGroupChecksum,
     CopyBlock,
     Op,
     OtherRequest,
@@ -71,11 +73,20 @@ from howdah.runtime.tracing.span import NOTHING, Span
 # the context of this node's span; where traces are off here, that of the sender, so that a node
 # without traces is only missing from a trace and does not end it.
 
-Traced = ReadBlock | WriteBlock | BlockChecksum | TransferBlock | CopyBlock | ReplaceBlock
+Traced = (
+    ReadBlock
+    | WriteBlock
+    | BlockChecksum
+    | BlockGroupChecksum
+    | TransferBlock
+    | CopyBlock
+    | ReplaceBlock
+)
 _NAMES: Final[dict[type[Traced], str]] = {
     ReadBlock: Op.READ_BLOCK.name,
     WriteBlock: Op.WRITE_BLOCK.name,
     BlockChecksum: Op.BLOCK_CHECKSUM.name,
+    BlockGroupChecksum: Op.BLOCK_GROUP_CHECKSUM.name,
     TransferBlock: Op.TRANSFER_BLOCK.name,
     CopyBlock: Op.COPY_BLOCK.name,
     ReplaceBlock: Op.REPLACE_BLOCK.name,
@@ -215,6 +226,8 @@ class Operations:
                 return True
             case BlockChecksum():
                 return self._answer("opBlockChecksum", lambda: self._checksum(request))
+            case BlockGroupChecksum():
+                return self._answer("opBlockGroupChecksum", lambda: self._group_checksum(request))
             case TransferBlock():
                 return self._answer("opTransferBlock", lambda: self._transfer(request))
             case CopyBlock():
@@ -353,6 +366,10 @@ class Operations:
             return BlockOpResponse(
                 Status.SUCCESS, block_checksum=checksum_of_block(opened, request)
             )
+
+    def _group_checksum(self, request: BlockGroupChecksum) -> BlockOpResponse:
+        checksum = checksum_of_group(request, self._store, self._settings)
+        return BlockOpResponse(Status.SUCCESS, block_checksum=checksum)
 
     def _transfer(self, request: TransferBlock) -> BlockOpResponse:
         sent = copy_for_pipeline(request, self._store, self._settings)

@@ -22,21 +22,19 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 from howdah import errors
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.state.messages import CorruptFound, Reconstruct
-from howdah.datanode.state.reconstruction import Plan, next_source, plan
-from howdah.datanode.transfer.remote_replica import RemoteReplica
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.datanode.state.reconstruction import Plan, plan
+from howdah.datanode.transfer.decoding import Sources, connect_to, decoded, internal_block
+from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.checksum import ChecksumSpec, checksum_chunks
 from howdah.protocol.data_transfer.op_requests import Stage, WriteBlock, encode_request
 from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet, encode_prelude
-from howdah.protocol.striping.coder import Coder
 from howdah.runtime.byte_rate import Throttle
-from howdah.runtime.sockets import Connection, connect
+from howdah.runtime.sockets import Connection
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +88,7 @@ class Reconstructions:
     def _reconstruct(self, order: Reconstruct) -> list[int]:
         """Return the indices that were made."""
         work = plan(order)
-        sources = _Sources(order, work, self._source, self._tell)
+        sources = Sources(order, work, self._settings, self._tell)
         targets: dict[int, _Target] = {}
         try:
             spec = sources.open()
@@ -104,7 +102,7 @@ class Reconstructions:
                 end = min(start + step, work.length_bytes)
                 units = sources.read(start, end)
                 self._reading.wait(sum(map(len, units.values())))
-                made = _decoded(order, work, units, end - start, validates=self._own.validates)
+                made = decoded(order, work, units, end - start, validates=self._own.validates)
                 self._write(targets, work, start, end, made)
             for index, target in list(targets.items()):
                 self._try(targets, index, target.finish)
@@ -116,14 +114,6 @@ class Reconstructions:
             sources.close()
             for target in targets.values():
                 target.close()
-
-    def _source(self, node: DatanodeAddress, block: ExtendedBlock, offset: int) -> RemoteReplica:
-        connection = _connect(node, self._settings, self._own.silence_s)
-        try:
-            return RemoteReplica(connection, node, block, offset)
-        except BaseException:
-            connection.close()
-            raise
 
     def _add_target(
         self,
@@ -137,7 +127,7 @@ class Reconstructions:
         def add() -> None:
             block = internal_block(order.group, index, work.layout.block_length(index))
             node = order.targets[number]
-            connection = _connect(node, self._settings, self._settings.socket_timeout_s)
+            connection = connect_to(node, self._settings, self._settings.socket_timeout_s)
             targets[index] = _Target(
                 connection, block, order.storage_types[number], order.storage_ids[number], spec
             )
@@ -168,97 +158,6 @@ class Reconstructions:
             target = targets.pop(index, None)
             if target is not None:
                 target.close()
-
-
-class _Sources:
-    """The internal blocks that are read, a piece of each at a time."""
-
-    def __init__(
-        self,
-        order: Reconstruct,
-        work: Plan,
-        opened: Callable[[DatanodeAddress, ExtendedBlock, int], RemoteReplica],
-        tell: Callable[[CorruptFound], None],
-    ) -> None:
-        self._order = order
-        self._plan = work
-        self._opened = opened
-        self._tell = tell
-        self._tried: set[int] = set()
-        self._replicas: dict[int, RemoteReplica | None] = {}
-        """By index; None for a block that has ended, and stands for zeros."""
-
-    def open(self) -> ChecksumSpec:
-        """Open as many as are needed; how their chunks are summed."""
-        while len(self._replicas) < self._plan.needed:
-            self._open_next(0)
-        return next(replica.checksum for replica in self._replicas.values() if replica is not None)
-
-    def _open_next(self, offset: int) -> int:
-        """Open a source that was not tried yet; its index. Raises `RemoteError` where none is
-        left."""
-        order = self._order
-        while (number := next_source(order, self._replicas, self._tried)) is not None:
-            self._tried.add(number)
-            index, node = order.live[number], order.sources[number]
-            if not self._plan.layout.block_length(index):
-                continue
-            end = self._plan.piece(index, 0, self._plan.length_bytes)
-            try:
-                self._replicas[index] = (
-                    self._opened(node, internal_block(order.group, index, end), offset)
-                    if offset < end
-                    else None
-                )
-            except (errors.HowdahError, OSError) as error:
-                self._failed(index, node, error)
-                continue
-            return index
-        raise errors.RemoteError(
-            f"{order.group}: no source is left, {self._plan.needed} are needed, and "
-            f"{sorted(self._replicas)} can be read"
-        )
-
-    def _failed(self, index: int, node: DatanodeAddress, error: Exception) -> None:
-        group = self._order.group
-        log.warning("internal block %d of %s cannot be read at %s: %s", index, group, node, error)
-        if isinstance(error, errors.ChecksumMismatch):
-            block = internal_block(group, index, self._plan.layout.block_length(index))
-            self._tell(CorruptFound(block, "", node, str(error)))
-
-    def read(self, start: int, end: int) -> dict[int, memoryview]:
-        """Return the bytes from `start` to `end` of as many blocks as are needed; of one that ends
-        before, what it has of them."""
-        units: dict[int, memoryview] = {}
-        while len(units) < self._plan.needed:
-            index = next((index for index in self._replicas if index not in units), None)
-            if index is None:
-                index = self._open_next(start)
-            replica = self._replicas[index]
-            unit = memoryview(bytearray(self._plan.piece(index, start, end)))
-            try:
-                if replica is not None:
-                    replica.read_into(unit)
-            except (errors.HowdahError, OSError) as error:
-                assert replica is not None, "what is not read does not fail"
-                self._failed(index, replica.node, error)
-                replica.close()
-                del self._replicas[index]
-                continue
-            units[index] = unit
-        return units
-
-    def finish(self) -> None:
-        """All that was wanted has come: tell the datanodes."""
-        for replica in filter(None, self._replicas.values()):
-            try:
-                replica.finish()
-            except (errors.HowdahError, OSError) as error:
-                log.debug("%s is gone before it heard that all was right: %s", replica.node, error)
-
-    def close(self) -> None:
-        for replica in filter(None, self._replicas.values()):
-            replica.close()
 
 
 class _Target:
@@ -319,51 +218,3 @@ class _Pace:
             delay_s = self._throttle.delay_s(moved_bytes, time.monotonic())
         if delay_s:
             time.sleep(delay_s)
-
-
-def internal_block(group: ExtendedBlock, index: int, length_bytes: int) -> ExtendedBlock:
-    """Return an internal block of a group."""
-    return replace(group, block_id=group.block_id + index, length_bytes=length_bytes)
-
-
-def _decoded(
-    order: Reconstruct,
-    work: Plan,
-    units: dict[int, memoryview],
-    length_bytes: int,
-    *,
-    validates: bool,
-) -> dict[int, memoryview]:
-    """Make a piece of each lost block. Raises `ChecksumMismatch` where it does not fit what it
-    was made from."""
-    schema = order.policy.schema
-    coder = _coder(schema.codec, schema.data_units, schema.parity_units)
-    present = {**dict.fromkeys(work.zeros, memoryview(b"")), **units}
-    made = {index: memoryview(bytearray(length_bytes)) for index in work.lost}
-    coder.decode(present, made)
-    if validates:
-        checked, *_ = units
-        others = {index: unit for index, unit in present.items() if index != checked}
-        again = bytearray(length_bytes)
-        coder.decode({**others, work.lost[0]: made[work.lost[0]]}, {checked: memoryview(again)})
-        unit = units[checked]
-        if again[: len(unit)] != unit or any(again[len(unit) :]):
-            raise errors.ChecksumMismatch(
-                f"{order.group}: what was made of internal block {work.lost[0]} does not fit "
-                f"block {checked}, of which it was made"
-            )
-    return made
-
-
-@lru_cache(maxsize=64)
-def _coder(codec: str, data_units: int, parity_units: int) -> Coder:
-    return Coder(codec, data_units, parity_units)
-
-
-def _connect(node: DatanodeAddress, settings: DataSettings, silence_s: float) -> Connection:
-    return connect(
-        node.connect_to(use_hostname=settings.use_hostname),
-        connect_timeout_s=silence_s,
-        read_timeout_s=silence_s,
-        write_timeout_s=settings.write_timeout_s,
-    )

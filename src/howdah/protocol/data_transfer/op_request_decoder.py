@@ -32,6 +32,7 @@ from howdah.protocol.data_transfer.op_requests import (
     VERSION,
     BlockChecksum,
     BlockChecksumType,
+    BlockGroupChecksum,
     CachingHints,
     CopyBlock,
     Op,
@@ -49,6 +50,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     RequestSegment,
 )
 from howdah.protocol.messages import parse
+from howdah.protocol.striping.messages import policy_from_proto
 from howdah.protocol.varint import Source, decode_varint, read_delimited
 
 _TAG_READ_OFFSET, _TAG_READ_LENGTH = 0x10, 0x18
@@ -195,6 +197,28 @@ def _decode_block_checksum(body: bytes) -> BlockChecksum:
     )
 
 
+def _decode_group_checksum(body: bytes) -> BlockGroupChecksum:
+    proto = parse(pb.OpBlockGroupChecksumProto, body)
+    nodes, indices = _nodes(proto.datanodes.datanodes), tuple(proto.blockIndices)
+    policy = policy_from_proto(proto.ecPolicy)
+    block = ExtendedBlock.from_proto(proto.header.block)
+    if len(nodes) != len(indices) or not all(index < policy.schema.units for index in indices):
+        raise errors.ProtocolViolation(
+            f"{block} of {policy.name} has {len(nodes)} datanodes, with the indices {list(indices)}"
+        )
+    return BlockGroupChecksum(
+        block=block,
+        nodes=nodes,
+        indices=indices,
+        policy=policy,
+        requested_bytes=proto.requestedNumBytes,
+        checksum_type=BlockChecksumType(proto.blockChecksumOptions.blockChecksumType),
+        tokens=tuple(BlockToken.from_proto(token) for token in proto.blockTokens),
+        token=BlockToken.from_proto(proto.header.token),
+        trace=proto.header.traceInfo.spanContext,
+    )
+
+
 def _decode_transfer(body: bytes) -> TransferBlock:
     proto = parse(pb.OpTransferBlockProto, body)
     base = proto.header.baseHeader
@@ -241,6 +265,8 @@ def decode_request(op: Op, body: bytes) -> Request:
                 return _decode_read(body)
             case Op.BLOCK_CHECKSUM:
                 return _decode_block_checksum(body)
+            case Op.BLOCK_GROUP_CHECKSUM:
+                return _decode_group_checksum(body)
             case Op.TRANSFER_BLOCK:
                 return _decode_transfer(body)
             case Op.COPY_BLOCK:

@@ -37,6 +37,8 @@ from howdah.protocol.data_transfer.short_circuit import (
     RequestDescriptors,
     RequestSegment,
 )
+from howdah.protocol.striping.messages import policy_to_proto
+from howdah.protocol.striping.policies import Policy
 from howdah.protocol.varint import delimited
 from howdah.runtime.tracing.context import MAX_CONTEXT_BYTES, ids_of
 
@@ -225,6 +227,23 @@ class BlockChecksum:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockGroupChecksum:
+    """For the checksum of a block group's first `requested_bytes` of data: who has which of its
+    internal blocks. The datanode that is asked asks the others. `tokens` are of the internal
+    blocks, `block` is the group."""
+
+    block: ExtendedBlock
+    nodes: tuple[DatanodeAddress, ...]
+    indices: tuple[int, ...]
+    policy: Policy
+    requested_bytes: int
+    checksum_type: BlockChecksumType = BlockChecksumType.MD5CRC
+    tokens: tuple[BlockToken, ...] = ()
+    token: BlockToken = NO_TOKEN
+    trace: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
 class CopyBlock:
     """A datanode asks another one for a whole replica, which it is to have in a move."""
 
@@ -264,6 +283,7 @@ Request = (
     | WriteBlock
     | TransferBlock
     | BlockChecksum
+    | BlockGroupChecksum
     | CopyBlock
     | ReplaceBlock
     | RequestDescriptors
@@ -277,7 +297,13 @@ Request = (
 
 
 def _base_header(
-    request: ReadBlock | WriteBlock | TransferBlock | BlockChecksum | CopyBlock | ReplaceBlock,
+    request: ReadBlock
+    | WriteBlock
+    | TransferBlock
+    | BlockChecksum
+    | BlockGroupChecksum
+    | CopyBlock
+    | ReplaceBlock,
 ) -> pb.BaseHeaderProto:
     header = pb.BaseHeaderProto(block=request.block.to_proto(), token=request.token.to_proto())
     if 0 < len(request.trace) <= MAX_CONTEXT_BYTES:
@@ -441,6 +467,23 @@ def encode_request(request: Request) -> bytes:
                     blockChecksumOptions=types_pb2.BlockChecksumOptionsProto(
                         blockChecksumType=request.checksum_type.name,
                         stripeLength=request.stripe_length_bytes,
+                    ),
+                ),
+            )
+        case BlockGroupChecksum():
+            return _framed(
+                Op.BLOCK_GROUP_CHECKSUM,
+                pb.OpBlockGroupChecksumProto(
+                    header=_base_header(request),
+                    datanodes=types_pb2.DatanodeInfosProto(
+                        datanodes=[node.to_proto() for node in request.nodes]
+                    ),
+                    blockTokens=[token.to_proto() for token in request.tokens],
+                    ecPolicy=policy_to_proto(request.policy),
+                    blockIndices=request.indices,
+                    requestedNumBytes=request.requested_bytes,
+                    blockChecksumOptions=types_pb2.BlockChecksumOptionsProto(
+                        blockChecksumType=request.checksum_type.name
                     ),
                 ),
             )

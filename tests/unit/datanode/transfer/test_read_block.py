@@ -311,11 +311,24 @@ def test_the_checksum_of_a_prefix_is_that_of_a_block_of_this_length(
     assert prefix == whole
 
 
-def test_stripes_are_refused(filled: Any, lab: Lab) -> None:
-    request = BlockChecksum(lab.block(), BlockChecksumType.COMPOSITE_CRC, 1 << 20)
+@pytest.mark.req("OS-075")
+@pytest.mark.parametrize("stripe", [512, 2048, 1 << 20])
+def test_a_crc_is_made_of_each_stripe(filled: Any, lab: Lab, stripe: int) -> None:
+    request = BlockChecksum(lab.block(), BlockChecksumType.COMPOSITE_CRC, stripe)
     answer = ask_checksum(filled, request)
-    assert answer.status is Status.ERROR_UNSUPPORTED
-    assert "stripes" in answer.message
+    assert answer.block_checksum is not None
+    assert answer.block_checksum.checksum == b"".join(
+        crc(ChecksumType.CRC32C, DATA[start : start + stripe]).to_bytes(4, "big")
+        for start in range(0, len(DATA), stripe)
+    )
+    assert answer.block_checksum.stripe_length_bytes == stripe
+
+
+def test_stripes_that_cut_chunks_are_refused(filled: Any, lab: Lab) -> None:
+    request = BlockChecksum(lab.block(), BlockChecksumType.COMPOSITE_CRC, 1000)
+    answer = ask_checksum(filled, request)
+    assert not answer.is_success
+    assert "stripes of 1000" in answer.message
 
 
 def test_the_checksum_of_a_block_that_is_not_here_is_refused(filled: Any, lab: Lab) -> None:
@@ -384,7 +397,6 @@ def test_a_copy_to_nobody_is_logged(
     "op",
     [
         Op.READ_METADATA,
-        Op.BLOCK_GROUP_CHECKSUM,
         Op.CUSTOM,
     ],
 )

@@ -12,7 +12,8 @@ import pytest
 
 from howdah.datanode.settings import DataSettings, ReconstructionSettings
 from howdah.datanode.state.messages import CorruptFound, Reconstruct, ReplicaReceived
-from howdah.datanode.transfer.reconstruction import Reconstructions, internal_block
+from howdah.datanode.transfer.decoding import internal_block
+from howdah.datanode.transfer.reconstruction import Reconstructions
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.protocol.striping.coder import Coder
 from howdah.protocol.striping.layout import FIRST_GROUP_ID, GroupLayout
@@ -45,10 +46,13 @@ def unit_blocks(data: bytes, policy: Policy = POLICY) -> dict[int, bytes]:
 class Group:
     """A group whose internal blocks are at one datanode each, and two datanodes more."""
 
-    def __init__(self, lab: Lab, length: int) -> None:
-        self.data = random.Random(length).randbytes(length)
+    def __init__(
+        self, lab: Lab, length: int, policy: Policy = POLICY, data: bytes | None = None
+    ) -> None:
+        self.policy = policy
+        self.data = random.Random(length).randbytes(length) if data is None else data
         self.block = ExtendedBlock(lab.POOL, FIRST_GROUP_ID, 1001, length)
-        self.blocks = unit_blocks(self.data)
+        self.blocks = unit_blocks(self.data, policy)
         self.holders = {index: lab.node() for index in self.blocks}
         self.targets = [lab.node(), lab.node()]
         for index, content in self.blocks.items():
@@ -61,7 +65,7 @@ class Group:
     def order(self, live: list[int], targets: int = 1, **more: Any) -> Reconstruct:
         order = Reconstruct(
             self.block,
-            POLICY,
+            self.policy,
             tuple(self.holders[index].address for index in live),
             tuple(live),
             tuple(node.address for node in self.targets[:targets]),

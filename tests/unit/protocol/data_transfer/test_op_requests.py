@@ -40,6 +40,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     SlotId,
 )
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.striping.policies import SYSTEM_POLICIES, Policy, Schema
 from howdah.protocol.varint import BytesSource, encode_varint, read_delimited
 
 names = st.text(max_size=12)
@@ -92,6 +93,19 @@ requests = st.one_of(
         st.sampled_from(BlockChecksumType),
         st.integers(0, 1 << 40),
         tokens,
+    ),
+    st.lists(st.tuples(nodes, st.integers(0, 4)), max_size=6).flatmap(
+        lambda held: st.builds(
+            op_requests.BlockGroupChecksum,
+            blocks,
+            st.just(tuple(node for node, _ in held)),
+            st.just(tuple(index for _, index in held)),
+            st.sampled_from([SYSTEM_POLICIES[2], Policy(64, Schema("rs", 3, 2), 2048)]),
+            uint63,
+            st.sampled_from(BlockChecksumType),
+            tuples_of(tokens),
+            tokens,
+        )
     ),
     st.builds(
         op_requests.TransferBlock,
