@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 
@@ -42,9 +41,7 @@ class Moves:
         self._pause_s = pause_s
         limits = settings.limits
         self._threads = threading.BoundedSemaphore(limits.moves)
-        self._turns: dict[str, threading.BoundedSemaphore] = defaultdict(
-            lambda: threading.BoundedSemaphore(limits.moves_per_node)
-        )
+        self._turns: dict[str, threading.BoundedSemaphore] = {}
 
     def begin(self, move: Move, *, waits: bool = True) -> threading.Thread:
         """In a thread, when there is one to spare, and both datanodes have a turn to spare.
@@ -65,8 +62,13 @@ class Moves:
     def _take_turns(self, move: Move, turns: ExitStack) -> None:
         # By name, so that two who want the same never wait for each other.
         uuids = sorted({move.target.node.uuid, move.proxy.uuid})
-        for turn in (self._threads, *(self._turns[uuid] for uuid in uuids)):
+        for turn in (self._threads, *map(self._turns_of, uuids)):
             turns.enter_context(turn)
+
+    def _turns_of(self, uuid: str) -> threading.BoundedSemaphore:
+        # In one step: two threads that are the first at a datanode get the same.
+        fresh = threading.BoundedSemaphore(self._settings.limits.moves_per_node)
+        return self._turns.setdefault(uuid, fresh)
 
     def _run(self, move: Move, turns: ExitStack, waits: bool) -> None:
         is_success = False
