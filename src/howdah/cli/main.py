@@ -71,7 +71,7 @@ COMMANDS: dict[str, Command] = {
     "dfs": Command("work with files", "howdah.cli.dfs:main", False),
     "fs": Command("the same as dfs", "howdah.cli.dfs:main", False),
     "getconf": Command("print configuration values", "howdah.cli.getconf:main"),
-    "namenode": Command("run a namenode, or -format one", "howdah.cli.servers:namenode"),
+    "namenode": Command("run a namenode, or -format one", "howdah.cli.namenode:main"),
     "datanode": Command("run a datanode", "howdah.cli.servers:datanode"),
     "dfsadmin": Command("administer the cluster", "howdah.cli.dfsadmin:main"),
     "storagepolicies": Command(

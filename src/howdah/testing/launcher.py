@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import NoReturn
 
 _PRELOADED = (
+    "howdah.cli.namenode",
     "howdah.cli.servers",
     "howdah.namenode.server.process.server",
     "howdah.datanode.server",
