@@ -19,6 +19,8 @@ name of a function of this package, which it would hide.
 
 from __future__ import annotations
 
+from howdah.lazy_names import import_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from howdah.copy.options import Attribute, Options
@@ -55,14 +57,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
+    return import_name(__name__, _HOME, name)
 
 
 def __dir__() -> list[str]:

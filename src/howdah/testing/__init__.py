@@ -39,9 +39,6 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+    from howdah.lazy_names import import_name
 
-    return getattr(importlib.import_module(home), name)
+    return import_name(__name__, _HOME, name)

@@ -10,6 +10,8 @@ Arrows: `filesystem -> namespace -> links, records -> status -> the client`.
 
 from __future__ import annotations
 
+from howdah.lazy_names import import_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from howdah.fs.hdfs.filesystem import HdfsFileSystem as HdfsFileSystem
@@ -23,9 +25,4 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(home), name)
+    return import_name(__name__, _HOME, name)

@@ -6,6 +6,8 @@ keeps none. Arrows: `filesystem -> raw -> streams, status`.
 
 from __future__ import annotations
 
+from howdah.lazy_names import import_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from howdah.fs.local.filesystem import LocalFileSystem as LocalFileSystem
@@ -21,9 +23,4 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(home), name)
+    return import_name(__name__, _HOME, name)

@@ -5,6 +5,8 @@ Arrows: `filesystem -> streams -> tree`.
 
 from __future__ import annotations
 
+from howdah.lazy_names import import_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from howdah.fs.memory.filesystem import MemoryFileSystem as MemoryFileSystem
@@ -20,9 +22,4 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(home), name)
+    return import_name(__name__, _HOME, name)
