@@ -33,7 +33,6 @@ from howdah.fs.local.checksums import summed_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
-from types import TracebackType
 from typing import Self
 
 from howdah.copy.common.attempt_files import AttemptFile
@@ -96,12 +95,7 @@ class TaskLog:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._gauge.close()
         if self._log is not None:
             self._log.complete()

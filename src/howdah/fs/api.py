@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import ClassVar, NoReturn, Protocol, Self, runtime_checkable
 
 from howdah import errors
@@ -520,12 +519,7 @@ class FileSystem(AttributeOperations, PythonFiles):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

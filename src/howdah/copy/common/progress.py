@@ -15,7 +15,6 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Final, Self, TextIO
 
 from howdah import errors
@@ -127,12 +126,7 @@ class ProgressLine:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._out is None or self._thread is None:
             return
         self._stop.set()
@@ -202,13 +196,8 @@ class Progress:
         self._shown.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._shown.__exit__(kind, error, trace)
+    def __exit__(self, *raised: object) -> None:
+        self._shown.__exit__(*raised)
 
 
 @contextmanager
