@@ -27,7 +27,7 @@ from howdah.config.nameservices import (
     value_of,
 )
 from howdah.config.value_types import Address, Key, parse_dir
-from howdah.datanode.state.volumes.reserve import reserve_of
+from howdah.datanode.settings import reserves
 from howdah.doctor import clock, disks, ports
 from howdah.doctor.build import build_here
 from howdah.doctor.certificates import certificate_of
@@ -516,14 +516,7 @@ def _directories(
 
 
 def _volume(conf: Configuration, kind: str, path: Path) -> Directory:
-    reserve = reserve_of(
-        conf.raw,
-        keys.DFS_DATANODE_DU_RESERVED.name,
-        keys.DFS_DATANODE_DU_RESERVED_PCT.name,
-        conf.get(keys.DFS_DATANODE_DU_RESERVED_CALCULATOR),
-        kind,
-        str(path),
-    )
+    reserve = reserves(conf)(kind, path)
     key = keys.DFS_DATANODE_DATA_DIR.name
     total_bytes = disks.inspect_directory(key, DATANODE, path).total_bytes
     return disks.inspect_directory(key, DATANODE, path, kind=kind, reserved=reserve.of(total_bytes))
