@@ -37,6 +37,19 @@ class Damaged(errors.ChecksumMismatch):
     """What arrived at the store has another checksum than what was sent; it kept nothing."""
 
 
+def refusal(status: int, said: str, *, where: str, place: str) -> errors.HowdahError:
+    """Return the error for a request that a store refused with this HTTP status for good."""
+    if status == 401:
+        return errors.AccessDenied(f"{where}: {place} refuses the credentials: {said}")
+    if status == 403:
+        return errors.AccessDenied(f"{where}: access denied by {place}: {said}")
+    if status == 416:
+        return errors.EndOfFile(f"{where}: {said}")
+    if status == 404:
+        return errors.PathNotFound(f"File does not exist: {where}")
+    return errors.RemoteError(f"{where}: {said}")
+
+
 @dataclass(frozen=True, slots=True)
 class RetryRules:
     """How often, and how long to wait before the first time, in seconds."""

@@ -15,7 +15,7 @@ from howdah.fs.objects.azure.names import blob_of, encoded
 from howdah.fs.objects.azure.settings import AzureSettings
 from howdah.fs.objects.azure.signing import authorization, shared_access, string_to_sign
 from howdah.fs.objects.http_client import Answer, Request
-from howdah.fs.objects.retrying import Damaged, Failed, Throttled
+from howdah.fs.objects.retrying import Damaged, Failed, Throttled, refusal
 from howdah.fs.objects.store import Body, NotAsExpected, UploadLost
 from howdah.fs.paths import printable
 
@@ -52,15 +52,7 @@ def translated(
         return Throttled(f"{where}: {place} asks to slow down: {said}")
     if code in _AGAIN or status >= 500 or status == 408:
         return Failed(f"{where}: {place} failed: {said}")
-    if code in _BAD_KEY or status == 401:
-        return errors.AccessDenied(f"{where}: {place} refuses the credentials: {said}")
-    if status == 403:
-        return errors.AccessDenied(f"{where}: access denied by {place}: {said}")
-    if status == 416:
-        return errors.EndOfFile(f"{where}: {said}")
-    if status == 404:
-        return errors.PathNotFound(f"File does not exist: {where}")
-    return errors.RemoteError(f"{where}: {said}")
+    return refusal(401 if code in _BAD_KEY else status, said, where=where, place=place)
 
 
 VERSION: Final = "2021-12-02"

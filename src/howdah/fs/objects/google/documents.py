@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from howdah import errors
-from howdah.fs.objects.retrying import Damaged, Failed, Throttled
+from howdah.fs.objects.retrying import Damaged, Failed, Throttled, refusal
 from howdah.fs.objects.store import NotAsExpected, ObjectInfo, Page
 
 WRITER: Final = "howdah-writer"
@@ -115,14 +115,6 @@ def failure(
         return Throttled(f"{where}: {place} asks to slow down: {said}")
     if status >= 500 or status == 408:
         return Failed(f"{where}: {place} failed: {said}")
-    if status == 401:
-        return errors.AccessDenied(f"{where}: {place} refuses the credentials: {said}")
-    if status == 403:
-        return errors.AccessDenied(f"{where}: access denied by {place}: {said}")
-    if status == 416:
-        return errors.EndOfFile(f"{where}: {said}")
-    if status == 404:
-        return errors.PathNotFound(f"File does not exist: {where}")
     if status == 400 and ("crc32c" in message.lower() or "md5" in message.lower()):
         return Damaged(f"{where}: {said}")
-    return errors.RemoteError(f"{where}: {said}")
+    return refusal(status, said, where=where, place=place)
