@@ -41,13 +41,18 @@ class BulkDelete:
         """
         failed: list[tuple[str, Exception]] = []
         for path in self._checked(targets):
-            try:
-                self._fs.delete(path, recursive=False)
-            except errors.PathNotFound:
-                continue  # gone already, which is what was asked for
-            except (errors.HowdahError, OSError) as error:
-                failed.append((path, error))
+            failed += self._delete_one(path)
         return failed
+
+    def _delete_one(self, path: str) -> list[tuple[str, Exception]]:
+        """Delete one path; returns it with the reason if it could not be deleted."""
+        try:
+            self._fs.delete(path, recursive=False)
+        except errors.PathNotFound:
+            return []  # gone already, which is what was asked for
+        except (errors.HowdahError, OSError) as error:
+            return [(path, error)]
+        return []
 
     def _checked(self, targets: Sequence[PathLike]) -> list[str]:
         """The targets as absolute paths; raises `IllegalArgument`."""

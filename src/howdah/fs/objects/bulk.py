@@ -39,15 +39,10 @@ class ObjectBulkDelete(BulkDelete):
         for parent, names in by_parent.items():
             directories = self._directories(parent, names)
             for path in names:
-                if path not in directories:
+                if path in directories:
+                    failed += self._delete_one(path)
+                else:
                     files.append(path)
-                    continue
-                try:
-                    self._fs.delete(path, recursive=False)
-                except errors.PathNotFound:
-                    continue  # gone already, which is what was asked for
-                except (errors.HowdahError, OSError) as error:
-                    failed.append((path, error))
         refused = self._tree.store.delete_many([key_of(path) for path in files])
         failed += [(path_of(refusal.key), refusal.error) for refusal in refused]
         for parent in by_parent:
