@@ -250,16 +250,25 @@ def writes_under_faults(
         cluster.servers[name].start()
     cluster.wait_ready()
 
-    promises = Promises()
+    plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds)
+    return write_and_check(cluster, clients, _URI, plan)
+
+
+def write_and_check(
+    cluster: Cluster, clients: Machine, uri: str, plan: FaultPlan
+) -> Mapping[str, object]:
+    """Let writers write while the faults of the plan happen; then heal all, and read everything
+    that was promised."""
+    world, promises = cluster.world, Promises()
 
     def connect(process: Process) -> Any:
-        return cluster.connect(process, _URI)
+        return cluster.connect(process, uri)
 
     writers = [Writer(world, f"writer{number}", promises, connect) for number in range(_WRITERS)]
     for number, writer in enumerate(writers):
         world.process(clients, f"writer{number}").start(writer)
     supervisor = Supervisor(cluster)
-    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds))
+    supervisor.follow(plan)
     world.run(lambda: all(writer.is_done for writer in writers))
     supervisor.heal()
     world.run_for(_QUIET_S)

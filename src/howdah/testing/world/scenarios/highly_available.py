@@ -13,21 +13,14 @@ from howdah.testing.world.cluster import (
     Cluster,
     draw_settings,
 )
-from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan, Supervisor
+from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan
 from howdah.testing.world.processes import Process
-from howdah.testing.world.scenarios.datanodes import (
-    Promises,
-    Writer,
-    check_promises,
-    check_replicated,
-)
+from howdah.testing.world.scenarios.datanodes import write_and_check
 from howdah.testing.world.scenarios.namenode import format_namenode
 from howdah.testing.world.world import World
 
 _URI: Final = "hdfs://ns"
 _FAULTS: Final = 8
-_WRITERS: Final = 2
-_QUIET_S: Final = 30.0
 _FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 SETTINGS: Final = {
     "fs.defaultFS": _URI,
@@ -105,25 +98,5 @@ def writes_under_faults(
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
     clients = world.machine("clients")
     cluster = build(world, settings)
-    promises = Promises()
-
-    def connect(process: Process) -> Any:
-        return cluster.connect(process, _URI)
-
-    writers = [Writer(world, f"writer{number}", promises, connect) for number in range(_WRITERS)]
-    for number, writer in enumerate(writers):
-        world.process(clients, f"writer{number}").start(writer)
-    supervisor = Supervisor(cluster)
-    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds))
-    world.run(lambda: all(writer.is_done for writer in writers))
-    supervisor.heal()
-    world.run_for(_QUIET_S)
-    check_promises(world, clients, promises, connect)
-    check_replicated(world, clients, promises, connect)
-    return {
-        "files": len(promises.files),
-        "faults": supervisor.count,
-        "refused": len(promises.refused),
-        "ended": supervisor.ended,
-        "segments": world.network.segment_count,
-    }
+    plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds)
+    return write_and_check(cluster, clients, _URI, plan)
