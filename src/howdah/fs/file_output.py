@@ -33,14 +33,12 @@ class BinaryWriter(Protocol):
     def close(self) -> None: ...
 
 
-class PlainOutput:
-    """An `InnerOutput` over a stream that is none itself."""
+class PositionedOutput:
+    """Knows path and position of an inner stream, and whether it is closed."""
 
-    def __init__(self, stream: BinaryWriter, path: str | None = None) -> None:
-        self._stream = stream
-        self._path = str(getattr(stream, "name", stream)) if path is None else path
-        self._position = _start(stream)
-        self._lock = threading.RLock()
+    def __init__(self, path: str, position: int = 0) -> None:
+        self._path = path
+        self._position = position
         self._closed = False
 
     @property
@@ -56,6 +54,16 @@ class PlainOutput:
     def get_pos(self) -> int:
         """Bytes before the next one to be written."""
         return self._position
+
+
+class PlainOutput(PositionedOutput):
+    """An `InnerOutput` over a stream that is none itself."""
+
+    def __init__(self, stream: BinaryWriter, path: str | None = None) -> None:
+        path = str(getattr(stream, "name", stream)) if path is None else path
+        super().__init__(path, _start(stream))
+        self._stream = stream
+        self._lock = threading.RLock()
 
     def _check_open(self) -> None:
         if self._closed:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from howdah import errors
-from howdah.fs.file_output import Writable
+from howdah.fs.file_output import PositionedOutput, Writable
 from howdah.options import SyncFlag
 from howdah.runtime.fork_safety import process_id
 
 
-class OutputUntilClose:
+class OutputUntilClose(PositionedOutput):
     """Implements an `InnerOutput`, except for `_take` and `close`."""
 
     store: ClassVar[str] = "it"
@@ -25,24 +25,11 @@ class OutputUntilClose:
 
     def __init__(self, path: str, progress: Callable[[], None] | None = None) -> None:
         """`progress` is called behind each write."""
-        self._path = path
+        super().__init__(path)
         self._progress = progress
-        self._position = 0
         self._failure: Exception | None = None
-        self._closed = False
         self._lock = threading.RLock()
         self._pid = process_id()
-
-    @property
-    def path(self) -> str:
-        return self._path
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
-    def get_pos(self) -> int:
-        return self._position
 
     def write(self, data: Writable) -> None:
         """Takes all of it; raises what became of what was written before."""

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 
 from howdah import errors
 from howdah.fs import capabilities
-from howdah.fs.file_output import Writable
+from howdah.fs.file_output import PositionedOutput, Writable
 from howdah.fs.input_base import PositionedInput
 from howdah.fs.local.status import from_os_error
 from howdah.options import SyncFlag
@@ -45,7 +45,7 @@ def write_all(descriptor: int, view: memoryview) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-class LocalOutput(ABC):
+class LocalOutput(PositionedOutput, ABC):
     """The inside of an `FSDataOutputStream` of a local file."""
 
     def __init__(
@@ -57,14 +57,12 @@ class LocalOutput(ABC):
         buffer_bytes: int | None,
         progress: Callable[[], None] | None,
     ) -> None:
-        self._path = path
-        self._position = position
+        super().__init__(path, position)
         self._unit_bytes = unit_bytes
         units = max((buffer_bytes or BUFFER_BYTES) // unit_bytes, 1)
         self._buffer_bytes = units * unit_bytes
         self._progress = progress
         self._buffer = bytearray()
-        self._closed = False
         self._failure: errors.HowdahError | None = None
         self._has_handed_on = False
         self._lock = threading.RLock()
@@ -76,17 +74,6 @@ class LocalOutput(ABC):
     @abstractmethod
     def _release(self) -> None:
         """Close the descriptors."""
-
-    @property
-    def path(self) -> str:
-        return self._path
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
-    def get_pos(self) -> int:
-        return self._position
 
     def write(self, data: Writable) -> None:
         with self._lock:

@@ -16,7 +16,7 @@ from threading import RLock
 
 from howdah import errors
 from howdah.fs import capabilities
-from howdah.fs.file_output import Writable
+from howdah.fs.file_output import PositionedOutput, Writable
 from howdah.fs.input_base import PositionedInput
 from howdah.fs.memory.tree import File
 from howdah.options import SyncFlag
@@ -24,7 +24,7 @@ from howdah.options import SyncFlag
 _INPUT = frozenset((capabilities.READ_BYTE_BUFFER, capabilities.PREAD_BYTE_BUFFER))
 
 
-class MemoryOutput:
+class MemoryOutput(PositionedOutput):
     """The inside of an `FSDataOutputStream` on a file in memory."""
 
     def __init__(
@@ -35,26 +35,13 @@ class MemoryOutput:
         now_ms: Callable[[], int],
         progress: Callable[[], None] | None = None,
     ) -> None:
-        self._path = path
+        super().__init__(path, len(file.content))
         self._file = file
         self._lock = lock
         self._now_ms = now_ms
         self._progress = progress
         self._pending = bytearray()
-        self._closed = False
-        self._position = len(file.content)
         file.writer = self
-
-    @property
-    def path(self) -> str:
-        return self._path
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
-    def get_pos(self) -> int:
-        return self._position
 
     def write(self, data: Writable) -> None:
         with self._lock:
