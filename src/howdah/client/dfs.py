@@ -36,6 +36,7 @@ from howdah.security.identity import user_of
 # The data path is imported by the first call that needs it: `dfs -ls` never does,
 # and it is half of what it would import.
 if TYPE_CHECKING:
+    from howdah.client.data_transfer_security import ConnectsData
     from howdah.client.peer_cache import PeerCache
     from howdah.client.reading.checksum import FileChecksumReader
     from howdah.client.reading.hedged import HedgedReads
@@ -120,6 +121,12 @@ class DFSClient:
         from howdah.client.peer_cache import PeerCache
 
         return PeerCache(self.settings.kept_connections, self.settings.keep_connections_s)
+
+    @made_once
+    def _connect_data(self) -> ConnectsData:
+        from howdah.client.data_transfer_security import data_connections_of
+
+        return data_connections_of(self.namenode)
 
     @property
     def client_name(self) -> str:
@@ -301,7 +308,14 @@ class DFSClient:
             self._forget(identity, stream)
 
         stream = DFSOutputStream(
-            file, self.namenode, self.settings, identity.client_name, ended, progress, span
+            file,
+            self.namenode,
+            self.settings,
+            identity.client_name,
+            ended,
+            progress,
+            span,
+            connect=self._connect_data,
         )
         with identity.lock:
             identity.open_files.add(stream)
@@ -381,6 +395,7 @@ class DFSClient:
             self._peers,
             use_hostname=own.use_datanode_hostname,
             timeout_s=own.socket_timeout_s,
+            connect=self._connect_data,
         )
         caches = [] if self._given_replicas is None else [self._given_replicas]
         if own.short_circuit.socket_path:
@@ -419,7 +434,7 @@ class DFSClient:
         """Reader of whole files' checksums."""
         from howdah.client.reading.checksum import FileChecksumReader
 
-        return FileChecksumReader(self.namenode, self.settings)
+        return FileChecksumReader(self.namenode, self.settings, self._connect_data)
 
     def close(self) -> None:
         """Close files that are still being written, then connections.

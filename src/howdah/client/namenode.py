@@ -398,6 +398,15 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
             pb.GetServerDefaultsResponseProto,
         ).serverDefaults
 
+    def get_data_encryption_key(self) -> types_pb2.DataEncryptionKeyProto | None:
+        """The key that data connections are encrypted by; None where they are not."""
+        answer = self.call(
+            "getDataEncryptionKey",
+            pb.GetDataEncryptionKeyRequestProto(),
+            pb.GetDataEncryptionKeyResponseProto,
+        )
+        return answer.dataEncryptionKey if answer.HasField("dataEncryptionKey") else None
+
     def msync(self) -> None:
         """Have the client know of all that anybody has done so far."""
         self.call("msync", pb.MsyncRequestProto(), pb.MsyncResponseProto)

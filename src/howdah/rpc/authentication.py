@@ -67,6 +67,7 @@ def authenticate(
         send(request)
     mechanism = negotiation.mechanism
     if mechanism is None:
+        user.fell_back()
         return Authenticated(str(user), user.real_name, None)
     if chooser.method == TOKEN:
         # The server knows the token's owner, and who got it for whom.

@@ -205,6 +205,11 @@ class Connection:
     One thread reads and one thread writes; `shutdown` may come from any.
     """
 
+    is_plain = True
+    """Whether the bytes on the wire are those that are read and written."""
+    closing_hint = ""
+    """Said with the far end's closing: what it may mean."""
+
     def __init__(
         self,
         sock: socket.socket,
@@ -328,7 +333,7 @@ class Connection:
         except OSError as error:
             raise self._broken(error) from error
         if count == 0 and len(view):
-            raise PeerClosed(f"{self.peer} closed the connection")
+            raise PeerClosed(f"{self.peer} closed the connection{self.closing_hint}")
         return count
 
     def recv_some_into(self, view: memoryview) -> int:
@@ -566,7 +571,7 @@ class Connection:
         """Raises the error itself if a signal handler of the program raised it."""
         if is_raised_by_handler(error):
             raise error
-        return PeerClosed(f"the connection to {self.peer} broke: {error}")
+        return PeerClosed(f"the connection to {self.peer} broke: {error}{self.closing_hint}")
 
     def _unsent(self) -> PeerSilent:
         return PeerSilent(f"{self.peer} took no bytes for {self._write_timeout_s:g} s")

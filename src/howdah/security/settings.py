@@ -10,6 +10,7 @@ from howdah.config import Configuration, keys
 from howdah.config.nameservices import nameservices, rpc_addresses
 from howdah.config.value_types import Address, Key
 from howdah.formats.tokens.token import LOGICAL_SERVICE
+from howdah.protocol.data_transfer.handshake import known_suites
 from howdah.protocol.sasl import digest_md5
 from howdah.protocol.sasl.auth_to_local import Rule, parse_rules, short_name
 from howdah.protocol.sasl.principals import ServerPrincipals
@@ -38,6 +39,8 @@ class SecuritySettings:
     is_enabled: bool = False
     fallback_allowed: bool = False
     rpc_protections: tuple[Protection, ...] = (Protection.AUTHENTICATION,)
+    data_protections: tuple[Protection, ...] = ()
+    cipher_suites: tuple[str, ...] = ()
     token_mechanism: str = digest_md5.MECHANISM
     namenode: ServerPrincipals = _NAMENODE
     datanode: ServerPrincipals = _DATANODE
@@ -67,11 +70,14 @@ class SecuritySettings:
         """Raises InvalidConfiguration."""
         mechanism = conf.get(keys.HADOOP_SECURITY_SASL_MECHANISM)
         service = conf.get(keys.HADOOP_SECURITY_SERVICE_USER_NAME_KEY) or ""
+        data: list[str] = conf.get(keys.DFS_DATA_TRANSFER_PROTECTION)
         rpc: list[str] = conf.get(keys.HADOOP_RPC_PROTECTION)
         return cls(
             is_enabled=conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple",
             fallback_allowed=conf.get(keys.IPC_CLIENT_FALLBACK_TO_SIMPLE_AUTH_ALLOWED),
             rpc_protections=_protections(conf, keys.HADOOP_RPC_PROTECTION.name, rpc),
+            data_protections=_protections(conf, keys.DFS_DATA_TRANSFER_PROTECTION.name, data),
+            cipher_suites=_cipher_suites(conf),
             token_mechanism=mechanism,
             namenode=_principals(
                 conf,
@@ -102,6 +108,15 @@ def _protections(conf: Configuration, name: str, words: Iterable[str]) -> tuple[
         raise errors.InvalidConfiguration(
             f"{name} = {conf.raw(name)!r} (from {conf.source(name)}): {error}"
         ) from error
+
+
+def _cipher_suites(conf: Configuration) -> tuple[str, ...]:
+    name = keys.DFS_ENCRYPT_DATA_TRANSFER_CIPHER_SUITES.name
+    words: list[str] = conf.get(keys.DFS_ENCRYPT_DATA_TRANSFER_CIPHER_SUITES)
+    try:
+        return known_suites(tuple(words))
+    except ValueError as error:
+        raise errors.InvalidConfiguration(f"{name} (from {conf.source(name)}): {error}") from error
 
 
 def _principals(

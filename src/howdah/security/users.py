@@ -19,6 +19,7 @@ from howdah.config.value_types import Address
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import HDFS_DELEGATION, Token
+from howdah.protocol.data_transfer.blocks import BlockToken
 from howdah.runtime.fork_safety import PerProcess
 from howdah.runtime.users.current import TOKEN_FILE, current_user
 from howdah.runtime.users.names import ProvenUser, check_name, real_user_of
@@ -69,6 +70,9 @@ class Prover(ProvenUser):
         """The token for the server at an address, if there is one."""
         raise NotImplementedError
 
+    def fell_back(self) -> None:
+        """A server asked for no proof, and that was taken."""
+
     def show_tokens(self) -> str:
         """What is there, for messages: kinds and services, no secrets."""
         raise NotImplementedError
@@ -77,11 +81,13 @@ class Prover(ProvenUser):
 class SecuredUser(Prover):
     """A user's short name, whom `principal` acts for if that is another one."""
 
-    __slots__ = ("_login", "_tokens", "identity", "principal", "real_user")
+    __slots__ = ("_login", "_tokens", "has_fallen_back", "identity", "principal", "real_user")
 
     identity: Identity
     principal: str
     real_user: str | None
+    has_fallen_back: bool
+    """Whether a namenode asked for no proof, which this client is allowed to take."""
     _login: PerProcess[KerberosLogin]
     _tokens: TokenFile
 
@@ -92,6 +98,7 @@ class SecuredUser(Prover):
         made.identity = identity
         made.principal = principal
         made.real_user = real_user
+        made.has_fallen_back = False
         made._login = PerProcess(lambda: KerberosLogin(identity.source))
         made._tokens = TokenFile(identity.token_file)
         return made
@@ -119,6 +126,9 @@ class SecuredUser(Prover):
         if not self.identity.has_login or not self.settings.is_enabled:
             return None
         return self._login.get()
+
+    def fell_back(self) -> None:
+        self.has_fallen_back = True
 
     def token_for(self, address: Address) -> Token | None:
         return self.delegation_token(address)
@@ -155,6 +165,49 @@ class SecuredUser(Prover):
         tokens = self._tokens.credentials().tokens.values()
         where = f" in {self.identity.token_file}" if self.identity.token_file else ""
         return f"tokens{where}: {'; '.join(map(str, tokens)) or 'none'}"
+
+
+class BlockTokenUser(Prover):
+    """Who asks a datanode of one block: the block's token is all that proves the right to."""
+
+    __slots__ = ("_settings", "_token")
+
+    _settings: SecuritySettings
+    _token: Token
+
+    def __new__(cls, user: SecuredUser, token: BlockToken) -> BlockTokenUser:
+        made = super().__new__(cls, user)
+        made._settings = user.settings
+        made._token = Token(token.identifier, token.password, token.kind, token.service)
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("the right to one block goes to no other process")
+
+    @property
+    def settings(self) -> SecuritySettings:
+        return self._settings
+
+    @property
+    def login(self) -> None:
+        return None
+
+    @property
+    def context_names(self) -> tuple[str, str | None]:
+        return str(self), None
+
+    def token_for(self, address: Address) -> Token | None:
+        return self._token
+
+    def show_tokens(self) -> str:
+        return "the block's token"
+
+
+def asking_of_a_block(user: str, token: BlockToken) -> str:
+    """As whom a datanode is asked of a block."""
+    if isinstance(user, SecuredUser) and user.settings.is_enabled and token.identifier:
+        return BlockTokenUser(user, token)
+    return str(user)
 
 
 def _ips(host: str) -> list[str]:

@@ -61,7 +61,10 @@ def test_hadoops_defaults_ask_for_nothing(name: str, value: str) -> None:
 def test_every_guard_is_a_key_of_hadoops_that_is_not_acted_on() -> None:
     assert GUARDS.keys() <= HADOOP_NAMES
     # Clients alone go by these: a server here would leave open what they ask for.
-    assert GUARDS.keys() & keys.KNOWN.keys() == {"hadoop.rpc.protection"}
+    assert GUARDS.keys() & keys.KNOWN.keys() == {
+        "dfs.data.transfer.protection",
+        "hadoop.rpc.protection",
+    }
     guide = OPERATING.read_text()
     assert [name for name in GUARDS if f"`{name}`" not in guide] == []
 

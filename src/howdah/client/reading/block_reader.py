@@ -18,6 +18,7 @@ from __future__ import annotations
 import logging
 
 from howdah import errors
+from howdah.client.data_transfer_security import ConnectsData, connect_plain
 from howdah.client.peer_cache import PeerCache
 from howdah.client.reading import short_read
 from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
@@ -60,15 +61,27 @@ _ALL_WAS_RIGHT = encode_read_status(Status.CHECKSUM_OK)
 class DatanodeReaders:
     """The way that always leads to a replica: a connection to its datanode."""
 
-    def __init__(self, peers: PeerCache, *, use_hostname: bool, timeout_s: float) -> None:
+    def __init__(
+        self,
+        peers: PeerCache,
+        *,
+        use_hostname: bool,
+        timeout_s: float,
+        connect: ConnectsData = connect_plain,
+    ) -> None:
         self._peers = peers
         self._use_hostname = use_hostname
         self._timeout_s = timeout_s
+        self._connect = connect
 
     def open(self, request: ReadRequest) -> BlockReader:
         """A reader that has the datanode's answer, and stands at the first byte."""
         return BlockReader(
-            request, self._peers, use_hostname=self._use_hostname, timeout_s=self._timeout_s
+            request,
+            self._peers,
+            use_hostname=self._use_hostname,
+            timeout_s=self._timeout_s,
+            connect=self._connect,
         )
 
 
@@ -76,12 +89,20 @@ class BlockReader:
     """Yields the bytes of a request, once, in order; a `ReplicaReader`."""
 
     def __init__(
-        self, request: ReadRequest, peers: PeerCache, *, use_hostname: bool, timeout_s: float
+        self,
+        request: ReadRequest,
+        peers: PeerCache,
+        *,
+        use_hostname: bool,
+        timeout_s: float,
+        connect: ConnectsData = connect_plain,
     ) -> None:
         self.node = request.node
         self.position = request.offset
         self._path = request.path
         self._block = request.block.block
+        self._token = request.block.token
+        self._connect = connect
         self._end = request.offset + request.length_bytes
         self._is_short = request.length_bytes <= _SHORT_BYTES
         self._sums = memoryview(b"")
@@ -132,8 +153,9 @@ class BlockReader:
             except sockets.PeerClosed:
                 if self._cancellation is not None:
                     self._cancellation.check()
-        fresh = sockets.connect(
+        fresh = self._connect(
             self._address,
+            self._token,
             connect_timeout_s=self._timeout_s,
             read_timeout_s=self._timeout_s,
             write_timeout_s=self._timeout_s,
@@ -148,7 +170,7 @@ class BlockReader:
             self._watch(connection)
             connection.wait_notice = self if wait_notices.are_wanted() else None
             response = None
-            if not self._is_short:
+            if not (self._is_short and connection.is_plain):
                 connection.send_all(request)
                 response = read_response(connection)
             elif not self._read_at_once(connection, request):

@@ -19,6 +19,7 @@ import struct
 from dataclasses import dataclass
 
 from howdah import errors
+from howdah.client.data_transfer_security import ConnectsData, connect_plain
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock
@@ -31,7 +32,6 @@ from howdah.protocol.data_transfer.op_requests import (
 )
 from howdah.protocol.data_transfer.responses import BlockChecksumResult, read_response
 from howdah.protocol.data_transfer.status import Status
-from howdah.runtime import sockets
 
 MD5MD5CRC = "MD5MD5CRC"
 COMPOSITE_CRC = "COMPOSITE_CRC"
@@ -90,9 +90,15 @@ def combine_crc(
 class FileChecksumReader:
     """Asks one datanode a block; the next one where that fails."""
 
-    def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
+    def __init__(
+        self,
+        namenode: NamenodeProxy,
+        settings: ClientSettings,
+        connect: ConnectsData = connect_plain,
+    ) -> None:
         self._namenode = namenode
         self._settings = settings
+        self._connect = connect
 
     def read(self, path: str, length: int | None, combine_mode: str) -> CombinedChecksum | None:
         """The checksum of the file, or of its first `length` bytes.
@@ -188,8 +194,9 @@ class FileChecksumReader:
         self, node: DatanodeAddress, block: LocatedBlock, kind: BlockChecksumType
     ) -> BlockChecksumResult:
         # The datanode reads the whole block's sums before it answers.
-        with sockets.connect(
+        with self._connect(
             node.connect_to(use_hostname=self._settings.use_datanode_hostname),
+            block.token,
             connect_timeout_s=self._settings.socket_timeout_s,
             read_timeout_s=self._settings.socket_timeout_s,
             write_timeout_s=self._settings.write_timeout_s,

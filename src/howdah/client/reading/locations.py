@@ -31,9 +31,10 @@ from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.state.reading.block_map import BlockMap
 from howdah.proto import client_datanode_pb2
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, signed64
+from howdah.protocol.data_transfer.blocks import BlockToken, DatanodeAddress, signed64
 from howdah.rpc.client import RpcClient
 from howdah.runtime.tracing.span import NOTHING, Span
+from howdah.runtime.users.names import ProvenUser
 
 CLIENT_DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 BATCH_BLOCKS = 10
@@ -231,8 +232,7 @@ class FileLocations:
         rpc = RpcClient(
             (host, node.ipc_port),
             CLIENT_DATANODE_PROTOCOL,
-            # No datanode asks who wants to know, or whom he acts for.
-            user=str(self._namenode.user),
+            user=_asking(self._namenode.user, block.token),
             connect_timeout_s=min(self._settings.connect_timeout_s, 20.0),
             call_timeout_s=self._settings.socket_timeout_s,
         )
@@ -247,6 +247,16 @@ class FileLocations:
         finally:
             rpc.close()
         return signed64(answer.length)
+
+
+def _asking(user: str, token: BlockToken) -> str:
+    """As whom a datanode is asked: without security by the mere name, for none asks who wants to
+    know, or whom he acts for."""
+    if not isinstance(user, ProvenUser):
+        return str(user)
+    from howdah.security.users import asking_of_a_block
+
+    return asking_of_a_block(user, token)
 
 
 def _refuse_what_cannot_be_read(path: str, blocks: LocatedBlocks) -> None:

@@ -86,9 +86,9 @@ class InlineSync:
         """Send the packets that wait to be sent, and take their acks. What it leaves, since it is
         not plain, is for the threads to do."""
         native = kernel()
-        if native is None:
-            return
         acks = self._acks
+        if native is None or not acks.connection.is_plain:
+            return
         try:
             with self._machine.lock:
                 try:

@@ -39,6 +39,7 @@ from dataclasses import asdict, dataclass
 from typing import NoReturn
 
 from howdah import errors
+from howdah.client.data_transfer_security import ConnectsData, connect_plain
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock
@@ -100,6 +101,8 @@ class DFSOutputStream:
         on_end: Callable[[DFSOutputStream], None],
         progress: Callable[[], None] | None = None,
         span: Span = NOTHING,
+        *,
+        connect: ConnectsData = connect_plain,
     ) -> None:
         """`span` is that of the open file in a trace; it ends when the stream is closed."""
         self._file = file
@@ -123,6 +126,7 @@ class DFSOutputStream:
             file.checksum,
             file.block_size,
             lazy_persist=file.lazy_persist,
+            connect=connect,
         )
         self._pipeline = Pipeline(
             file.path,

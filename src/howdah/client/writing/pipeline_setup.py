@@ -15,10 +15,16 @@ answers it only when the replica is on its disk.
 from __future__ import annotations
 
 from howdah import errors
+from howdah.client.data_transfer_security import ConnectsData, connect_plain
 from howdah.client.reading.readers import Cancellation
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.blocks import (
+    BlockToken,
+    DatanodeAddress,
+    ExtendedBlock,
+    StorageType,
+)
 from howdah.protocol.data_transfer.checksum import ChecksumSpec
 from howdah.protocol.data_transfer.op_requests import (
     CachingHints,
@@ -57,8 +63,10 @@ class PipelineSetup:
         block_size: int,
         *,
         lazy_persist: bool = False,
+        connect: ConnectsData = connect_plain,
     ) -> None:
         self._settings = settings
+        self._connect_data = connect
         self._client_name = client_name
         self._checksum = checksum
         self._block_size = block_size
@@ -120,6 +128,7 @@ class PipelineSetup:
         settings = self._settings
         connection = self._connect(
             first,
+            block.token,
             settings.socket_timeout_s + settings.timeout_per_node_s * len(block.nodes),
             cancellation,
         )
@@ -168,7 +177,7 @@ class PipelineSetup:
         )
         patience = 2 + block.length_bytes // TRANSFER_BYTES_PER_TIMEOUT
         connection = self._connect(
-            source, self._settings.socket_timeout_s * patience, self._stopped
+            source, added.token, self._settings.socket_timeout_s * patience, self._stopped
         )
         # The source is known to be good, so a copy that fails is laid at the target.
         response = self._request(connection, encode_request(request), target, self._stopped)
@@ -180,11 +189,16 @@ class PipelineSetup:
             )
 
     def _connect(
-        self, node: DatanodeAddress, read_timeout_s: float, cancellation: Cancellation
+        self,
+        node: DatanodeAddress,
+        token: BlockToken,
+        read_timeout_s: float,
+        cancellation: Cancellation,
     ) -> sockets.Connection:
         try:
-            return sockets.connect(
+            return self._connect_data(
                 node.connect_to(use_hostname=self._settings.use_datanode_hostname),
+                token,
                 connect_timeout_s=self._settings.socket_timeout_s,
                 read_timeout_s=read_timeout_s,
                 write_timeout_s=self._settings.write_timeout_s,

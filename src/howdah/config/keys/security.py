@@ -10,6 +10,18 @@ HADOOP_RPC_PROTECTION = listing(
     "How calls are protected on a secured cluster, by preference: authentication, integrity, "
     "privacy.",
 )
+DFS_DATA_TRANSFER_PROTECTION = listing(
+    "dfs.data.transfer.protection",
+    "",
+    "How data is protected on a secured cluster, by preference: authentication, integrity, "
+    "privacy; empty: datanodes prove themselves by privileged ports.",
+)
+DFS_ENCRYPT_DATA_TRANSFER_CIPHER_SUITES = listing(
+    "dfs.encrypt.data.transfer.cipher.suites",
+    "",
+    "How data is encrypted where that is agreed: AES/CTR/NoPadding; empty: by the handshake's "
+    "own, slower ciphers.",
+)
 HADOOP_SECURITY_AUTH_TO_LOCAL = verbatim(
     "hadoop.security.auth_to_local", "DEFAULT", "Which user a Kerberos principal is."
 )

@@ -9,7 +9,7 @@ stand beside the nouns, so no other module of the data path needs protobuf.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from howdah.native.records import quickly_made
 from howdah.proto import rpc_pb2, types_pb2
@@ -90,8 +90,8 @@ class ExtendedBlock:
 class BlockToken:
     """The right to use a block; empty where block tokens are off."""
 
-    identifier: bytes = b""
-    password: bytes = b""
+    identifier: bytes = field(default=b"", repr=False)
+    password: bytes = field(default=b"", repr=False)
     kind: str = ""
     service: str = ""
 

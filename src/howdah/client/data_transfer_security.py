@@ -1,0 +1,282 @@
+"""Makes data connections as secured clusters want them (shell): SaslDataTransferClient in Hadoop.
+
+What a datanode expects at the beginning of a connection cannot be asked; the client has to know:
+
+1. The namenode says that data is encrypted (`dfs.encrypt.data.transfer`): a handshake by a key
+   that the namenode gives out, always with privacy.
+2. A privileged port (below 1024), which only root can have opened, proves a datanode: nothing.
+3. `dfs.data.transfer.protection` is set: a handshake by the token of the block.
+4. Otherwise nothing.
+
+Without security none of that is asked, and connections are made as ever.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from howdah import errors
+from howdah.protocol.data_transfer.blocks import BlockToken
+from howdah.protocol.varint import read_delimited
+from howdah.runtime import sockets
+from howdah.runtime.sockets import Connection, WaitNotice
+from howdah.runtime.users.names import ProvenUser
+
+if TYPE_CHECKING:
+    from howdah.proto import types_pb2
+    from howdah.security.settings import SecuritySettings
+
+Address = tuple[str, int]
+_PRIVILEGED_PORTS: Final = 1024
+_PROTECTION: Final = "dfs.data.transfer.protection"
+_RENEW_BEFORE_MS: Final = 60_000
+"""An encryption key is not used any more when it ends so soon."""
+_CNONCE_BYTES: Final = 30
+
+
+class Interruptible(Protocol):
+    def shutdown(self) -> None: ...
+
+
+class Keys(Protocol):
+    """The namenode, as far as keys come from it."""
+
+    @property
+    def user(self) -> str: ...
+    def get_server_defaults(self) -> types_pb2.FsServerDefaultsProto: ...
+    def get_data_encryption_key(self) -> types_pb2.DataEncryptionKeyProto | None: ...
+
+
+class ConnectsData(Protocol):
+    """Makes a connection that an operation on the block of `token` can be sent on.
+
+    `dialing` gets whatever is waited for. Raises `Unreachable`, and AuthenticationFailed where the
+    two sides do not agree.
+    """
+
+    def __call__(
+        self,
+        address: Address,
+        token: BlockToken,
+        *,
+        connect_timeout_s: float,
+        read_timeout_s: float,
+        write_timeout_s: float,
+        dialing: Callable[[Interruptible], None] = ...,
+        word: WaitNotice | None = ...,
+    ) -> Connection: ...
+
+
+def _ignore(_: Interruptible) -> None:
+    """Nobody gives the connection up."""
+
+
+def connect_plain(
+    address: Address,
+    token: BlockToken,
+    *,
+    connect_timeout_s: float,
+    read_timeout_s: float,
+    write_timeout_s: float,
+    dialing: Callable[[Interruptible], None] = _ignore,
+    word: WaitNotice | None = None,
+) -> Connection:
+    """A connection without a handshake (`ConnectsData`)."""
+    return sockets.connect(
+        address,
+        connect_timeout_s=connect_timeout_s,
+        read_timeout_s=read_timeout_s,
+        write_timeout_s=write_timeout_s,
+        dialing=dialing,
+        word=word,
+    )
+
+
+def data_connections_of(namenode: Keys) -> ConnectsData:
+    """How a client of this namenode makes data connections."""
+    if isinstance(namenode.user, ProvenUser):
+        return DataConnections(namenode).connect
+    return connect_plain
+
+
+class DataConnections:
+    """Makes the data connections of one secured client. Thread-safe, and fork-safe."""
+
+    def __init__(self, namenode: Keys) -> None:
+        self._namenode = namenode
+        self._lock = threading.Lock()
+        self._key: types_pb2.DataEncryptionKeyProto | None = None
+        self._encrypts: bool | None = None
+
+    def connect(
+        self,
+        address: Address,
+        token: BlockToken,
+        *,
+        connect_timeout_s: float,
+        read_timeout_s: float,
+        write_timeout_s: float,
+        dialing: Callable[[Interruptible], None] = _ignore,
+        word: WaitNotice | None = None,
+    ) -> Connection:
+        """`ConnectsData`."""
+
+        def made() -> Connection:
+            return connect_plain(
+                address,
+                token,
+                connect_timeout_s=connect_timeout_s,
+                read_timeout_s=read_timeout_s,
+                write_timeout_s=write_timeout_s,
+                dialing=dialing,
+                word=word,
+            )
+
+        return self._secured(address, token, made, dialing)
+
+    def _secured(
+        self,
+        address: Address,
+        token: BlockToken,
+        made: Callable[[], Connection],
+        dialing: Callable[[Interruptible], None],
+    ) -> Connection:
+        from howdah.protocol.data_transfer.handshake import UnknownEncryptionKey
+        from howdah.security.users import SecuredUser
+
+        user = self._namenode.user
+        if not isinstance(user, SecuredUser) or user.has_fallen_back:
+            return made()
+        settings = user.settings
+        if not settings.is_enabled:
+            return made()
+        if self._is_encrypted():
+            key = self._encryption_key()
+            try:
+                return self._by_key(made(), key, settings, dialing)
+            except UnknownEncryptionKey:
+                self._forget(key)
+            return self._by_key(made(), self._encryption_key(), settings, dialing)
+        connection = made()
+        if address[1] < _PRIVILEGED_PORTS:
+            return connection
+        if not settings.data_protections:
+            connection.closing_hint = (
+                f" (if the datanode wants SASL, set {_PROTECTION} on this side as it has it)"
+            )
+            return connection
+        return self._by_token(connection, token, settings, dialing)
+
+    def _by_token(
+        self,
+        connection: Connection,
+        token: BlockToken,
+        settings: SecuritySettings,
+        dialing: Callable[[Interruptible], None],
+    ) -> Connection:
+        from howdah.protocol.sasl.digest_md5 import credentials_of
+
+        name, password = credentials_of(token.identifier, token.password)
+        return self._handshake(
+            connection, name, password, settings, settings.data_protections, dialing, _PROTECTION
+        )
+
+    def _by_key(
+        self,
+        connection: Connection,
+        key: types_pb2.DataEncryptionKeyProto,
+        settings: SecuritySettings,
+        dialing: Callable[[Interruptible], None],
+    ) -> Connection:
+        from howdah.protocol.sasl.protection import Protection
+
+        nonce = base64.b64encode(key.nonce).decode()
+        return self._handshake(
+            connection,
+            f"{key.keyId} {key.blockPoolId} {nonce}".encode(),
+            base64.b64encode(key.encryptionKey),
+            settings,
+            (Protection.PRIVACY,),
+            dialing,
+            "dfs.encrypt.data.transfer",
+            key.encryptionAlgorithm,
+        )
+
+    def _handshake(
+        self,
+        connection: Connection,
+        name: bytes,
+        password: bytes,
+        settings: SecuritySettings,
+        protections: tuple[object, ...],
+        dialing: Callable[[Interruptible], None],
+        setting: str,
+        algorithm: str = "",
+    ) -> Connection:
+        """The connection as it is from now on; it is closed where that fails."""
+        from howdah.protocol.data_transfer.handshake import REALM_URI, ClientHandshake
+        from howdah.protocol.sasl.digest_layers import CIPHERS
+        from howdah.protocol.sasl.digest_md5 import DigestMd5Client
+        from howdah.protocol.sasl.protection import Protection
+        from howdah.security.data_connections import EncryptedConnection, WrappedConnection
+
+        mechanism = DigestMd5Client(
+            name,
+            password,
+            REALM_URI,
+            [each for each in protections if isinstance(each, Protection)],
+            cnonce=base64.b64encode(os.urandom(_CNONCE_BYTES)),
+            setting=setting,
+            ciphers=[each for each in CIPHERS if not algorithm or each == algorithm],
+        )
+        handshake = ClientHandshake(mechanism, settings.cipher_suites)
+        try:
+            dialing(connection)
+            request = handshake.begin()
+            while not handshake.is_done:
+                connection.send_all(request)
+                request = handshake.receive(read_delimited(connection))
+            if handshake.keys is not None:
+                return EncryptedConnection(connection, handshake.keys)
+            if mechanism.layer is not None:
+                return WrappedConnection(connection, mechanism.layer)
+            return connection
+        except sockets.PeerClosed as error:
+            connection.close()
+            raise sockets.PeerClosed(
+                f"{error} in the middle of the SASL handshake: does the datanode have "
+                f"{setting} as this side does?"
+            ) from error
+        except BaseException:
+            connection.close()
+            raise
+
+    # -- encryption keys -----------------------------------------------------------------
+
+    def _is_encrypted(self) -> bool:
+        """Whether the namenode says so: asked once."""
+        if self._encrypts is None:
+            self._encrypts = self._namenode.get_server_defaults().encryptDataTransfer
+        return self._encrypts
+
+    def _encryption_key(self) -> types_pb2.DataEncryptionKeyProto:
+        key = self._key
+        if key is None or key.expiryDate < time.time() * 1000 + _RENEW_BEFORE_MS:
+            key = self._namenode.get_data_encryption_key()
+            if key is None:
+                raise errors.AuthenticationFailed(
+                    "the namenode says that data is encrypted, and gives out no key for that"
+                )
+            with self._lock:
+                self._key = key
+        return key
+
+    def _forget(self, key: types_pb2.DataEncryptionKeyProto) -> None:
+        with self._lock:
+            if self._key is key:
+                self._key = None

@@ -1,0 +1,158 @@
+"""Data connections that are encrypted or signed (shell): `Connection` with other bytes on the wire.
+
+After a handshake (`howdah.protocol.data_transfer.handshake`) a connection is one of three: plain as
+before, where both sides are known and nothing is protected; a stream of AES in each direction; or
+messages of the layer, each with its length in front, whose bounds mean nothing to what is inside.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Sequence
+from typing import Any, Final
+
+from howdah import errors
+from howdah.protocol.data_transfer.handshake import StreamKeys
+from howdah.protocol.sasl.mechanism import Layer
+from howdah.runtime.sockets import Connection
+
+Data = bytes | bytearray | memoryview
+
+_LENGTH: Final = struct.Struct(">I")
+_MOST_MESSAGE_BYTES: Final = 32 * 1024 * 1024
+_PIECE_BYTES: Final = 256 * 1024
+
+
+class _Protected(Connection):
+    """Takes the place of a connection whose handshake is done: it has its socket from now on."""
+
+    is_plain = False
+
+    def __init__(self, plain: Connection) -> None:
+        super().__init__(
+            plain.socket,
+            read_timeout_s=plain.read_timeout_s,
+            write_timeout_s=plain.write_timeout_s,
+            word=plain.wait_notice,
+        )
+        self._came = plain.take_read_ahead()
+        """Bytes of the wire that were read with the handshake's last message."""
+
+    def _recv_wire(self, view: memoryview) -> int:
+        if self._came:
+            count = min(len(view), len(self._came))
+            view[:count] = self._came[:count]
+            self._came = self._came[count:]
+            return count
+        return super()._recv_into(view)
+
+    def _protect(self, data: Data) -> bytes:
+        raise NotImplementedError
+
+    @property
+    def has_read_ahead(self) -> bool:
+        return bool(self._came) or super().has_read_ahead
+
+    @property
+    def has_input(self) -> bool:
+        return self.has_read_ahead or super().has_input
+
+    def wait_for_input(self, timeout_s: float) -> bool:
+        return self.has_read_ahead or super().wait_for_input(timeout_s)
+
+    def send_all(self, data: Data) -> None:
+        super().send_all(self._protect(data))
+
+    def send_while_taken(self, data: Data, silence_s: float) -> None:
+        super().send_while_taken(self._protect(data), silence_s)
+
+    def send_buffers(self, buffers: Sequence[Data]) -> None:
+        super().send_all(b"".join([self._protect(buffer) for buffer in buffers if len(buffer)]))
+
+    def send_more(self, data: Data) -> None:
+        super().send_more(self._protect(data))
+
+    def send_file(self, file_fd: int, offset: int, count: int) -> None:
+        end = offset + count
+        while offset < end:
+            piece = os.pread(file_fd, min(_PIECE_BYTES, end - offset), offset)
+            if not piece:
+                raise errors.BlockMissing(
+                    f"a block file ends at {offset}, {end - offset} bytes before it should"
+                )
+            self.send_all(piece)
+            offset += len(piece)
+
+
+class EncryptedConnection(_Protected):
+    """A stream of AES in counter mode in each direction."""
+
+    def __init__(self, plain: Connection, keys: StreamKeys) -> None:
+        super().__init__(plain)
+        self._encryptor = _aes(keys.send_key, keys.send_iv).encryptor()
+        self._decryptor = _aes(keys.receive_key, keys.receive_iv).decryptor()
+
+    def _recv_into(self, view: memoryview) -> int:
+        count = self._recv_wire(view)
+        received = view[:count]
+        self._decryptor.update_into(received, received)
+        return count
+
+    def _protect(self, data: Data) -> bytes:
+        protected: bytes = self._encryptor.update(data)
+        return protected
+
+
+class WrappedConnection(_Protected):
+    """Messages of a layer, with their lengths."""
+
+    def __init__(self, plain: Connection, layer: Layer) -> None:
+        super().__init__(plain)
+        self._layer = layer
+        self._clear = memoryview(b"")
+
+    def _recv_into(self, view: memoryview) -> int:
+        while not self._clear:
+            head = bytearray(_LENGTH.size)
+            self._fill(memoryview(head))
+            (length,) = _LENGTH.unpack(head)
+            if length > _MOST_MESSAGE_BYTES:
+                raise errors.ProtocolViolation(
+                    f"{self.peer} announces a protected message of {length} bytes; "
+                    f"{_MOST_MESSAGE_BYTES} are allowed"
+                )
+            token = bytearray(length)
+            self._fill(memoryview(token))
+            self._clear = memoryview(self._layer.unwrap(bytes(token)))
+        count = min(len(view), len(self._clear))
+        view[:count] = self._clear[:count]
+        self._clear = self._clear[count:]
+        return count
+
+    def _fill(self, view: memoryview) -> None:
+        while view:
+            view = view[self._recv_wire(view) :]
+
+    def _protect(self, data: Data) -> bytes:
+        most = self._layer.most_clear_bytes
+        tokens: list[bytes] = []
+        for start in range(0, len(data), most):
+            token = self._layer.wrap(bytes(data[start : start + most]))
+            tokens += (_LENGTH.pack(len(token)), token)
+        return b"".join(tokens)
+
+    @property
+    def has_read_ahead(self) -> bool:
+        return bool(self._clear) or super().has_read_ahead
+
+
+def _aes(key: bytes, counter: bytes) -> Any:
+    try:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+    except ImportError as error:
+        raise errors.UnsupportedOperation(
+            "encrypted data connections need the package cryptography: "
+            "pip install 'howdah[kerberos]'"
+        ) from error
+    return Cipher(algorithms.AES(key), modes.CTR(counter))
