@@ -92,7 +92,7 @@ def join(fs: FileSystem, sources: Iterable[FileStatus], out: _Sink, name: str) -
 
 def _blocks(reader: Reader, mark: bytes, out: _Sink, new_mark: bytes) -> int:
     records = 0
-    while (count := reader.long_or_end()) is not None:
+    while (count := reader.count_or_end()) is not None:
         data = reader.bytes()
         if reader.exactly(MARK_BYTES) != mark:
             raise CorruptAvro(f"{reader.name}: a block does not end with the file's mark")
@@ -107,7 +107,7 @@ def count(source: _Source, name: str, length: int) -> int:
         return 0
     reader = Reader(source, name)
     mark, records = reader.header().mark, 0
-    while (more := reader.long_or_end()) is not None:
+    while (more := reader.count_or_end()) is not None:
         records += more
         reader.bytes()
         if reader.exactly(MARK_BYTES) != mark:
@@ -137,6 +137,13 @@ class Reader:
         first = self._source.read(1)
         return self._long(first[0]) if first else None
 
+    def count_or_end(self) -> int | None:
+        """The number of records of the next block; None at the end of the file."""
+        count = self.long_or_end()
+        if count is not None and count < 0:
+            raise CorruptAvro(f"{self.name}: a block of {count} records can't be")
+        return count
+
     def long(self) -> int:
         return self._long(self.exactly(1)[0])
 
@@ -165,10 +172,15 @@ class Reader:
                 count = -count
                 self.long()  # the size of the entries
             for _ in range(count):
-                key = self.bytes().decode()
+                key = self.bytes().decode("utf-8", "surrogateescape")
                 entries[key] = self.bytes()
         if _SCHEMA not in entries:
             raise CorruptAvro(f"{self.name} has no schema")
+        try:
+            json.loads(entries[_SCHEMA])
+            entries.get(_CODEC, b"").decode()
+        except ValueError as error:
+            raise CorruptAvro(f"{self.name}: its schema or codec makes no sense") from error
         return Header(entries, self.exactly(MARK_BYTES))
 
 
@@ -184,7 +196,9 @@ def encode_long(value: int) -> bytes:
 def encode_header(header: Header) -> bytes:
     """The encoded header of a file."""
     entries = b"".join(
-        encode_long(len(key.encode())) + key.encode() + encode_long(len(value)) + value
-        for key, value in header.entries.items()
+        encode_long(len(key)) + key + encode_long(len(value)) + value
+        for key, value in (
+            (name.encode("utf-8", "surrogateescape"), said) for name, said in header.entries.items()
+        )
     )
     return MAGIC + encode_long(len(header.entries)) + entries + encode_long(0) + header.mark

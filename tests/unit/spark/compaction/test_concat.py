@@ -299,6 +299,19 @@ def test_containers_of_another_codec_or_schema_are_not_joined(fs: FileSystem, sh
     ("data", "why"),
     [
         (b"PAR1", "no Avro container"),
+        (encode_header(Header({"avro.schema": b"{"}, b"m" * 16)), "makes no sense"),
+        (encode_header(Header({"avro.schema": b"\xff"}, b"m" * 16)), "makes no sense"),
+        (
+            encode_header(Header({"avro.schema": b"{}", "avro.codec": b"\xff"}, b"m" * 16)),
+            "makes no sense",
+        ),
+        (
+            encode_header(Header({"avro.schema": b"{}"}, b"m" * 16))
+            + encode_long(-1)
+            + encode_long(0)
+            + b"m" * 16,
+            "-1 records",
+        ),
         (container(["x"])[:-1], "ends too early"),
         (container(["x"])[:-16] + b"n" * 16, "does not end with the file's mark"),
     ],
@@ -318,3 +331,10 @@ def test_numbers_of_avro_are_read_as_they_were_written(number: int) -> None:
 def test_errors_are_of_the_tree(fs: FileSystem) -> None:
     with pytest.raises(errors.HowdahError):
         joined(fs, {"a": b""[:0] + b"Obj\x01" + encode_long(0)}, suffix=".avro")
+
+
+def test_a_key_of_avro_that_is_not_utf_8_stays_as_it_is() -> None:
+    said = {"avro.schema": b"{}", "\udcff": b"1"}
+    encoded = encode_header(Header(said, b"m" * 16))
+    assert b"\xff" in encoded
+    assert Reader(BytesIO(encoded), "made").header().entries == said
