@@ -355,6 +355,21 @@ def _listeners(
     roles: frozenset[str],
     own: list[tuple[str, str]],
 ) -> Iterator[Listener]:
+    yield from _namenode_listeners(conf, own)
+    if JOURNALNODE in roles:
+        yield from _journalnode_listeners(conf)
+    if DATANODE in roles:
+        yield from _datanode_listeners(conf)
+    if ROUTER in roles:
+        yield from _router_listeners(conf)
+    if GATEWAY in roles:
+        port_key = keys.HTTPFS_HTTP_PORT
+        host = gateway.get(keys.HTTPFS_HTTP_HOSTNAME)
+        yield Listener(port_key.name, GATEWAY, host, gateway.get(port_key))
+
+
+def _namenode_listeners(conf: Configuration, own: list[tuple[str, str]]) -> Iterator[Listener]:
+    """Yield those of the namenodes and failover controllers of this machine."""
     for name, namenode in own:
         mine = specialise(conf, name or None, namenode or None)
         suffix = "".join(f".{part}" for part in (name, namenode) if part)
@@ -402,55 +417,57 @@ def _listeners(
                 at = mine.get(key)
                 if wanted and at is not None:
                     yield Listener(f"{key.name}{suffix}", CONTROLLER, *at)
-    if JOURNALNODE in roles:
-        http = (keys.DFS_JOURNALNODE_HTTP_ADDRESS, keys.DFS_JOURNALNODE_HTTP_BIND_HOST)
-        https = (keys.DFS_JOURNALNODE_HTTPS_ADDRESS, keys.DFS_JOURNALNODE_HTTPS_BIND_HOST)
-        for key, bind in (
-            (keys.DFS_JOURNALNODE_RPC_ADDRESS, keys.DFS_JOURNALNODE_RPC_BIND_HOST),
-            *((http,) if is_http_served(conf) else ()),
-            *((https,) if is_https_served(conf) else ()),
-        ):
-            host, port = conf.get(key)
-            yield Listener(key.name, JOURNALNODE, conf.get(bind) or host, port)
-    if DATANODE in roles:
-        for key in (
-            keys.DFS_DATANODE_ADDRESS,
-            keys.DFS_DATANODE_IPC_ADDRESS,
-            *((keys.DFS_DATANODE_HTTP_ADDRESS,) if is_http_served(conf) else ()),
-            *((keys.DFS_DATANODE_HTTPS_ADDRESS,) if is_https_served(conf) else ()),
-        ):
-            yield Listener(key.name, DATANODE, *conf.get(key))
-    if ROUTER in roles:
-        has_http = conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_ENABLE)
-        for is_served, its_key, bind in (
-            (
-                True,
-                keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS,
-                keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST,
-            ),
-            (
-                conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE),
-                keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS,
-                keys.DFS_FEDERATION_ROUTER_ADMIN_BIND_HOST,
-            ),
-            (
-                has_http and is_http_served(conf),
-                keys.DFS_FEDERATION_ROUTER_HTTP_ADDRESS,
-                keys.DFS_FEDERATION_ROUTER_HTTP_BIND_HOST,
-            ),
-            (
-                has_http and is_https_served(conf),
-                keys.DFS_FEDERATION_ROUTER_HTTPS_ADDRESS,
-                keys.DFS_FEDERATION_ROUTER_HTTPS_BIND_HOST,
-            ),
-        ):
-            host, port = conf.get(its_key)
-            if is_served:
-                yield Listener(its_key.name, ROUTER, conf.get(bind) or host, port)
-    if GATEWAY in roles:
-        port_key = keys.HTTPFS_HTTP_PORT
-        host = gateway.get(keys.HTTPFS_HTTP_HOSTNAME)
-        yield Listener(port_key.name, GATEWAY, host, gateway.get(port_key))
+
+
+def _journalnode_listeners(conf: Configuration) -> Iterator[Listener]:
+    http = (keys.DFS_JOURNALNODE_HTTP_ADDRESS, keys.DFS_JOURNALNODE_HTTP_BIND_HOST)
+    https = (keys.DFS_JOURNALNODE_HTTPS_ADDRESS, keys.DFS_JOURNALNODE_HTTPS_BIND_HOST)
+    for key, bind in (
+        (keys.DFS_JOURNALNODE_RPC_ADDRESS, keys.DFS_JOURNALNODE_RPC_BIND_HOST),
+        *((http,) if is_http_served(conf) else ()),
+        *((https,) if is_https_served(conf) else ()),
+    ):
+        host, port = conf.get(key)
+        yield Listener(key.name, JOURNALNODE, conf.get(bind) or host, port)
+
+
+def _datanode_listeners(conf: Configuration) -> Iterator[Listener]:
+    for key in (
+        keys.DFS_DATANODE_ADDRESS,
+        keys.DFS_DATANODE_IPC_ADDRESS,
+        *((keys.DFS_DATANODE_HTTP_ADDRESS,) if is_http_served(conf) else ()),
+        *((keys.DFS_DATANODE_HTTPS_ADDRESS,) if is_https_served(conf) else ()),
+    ):
+        yield Listener(key.name, DATANODE, *conf.get(key))
+
+
+def _router_listeners(conf: Configuration) -> Iterator[Listener]:
+    has_http = conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_ENABLE)
+    for is_served, its_key, bind in (
+        (
+            True,
+            keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS,
+            keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST,
+        ),
+        (
+            conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE),
+            keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS,
+            keys.DFS_FEDERATION_ROUTER_ADMIN_BIND_HOST,
+        ),
+        (
+            has_http and is_http_served(conf),
+            keys.DFS_FEDERATION_ROUTER_HTTP_ADDRESS,
+            keys.DFS_FEDERATION_ROUTER_HTTP_BIND_HOST,
+        ),
+        (
+            has_http and is_https_served(conf),
+            keys.DFS_FEDERATION_ROUTER_HTTPS_ADDRESS,
+            keys.DFS_FEDERATION_ROUTER_HTTPS_BIND_HOST,
+        ),
+    ):
+        host, port = conf.get(its_key)
+        if is_served:
+            yield Listener(its_key.name, ROUTER, conf.get(bind) or host, port)
 
 
 def _looked_at(given: Listener) -> Listener:
