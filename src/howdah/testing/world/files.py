@@ -16,7 +16,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import howdah
 from howdah.testing.world.descriptors import Description, system_error, wait_until_ready
@@ -878,102 +878,111 @@ def make_posix(process: Process, files: Files) -> Any:
     return module
 
 
+class _FileIO(real_io.RawIOBase):
+    """Is a file of one process without a buffer: `make_io` makes a subclass for each."""
+
+    _process: ClassVar[Process]
+    _files: ClassVar[Files]
+
+    def __init__(
+        self, file: Any, mode: str = "r", closefd: bool = True, opener: Any = None
+    ) -> None:
+        kind = mode.replace("b", "")
+        flags = {
+            "r": real.O_RDONLY,
+            "w": real.O_WRONLY | real.O_CREAT | real.O_TRUNC,
+            "a": real.O_WRONLY | real.O_CREAT | real.O_APPEND,
+            "x": real.O_WRONLY | real.O_CREAT | real.O_EXCL,
+        }[kind[0]]
+        if "+" in kind:
+            flags = flags & ~real.O_ACCMODE | real.O_RDWR
+        self._closes = closefd
+        self._descriptor = -1
+        if isinstance(file, int):
+            self._descriptor = file
+        elif opener is not None:
+            self._descriptor = opener(file, flags)
+        else:
+            self._descriptor = self._files.open(file, flags, 0o666)
+        if not isinstance(file, int) and stat.S_ISDIR(self._files.fstat(self._descriptor).st_mode):
+            self._files.close(self._descriptor)
+            self._descriptor = -1
+            raise system_error(errno.EISDIR, str(file))
+        self._reads = kind[0] == "r" or "+" in kind
+        self._writes = kind[0] != "r" or "+" in kind
+        self.name = file
+        self.mode = f"{kind}b"
+        if kind[0] == "a":
+            self._files.lseek(self._descriptor, 0, 2)
+
+    def fileno(self) -> int:
+        self._check_open()
+        return self._descriptor
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
+
+    def readable(self) -> bool:
+        return self._reads
+
+    def writable(self) -> bool:
+        return self._writes
+
+    def seekable(self) -> bool:
+        try:
+            self._files.lseek(self._descriptor, 0, 1)
+        except OSError:
+            return False
+        return True
+
+    def isatty(self) -> bool:
+        return False
+
+    def readinto(self, buffer: Any) -> int:
+        self._check_open()
+        if not self._reads:
+            raise real_io.UnsupportedOperation("File not open for reading")
+        data = self._files.read(self._descriptor, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def write(self, data: Any) -> int:
+        self._check_open()
+        if not self._writes:
+            raise real_io.UnsupportedOperation("File not open for writing")
+        return self._files.write(self._descriptor, data)
+
+    def seek(self, offset: int, how: int = 0) -> int:
+        self._check_open()
+        return self._files.lseek(self._descriptor, offset, how)
+
+    def tell(self) -> int:
+        self._check_open()
+        return self._files.lseek(self._descriptor, 0, 1)
+
+    def truncate(self, size: int | None = None) -> int:
+        length = self.tell() if size is None else size
+        self._files.ftruncate(self._descriptor, length)
+        return length
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            if self._closes and self._descriptor >= 0 and not self._process.is_dead:
+                self._files.close(self._descriptor)
+
+    def __del__(self) -> None:
+        if not self.closed and self._closes and self._descriptor >= 0:
+            self._process.close_later(self._descriptor)
+
+
 def make_io(process: Process, files: Files) -> Any:
     """Make the module `io`, for one process: buffers and texts are Python's own, above simulated
     files."""
 
-    class FileIO(real_io.RawIOBase):
-        def __init__(
-            self, file: Any, mode: str = "r", closefd: bool = True, opener: Any = None
-        ) -> None:
-            kind = mode.replace("b", "")
-            flags = {
-                "r": real.O_RDONLY,
-                "w": real.O_WRONLY | real.O_CREAT | real.O_TRUNC,
-                "a": real.O_WRONLY | real.O_CREAT | real.O_APPEND,
-                "x": real.O_WRONLY | real.O_CREAT | real.O_EXCL,
-            }[kind[0]]
-            if "+" in kind:
-                flags = flags & ~real.O_ACCMODE | real.O_RDWR
-            self._closes = closefd
-            self._descriptor = -1
-            if isinstance(file, int):
-                self._descriptor = file
-            elif opener is not None:
-                self._descriptor = opener(file, flags)
-            else:
-                self._descriptor = files.open(file, flags, 0o666)
-            if not isinstance(file, int) and stat.S_ISDIR(files.fstat(self._descriptor).st_mode):
-                files.close(self._descriptor)
-                self._descriptor = -1
-                raise system_error(errno.EISDIR, str(file))
-            self._reads = kind[0] == "r" or "+" in kind
-            self._writes = kind[0] != "r" or "+" in kind
-            self.name = file
-            self.mode = f"{kind}b"
-            if kind[0] == "a":
-                files.lseek(self._descriptor, 0, 2)
-
-        def fileno(self) -> int:
-            self._check_open()
-            return self._descriptor
-
-        def _check_open(self) -> None:
-            if self.closed:
-                raise ValueError("I/O operation on closed file")
-
-        def readable(self) -> bool:
-            return self._reads
-
-        def writable(self) -> bool:
-            return self._writes
-
-        def seekable(self) -> bool:
-            try:
-                files.lseek(self._descriptor, 0, 1)
-            except OSError:
-                return False
-            return True
-
-        def isatty(self) -> bool:
-            return False
-
-        def readinto(self, buffer: Any) -> int:
-            self._check_open()
-            if not self._reads:
-                raise real_io.UnsupportedOperation("File not open for reading")
-            data = files.read(self._descriptor, len(buffer))
-            buffer[: len(data)] = data
-            return len(data)
-
-        def write(self, data: Any) -> int:
-            self._check_open()
-            if not self._writes:
-                raise real_io.UnsupportedOperation("File not open for writing")
-            return files.write(self._descriptor, data)
-
-        def seek(self, offset: int, how: int = 0) -> int:
-            self._check_open()
-            return files.lseek(self._descriptor, offset, how)
-
-        def tell(self) -> int:
-            self._check_open()
-            return files.lseek(self._descriptor, 0, 1)
-
-        def truncate(self, size: int | None = None) -> int:
-            length = self.tell() if size is None else size
-            files.ftruncate(self._descriptor, length)
-            return length
-
-        def close(self) -> None:
-            if not self.closed:
-                super().close()
-                if self._closes and self._descriptor >= 0 and not process.is_dead:
-                    files.close(self._descriptor)
-
-        def __del__(self) -> None:
-            if not self.closed and self._closes and self._descriptor >= 0:
-                process.close_later(self._descriptor)
+    class FileIO(_FileIO):
+        _process, _files = process, files
 
     def open(
         file: Any,

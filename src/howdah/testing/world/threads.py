@@ -10,13 +10,76 @@ import _thread as real
 import itertools
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from howdah.testing.world.primitives import simulated_module
 from howdah.testing.world.processes import Process
-from howdah.testing.world.scheduler import Task
+from howdah.testing.world.scheduler import Scheduler, Task
 
 _MAIN_IDENT: Final = 1
+
+
+class _Lock:
+    """Is a lock of one process: `make` makes a subclass for each."""
+
+    _scheduler: ClassVar[Scheduler]
+
+    __slots__ = ("__weakref__", "_is_held", "_waiting")
+
+    def __init__(self) -> None:
+        self._is_held = False
+        self._waiting: list[Task] = []
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if not blocking and timeout not in (-1, None):
+            raise ValueError("can't specify a timeout for a non-blocking call")
+        if timeout is not None and timeout < 0 and timeout != -1:
+            raise ValueError("timeout value must be a non-negative number")
+        self._scheduler.give_way()
+        if not self._is_held:
+            self._is_held = True
+            return True
+        if not blocking:
+            return False
+        deadline_ns = (
+            None if timeout in (-1, None) else self._scheduler.now_ns + round(timeout * 1e9)
+        )
+        task = self._scheduler.current
+        assert task is not None, "a lock is held when no task runs"
+        while self._is_held:
+            if deadline_ns is not None and self._scheduler.now_ns >= deadline_ns:
+                return False
+            self._waiting.append(task)
+            self._scheduler.park(deadline_ns)
+            if task in self._waiting:
+                self._waiting.remove(task)
+        self._is_held = True
+        return True
+
+    def release(self) -> None:
+        if not self._is_held:
+            raise RuntimeError("release unlocked lock")
+        self._is_held = False
+        if self._waiting:
+            drawn = self._scheduler.random.randrange(len(self._waiting))
+            self._scheduler.wake(self._waiting.pop(drawn))
+
+    def locked(self) -> bool:
+        return self._is_held
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    acquire_lock = acquire
+    release_lock = release
+    locked_lock = locked
+
+    def _at_fork_reinit(self) -> None:
+        self._is_held = False
+        self._waiting = []
 
 
 def make(process: Process) -> Any:
@@ -24,61 +87,9 @@ def make(process: Process) -> Any:
     scheduler = process.scheduler
     numbers = itertools.count(1)
 
-    class lock:
-        __slots__ = ("__weakref__", "_is_held", "_waiting")
-
-        def __init__(self) -> None:
-            self._is_held = False
-            self._waiting: list[Task] = []
-
-        def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-            if not blocking and timeout not in (-1, None):
-                raise ValueError("can't specify a timeout for a non-blocking call")
-            if timeout is not None and timeout < 0 and timeout != -1:
-                raise ValueError("timeout value must be a non-negative number")
-            scheduler.give_way()
-            if not self._is_held:
-                self._is_held = True
-                return True
-            if not blocking:
-                return False
-            deadline_ns = None if timeout in (-1, None) else scheduler.now_ns + round(timeout * 1e9)
-            task = scheduler.current
-            assert task is not None, "a lock is held when no task runs"
-            while self._is_held:
-                if deadline_ns is not None and scheduler.now_ns >= deadline_ns:
-                    return False
-                self._waiting.append(task)
-                scheduler.park(deadline_ns)
-                if task in self._waiting:
-                    self._waiting.remove(task)
-            self._is_held = True
-            return True
-
-        def release(self) -> None:
-            if not self._is_held:
-                raise RuntimeError("release unlocked lock")
-            self._is_held = False
-            if self._waiting:
-                drawn = scheduler.random.randrange(len(self._waiting))
-                scheduler.wake(self._waiting.pop(drawn))
-
-        def locked(self) -> bool:
-            return self._is_held
-
-        def __enter__(self) -> bool:
-            return self.acquire()
-
-        def __exit__(self, *_: object) -> None:
-            self.release()
-
-        acquire_lock = acquire
-        release_lock = release
-        locked_lock = locked
-
-        def _at_fork_reinit(self) -> None:
-            self._is_held = False
-            self._waiting = []
+    class lock(_Lock):
+        __slots__ = ()
+        _scheduler = scheduler
 
     class _local:
         def __new__(cls, *args: Any, **kwargs: Any) -> Any:
