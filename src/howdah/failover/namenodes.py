@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.config.value_types import Address
 from howdah.failover.state.service import (
     RequestSource,
     ServiceState,
@@ -46,12 +47,7 @@ class Namenode:
 
     def __init__(self, target: Target, timeout_s: float) -> None:
         self.target = target
-        self._client = RpcClient(
-            target.address,
-            HA_PROTOCOL,
-            connect_timeout_s=min(timeout_s, _CONNECT_TIMEOUT_S),
-            call_timeout_s=timeout_s,
-        )
+        self._client = _client(target.address, HA_PROTOCOL, timeout_s)
 
     def status(self) -> ServiceStatus:
         answer = self._call(
@@ -150,12 +146,7 @@ class Controller:
 
     def __init__(self, target: Target, timeout_s: float) -> None:
         self.target = target
-        self._client = RpcClient(
-            target.controller_address,
-            CONTROLLER_PROTOCOL,
-            connect_timeout_s=min(timeout_s, _CONNECT_TIMEOUT_S),
-            call_timeout_s=timeout_s,
-        )
+        self._client = _client(target.controller_address, CONTROLLER_PROTOCOL, timeout_s)
 
     def cede(self, for_ms: int) -> None:
         """Have its namenode made standby, and stay out of the election; -1: no longer."""
@@ -175,6 +166,15 @@ class Controller:
 
     def close(self) -> None:
         self._client.close()
+
+
+def _client(address: Address, protocol: str, timeout_s: float) -> RpcClient:
+    return RpcClient(
+        address,
+        protocol,
+        connect_timeout_s=min(timeout_s, _CONNECT_TIMEOUT_S),
+        call_timeout_s=timeout_s,
+    )
 
 
 def _by(source: RequestSource) -> ha_pb2.HAStateChangeRequestInfoProto:
