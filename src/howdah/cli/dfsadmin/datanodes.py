@@ -32,12 +32,18 @@ def datanode_at(place: str, cluster: Cluster) -> Iterator[DatanodeAdministration
         administration.close()
 
 
+@contextlib.contextmanager
+def _named_unreachable() -> Iterator[None]:
+    """Begin the error of a datanode that does not answer with Hadoop's words."""
+    try:
+        yield
+    except errors.Unreachable as error:
+        raise errors.Unreachable(f"Datanode unreachable. {error}") from error
+
+
 def _info(words: list[str], cluster: Cluster) -> None:
-    with datanode_at(words[0], cluster) as datanode:
-        try:
-            info = datanode.info()
-        except errors.Unreachable as error:
-            raise errors.Unreachable(f"Datanode unreachable. {error}") from error
+    with datanode_at(words[0], cluster) as datanode, _named_unreachable():
+        info = datanode.info()
     print(
         f"Uptime: {info.uptime}, Software version: {info.softwareVersion}, "
         f"Config version: {info.configVersion}"
@@ -107,11 +113,8 @@ def _refresh_namenodes(words: list[str], cluster: Cluster) -> None:
 
 
 def _balancer_bandwidth(words: list[str], cluster: Cluster) -> None:
-    with datanode_at(words[0], cluster) as datanode:
-        try:
-            bandwidth = datanode.balancer_bandwidth()
-        except errors.Unreachable as error:
-            raise errors.Unreachable(f"Datanode unreachable. {error}") from error
+    with datanode_at(words[0], cluster) as datanode, _named_unreachable():
+        bandwidth = datanode.balancer_bandwidth()
     print(f"Balancer bandwidth is {bandwidth} bytes per second.")
 
 

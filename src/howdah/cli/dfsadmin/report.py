@@ -12,6 +12,7 @@ from howdah.cli.dfsadmin.command import Cluster, Command, Failed, first_line
 from howdah.config import Configuration
 from howdah.config.nameservices import nameservices
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.runtime.running_cluster import default_filesystem
 from howdah.runtime.units import java_date, percent_text, sized
@@ -62,27 +63,13 @@ def _report(words: list[str], cluster: Cluster) -> None:
     print(f"\tBlocks with corrupt replicas: {blocks.corrupt_blocks}")
     print(f"\tMissing blocks: {blocks.missing_blocks}")
     print(f"\tMissing blocks (with replication factor 1): {blocks.missing_repl_one_blocks}")
-    if blocks.HasField("badly_distributed_blocks"):
-        print(f"\tBadly Distributed Blocks: {blocks.badly_distributed_blocks}")
-    if blocks.HasField("highest_prio_low_redundancy_blocks"):
-        print(
-            "\tLow redundancy blocks with highest priority to recover: "
-            f"{blocks.highest_prio_low_redundancy_blocks}"
-        )
-    print(f"\tPending deletion blocks: {blocks.pending_deletion_blocks}")
+    _print_other_counts(blocks)
     groups = administration.block_group_stats()
     print("Erasure Coded Block Groups: ")
     print(f"\tLow redundancy block groups: {groups.low_redundancy}")
     print(f"\tBlock groups with corrupt internal blocks: {groups.corrupt_blocks}")
     print(f"\tMissing block groups: {groups.missing_blocks}")
-    if groups.HasField("badly_distributed_blocks"):
-        print(f"\tBadly Distributed Blocks: {groups.badly_distributed_blocks}")
-    if groups.HasField("highest_prio_low_redundancy_blocks"):
-        print(
-            "\tLow redundancy blocks with highest priority to recover: "
-            f"{groups.highest_prio_low_redundancy_blocks}"
-        )
-    print(f"\tPending deletion blocks: {groups.pending_deletion_blocks}")
+    _print_other_counts(groups)
     print()
     print(_LINE)
     wanted = [word for word in _FILTERS if word in words]
@@ -94,6 +81,19 @@ def _report(words: list[str], cluster: Cluster) -> None:
         for node in nodes:
             print(node_report(node))
             print()
+
+
+def _print_other_counts(
+    counts: pb.GetFsReplicatedBlockStatsResponseProto | pb.GetFsECBlockGroupStatsResponseProto,
+) -> None:
+    if counts.HasField("badly_distributed_blocks"):
+        print(f"\tBadly Distributed Blocks: {counts.badly_distributed_blocks}")
+    if counts.HasField("highest_prio_low_redundancy_blocks"):
+        print(
+            "\tLow redundancy blocks with highest priority to recover: "
+            f"{counts.highest_prio_low_redundancy_blocks}"
+        )
+    print(f"\tPending deletion blocks: {counts.pending_deletion_blocks}")
 
 
 def _report_everywhere(words: list[str], conf: Configuration) -> None:
