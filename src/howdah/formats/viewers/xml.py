@@ -294,10 +294,7 @@ class _Shown:
             f"<preferredBlockSize>{signed(file.preferredBlockSize, 64)}</preferredBlockSize>"
             f"<permission>{self._permission(file.permission)}</permission>"
         ]
-        if file.HasField("xAttrs"):
-            parts.append(self._xattrs(file.xAttrs))
-        if file.HasField("acl"):
-            parts.append(self._acl(file.acl))
+        parts += self._attributes(file)
         parts.append(_blocks(file.blocks))
         if file.HasField("storagePolicyID"):
             parts.append(f"<storagePolicyId>{signed(file.storagePolicyID, 32)}</storagePolicyId>")
@@ -321,10 +318,7 @@ class _Shown:
             f"{_atime(directory)}"
             f"<permission>{self._permission(directory.permission)}</permission>"
         ]
-        if directory.HasField("xAttrs"):
-            parts.append(self._xattrs(directory.xAttrs))
-        if directory.HasField("acl"):
-            parts.append(self._acl(directory.acl))
+        parts += self._attributes(directory)
         if directory.HasField("nsQuota") and directory.HasField("dsQuota"):
             parts.append(
                 f"<nsquota>{signed(directory.nsQuota, 64)}</nsquota>"
@@ -335,6 +329,17 @@ class _Shown:
             quota = signed(type_quota.quota, 64)
             parts.append(f"<typeQuota>{_field('type', kind)}{_field('quota', quota)}</typeQuota>")
         return "".join(parts)
+
+    def _attributes(
+        self, inode: pb.INodeSection.INodeFile | pb.INodeSection.INodeDirectory
+    ) -> list[str]:
+        """Show extended attributes and ACL, where the inode has them."""
+        parts = []
+        if inode.HasField("xAttrs"):
+            parts.append(self._xattrs(inode.xAttrs))
+        if inode.HasField("acl"):
+            parts.append(self._acl(inode.acl))
+        return parts
 
     def _symlink(self, link: pb.INodeSection.INodeSymlink) -> str:
         return (
