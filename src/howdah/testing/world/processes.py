@@ -14,10 +14,11 @@ from howdah.testing.world.descriptors import Description, DescriptorTable, syste
 from howdah.testing.world.disk import Disk, Mounts
 from howdah.testing.world.network import Network
 from howdah.testing.world.scheduler import Scheduler, Task, Uncaught
-from howdah.testing.world.wall_clock import WallClock
 
 _FIRST_PORT: Final = 40_000
 _FIRST_PID: Final = 100
+_WALL_START_NS: Final = 1_800_000_000 * 10**9
+"""What all wall clocks show when a world begins, but for what the monotonic clock has then."""
 _ENVIRONMENT: Final = {
     "HOME": "/home/hdfs",
     "HADOOP_USER_NAME": "hdfs",
@@ -47,6 +48,24 @@ class Modules(Protocol):
 
     def import_module(self, name: str, package: str | None = None) -> Any:
         """Import, as of `importlib`."""
+
+
+class WallClock:
+    """Shows the time of a machine in UTC, which may be wrong."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self.offset_ns = 0
+        self.drift_ppm = 0.0
+        """How much faster it runs than time does, in millionths."""
+
+    def now_ns(self) -> int:
+        now_ns = self._scheduler.now_ns
+        return _WALL_START_NS + now_ns + self.offset_ns + round(now_ns * self.drift_ppm / 1e6)
+
+    def jump(self, seconds: float) -> None:
+        """Set it forward, or back."""
+        self.offset_ns += round(seconds * 1e9)
 
 
 class Machine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
@@ -11,13 +12,43 @@ from howdah.testing.world.loader import ModuleTree
 from howdah.testing.world.network import Network
 from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.scheduler import Deadlock, OutOfTime, Scheduler
-from howdah.testing.world.story import Story
 
 _PATIENCE_S: Final = 600.0
+_KEPT_LINES: Final = 2000
 
 
 class Unexpected(AssertionError):
     """Says that something happened in a world that must not happen."""
+
+
+class Story:
+    """Tells what happened: virtual time, who, and what, a line for each event.
+
+    Keeps the last lines, and passes all of them on to `listener`.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self.listener: Callable[[str], None] | None = None
+
+    def record(self, who: str, event: str) -> None:
+        line = f"{self._scheduler.elapsed_s:12.6f} {who:12} {event}"
+        self.lines.append(line)
+        self._scheduler.note("story", who, event.partition("\n")[0])
+        if self.listener is not None:
+            self.listener(line)
+
+    def logger(self, name: str) -> Callable[[str, str, str], None]:
+        """Takes the lines that a process logs."""
+
+        def log(level: str, logger: str, message: str) -> None:
+            line = f"{self._scheduler.elapsed_s:12.6f} {name:12} {level} {logger}: {message}"
+            self.lines.append(line)
+            if self.listener is not None:
+                self.listener(line)
+
+        return log
 
 
 class World:
