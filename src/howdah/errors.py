@@ -164,6 +164,12 @@ class IllegalArgument(HowdahError, ValueError):
     java_class = "org.apache.hadoop.HadoopIllegalArgumentException"
 
 
+class NoCodingPolicySet(HowdahError, ValueError):
+    """A directory has no erasure coding policy of its own that could be taken away."""
+
+    java_class = "org.apache.hadoop.hdfs.protocol.NoECPolicySetException"
+
+
 class InvalidRequest(HowdahError, ValueError):
     """What a request asks for makes no sense, or is beyond a bound."""
 

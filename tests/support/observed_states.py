@@ -19,6 +19,7 @@ from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.state.blocks import block_states
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
+from howdah.namenode.state.inodes.block_rows import Beside
 from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
 from howdah.namenode.state.tree import lease_states
 from howdah.namenode.state.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
@@ -62,17 +63,17 @@ class Recorder:
 
     def _forget_predecessors(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A new table may have the `id` of one that is gone."""
-        new_blocks, new_leases = BlockTable.__init__, LeaseRegistry.__init__
+        new_blocks, new_leases = Beside.__init__, LeaseRegistry.__init__
 
-        def forgetful_blocks(table: BlockTable, *args: Any, **how: Any) -> None:
-            self._recovered.pop(id(table), None)
-            new_blocks(table, *args, **how)
+        def forgetful_blocks(beside: Beside, *args: Any, **how: Any) -> None:
+            self._recovered.pop(id(beside), None)
+            new_blocks(beside, *args, **how)
 
         def forgetful_leases(leases: LeaseRegistry, *args: Any, **how: Any) -> None:
             self._lease_phases.pop(id(leases), None)
             new_leases(leases, *args, **how)
 
-        monkeypatch.setattr(BlockTable, "__init__", forgetful_blocks)
+        monkeypatch.setattr(Beside, "__init__", forgetful_blocks)
         monkeypatch.setattr(LeaseRegistry, "__init__", forgetful_leases)
 
     def _observe_edits(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +114,7 @@ class Recorder:
                     self._note_block(before, self._events[-1], after)
 
         def observed_new(table: BlockTable, block_id: int, *args: Any, **how: Any) -> Block:
-            self._recovered[id(table)].discard(block_id)
+            self._recovered[id(table.beside)].discard(block_id)
             block = new(table, block_id, *args, **how)
             if self._events:
                 self._note_block(BlockPhase.NONE, self._events[-1], self._phase(block))
@@ -123,7 +124,7 @@ class Recorder:
             block = table.get(block_id)
             if block is not None:
                 self._note_block(self._phase(block), block_states.REMOVED, BlockPhase.REMOVED)
-                self._recovered[id(table)].discard(block_id)
+                self._recovered[id(table.beside)].discard(block_id)
             return pop(table, block_id)
 
         def observed_complete(block_map: BlockMap, block: Block) -> None:

@@ -287,13 +287,19 @@ METHODS: Final[Mapping[str, Method]] = {
         READ, "", OWN, COORDINATED, audit="getErasureCodingPolicies"
     ),
     "getErasureCodingCodecs": Method(READ, "", OWN, COORDINATED, audit="getErasureCodingCodecs"),
-    "getECTopologyResultForPolicies": Method(UNCHECKED, "", REFUSED, UNCOORDINATED),
-    "setErasureCodingPolicy": Method(WRITE, "src", EVERY),
-    "unsetErasureCodingPolicy": Method(WRITE, "src", EVERY),
-    "addErasureCodingPolicies": Method(WRITE, "", REFUSED),
-    "removeErasureCodingPolicy": Method(WRITE, "", REFUSED),
-    "enableErasureCodingPolicy": Method(WRITE, "", REFUSED),
-    "disableErasureCodingPolicy": Method(WRITE, "", REFUSED),
+    "getECTopologyResultForPolicies": Method(
+        UNCHECKED, "", REFUSED, UNCOORDINATED, audit="getECTopologyResultForPolicies"
+    ),
+    "setErasureCodingPolicy": Method(
+        WRITE, "src", EVERY, audit="setErasureCodingPolicy", traits=ONCE | SHOWS_OWNER
+    ),
+    "unsetErasureCodingPolicy": Method(
+        WRITE, "src", EVERY, audit="unsetErasureCodingPolicy", traits=ONCE | SHOWS_OWNER
+    ),
+    "addErasureCodingPolicies": Method(WRITE, "", REFUSED, traits=ONCE),
+    "removeErasureCodingPolicy": Method(WRITE, "", REFUSED, traits=ONCE),
+    "enableErasureCodingPolicy": Method(WRITE, "", REFUSED, traits=ONCE),
+    "disableErasureCodingPolicy": Method(WRITE, "", REFUSED, traits=ONCE),
     "listCacheDirectives": Method(READ, "", OWN, COORDINATED),
     "addCacheDirective": Method(WRITE, "", OWN, traits=ONCE),
     "modifyCacheDirective": Method(WRITE, "", OWN, traits=ONCE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howdah.config.value_types import boolean, choice, integer, size
+from howdah.config.value_types import boolean, choice, integer, size, string
 
 DFS_REPLICATION = integer("dfs.replication", 3, "Replicas of new files.", minimum=1)
 DFS_REPLICATION_MAX = integer(
@@ -34,6 +34,23 @@ DFS_ENCRYPT_DATA_TRANSFER = boolean(
 )
 DFS_BLOCK_ACCESS_TOKEN_ENABLE = boolean(
     "dfs.block.access.token.enable", False, "Whether datanodes ask for block tokens."
+)
+DFS_NAMENODE_EC_SYSTEM_DEFAULT_POLICY = string(
+    "dfs.namenode.ec.system.default.policy",
+    "RS-6-3-1024k",
+    "The erasure coding policy that is enabled from the start on, and that directories get where "
+    "none is named; empty for none.",
+)
+DFS_NAMENODE_EC_USERDEFINED_POLICY_ALLOWED = boolean(
+    "dfs.namenode.ec.userdefined.policy.allowed",
+    True,
+    "Whether superusers may add erasure coding policies.",
+)
+DFS_NAMENODE_EC_POLICIES_MAX_CELLSIZE = size(
+    "dfs.namenode.ec.policies.max.cellsize",
+    "4194304",
+    "The largest cell of an erasure coding policy that is added.",
+    minimum=1024,
 )
 DFS_STORAGE_POLICY_ENABLED = boolean(
     "dfs.storage.policy.enabled", True, "Whether storage policies work."

@@ -15,11 +15,14 @@ from howdah.namenode.service.role import Role
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeRegistry
 from howdah.namenode.state.blocks.placement import Placement
+from howdah.namenode.state.blocks.policies import SPREAD
 from howdah.namenode.state.blocks.reconstruction import Reconstruction, Streams
 from howdah.namenode.state.blocks.slow_nodes import SlowPeers
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import Block
+from howdah.namenode.state.inodes.limits import GROUP_IDS
 from howdah.namenode.state.tree.namespace import Namespace
+from howdah.protocol.striping.layout import next_group_id
 
 
 class BlockManager:
@@ -43,12 +46,17 @@ class BlockManager:
             lambda: namespace.generation_stamp,
             settings.maintenance_replication,
             placement,
+            namespace.was_given_out,
         )
         self.placement: Final = placement
         self.avoids_slow = settings.avoid_slow_for_writing
         """Whether datanodes that others find slow get replicas only where there is no other."""
         self.deletions_after_ms = settings.deletions_after_ms
         """No replica is deleted in so long a time after the start."""
+        self.group_placement: Final = Placement(
+            placement.network, placement.dice, SPREAD, settings.load
+        )
+        """Where internal blocks of groups go: on as many racks as there are."""
         self.reconstruction: Final = Reconstruction(
             self.blocks,
             datanodes,
@@ -57,6 +65,7 @@ class BlockManager:
             blocks_per_node=settings.copies_per_node,
             streams=Streams(settings.max_streams, max(settings.max_streams, settings.most_streams)),
             avoid=self.avoided_targets,
+            group_placement=self.group_placement,
             kinds_of=lambda block, replicas: storage_policies.kinds_on_repair(
                 namespace.file_of(block), replicas, namespace.snapshots.shown_in
             ),
@@ -75,6 +84,13 @@ class BlockManager:
         while block_id in self.blocks.postponed:
             block_id += 1
         return block_id
+
+    def new_group_id(self) -> int:
+        """The next id of a block group, by the same rule."""
+        group_id = next_group_id(self._namespace.last_group_id)
+        while any(group_id + index in self.blocks.postponed for index in range(GROUP_IDS)):
+            group_id = next_group_id(group_id)
+        return group_id
 
     def is_open(self, block: Block) -> bool:
         """Whether the file of the block is being written."""

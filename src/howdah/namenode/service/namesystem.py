@@ -67,6 +67,7 @@ class Namesystem:
         racks: RackMap,
     ) -> None:
         self.namespace: Final = namespace
+        namespace.coding_policies.default_name = settings.default_coding_policy
         self.settings = settings
         """Some are changed while the namenode runs: see `protocols.refresh`."""
         self.clock: Final = clock

@@ -23,13 +23,15 @@ OF_SNAPSHOTS: Final = {
     edits.DeleteSnapshotOp,
     edits.RenameSnapshotOp,
 }
-REFUSED: Final = {
-    # Of blocks with random ids, which Hadoop before 2.0 made.
-    edits.SetGenstampV1Op,
+OF_CODING_POLICIES: Final = {
     edits.AddErasureCodingPolicyOp,
     edits.EnableErasureCodingPolicyOp,
     edits.DisableErasureCodingPolicyOp,
     edits.RemoveErasureCodingPolicyOp,
+}
+REFUSED: Final = {
+    # Of blocks with random ids, which Hadoop before 2.0 made.
+    edits.SetGenstampV1Op,
 }
 """Of what is not supported: a namenode that finds one in its log says so and ends."""
 SHOWS_NOTHING: Final = {
@@ -39,6 +41,7 @@ SHOWS_NOTHING: Final = {
     *OF_UPGRADES,
     *OF_BLOCK_NUMBERS,
     *OF_SNAPSHOTS,
+    *OF_CODING_POLICIES,
     *REFUSED,
 }
 """They change nothing that a snapshot shows."""

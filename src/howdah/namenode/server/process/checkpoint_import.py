@@ -29,6 +29,7 @@ from howdah.formats.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
 from howdah.namenode.server.process.loading import load
 from howdah.namenode.server.process.settings import image_codec
 from howdah.namenode.state.images.image import read_image, write_image
+from howdah.namenode.state.inodes.limits import GROUP_IDS
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.runtime import disk
 from howdah.storage.image_files import check_image, list_images, read_sum, save_image
@@ -152,6 +153,7 @@ def _write(
         write_image(namespace, version.namespace_id, txid, sink, codec=codec)
 
     namespace.last_block_id += SKIPPED_BLOCK_IDS
+    namespace.last_group_id += SKIPPED_BLOCK_IDS * GROUP_IDS
     now_ms = time.time_ns() // 1_000_000
     version = replace(version, layout_version=NAMENODE_LAYOUT_VERSION)
     for storage in storages:

@@ -32,6 +32,7 @@ from howdah.namenode.server.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.server.process.settings import image_codec
 from howdah.namenode.state.edit_log.shared_log import SharedLog
 from howdah.namenode.state.images.image import read_image, write_image
+from howdah.namenode.state.inodes.limits import GROUP_IDS
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
 from howdah.storage.image_files import (
@@ -175,12 +176,17 @@ def _write_ordinary(
     namespace.rolling_upgrade.start_ms = None
     namespace.generation_stamp += transactions
     namespace.last_block_id += transactions
+    namespace.last_group_id += transactions * GROUP_IDS
     for other in list_images(directories):
         if other.txid == image.txid and not other.rollback:
             with open(other.path, "rb", buffering=0) as file:
                 earlier = ImageReader(file, str(other.path)).namesystem()
             namespace.generation_stamp = max(namespace.generation_stamp, earlier.generation_stamp)
             namespace.last_block_id = max(namespace.last_block_id, earlier.last_block_id)
+            if earlier.last_striped_block_id is not None:
+                namespace.last_group_id = max(
+                    namespace.last_group_id, earlier.last_striped_block_id
+                )
     save_image(
         directories,
         image.txid,

@@ -65,7 +65,7 @@ class AttributeCalls:
             namesystem.commit(edits.TimesOp(resolved.path, max(mtime_ms, -1), max(atime_ms, -1)))
 
     def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
-        """Change a file's replication (FS-016). False if it is no file."""
+        """Change a file's replication (FS-016). False if it is no file, or erasure coded."""
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot set replication for {path}")
         check_replication(namesystem, path, replication)
@@ -74,6 +74,8 @@ class AttributeCalls:
             return False
         file = resolved.inode
         namesystem.permissions.check(who, file, Access.WRITE)
+        if file.coding_policy_id:
+            return False
         if file.replication != replication:
             namesystem.limits.check_quota(
                 file.parent, _more(namesystem.namespace.measuring, file, replication)

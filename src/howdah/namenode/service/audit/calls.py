@@ -23,6 +23,7 @@ from google.protobuf.message import Message
 
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.client_methods import METHODS, Method, Trait
+from howdah.protocol.striping.policies import SYSTEM_POLICIES
 from howdah.runtime.units import date_text, duration_text
 
 _RESET: Final = (1 << 64) - 1
@@ -175,6 +176,19 @@ def _add_directive(request: Any, answer: Any) -> Subject:
     return Subject("addCacheDirective", _directive(request.info, directive_id))
 
 
+def _added_policies(request: Any, answer: Any) -> list[str]:
+    """The names of the policies that were added; a system one has none on the wire."""
+    if answer is None:
+        return []
+    return [
+        SYSTEM_POLICIES[added.policy.id].name
+        if added.policy.id in SYSTEM_POLICIES
+        else str(added.policy.name)
+        for added in answer.responses
+        if added.succeed
+    ]
+
+
 _BY_REQUEST: Final[Mapping[str, Rule]] = {
     # Names and attributes.
     "getBatchedListing": Rule(lambda r, _: Subject("listStatus", _list(r.paths))),
@@ -213,6 +227,20 @@ _BY_REQUEST: Final[Mapping[str, Rule]] = {
     ),
     "removeCacheDirective": Rule(lambda r, _: Subject("removeCacheDirective", f"{{id: {r.id}}}")),
     "listCacheDirectives": Rule(lambda r, _: Subject("listCacheDirectives", _directive(r.filter))),
+    # Erasure coding policies.
+    "addErasureCodingPolicies": Rule(
+        lambda r, a: Subject("addErasureCodingPolicies", _list(_added_policies(r, a))),
+        keeps_answer=True,
+    ),
+    "removeErasureCodingPolicy": Rule(
+        lambda r, _: Subject("removeErasureCodingPolicy", r.ecPolicyName)
+    ),
+    "enableErasureCodingPolicy": Rule(
+        lambda r, _: Subject("enableErasureCodingPolicy", r.ecPolicyName)
+    ),
+    "disableErasureCodingPolicy": Rule(
+        lambda r, _: Subject("disableErasureCodingPolicy", r.ecPolicyName)
+    ),
     # The cluster and this namenode.
     "restoreFailedStorage": Rule(_restore),
     "setSafeMode": Rule(_safe_mode),

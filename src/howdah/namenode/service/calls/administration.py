@@ -8,6 +8,7 @@ writing files is the shell's part: `AdministrationFiles` does it while other cal
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -19,10 +20,14 @@ from howdah.namenode.state.blocks.host_lists import Hosts
 from howdah.namenode.state.blocks.redundancy import Need
 from howdah.namenode.state.blocks.topology import RackMap
 from howdah.namenode.state.inodes import paths
+from howdah.namenode.state.inodes.group_table import Group
+from howdah.namenode.state.inodes.inodes import Block
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.call import Caller
 
 MAX_CORRUPT_FILES: Final = 100
+_COOKIE: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_BEFORE_ALL_IDS: Final = -(1 << 63)
 SLICE_BLOCKS: Final = 10_000
 
 Done = Callable[[errors.HowdahError | None], None]
@@ -119,17 +124,16 @@ class Administration:
                 "initialized."
             )
         top = paths.join(paths.split(path or "/"))
-        said = cookie or "0"
-        if not (said.isascii() and said.isdigit() and len(said) < 20):
+        if cookie and not _COOKIE.fullmatch(cookie):
             raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call")
-        after = int(said)
+        after = int(cookie) if cookie else _BEFORE_ALL_IDS
         lost: list[int] = []
         yield from namesystem.block_manager.reconstruction.sort()
         for number, block_id in enumerate(
             namesystem.block_manager.blocks.redundancy.queues[Need.MISSING], 1
         ):
             block = namesystem.namespace.blocks.get(block_id)
-            if block_id > after and block is not None and not block.replica_count:
+            if block_id > after and block is not None and _is_unreadable(block):
                 lost.append(block_id)
             if number % SLICE_BLOCKS == 0:
                 yield
@@ -146,7 +150,7 @@ class Administration:
                     break
                 paths_of_page.append(file_path)
                 after = block_id
-        return paths_of_page, str(after)
+        return paths_of_page, str(after) if paths_of_page else cookie or "0"
 
     def save_meta(self, caller: Caller, name: str, done: Done) -> None:
         """Write what is known of datanodes and blocks to a file of the log directory."""
@@ -156,3 +160,10 @@ class Administration:
         self._files("save the metadata as text").write_log_file(
             name, metasave(self._namesystem), done
         )
+
+
+def _is_unreadable(block: Block) -> bool:
+    """Whether no good replica is known, or too few internal blocks of a group."""
+    if isinstance(block, Group):
+        return block.replica_count < block.data_blocks
+    return not block.replica_count

@@ -86,6 +86,9 @@ class CacheView:
 
 
 def _cacheable(file: File) -> CacheableFile:
+    """What of a file may be in memory: of one that is erasure coded nothing, as in Hadoop."""
+    if file.coding_policy_id:
+        return CacheableFile(0, [])
     blocks = file.blocks
     return CacheableFile(
         sum(b.length_bytes for b in blocks if b.state is not BlockState.UNDER_CONSTRUCTION),

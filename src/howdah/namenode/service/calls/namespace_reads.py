@@ -5,7 +5,7 @@ Hadoop's `FSDirStatAndListingOp`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,7 @@ from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.blocks.reconstruction import LEAVING_LAST
 from howdah.namenode.state.inodes import paths, storage_policies
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode, Symlink
 from howdah.namenode.state.tree import quotas, reserved
@@ -28,6 +29,7 @@ from howdah.namenode.state.tree.snapshot_views import (
     SnapshotFile,
     dead_entries,
 )
+from howdah.namenode.state.tree.usage import stored_bytes
 from howdah.protocol.rpc.call import Caller
 
 SLICE_INODES = 5000
@@ -56,6 +58,8 @@ class Located:
     is_corrupt: bool
     cached_on: Iterable[object] = ()
     """Datanodes that have the block in memory."""
+    indices: Sequence[int] = ()
+    """Of a block group: which internal block each place has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +286,30 @@ class Queries:
         if precision and not namesystem.safe_mode.on and now_ms > file.atime_ms + precision:
             namesystem.commit(edits.TimesOp(path, -1, now_ms))
 
+    def _locate_group(self, group: Group, offset_bytes: int, client_ip: str) -> Located:
+        """The same of a block group: each internal block at the nearest of its holders."""
+        held: list[tuple[Storage, int]] = []
+        for part in group.parts:
+            places = _in_reach(part.replicas)
+            if not places and group.state is not BlockState.COMPLETE:
+                places = [s for s in self._blocks.holders(part) if s.node.alive]
+            held += [(storage, part.index) for storage in self._by_rank(places, client_ip)[:1]]
+        indices: dict[Storage, list[int]] = {}
+        for storage, index in held:
+            indices.setdefault(storage, []).append(index)
+        places = self._by_rank(list(indices), client_ip)
+        is_corrupt = len(held) < group.data_blocks and bool(group.corrupt)
+        return Located(
+            group,
+            offset_bytes,
+            [storage for storage in places for _ in indices[storage]],
+            is_corrupt,
+            indices=[index for storage in places for index in indices[storage]],
+        )
+
     def _locate(self, block: Block, offset_bytes: int, client_ip: str) -> Located:
+        if isinstance(block, Group):
+            return self._locate_group(block, offset_bytes, client_ip)
         places = block.replicas
         if self._blocks.redundancy.out_of_service:
             places = _in_reach(places)
@@ -305,9 +332,17 @@ class Queries:
     def nearest_first(self, places: list[Storage], client_ip: str) -> list[Storage]:
         """Sorted by distance from the client, stale nodes last, equals shuffled (FS-089). Behind
         them all come nodes that are about to leave the service, and those that have left."""
-        namesystem = self._namesystem
         if len(places) < 2:
             return places
+        # Of two storages of one node one will do.
+        by_node = {storage.node: storage for storage in places}
+        return self._by_rank(list(by_node.values()), client_ip)
+
+    def _by_rank(self, places: list[Storage], client_ip: str) -> list[Storage]:
+        """All of these storages in that order."""
+        if len(places) < 2:
+            return places
+        namesystem = self._namesystem
         now_ms = namesystem.clock.monotonic_ms()
         slow: Collection[Datanode] = ()
         if namesystem.settings.avoid_slow_for_reading:
@@ -326,10 +361,9 @@ class Queries:
             is_last = node in slow or self._datanodes.is_stale(node, now_ms)
             return LEAVING_LAST[node.admin_state], is_last, far
 
-        by_node = {storage.node: storage for storage in places}
-        nodes = list(by_node)
-        namesystem.dice.shuffle(nodes)
-        return sorted((by_node[node] for node in nodes), key=rank)
+        shuffled = list(places)
+        namesystem.dice.shuffle(shuffled)
+        return sorted(shuffled, key=rank)
 
     def content_summary(
         self, caller: Caller, path: str, words: str = "File does not exist: {}"
@@ -384,7 +418,10 @@ class Queries:
             elif isinstance(inode, SnapshotFile):
                 summary.files += 1
                 summary.length_bytes += inode.length_bytes
-                summary.consumed_bytes += inode.length_bytes * inode.replication
+                if inode.coding_policy_id:
+                    summary.consumed_bytes += sum(map(stored_bytes, inode.blocks))
+                else:
+                    summary.consumed_bytes += inode.length_bytes * inode.replication
             elif isinstance(inode, File):
                 summary.files += 1
                 summary.length_bytes += inode.length_bytes
@@ -392,7 +429,7 @@ class Queries:
                 replication = measuring.replication(inode)
                 summary.consumed_bytes += measuring.file_bytes(inode) * replication
                 policy_id = storage_policies.effective_id(inode)
-                if policy_id:
+                if policy_id and not inode.coding_policy_id:
                     summary.add_kinds(policy_id, replication, inode.length_bytes)
             else:
                 summary.links += 1

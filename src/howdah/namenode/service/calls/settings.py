@@ -113,6 +113,10 @@ class Settings:
     """No more datanodes count as slow, though others find them slow."""
     identity_ms: int = setting(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS, milliseconds)
     """How long the groups of a user are remembered."""
+    default_coding_policy: str = setting(keys.DFS_NAMENODE_EC_SYSTEM_DEFAULT_POLICY)
+    """The erasure coding policy that is enabled from the start on; "" is none."""
+    users_add_coding_policies: bool = setting(keys.DFS_NAMENODE_EC_USERDEFINED_POLICY_ALLOWED)
+    max_coding_cell_bytes: int = setting(keys.DFS_NAMENODE_EC_POLICIES_MAX_CELLSIZE)
     storage_policies_enabled: bool = setting(keys.DFS_STORAGE_POLICY_ENABLED)
     satisfier_is_external: bool = setting(keys.DFS_STORAGE_POLICY_SATISFIER_MODE, "EXTERNAL".__eq__)
     """Whether a storage policy satisfier may ask for marked paths."""

@@ -29,7 +29,7 @@ def describe_blocks(
             yield f"Incorrect blockId format: {name}\n"
             continue
         matched = _FILE_NAME.fullmatch(name)
-        block = namesystem.namespace.blocks.get(int(matched[1])) if matched else None
+        block = namesystem.namespace.blocks.reported_as(int(matched[1])) if matched else None
         if block is None or namesystem.namespace.inodes.get(block.file_id) is None:
             yield f"\nBlock {name} does not exist\n"
         else:

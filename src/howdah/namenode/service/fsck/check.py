@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
@@ -34,6 +35,7 @@ from howdah.namenode.service.fsck.replicas import (
 from howdah.namenode.service.fsck.summary import Figures
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import storage_policies
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode
 from howdah.namenode.state.inodes.storage_policies import ON_THE_WIRE, POLICIES, StoragePolicy
 from howdah.namenode.state.tree.snapshot_views import SnapshotFile
@@ -156,6 +158,8 @@ class FsckCheck:
         self, namesystem: Namesystem, caller: Caller, who: Identity, options: Options
     ) -> None:
         self.figures: Final = Figures()
+        self.group_figures: Final = Figures()
+        """Those of files that are erasure coded, and of their block groups."""
         self.storage_types: Final = StorageTypes()
         self.has_failed = False
         """Something that was asked for could not be done."""
@@ -186,7 +190,7 @@ class FsckCheck:
         Raises AccessDenied for a file that may not be read.
         """
         figures = self.figures
-        if figures.entries % _ENTRIES_A_LINE == 0:
+        if (figures.entries + self.group_figures.entries) % _ENTRIES_A_LINE == 0:
             self._append("\n")
         if isinstance(inode, Directory):
             if self._options.files:
@@ -209,7 +213,7 @@ class FsckCheck:
         length_bytes = file.length_bytes
         blocks, last = _located(file, length_bytes)
         is_open = file.under_construction
-        figures, options = self.figures, self._options
+        figures, options = self._figures_of(file), self._options
         if is_open and not options.open_for_write:
             figures.open_files += 1
             figures.open_size_bytes += length_bytes
@@ -221,27 +225,43 @@ class FsckCheck:
         figures.blocks += len(blocks)
         if is_open or options.files:
             self._append(
-                f"{path} {length_bytes} bytes, replicated: replication={file.replication}, "
+                f"{path} {length_bytes} bytes, {self._redundancy_of(file)}, "
                 f"{len(blocks)} block(s){', OPENFORWRITE' if is_open else ''}: "
             )
-        elif figures.files % _FILES_A_DOT == 0:
+        elif (self.figures.files + self.group_figures.files) % _FILES_A_DOT == 0:
             self._append(".")
         report = _FileReport()
         yield from self._blocks(path, file, blocks, last, report)
         if last is not None:
             self._describe_open(last, report)
-        self._conclude(path, report, is_open=is_open)
+        self._conclude(path, report, figures, is_open=is_open)
+
+    def _figures_of(self, of: File | Block) -> Figures:
+        """Those in which a file counts, or a block."""
+        is_coded = isinstance(of, Group) or (isinstance(of, File) and of.coding_policy_id)
+        return self.group_figures if is_coded else self.figures
+
+    def _redundancy_of(self, file: File) -> str:
+        policy = self._namesystem.namespace.coding_policies.by_id(file.coding_policy_id)
+        if policy is not None:
+            return f"erasure-coded: policy={policy.name}"
+        return f"replicated: replication={file.replication}"
 
     def _open_file(self, path: str, blocks: list[Block]) -> None:
         """Only what is lost of it counts."""
         report = _FileReport()
         for block in blocks:
-            if block.length_bytes and not count(self._block_map, block).total:
+            least = block.data_blocks if isinstance(block, Group) else 1
+            is_written = block.state is not BlockState.UNDER_CONSTRUCTION
+            if isinstance(block, Group) and not is_written:
+                continue  # How much of it there is to be is not known yet.
+            if block.length_bytes and count(self._block_map, block).total < least:
                 self._lost(path, block, report)
         if report.is_damaged:
-            self._conclude(path, report, is_open=True)
+            figures = self._figures_of(blocks[0])
+            self._conclude(path, report, figures, is_open=True)
 
-    def _conclude(self, path: str, report: _FileReport, *, is_open: bool) -> None:
+    def _conclude(self, path: str, report: _FileReport, figures: Figures, *, is_open: bool) -> None:
         """What the file as a whole is like, and what is to be done about it."""
         options = self._options
         missing = f"MISSING {report.missing} blocks of total size {report.missing_bytes} B"
@@ -252,7 +272,7 @@ class FsckCheck:
                     self._append(f"\n{path}: {missing}.")
                 if report.corrupt:
                     self._append(f"\n{path}: {corrupt}.")
-            self.figures.corrupt_files += 1
+            figures.corrupt_files += 1
             if options.delete and not is_open:
                 self._delete(path)
         if options.files:
@@ -282,7 +302,7 @@ class FsckCheck:
         namesystem = self._namesystem
         if namesystem.role.writable and namesystem.namespace.blocks.get(block.block_id) is not None:
             namesystem.block_manager.blocks.note_change(block)
-            self.figures.queued += (
+            self._figures_of(block).queued += (
                 namesystem.block_manager.blocks.redundancy.sort(block) is not None
             )
 
@@ -307,29 +327,34 @@ class FsckCheck:
                 continue  # It was deleted meanwhile.
             if block == last:
                 continue
+            if isinstance(block, Group):
+                replication = len(block.layout.block_indices)
             self._block(path, block, replication, report)
             if policy is not None and self._excess is not None:
                 places = [*places_of(self._block_map, block), *self._excess.of(block)]
                 self.storage_types.add([storage.storage_type for storage in places], policy)
 
     def _block(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
-        figures = self.figures
+        figures = self._figures_of(block)
         counts = count(self._block_map, block)
         total = counts.total
+        least = self._namesystem.settings.min_replication
+        if isinstance(block, Group):
+            least = block.data_blocks
         figures.replicas += total
         figures.expected_replicas += replication
         figures.decommissioned += counts.decommissioned
         figures.decommissioning += counts.decommissioning
         figures.entering_maintenance += counts.entering_maintenance
         figures.in_maintenance += counts.in_maintenance
-        if total < self._namesystem.settings.min_replication:
+        if total < least:
             figures.under_minimum += 1
         else:
             figures.minimally_replicated += 1
         if counts.live > replication:
             figures.over_replicated += 1
             figures.excess_replicas += counts.live - replication
-        if total == 0:
+        if total == 0 or (total < least and isinstance(block, Group)):
             self._lost(path, block, report)
         elif total < replication:
             figures.lacking_replicas += replication - total
@@ -341,7 +366,7 @@ class FsckCheck:
 
     def _lost(self, path: str, block: Block, report: _FileReport) -> None:
         """No good replica is left."""
-        figures = self.figures
+        figures = self._figures_of(block)
         if not block.corrupt:
             figures.missing += 1
             figures.missing_bytes += block.length_bytes
@@ -358,7 +383,7 @@ class FsckCheck:
     def _under_replicated(
         self, path: str, block: Block, counts: Counts, replication: int, report: _FileReport
     ) -> None:
-        self.figures.under_replicated += 1
+        self._figures_of(block).under_replicated += 1
         report.under_replicated += 1
         if not self._options.files:
             self._append(f"\n{path}: ")
@@ -378,10 +403,13 @@ class FsckCheck:
 
     def _placed(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
         """Are its replicas on enough racks, and in enough upgrade domains?"""
-        trouble = self.racks.misplacement_reason(places_of(self._block_map, block), replication)
+        racks = self.racks
+        if isinstance(block, Group):
+            racks = replace(racks, policy=self._namesystem.block_manager.group_placement.policy)
+        trouble = racks.misplacement_reason(places_of(self._block_map, block), replication)
         if not trouble:
             return
-        self.figures.misplaced += 1
+        self._figures_of(block).misplaced += 1
         report.misplaced.append(block)
         if not self._options.files:
             if not report.under_replicated:
@@ -396,11 +424,16 @@ class FsckCheck:
         text = (
             f"{len(report.blocks)}. {block_text(self._namesystem, block)} len={block.length_bytes}"
         )
-        if counts.total == 0 and not block.corrupt:
+        if self._is_missing(block, counts):
             report.blocks.append(f"{text} MISSING!\n")
         else:
             where = self._where(block)
             report.blocks.append(f"{text} Live_repl={counts.live}{where}\n")
+
+    @staticmethod
+    def _is_missing(block: Block, counts: Counts) -> bool:
+        least = block.data_blocks if isinstance(block, Group) else 1
+        return counts.total < least and not block.corrupt
 
     def _describe_open(self, block: Block, report: _FileReport) -> None:
         """The last block, which is being written."""

@@ -19,6 +19,8 @@ from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.blocks.policies import BY_DEFAULT, ENOUGH_RACKS, Policy, domain_of
+from howdah.namenode.state.blocks.reconstruction import LEAVING_LAST
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block, BlockState
 from howdah.namenode.state.inodes.storage_policies import name_on_the_wire
 
@@ -49,13 +51,32 @@ class Counts:
 def count(blocks: BlockMap, block: Block) -> Counts:
     """Its good replicas; of a block that is not complete, also those that datanodes are writing
     or have yet to report."""
+    if isinstance(block, Group):
+        return _count_group(blocks, block)
     is_complete = block.state is BlockState.COMPLETE
     if is_complete and not blocks.redundancy.out_of_service:
         return Counts(live=block.replica_count)
-    counts = Counts()
-    for node in (
+    return _counted(
         [storage.node for storage in block.replicas] if is_complete else _open_at(blocks, block)
+    )
+
+
+def _count_group(blocks: BlockMap, group: Group) -> Counts:
+    """Of a group: its internal blocks, each at the best of the datanodes that have it."""
+    best: list[Datanode] = []
+    for part in (
+        group.parts if not group.is_settled else map(group.part, group.layout.block_indices)
     ):
+        nodes = [storage.node for storage in part.replicas]
+        if group.state is not BlockState.COMPLETE:
+            nodes = _open_at(blocks, part)
+        best += sorted(nodes, key=lambda node: LEAVING_LAST[node.admin_state])[:1]
+    return _counted(best)
+
+
+def _counted(nodes: Iterable[Datanode]) -> Counts:
+    counts = Counts()
+    for node in nodes:
         match node.admin_state:
             case AdminState.NORMAL:
                 counts.live += 1
@@ -120,6 +141,8 @@ class Excess:
         self._deleting = [node for node in datanodes if node.invalidated]
 
     def of(self, block: Block) -> list[Storage]:
+        if isinstance(block, Group):
+            return [storage for part in block.parts for storage in self.of(part)]
         storages = []
         for node in self._deleting:
             order = node.invalidated.get(block.block_id)
@@ -187,8 +210,9 @@ def replicas_text(namesystem: Namesystem, block: Block, options: Options, excess
     """Where the replicas are, as the options say; empty if nobody asks."""
     if not options.shows_replicas:
         return ""
+    parts: Sequence[Block] = block.parts if isinstance(block, Group) else (block,)
     shown = []
-    for storage in holders_of(block, excess):
+    for part, storage in [(one, s) for one in parts for s in holders_of(one, excess)]:
         node = storage.node
         if options.racks:
             text = f"{node.location}/{node.name}"
@@ -199,7 +223,9 @@ def replicas_text(namesystem: Namesystem, block: Block, options: Options, excess
             text += f"(ud={node.upgrade_domain or UNDEFINED})"
         if options.replica_details:
             state = out_of_service(node, with_maintenance=options.maintenance)
-            text += f"({state or _state(namesystem, block, storage)})"
+            text += f"({state or _state(namesystem, part, storage)})"
+        if isinstance(block, Group):
+            text = f"blk_{part.block_id}:{text}"
         shown.append(text)
     return f" [{', '.join(shown)}]"
 

@@ -136,6 +136,7 @@ class Fsck:
         yield from self._walk(check, caller, options, inode, snapshottable)
         yield summary(
             check.figures,
+            check.group_figures,
             datanodes=len(namesystem.datanode_manager.datanodes.live()),
             racks=check.racks.count,
             default_replication=namesystem.settings.default_replication,
@@ -146,7 +147,8 @@ class Fsck:
         yield self._ended(begun_ms)
         if check.has_failed:
             raise errors.RemoteError("fsck encountered internal errors!")
-        status = "is HEALTHY" if check.figures.is_healthy else "is CORRUPT"
+        is_healthy = check.figures.is_healthy and check.group_figures.is_healthy
+        status = "is HEALTHY" if is_healthy else "is CORRUPT"
         yield f"\n\nThe filesystem under path '{path}' {status}"
 
     def _snapshottable(self, caller: Caller) -> list[str]:

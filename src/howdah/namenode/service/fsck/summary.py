@@ -1,7 +1,7 @@
 """The figures of a run of fsck, and the summary that shows them (pure).
 
 Hadoop's `NamenodeFsck.Result`. The labels, tabs and numbers are Hadoop's to the character.
-Files with erasure coding do not exist here; their part of the summary is all zeros.
+Files that are erasure coded, and their block groups, have figures of their own.
 """
 
 from __future__ import annotations
@@ -13,21 +13,6 @@ from typing import Final
 from howdah.runtime.units import java_float
 
 _STARS: Final = "\n  ********************************"
-
-_NO_BLOCK_GROUPS: Final = """\
- Total size:\t0 B
- Total files:\t0
- Total block groups (validated):\t0
- Minimally erasure-coded block groups:\t0
- Over-erasure-coded block groups:\t0
- Under-erasure-coded block groups:\t0
- Unsatisfactory placement block groups:\t0
- Average block group size:\t0.0
- Missing block groups:\t\t0
- Corrupt block groups:\t\t0
- Missing internal blocks:\t0
- Blocks queued for replication:\t0
-"""
 
 
 @dataclass(slots=True)
@@ -78,10 +63,16 @@ class Figures:
 
 
 def summary(
-    figures: Figures, *, datanodes: int, racks: int, default_replication: int, minimum: int
+    figures: Figures,
+    groups: Figures,
+    *,
+    datanodes: int,
+    racks: int,
+    default_replication: int,
+    minimum: int,
 ) -> str:
-    """The whole summary, from its status on."""
-    status = "HEALTHY" if figures.is_healthy else "CORRUPT"
+    """The whole summary, from its status on; `groups` are the figures of block groups."""
+    status = "HEALTHY" if figures.is_healthy and groups.is_healthy else "CORRUPT"
     replicated = "".join(_replicated(figures, default_replication, minimum))
     return (
         f"\nStatus: {status}\n"
@@ -90,7 +81,7 @@ def summary(
         f" Total dirs:\t\t\t{figures.directories}\n"
         f" Total symlinks:\t\t{figures.symlinks}\n"
         f"\nReplicated Blocks:\n{replicated}\n"
-        f"\nErasure Coded Block Groups:\n{_NO_BLOCK_GROUPS}"
+        f"\nErasure Coded Block Groups:\n{''.join(_coded(groups))}\n"
     )
 
 
@@ -143,6 +134,63 @@ def _replicated(figures: Figures, default_replication: int, minimum: int) -> Ite
         ("DecommissioningReplicas", f.decommissioning),
         ("EnteringMaintenanceReplicas", f.entering_maintenance),
         ("InMaintenanceReplicas", f.in_maintenance),
+    ):
+        if count:
+            yield f"\n {label}:\t{count}"
+    yield f"\n Blocks queued for replication:\t{f.queued}"
+
+
+def _coded(f: Figures) -> Iterator[str]:
+    def share(count: int) -> str:
+        return f" ({_percent(count, f.blocks)} %)" if f.blocks else ""
+
+    yield f" Total size:\t{f.size_bytes} B"
+    if f.open_size_bytes:
+        yield f" (Total open files size: {f.open_size_bytes} B)"
+    yield f"\n Total files:\t{f.files}"
+    if f.open_files:
+        yield f" (Files currently being written: {f.open_files})"
+    yield f"\n Total block groups (validated):\t{f.blocks}"
+    if f.blocks:
+        yield f" (avg. block group size {f.size_bytes // f.blocks} B)"
+    if f.open_blocks:
+        yield f" (Total open file block groups (not validated): {f.open_blocks})"
+    if f.corrupt_files or f.under_minimum:
+        yield _STARS
+        if f.under_minimum:
+            yield f"\n  UNRECOVERABLE BLOCK GROUPS:\t{f.under_minimum}{share(f.under_minimum)}"
+        if f.corrupt_files:
+            yield f"\n  CORRUPT FILES:\t{f.corrupt_files}"
+            if f.missing_bytes:
+                yield (
+                    f"\n  MISSING BLOCK GROUPS:\t{f.missing}"
+                    f"\n  MISSING SIZE:\t\t{f.missing_bytes} B"
+                )
+            if f.corrupt:
+                yield (
+                    f"\n  CORRUPT BLOCK GROUPS: \t{f.corrupt}"
+                    f"\n  CORRUPT SIZE:\t\t{f.corrupt_bytes} B"
+                )
+        yield _STARS
+    for label, count in (
+        ("Minimally erasure-coded block groups:\t", f.minimally_replicated),
+        ("Over-erasure-coded block groups:\t", f.over_replicated),
+        ("Under-erasure-coded block groups:\t", f.under_replicated),
+        ("Unsatisfactory placement block groups:\t", f.misplaced),
+    ):
+        yield f"\n {label}{count}{share(count)}"
+    mean = java_float(f.replicas / f.blocks if f.blocks else 0.0)
+    yield f"\n Average block group size:\t{mean}"
+    yield f"\n Missing block groups:\t\t{f.missing}"
+    yield f"\n Corrupt block groups:\t\t{f.corrupt}"
+    yield f"\n Missing internal blocks:\t{f.lacking_replicas}"
+    if f.replicas:
+        yield f" ({_percent(f.lacking_replicas, f.expected_replicas)} %)"
+    for label, count in (
+        ("Decommissioned internal blocks", f.decommissioned),
+        ("Decommissioning internal blocks", f.decommissioning),
+        ("EnteringMaintenance internal blocks", f.entering_maintenance),
+        ("InMaintenance internal blocks", f.in_maintenance),
     ):
         if count:
             yield f"\n {label}:\t{count}"

@@ -21,6 +21,7 @@ from howdah.namenode.service.protocols.client_administration import NamenodeMeth
 from howdah.namenode.service.protocols.client_attributes import AttributeMethods
 from howdah.namenode.service.protocols.client_blocks import BlockMethods
 from howdah.namenode.service.protocols.client_caching import CacheMethods
+from howdah.namenode.service.protocols.client_coding import CodingMethods
 from howdah.namenode.service.protocols.client_datanodes import DatanodeMethods
 from howdah.namenode.service.protocols.client_files import FileMethods
 from howdah.namenode.service.protocols.client_queries import QueryMethods
@@ -71,6 +72,7 @@ class ClientProtocol:
             AclMethods(namesystem),
             XAttrMethods(namesystem),
             SnapshotMethods(namesystem),
+            CodingMethods(namesystem),
             CacheMethods(namesystem),
             DatanodeMethods(namesystem, self.administration),
             NamenodeMethods(namesystem, self.administration, storage, images, ha_state),

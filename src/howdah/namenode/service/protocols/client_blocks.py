@@ -18,10 +18,12 @@ from howdah.namenode.service.protocols.fast_path.write_responses import WrittenA
 from howdah.namenode.service.writing.allocation import Writing
 from howdah.namenode.service.writing.pipelines import PipelineCalls
 from howdah.namenode.state.blocks.datanodes import Storage
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import Encoded
+from howdah.protocol.striping.layout import is_striped
 
 
 class BlockMethods:
@@ -62,7 +64,31 @@ class BlockMethods:
             ignore_locality=pb.IGNORE_CLIENT_LOCALITY in flags,
         )
         offset_bytes = file.length_bytes - block.length_bytes
+        if isinstance(block, Group):
+            answer = pb.AddBlockResponseProto()
+            self._locate_group(block, offset_bytes, into=answer.block)
+            return answer
         return Encoded(self._answers.placed(block, offset_bytes, block.expected))
+
+    def _locate_group(
+        self,
+        group: Group,
+        offset_bytes: int,
+        *,
+        generation_stamp: int | None = None,
+        into: types_pb2.LocatedBlockProto,
+    ) -> None:
+        """A block group that is being written: where each of its internal blocks goes."""
+        parts = group.expected_parts
+        encoders.located_block(
+            self._namesystem.settings,
+            group,
+            offset_bytes,
+            [storage for _, storage in parts],
+            indices=[index for index, _ in parts],
+            generation_stamp=generation_stamp,
+            into=into,
+        )
 
     def abandon_block(
         self, request: pb.AbandonBlockRequestProto, caller: Caller
@@ -82,6 +108,11 @@ class BlockMethods:
             client_name=request.clientName,
             block=encoders.client_block(self._namesystem.settings, request.block),
         )
+        if isinstance(block, Group):
+            answer = pb.UpdateBlockForPipelineResponseProto()
+            offset_bytes = encoders.UNKNOWN_OFFSET
+            self._locate_group(block, offset_bytes, generation_stamp=stamp, into=answer.block)
+            return answer
         return pb.UpdateBlockForPipelineResponseProto(
             block=encoders.located_block(
                 self._namesystem.settings,
@@ -114,11 +145,21 @@ class BlockMethods:
         self, request: pb.UpdatePipelineRequestProto, caller: Caller
     ) -> pb.UpdatePipelineResponseProto:
         def run() -> pb.UpdatePipelineResponseProto:
+            old = encoders.client_block(self._namesystem.settings, request.oldBlock)
+            if is_striped(old.block_id):
+                self._pipelines.update_group(
+                    caller,
+                    client_name=request.clientName,
+                    old=old,
+                    new=encoders.client_block(self._namesystem.settings, request.newBlock),
+                    targets=self._parts(request),
+                )
+                return pb.UpdatePipelineResponseProto()
             nodes = (types_pb2.DatanodeInfoProto(id=told) for told in request.newNodes)
             self._pipelines.update(
                 caller,
                 client_name=request.clientName,
-                old=encoders.client_block(self._namesystem.settings, request.oldBlock),
+                old=old,
                 new=encoders.client_block(self._namesystem.settings, request.newBlock),
                 targets=self._storages(list(nodes), request.storageIDs),
             )
@@ -160,6 +201,23 @@ class BlockMethods:
                 )
             found.append(storage)
         return tuple(found)
+
+    def _parts(self, request: pb.UpdatePipelineRequestProto) -> list[tuple[int, Storage]]:
+        """Index and storage of each internal block that is still written: the place in the list
+        is the index, and those that have failed are there without a storage."""
+        if len(request.newNodes) != len(request.storageIDs):
+            raise errors.RemoteError(
+                f"{len(request.newNodes)} datanodes and {len(request.storageIDs)} storages are "
+                "named"
+            )
+        parts = []
+        for index, (node, storage_id) in enumerate(
+            zip(request.newNodes, request.storageIDs, strict=True)
+        ):
+            if storage_id:
+                named = types_pb2.DatanodeInfoProto(id=node)
+                parts.append((index, *self._storages([named], [storage_id])))
+        return parts
 
     def _unknown(self, refusal: errors.HowdahError) -> errors.HowdahError:
         left_ms = self._namesystem.block_manager.return_left_ms

@@ -26,13 +26,16 @@ from howdah.namenode.service.writing.pending_appends import PendingAppends
 from howdah.namenode.service.writing.pending_completes import PendingCompletes
 from howdah.namenode.service.writing.truncation import Truncation
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File, INode
+from howdah.namenode.state.tree import coding_policies
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import Deferred, Early, Encoded
+from howdah.protocol.striping.policies import Policy
 
 _CREATE: Final = int(pb.CREATE)
 _OVERWRITE: Final = int(pb.OVERWRITE)
 _LAZY_PERSIST: Final = int(pb.LAZY_PERSIST)
+_SHOULD_REPLICATE: Final = int(pb.SHOULD_REPLICATE)
 
 
 class FileMethods:
@@ -73,10 +76,6 @@ class FileMethods:
             ec_policy,
             storage_policy,
         ) = fields
-        if ec_policy:
-            raise errors.UnsupportedOperation(
-                f"erasure coding (policy {ec_policy}) is not supported: {src}"
-            )
 
         def run() -> pb.CreateResponseProto | Encoded:
             file = self._opening.create(
@@ -92,9 +91,11 @@ class FileMethods:
                 storage_policy=storage_policy,
                 lazy_persist=bool(flags & _LAZY_PERSIST),
                 unmasked=unmasked,
+                coding_policy=ec_policy,
+                should_replicate=bool(flags & _SHOULD_REPLICATE),
             )
             data = self._answers.created(file)
-            return _created(file) if data is None else Encoded(data)
+            return self._created(file) if data is None else Encoded(data)
 
         def rebuild() -> pb.CreateResponseProto | Encoded:
             inode = self._file_of(caller, src, client_name)
@@ -104,9 +105,18 @@ class FileMethods:
                 raise errors.LeaseExpired(
                     f"{src} was created, and {client_name} does not write it any more"
                 )
-            return _created(inode)
+            return self._created(inode)
 
         return self._once(caller, run, rebuild, is_long=True)
+
+    def _created(self, inode: INode) -> pb.CreateResponseProto:
+        answer = pb.CreateResponseProto()
+        encoders.file_status(inode, b"", into=answer.fs)
+        encoders.show_coding(answer.fs, self._coding(inode))
+        return answer
+
+    def _coding(self, inode: INode) -> Policy | None:
+        return coding_policies.of(inode, self._namesystem.namespace.coding_policies)
 
     def _file_of(self, caller: Caller, path: str, client_name: str) -> INode | None:
         """The file that a call which is repeated was given; None if nothing is there any more. It
@@ -137,6 +147,7 @@ class FileMethods:
     def _append(self, request: pb.AppendRequestProto, caller: Caller) -> pb.AppendResponseProto:
         def answer(file: File, last: Block | None) -> pb.AppendResponseProto:
             response = pb.AppendResponseProto(stat=encoders.file_status(file, b""))
+            encoders.show_coding(response.stat, self._coding(file))
             if last is not None:
                 response.block.CopyFrom(
                     encoders.located_block(
@@ -225,9 +236,3 @@ class FileMethods:
             inode_id=inode_id,
             last=None if last is None else encoders.named_block(self._namesystem.settings, last),
         )
-
-
-def _created(inode: INode) -> pb.CreateResponseProto:
-    answer = pb.CreateResponseProto()
-    encoders.file_status(inode, b"", into=answer.fs)
-    return answer

@@ -12,9 +12,11 @@ from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.inodes.inodes import File, INode
+from howdah.namenode.state.tree import coding_policies
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.striping.policies import Policy
 
 
 class QueryMethods:
@@ -83,11 +85,15 @@ class QueryMethods:
         entries = answer.dirList.partialListing
         places_left = self._namesystem.settings.listing_limit
         files = self._namesystem.namespace.inodes.files
+        policies = self._namesystem.namespace.coding_policies
         for name, entry in zip(page.names, page.entries, strict=True):
             if isinstance(entry, int) and not request.needLocation:
                 status = entries.add()
                 status.path = name.encode()
-                encoders.show_file(status, entry, files.glance(entry), page.policy_above)
+                glance = files.glance(entry)
+                encoders.show_file(status, entry, glance, page.policy_above)
+                if glance[4].coding_policy_id:
+                    encoders.show_coding(status, policies.by_id(glance[4].coding_policy_id))
                 continue
             if places_left <= 0:
                 break
@@ -121,7 +127,9 @@ class QueryMethods:
             caller, request.src, encoders.signed(request.offset), encoders.signed(request.length)
         )
         answer = pb.GetBlockLocationsResponseProto()
-        encoders.located_blocks(self._namesystem.settings, found, into=answer.locations)
+        encoders.located_blocks(
+            self._namesystem.settings, found, self._coding(found.file), into=answer.locations
+        )
         return answer
 
     def get_preferred_block_size(
@@ -176,6 +184,7 @@ class QueryMethods:
     def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto) -> None:
         """Clients ask a directory's status whether it may have snapshots. The root's always
         says so, as in Hadoop."""
+        encoders.show_coding(status, self._coding(inode))
         roots = self._namesystem.namespace.snapshots.roots
         if inode is self._namesystem.namespace.root:
             status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
@@ -184,8 +193,12 @@ class QueryMethods:
             if root is not None and root.directory is inode:
                 status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
 
+    def _coding(self, inode: INode) -> Policy | None:
+        """The erasure coding policy that counts for an inode."""
+        return coding_policies.of(inode, self._namesystem.namespace.coding_policies)
+
     def _all_locations(self, caller: Caller, inode: object) -> types_pb2.LocatedBlocksProto | None:
         if not isinstance(inode, File):
             return None
         found = self._queries.all_locations(inode, caller.machine)
-        return encoders.located_blocks(self._namesystem.settings, found)
+        return encoders.located_blocks(self._namesystem.settings, found, self._coding(inode))

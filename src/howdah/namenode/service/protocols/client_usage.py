@@ -13,6 +13,8 @@ from howdah.namenode.service.attributes.quotas import QuotaCalls
 from howdah.namenode.service.calls.namespace_reads import Queries, Summary
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
+from howdah.namenode.state.inodes.inodes import File
+from howdah.namenode.state.tree import coding_policies
 from howdah.namenode.state.tree.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -52,9 +54,18 @@ class UsageMethods:
                 snapshotFileCount=kept.files,
                 snapshotDirectoryCount=kept.directories,
                 snapshotSpaceConsumed=kept.consumed_bytes,
-                erasureCodingPolicy="" if directories else "Replicated",
+                erasureCodingPolicy=self._coding(request.path),
             )
         )
+
+    def _coding(self, path: str) -> str:
+        """The name of the erasure coding policy of a file or directory. Hadoop has two words for
+        replication: one of files, and one of directories that were given it."""
+        inode = self._namesystem.resolver.resolve(path).inode
+        if not isinstance(inode, File):
+            return coding_policies.name_for(inode) or ""
+        policy = coding_policies.of(inode, self._namesystem.namespace.coding_policies)
+        return "Replicated" if policy is None else policy.name
 
     def get_quota_usage(self, request: pb.GetQuotaUsageRequestProto, caller: Caller) -> Slices:
         bounds = self._bounds(request.path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from howdah import errors
@@ -19,6 +19,8 @@ from howdah.namenode.state.inodes.file_table import Glance
 from howdah.namenode.state.inodes.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.state.inodes.storage_policies import StoragePolicy
 from howdah.proto import rpc_pb2, types_pb2
+from howdah.protocol.striping.messages import policy_to_proto
+from howdah.protocol.striping.policies import Policy
 
 LONG_MASK: Final = (1 << 64) - 1
 """Java's long, as an unsigned field carries it."""
@@ -114,11 +116,21 @@ def show_file(
     status.access_time = atime_ms & LONG_MASK
     status.fileId = inode_id
     status.flags = types_pb2.HdfsFileStatusProto.HAS_ACL if features.acl else 0
-    status.storagePolicy = features.storage_policy_id or policy_above
+    policy_id = features.storage_policy_id or policy_above
+    status.storagePolicy = (
+        storage_policies.for_groups(policy_id) if features.coding_policy_id else policy_id
+    )
     status.length = length_bytes
     status.childrenNum = 0
     status.block_replication = replication
     status.blocksize = block_size_bytes
+
+
+def show_coding(status: types_pb2.HdfsFileStatusProto, policy: Policy | None) -> None:
+    """Add to a status that what it is of is erasure coded, or what is created there will be."""
+    if policy is not None:
+        status.flags |= types_pb2.HdfsFileStatusProto.HAS_EC
+        status.ecPolicy.CopyFrom(policy_to_proto(policy))
 
 
 def datanode_id(node: Datanode) -> types_pb2.DatanodeIDProto:
@@ -243,10 +255,12 @@ def located_block(
     is_corrupt: bool = False,
     cached_on: Iterable[object] = (),
     generation_stamp: int | None = None,
+    indices: Sequence[int] = (),
     into: types_pb2.LocatedBlockProto | None = None,
 ) -> types_pb2.LocatedBlockProto:
-    """A block with its places, in the order given; `cached_on` are datanodes. `into` is the
-    empty field of an answer, to be filled in place."""
+    """A block with its places, in the order given; `cached_on` are datanodes. Of a group
+    `indices` say which internal block each place has. `into` is the empty field of an answer, to
+    be filled in place."""
     located = types_pb2.LocatedBlockProto() if into is None else into
     named = located.b
     named.poolId = settings.block_pool_id
@@ -266,13 +280,21 @@ def located_block(
         [storage.storage_type for storage in places]  # type: ignore[misc]
     )
     located.storageIDs.extend([storage.storage_id for storage in places])
+    if indices:
+        located.blockIndices = bytes(indices)
+        located.blockTokens.extend([NO_TOKEN] * len(indices))
     return located
 
 
 def located_blocks(
-    settings: Settings, found: Locations, *, into: types_pb2.LocatedBlocksProto | None = None
+    settings: Settings,
+    found: Locations,
+    coding: Policy | None = None,
+    *,
+    into: types_pb2.LocatedBlocksProto | None = None,
 ) -> types_pb2.LocatedBlocksProto:
-    """Where a file's blocks are. `into` is the empty field of an answer, to be filled in place."""
+    """Where a file's blocks are; `coding` is its erasure coding policy. `into` is the empty field
+    of an answer, to be filled in place."""
 
     def fill(part: Located, into: types_pb2.LocatedBlockProto) -> None:
         located_block(
@@ -282,6 +304,7 @@ def located_blocks(
             part.places,
             is_corrupt=part.is_corrupt,
             cached_on=part.cached_on,
+            indices=part.indices,
             into=into,
         )
 
@@ -289,6 +312,8 @@ def located_blocks(
     answer = types_pb2.LocatedBlocksProto() if into is None else into
     answer.fileLength = found.length_bytes
     answer.underConstruction = found.file.under_construction
+    if coding is not None:
+        answer.ecPolicy.CopyFrom(policy_to_proto(coding))
     for part in found.blocks:
         fill(part, answer.blocks.add())
     if last is not None and found.blocks and last is found.blocks[-1]:

@@ -34,6 +34,8 @@ from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 from howdah.namenode.state.tree import quotas
 from howdah.namenode.state.tree.leases import is_namenode_holder
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.striping.layout import GroupLayout
+from howdah.protocol.striping.policies import Policy as CodingPolicy
 from howdah.runtime.log_throttle import LogThrottle
 
 log = logging.getLogger(__name__)
@@ -50,6 +52,11 @@ class _Wishes(NamedTuple):
     favored: tuple[str, ...]
     spare_writer: bool
     ignore_locality: bool
+
+
+def _space(coding: CodingPolicy | None, length_bytes: int) -> int:
+    """What a block of that length takes with one replica, or as a group."""
+    return length_bytes if coding is None else GroupLayout(coding, length_bytes).space
 
 
 class Writing:
@@ -141,6 +148,7 @@ class Writing:
         if not file.is_complete_but_last:
             raise errors.NotReplicatedYet(f"Not replicated yet: {resolved.path}")
         namesystem.limits.check_objects()
+        coding = namesystem.namespace.coding_policies.by_id(file.coding_policy_id)
         limit = namesystem.settings.max_blocks_per_file
         if limit and len(file.block_ids) >= limit:
             raise errors.RemoteError(
@@ -149,14 +157,17 @@ class Writing:
             )
         if namesystem.namespace.tally.directories:
             more = file.block_size_bytes
+            if coding is not None:
+                more *= coding.schema.units
             if last is not None and previous is not None:
-                more += previous.length_bytes - quotas.counted_bytes(file, last)
+                more += _space(coding, previous.length_bytes) - quotas.counted_bytes(file, last)
             namesystem.limits.check_quota(
                 file.parent, namesystem.namespace.measuring.of_bytes(file, more)
             )
         targets = self._targets(caller, file, wishes)
         stamp = namesystem.namespace.generation_stamp + 1
-        block_id = self._block_manager.new_block_id()
+        manager = self._block_manager
+        block_id = manager.new_block_id() if coding is None else manager.new_group_id()
         namesystem.commit(edits.AllocateBlockIdOp(block_id))
         namesystem.commit(edits.SetGenstampV2Op(stamp))
         before = previous.as_edit if previous else None
@@ -190,10 +201,15 @@ class Writing:
         namesystem = self._namesystem
         now_ms = namesystem.clock.monotonic_ms()
         host = None if wishes.ignore_locality else caller.machine
-        kinds, fallbacks = storage_policies.kinds_on_create(file)
         replication, block_size_bytes = file.traits[3:]
+        placement, least = self._block_manager.placement, namesystem.settings.min_replication
+        coding = namesystem.namespace.coding_policies.by_id(file.coding_policy_id)
+        if coding is not None:
+            replication, least = coding.schema.units, coding.schema.data_units
+            placement = self._block_manager.group_placement
+        kinds, fallbacks = storage_policies.kinds_on_create(file, replication)
         writer = self._datanodes.by_ip(host) if host else None
-        chosen = self._block_manager.placement.choose(
+        chosen = placement.choose(
             replication,
             block_size_bytes=block_size_bytes,
             kinds=kinds,
@@ -210,21 +226,31 @@ class Writing:
         if len(chosen) < replication:
             allowed, excluded = {*kinds, *fallbacks}, wishes.excluded
             why = why_fewer(self._datanodes, block_size_bytes, allowed, excluded, chosen)
-            self._too_few(file, len(chosen), len(excluded), why)
+            self._too_few(file, replication, least, len(chosen), len(excluded), why)
         return tuple(chosen)
 
-    def _too_few(self, file: File, placed: int, excluded: int, why: str) -> None:
+    def _too_few(
+        self, file: File, wanted: int, least: int, placed: int, excluded: int, why: str
+    ) -> None:
+        """A block of the file gets fewer replicas than are `wanted`, or internal blocks. Raises
+        NoDatanodes for fewer than `least`."""
         namesystem = self._namesystem
-        if placed < namesystem.settings.min_replication:
+        coding = namesystem.namespace.coding_policies.by_id(file.coding_policy_id)
+        if placed < least:
             log.warning(
                 "no place for a block of %s with replication %d: %s; the call is refused",
                 file.path,
-                file.replication,
+                wanted,
                 why,
             )
             raise errors.NoDatanodes(
-                f"File {file.path} could only be written to {placed} of the "
-                f"{namesystem.settings.min_replication} minReplication nodes. There are "
+                f"File {file.path} could only be written to {placed} of the {least} "
+                + (
+                    "minReplication nodes. "
+                    if coding is None
+                    else f"required nodes for {coding.name}. "
+                )
+                + "There are "
                 f"{len(self._datanodes.live())} datanode(s) running and "
                 f"{excluded or 'no'} node(s) are excluded in this operation. Datanodes passed "
                 f"over: {why}."
@@ -236,7 +262,7 @@ class Writing:
                 "said last): %s; they are copied when there is room",
                 file.path,
                 placed,
-                file.replication,
+                wanted,
                 before,
                 why,
             )
@@ -254,6 +280,9 @@ class Writing:
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot abandon block for file{path}")
         file = self.open_file(namesystem.resolver.resolve(path), inode_id, client_name)
+        # A client goes on with the internal blocks that it can write, and gives up no group.
+        if file.coding_policy_id:
+            return
         if not file.blocks or file.blocks[-1].block_id != block.block_id:
             return
         last = file.blocks[-1]
@@ -275,7 +304,7 @@ class Writing:
         namespace, last = self._namesystem.namespace, file.last_block
         return (
             block_id not in namespace.blocks
-            and block_id <= namespace.last_block_id
+            and block_id <= (namespace.last_block_id if block_id >= 0 else namespace.last_group_id)
             and (last is None or last.block_id < block_id)
         )
 

@@ -59,6 +59,7 @@ from howdah.namenode.state.inodes.file_blocks import (
     close_edit,
     edit_blocks,
 )
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 from howdah.namenode.state.tree.leases import is_namenode_holder
 
@@ -91,6 +92,8 @@ class RecoveryOrder:
     source: Block
     recovery_id: int
     places: tuple[Storage, ...]
+    indices: tuple[int, ...] = ()
+    """Of a block group: which internal block each place has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ class RecoveryResult:
     close_file: bool
     delete_block: bool
     targets: tuple[Storage, ...]
+    indices: tuple[int, ...] = ()
+    """Where each target stood in the list: of a block group, which internal block it has."""
 
 
 @dataclass(slots=True)
@@ -117,6 +122,13 @@ class _Recovery:
     attempts: int = 0
     is_refused: bool = False
     tried: set[str] = field(default_factory=set)
+
+
+def _is_stored(block: Block) -> bool:
+    """Whether enough of a block of final length is there to read it."""
+    if isinstance(block, Group):
+        return block.replica_count >= block.data_blocks
+    return bool(block.replica_count)
 
 
 class BlockRecovery:
@@ -202,7 +214,7 @@ class BlockRecovery:
         has waited as long as for a silent writer waits no longer: the file is closed, and shows
         that the block is missing."""
         for block in file.blocks:
-            if block.state is BlockState.COMMITTED and not block.replica_count:
+            if block.state is BlockState.COMMITTED and not _is_stored(block):
                 now_ms = self._namesystem.clock.monotonic_ms()
                 since_ms = self._lacking_since_ms.setdefault(file.inode_id, now_ms)
                 waits = now_ms - since_ms <= self._namesystem.settings.lease_hard_limit_ms
@@ -215,7 +227,7 @@ class BlockRecovery:
         may have been restarted before they had finalized theirs (RWR, after a power cut): these
         never become good by themselves."""
         block = self.lacking(file)
-        if block is None or block.block_id in self._recoveries:
+        if block is None or block.block_id in self._recoveries or isinstance(block, Group):
             return
         now_ms = self._namesystem.clock.monotonic_ms()
         waited_ms = now_ms - self._lacking_since_ms[file.inode_id]
@@ -345,6 +357,20 @@ class BlockRecovery:
         fresh = [s for s in alive if not nodes.is_stale(s.node, now_ms)]
         return tuple(fresh if len(fresh) > 1 else alive)
 
+    def _candidate_parts(
+        self, group: Group, places: tuple[Storage, ...]
+    ) -> tuple[tuple[int, ...], tuple[Storage, ...]]:
+        """Which internal blocks of a group there may be at these places, or at others of their
+        nodes: index and storage of each."""
+        nodes = {storage.node for storage in places}
+        parts = [
+            (part.index, storage)
+            for part in group.parts
+            for storage in (*self._blocks.holders(part), *self._blocks.corrupt_holders(part))[:1]
+            if storage.node in nodes
+        ]
+        return tuple(index for index, _ in parts), tuple(storage for _, storage in parts)
+
     def _may_recover(self, block: Block) -> bool:
         """Whether the block is under construction still, the last one of a file that the tree or
         a snapshot shows; or committed, without a replica, in a file that is taken from its
@@ -423,7 +449,10 @@ class BlockRecovery:
             recovery.deadline_ms = now_ms + self._namesystem.settings.block_recovery_timeout_ms
             places = self._candidate_storages(block, now_ms)
             source = self._source(block)
-            orders.append(RecoveryOrder(block, source, recovery.recovery_id, places))
+            indices: tuple[int, ...] = ()
+            if isinstance(block, Group):
+                indices, places = self._candidate_parts(block, places)
+            orders.append(RecoveryOrder(block, source, recovery.recovery_id, places, indices))
         if not waiting:
             self._orders.pop(node, None)
         return orders
@@ -505,6 +534,12 @@ class BlockRecovery:
                     f"{block.name} of {path} is to be cut to {block.length_bytes} bytes, "
                     f"its datanodes come with {length}"
                 )
+        elif length < block.length_bytes and isinstance(block, Group):
+            # Nothing of a group is promised before its file is closed.
+            self._said.append(
+                f"{block.name} of {path} had {block.length_bytes} bytes by its writer's last word, "
+                f"and {length} of them are in whole stripes: the rest is lost"
+            )
         elif length < block.length_bytes:
             self._check_loss(file, path, block, length, result.targets)
         elif result.delete_block:
@@ -559,10 +594,17 @@ class BlockRecovery:
         namesystem = self._namesystem
         recovered = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
         namesystem.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), recovered)))
-        self._blocks.new_pipeline(block, result.targets)
+        if isinstance(block, Group):
+            parts = list(zip(result.indices, result.targets, strict=True))
+            self._blocks.new_group_pipeline(block, parts)
+        else:
+            self._blocks.new_pipeline(block, result.targets)
         self._report_targets(block, result)
 
     def _report_targets(self, block: Block, result: RecoveryResult) -> None:
+        if isinstance(block, Group):
+            self._report_parts(block, result)
+            return
         for storage in result.targets:
             # They finalized it before the primary sent the result.
             if storage.node.alive:
@@ -571,6 +613,21 @@ class BlockRecovery:
                     ReportedReplica(
                         block.block_id,
                         result.length_bytes,
+                        result.recovery_id,
+                        ReplicaState.FINALIZED,
+                    ),
+                )
+
+    def _report_parts(self, group: Group, result: RecoveryResult) -> None:
+        """The same of the internal blocks of a group, each with its own length."""
+        layout = group.layout
+        for index, storage in zip(result.indices, result.targets, strict=True):
+            if storage.node.alive:
+                self._blocks.reported(
+                    storage,
+                    ReportedReplica(
+                        group.block_id + index,
+                        layout.block_length(index),
                         result.recovery_id,
                         ReplicaState.FINALIZED,
                     ),

@@ -154,5 +154,5 @@ class Closing:
             return True
         if last is None:
             return False
-        count = self._namesystem.block_manager.blocks.finalized_replicas(block, last.length_bytes)
-        return count >= self._namesystem.settings.min_replication
+        blocks = self._namesystem.block_manager.blocks
+        return blocks.is_minimally_replicated(block, last.length_bytes)

@@ -75,6 +75,11 @@ class Concat:
             raise errors.IllegalArgument(
                 f"concat: the src file {path} is the same with the target file {target.path}"
             )
+        if source.coding_policy_id != target.coding_policy_id:
+            raise errors.IllegalArgument(
+                f"Source file {path} and target file {target.path} have different erasure coding "
+                "policy"
+            )
         if namesystem.namespace.snapshots.shows(source):
             raise errors.SnapshotError(f"Concat: the source file {path} is in snapshot")
         if source.under_construction or not source.blocks:

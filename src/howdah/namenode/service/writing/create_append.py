@@ -8,8 +8,11 @@ soft limit, `lease_recovery` recovers the file first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from howdah import errors
 from howdah.formats.edits import edits
+from howdah.namenode.service.attributes.coding import CodingCalls
 from howdah.namenode.service.attributes.owner_mode_times import check_replication
 from howdah.namenode.service.attributes.policies import policy_named
 from howdah.namenode.service.calls.namespace_changes import check_names, require_parent
@@ -19,10 +22,20 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.state.inodes import paths, storage_policies
 from howdah.namenode.state.inodes.file_blocks import MAX_BLOCK_SIZE_BYTES
-from howdah.namenode.state.inodes.inodes import MODE_MASK, Block, BlockState, Directory, File
+from howdah.namenode.state.inodes.group_table import Group
+from howdah.namenode.state.inodes.inodes import (
+    MODE_MASK,
+    Block,
+    BlockState,
+    Directory,
+    File,
+    INode,
+)
 from howdah.namenode.state.inodes.storage_policies import UNSPECIFIED
 from howdah.namenode.state.tree.leases import check_client_name
+from howdah.namenode.state.tree.namespace import GROUP_REPLICATION
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.striping.policies import Policy
 
 
 class Opening:
@@ -31,6 +44,7 @@ class Opening:
     def __init__(self, namesystem: Namesystem, leases: LeaseRecovery) -> None:
         self._namesystem = namesystem
         self._leases = leases
+        self._coding = CodingCalls(namesystem)
 
     def create(
         self,
@@ -47,12 +61,15 @@ class Opening:
         unmasked: int | None = None,
         storage_policy: str = "",
         lazy_persist: bool = False,
+        coding_policy: str = "",
+        should_replicate: bool = False,
     ) -> File:
         """A new, empty file under construction by `client_name`.
 
         It takes the place of an old one with `overwrite`, and has to without `create`.
         `lazy_persist` (CreateFlag.LAZY_PERSIST) means that policy. `unmasked` is the mode before
-        the client's umask, if it says so.
+        the client's umask, if it says so. `coding_policy` names an erasure coding policy, where
+        the directory's is not to count; with `should_replicate` there is none.
         """
         namesystem = self._namesystem
         paths.check_length("create", path)
@@ -60,6 +77,12 @@ class Opening:
         _check_file_name(path)
         namesystem.safe_mode.check(f"Cannot create file{path}")
         who, resolved = namesystem.resolver.resolve_to_change(caller, path, creates=True)
+        coding = self._coding.for_new_file(
+            _nearest(resolved.trail), coding_policy, replicated=should_replicate
+        )
+        if coding is not None:
+            replication = GROUP_REPLICATION
+            _check_cell(coding, block_size_bytes)
         self._check_sizes(caller, path, replication, block_size_bytes)
         policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
         if lazy_persist:
@@ -109,6 +132,7 @@ class Opening:
                 overwrite=overwrite,
                 storage_policy_id=policy_id,
                 acl=acl,
+                erasure_coding_policy_id=0 if coding is None else coding.policy_id,
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,
             )
@@ -157,8 +181,17 @@ class Opening:
             raise errors.UnsupportedOperation(f"Cannot append to lazy persist file {resolved.path}")
         self._leases.require_free(file, client_name, caller, "APPEND_FILE")
         last = file.last_block
-        alive = sum(s.node.alive for s in last.replicas) if last is not None else 0
-        if last is not None and alive < namesystem.settings.min_replication:
+        if isinstance(last, Group):
+            if not new_block:
+                raise errors.UnsupportedOperation(
+                    "Append on EC file without new block is not supported. Use NEW_BLOCK create "
+                    "flag while appending file."
+                )
+            is_enough = last.replica_count >= last.data_blocks
+        else:
+            alive = sum(s.node.alive for s in last.replicas) if last is not None else 0
+            is_enough = alive >= namesystem.settings.min_replication
+        if last is not None and not is_enough:
             raise errors.RemoteError(
                 f"append: lastBlock={last.name} of src={resolved.path} is not sufficiently "
                 "replicated yet."
@@ -183,6 +216,24 @@ class Opening:
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
             return file, last if new_block else None
         return file, last
+
+
+def _nearest(trail: Sequence[INode | None]) -> INode | None:
+    """The last inode of a path that is there, but for the file itself."""
+    there = [inode for inode in trail[:-1] if inode is not None]
+    return there[-1] if there else None
+
+
+def _check_cell(policy: Policy, block_size_bytes: int) -> None:
+    if block_size_bytes < policy.cell_bytes:
+        schema = policy.schema
+        raise errors.RemoteError(
+            f"Specified block size ({block_size_bytes}) is less than the cell size "
+            f"({policy.cell_bytes}) of the erasure coding policy (ErasureCodingPolicy="
+            f"[Name={policy.name}, Schema=[ECSchema=[Codec={schema.codec}, "
+            f"numDataUnits={schema.data_units}, numParityUnits={schema.parity_units}]], "
+            f"CellSize={policy.cell_bytes}, Id={policy.policy_id}])."
+        )
 
 
 def _check_file_name(path: str) -> None:

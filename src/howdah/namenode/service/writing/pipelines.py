@@ -14,6 +14,8 @@ client takes another one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.service.namesystem import Namesystem
@@ -22,8 +24,10 @@ from howdah.namenode.state.blocks.datanodes import Storage
 from howdah.namenode.state.blocks.reconstruction import left_to_place
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.file_blocks import ClientBlock, check_length, edit_blocks
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.striping.layout import is_striped
 
 
 class PipelineCalls:
@@ -54,6 +58,11 @@ class PipelineCalls:
         namesystem.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
         file = self._writing.open_file(namesystem.resolver.resolve(path), inode_id, client_name)
         known = namesystem.namespace.blocks.get(block.block_id)
+        if is_striped(block.block_id):
+            raise errors.UnsupportedOperation(
+                f"blk_{block.block_id} of {file.path} is a block group: an internal block that "
+                "cannot be written is made again later"
+            )
         if known is None or known.file_id != file.inode_id or known.state is BlockState.COMPLETE:
             raise errors.RemoteError(
                 f"blk_{block.block_id} is not a block of {file.path} that is being written"
@@ -91,6 +100,18 @@ class PipelineCalls:
         targets: tuple[Storage, ...],
     ) -> None:
         """The open block goes on under a new stamp, on these storages alone."""
+        block = self._update(caller, client_name=client_name, old=old, new=new, targets=targets)
+        self._block_manager.blocks.new_pipeline(block, targets)
+
+    def _update(
+        self,
+        caller: Caller,
+        *,
+        client_name: str,
+        old: ClientBlock,
+        new: ClientBlock,
+        targets: tuple[Storage, ...],
+    ) -> Block:
         namesystem = self._namesystem
         namesystem.safe_mode.check("Pipeline not updated")
         file, block = self._open_block(client_name, old)
@@ -118,7 +139,22 @@ class PipelineCalls:
                 rpc_call_id=caller.call_id,
             )
         )
-        self._block_manager.blocks.new_pipeline(block, targets)
+        return block
+
+    def update_group(
+        self,
+        caller: Caller,
+        *,
+        client_name: str,
+        old: ClientBlock,
+        new: ClientBlock,
+        targets: Sequence[tuple[int, Storage]],
+    ) -> None:
+        """The same of a block group: `targets` have the indices that are still written."""
+        parts = tuple(storage for _, storage in targets)
+        block = self._update(caller, client_name=client_name, old=old, new=new, targets=parts)
+        assert isinstance(block, Group), block
+        self._block_manager.blocks.new_group_pipeline(block, targets)
 
     def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
         block = self._namesystem.namespace.blocks.get(named.block_id)

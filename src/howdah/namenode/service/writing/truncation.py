@@ -63,6 +63,10 @@ class Truncation:
         who, resolved = namesystem.resolver.resolve_to_change(caller, path)
         file = resolved.require_file()
         namesystem.permissions.check(who, file, Access.WRITE)
+        if file.coding_policy_id:
+            raise errors.UnsupportedOperation(
+                f"Cannot truncate file with striped block {resolved.path}"
+            )
         if storage_policies.is_lazy_persist(file):
             raise errors.UnsupportedOperation(f"Cannot truncate lazy persist file {resolved.path}")
         if file.blocks and file.blocks[-1].truncating:

@@ -24,6 +24,7 @@ from typing import Final, Protocol
 
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
+from howdah.protocol.striping.layout import is_striped
 
 SLICE_BLOCKS: Final = 2000
 """Blocks that are looked at in one slice: some milliseconds."""
@@ -67,6 +68,7 @@ def movable_blocks(
         block = blocks.get(block_id)
         if (
             block is not None
+            and not is_striped(block_id)  # Internal blocks of groups stay where they are.
             and block.state is BlockState.COMPLETE
             and block.length_bytes >= min_block_bytes
         ):

@@ -8,8 +8,8 @@ A report of a replica is judged by these rules, in this order:
 
 1. The namespace has no such block: the replica is orphaned, and is invalidated. Only one from
    the future, with a generation stamp that was never given out, is kept, and waits as at a
-   standby: another namenode may have become active without a word to this one. One of a block
-   group (its id is below zero) is left alone.
+   standby: another namenode may have become active without a word to this one. So is one of a
+   block group whose id was never given out.
 2. The replica has an order to be deleted: it does not count, whatever the report says.
 3. Its generation stamp is older than the block's, or newer than that of a block of final
    length, or its length differs from that of a complete block: the replica is corrupt. It is
@@ -32,13 +32,18 @@ be deleted. `invalidation` decides when it may count again, and gives out the or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Final
 
 from howdah.namenode.state.blocks.datanodes import CorruptReplica, Datanode, Storage
 from howdah.namenode.state.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.state.blocks.placement import Placement
-from howdah.namenode.state.blocks.replica_map import ReplicaLocations, is_stale
+from howdah.namenode.state.blocks.replica_map import (
+    ReplicaLocations,
+    is_safe,
+    is_stale,
+    reported_ids,
+)
 from howdah.namenode.state.inodes.block_events import (
     BlockEvent,
     BlockOpened,
@@ -48,8 +53,8 @@ from howdah.namenode.state.inodes.block_events import (
     ReplicationChanged,
 )
 from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.report_fast_path import ReportFastPath
-from howdah.protocol.striping import layout
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are processed in one slice: some milliseconds."""
@@ -69,13 +74,16 @@ class BlockMap(ReplicaLocations):
         last_stamp: Callable[[], int],
         min_maintenance: int = 1,
         placement: Placement | None = None,
+        was_given_out: Callable[[int], bool] = lambda block_id: False,
     ) -> None:
         """As of `ReplicaLocations`; `may_come` says whether edits to come may name a block of that
-        id and generation stamp."""
+        id and generation stamp; `was_given_out` whether there ever was a block group with a block
+        of that id."""
         super().__init__(
             blocks, min_replication, expected_replication, last_stamp, min_maintenance, placement
         )
         self._may_come = may_come
+        self._was_given_out = was_given_out
         self._future: ReportedReplica | None = None
         self._is_active = True
         self._has_stood_by = False
@@ -194,7 +202,7 @@ class BlockMap(ReplicaLocations):
             return
         block_id = replica.block_id
         self.postponed.drop(storage, block_id)
-        block = self.blocks.get(block_id)
+        block = self.blocks.reported_as(block_id)
         is_corrupt = block is not None and self._is_corrupt(storage, block, replica)
         invalidated = storage.node.invalidated.get(block_id)
         if invalidated is not None:
@@ -221,7 +229,7 @@ class BlockMap(ReplicaLocations):
     def moved(self, storage: Storage, block_id: int, source: Datanode) -> None:
         """The storage has just reported a replica that was moved there: `source` is to lose its
         own. A standby leaves that to the active."""
-        block = self.blocks.get(block_id)
+        block = self.blocks.reported_as(block_id)
         if (
             self._is_active
             and block is not None
@@ -270,11 +278,12 @@ class BlockMap(ReplicaLocations):
         return False
 
     def _unknown(self, storage: Storage, replica: ReportedReplica) -> None:
-        """The namespace has no such block: none any more, or, at a standby, none yet. What is of a
-        block group stays: whose it is cannot be said here."""
-        if layout.is_striped(replica.block_id):
-            return
-        if self._is_active and self.invalidation.is_future(replica.generation_stamp):
+        """The namespace has no such block: none any more, or, at a standby, none yet. A block
+        group whose id was never given out here is another namenode's."""
+        if self._is_active and (
+            self.invalidation.is_future(replica.generation_stamp)
+            or (replica.block_id < 0 and not self._was_given_out(replica.block_id))
+        ):
             self._keep_future(storage, replica)
         elif self._is_active:
             self.invalidation.invalidate_orphaned(
@@ -372,13 +381,25 @@ class BlockMap(ReplicaLocations):
                 if length_bytes is not None:
                     self._reopened(block, length_bytes)
                 else:
-                    self._judge_postponed(block.block_id)
+                    for block_id in reported_ids(block):
+                        self._judge_postponed(block_id)
             case BlockRestamped(block, old_stamp):
-                self._restamped(block, old_stamp)
+                if isinstance(block, Group):
+                    self._known_pipelines.discard(block.block_id)
+                    for part in block.parts:
+                        self._restamped(part, old_stamp)
+                else:
+                    self._restamped(block, old_stamp)
             case BlockSettled(block):
-                self._settled(block)
+                if isinstance(block, Group):
+                    self._group_settled(block)
+                else:
+                    self._settled(block)
             case BlockRemoved(block):
-                self._removed(block)
+                if isinstance(block, Group):
+                    self._group_removed(block)
+                else:
+                    self._removed(block)
             case ReplicationChanged(block):
                 self.note_change(block)
 
@@ -446,6 +467,59 @@ class BlockMap(ReplicaLocations):
         if self._is_active:
             self._judge_postponed(block_id)  # No edit follows that names their stamps.
 
+    def _group_settled(self, group: Group) -> None:
+        """The same of a group: each internal block has its length by that."""
+        self._known_pipelines.discard(group.block_id)
+        self.redundancy.left_open.discard(group.block_id)
+        layout = group.layout
+        for part in group.parts:
+            early = self._open_reports.pop(part.block_id, None)
+            wanted = layout.block_length(part.index)
+            for storage in part.replicas:
+                if early is not None and early.get(storage, wanted) != wanted:
+                    part.remove_replica(storage)
+                    storage.block_ids.discard(part.block_id)
+                    self._add_corrupt(storage, part, CorruptReplica(group.generation_stamp))
+            due = {storage.node for storage in part.expected if storage.node.alive}
+            due.difference_update(storage.node for storage in part.replicas)
+            if due and wanted:
+                self._awaited[part.block_id] = due
+        if group.state is BlockState.COMPLETE:
+            group.expected_parts = []
+            self.safe_count += is_safe(group)
+        else:
+            group.expected_parts = group.held
+            self._complete_if_safe(group)
+        self.note_change(group)
+        if self._is_active:
+            for block_id in reported_ids(group):
+                self._judge_postponed(block_id)
+
+    def _group_removed(self, group: Group) -> None:
+        """The same of a group: the replicas of its internal blocks are invalidated."""
+        self._known_pipelines.discard(group.block_id)
+        self.redundancy.left_open.discard(group.block_id)
+        self.stop_awaiting_reports(group)
+        self.redundancy.forget(group.block_id)
+        if group.state is BlockState.COMPLETE:
+            self.safe_count -= is_safe(group)
+        for part in group.parts:
+            block_id = part.block_id
+            self._open_reports.pop(block_id, None)
+            ahead = self.postponed.pop(block_id)
+            self.invalidate_corrupt(part)
+            for storage in part.corrupt:
+                self._remove_corrupt(storage, part)
+            holders = {*part.replicas, *part.expected}
+            for storage in sorted(holders, key=lambda s: s.storage_id):
+                storage.block_ids.discard(block_id)
+                if storage not in ahead:
+                    self.invalidation.invalidate(storage, block_id, group.generation_stamp)
+            for storage, replica in ahead.items():
+                self.invalidation.invalidate(storage, block_id, replica.generation_stamp)
+            part.replicas = []
+        group.expected_parts = []
+
     def _removed(self, block: Block) -> None:
         """The block no longer belongs to any file."""
         self._open_reports.pop(block.block_id, None)
@@ -472,8 +546,12 @@ class BlockMap(ReplicaLocations):
     # The steps of an active namenode that are in no log: which storages a pipeline is.
 
     def allocated(self, block: Block, targets: tuple[Storage, ...]) -> None:
-        """The block is new; its pipeline consists of `targets`."""
-        block.expected = targets
+        """The block is new; its pipeline consists of `targets`, or they are to have the internal
+        blocks of a group, in the order of their indices."""
+        if isinstance(block, Group):
+            block.expected_parts = list(enumerate(targets))
+        else:
+            block.expected = targets
         self._known_pipelines.add(block.block_id)
 
     def new_pipeline(self, block: Block, targets: tuple[Storage, ...]) -> None:
@@ -497,6 +575,14 @@ class BlockMap(ReplicaLocations):
         others = [s for s in early if s.node not in kept and s not in block.replicas]
         block.expected = (*targets, *others)
         self._known_pipelines.add(block_id)
+
+    def new_group_pipeline(self, group: Group, targets: Sequence[tuple[int, Storage]]) -> None:
+        """The same of a group: which index is where. What is elsewhere is stale."""
+        for part in group.parts:
+            kept = tuple(storage for index, storage in targets if index == part.index)
+            self.new_pipeline(part, kept)
+            self._known_pipelines.discard(part.block_id)
+        self._known_pipelines.add(group.block_id)
 
     def note_rebuilt(self, block: Block, targets: tuple[Storage, ...], stale_stamp: int) -> None:
         """Take in that a block of final length was restamped: `targets` have made whole replicas
@@ -527,13 +613,20 @@ class BlockMap(ReplicaLocations):
             node.must_report |= bool(node.invalidated)
             self.invalidation.clear(node)
             node.to_transfer.clear()
+            node.to_reconstruct.clear()
         self._known_pipelines.clear()
         for block_id in self.redundancy.left_open:
             self.redundancy.forget(block_id)
         self.redundancy.left_open.clear()
         for block_id in self.blocks.unfinished:
             block = self.blocks[block_id]
-            early = self._open_reports.get(block_id, ())
+            if isinstance(block, Group):
+                block.expected_parts = []
+                for part in block.parts:
+                    early = self._open_reports.get(part.block_id, {})
+                    part.expected = tuple(dict.fromkeys((*part.replicas, *early)))
+                continue
+            early = self._open_reports.get(block_id, {})
             block.expected = tuple(dict.fromkeys((*block.replicas, *early)))
 
     def become_active(self, nodes: Iterable[Datanode]) -> None:

@@ -142,6 +142,18 @@ class Transfer:
     targets: tuple[Storage, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class GroupReconstruction:
+    """An order to make internal blocks of a group from others of it. Sources are indices with
+    the storages that hold them; `busy` are indices that only busy datanodes hold: they are not
+    lost."""
+
+    group_id: int
+    sources: tuple[tuple[int, Storage], ...]
+    targets: tuple[Storage, ...]
+    busy: tuple[int, ...] = ()
+
+
 @dataclass(slots=True)
 class Invalidated:
     """An order to delete a replica of a block that belongs to a file: where the replica
@@ -204,6 +216,7 @@ class Datanode:
         "shown",
         "storages",
         "to_invalidate",
+        "to_reconstruct",
         "to_transfer",
         "transfers_running",
         "upgrade_domain",
@@ -243,6 +256,7 @@ class Datanode:
         self.must_report = False
         """It is to be told to report in full, though it has done so."""
         self.to_transfer: deque[Transfer] = deque()
+        self.to_reconstruct: deque[GroupReconstruction] = deque()
         self.shown: tuple[tuple[object, ...], object, bytes] | None = None
         """What clients are shown of it, kept by `messages` from heartbeat to heartbeat."""
 
@@ -407,6 +421,7 @@ class DatanodeRegistry:
         node.registrations += 1
         node.registered_ms = now_ms
         node.to_transfer.clear()
+        node.to_reconstruct.clear()
         for storage in node.storages.values():
             storage.reported = False
         self._watcher.note(node)

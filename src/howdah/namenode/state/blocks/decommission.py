@@ -35,7 +35,9 @@ from howdah.namenode.state.blocks.admin_states import AdminEvent, AdminState, ne
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, LeavingFigures
 from howdah.namenode.state.blocks.host_lists import Hosts
+from howdah.namenode.state.blocks.replica_map import reported_ids
 from howdah.namenode.state.inodes.block_table import Block, BlockState
+from howdah.namenode.state.inodes.group_table import Group, Internal
 from howdah.namenode.state.inodes.row_table import IdSet
 
 log = logging.getLogger(__name__)
@@ -185,8 +187,9 @@ class DecommissionMonitor:
             node = next(iter(self._to_note))
             del self._to_note[node]
             for number, block_id in enumerate(_blocks_of(node), 1):
-                if block_id in self._map.blocks:
-                    self._map.note_change(self._map.blocks[block_id])
+                block = self._map.blocks.reported_as(block_id)
+                if block is not None:
+                    self._map.note_change(block)
                 if number % SLICE_BLOCKS == 0:
                     yield
             for block_id in self._needs.left_open:
@@ -229,9 +232,9 @@ class DecommissionMonitor:
         replica."""
         open_blocks: dict[Datanode, list[int]] = {}
         for number, block_id in enumerate(list(self._map.blocks.unfinished), 1):
-            for node in self._may_have(block_id):
+            for reported_id, node in self._may_have(block_id):
                 if node in self._tracked:
-                    open_blocks.setdefault(node, []).append(block_id)
+                    open_blocks.setdefault(node, []).append(reported_id)
             if number % SLICE_BLOCKS == 0:
                 yield
         return open_blocks
@@ -264,11 +267,14 @@ class DecommissionMonitor:
                 return
             storages = node.storages.values()
             for block_id in late:
-                if any(block_id in storage.block_ids for storage in storages):
-                    self._judge(block_id, node, look)
+                block = self._map.blocks.get(block_id)
+                for reported_id in (block_id,) if block is None else reported_ids(block):
+                    if any(reported_id in storage.block_ids for storage in storages):
+                        self._judge(reported_id, node, look)
             for block_id in self._map.blocks.unfinished:
-                if node in self._may_have(block_id):
-                    self._judge(block_id, node, look)
+                for reported_id, holder in self._may_have(block_id):
+                    if holder is node:
+                        self._judge(reported_id, node, look)
         self._after_check(node, look)
         if not look.lacking and self._may_go(node):
             self._happened(node, AdminEvent.ENOUGH_ELSEWHERE)
@@ -283,7 +289,7 @@ class DecommissionMonitor:
             yield len(part)
 
     def _judge(self, block_id: int, node: Datanode, look: _Look) -> None:
-        block = self._map.blocks.get(block_id)
+        block = self._map.blocks.reported_as(block_id)
         if block is not None and block_id not in look.lacking and self._lacks(block, node):
             look.lacking.add(block_id)
             look.only_leaving += not self._needs.live_count(block)
@@ -297,9 +303,11 @@ class DecommissionMonitor:
 
     def is_blocking(self, block_id: int) -> bool:
         """Whether the block keeps a datanode from being decommissioned, as of the last look."""
+        block = self._map.blocks.get(block_id)
+        block_ids = (block_id,) if block is None else reported_ids(block)
         return any(
             lacking is not None
-            and block_id in lacking
+            and any(map(lacking.__contains__, block_ids))
             and node.admin_state is AdminState.DECOMMISSION_INPROGRESS
             for node, lacking in self._tracked.items()
         )
@@ -308,6 +316,12 @@ class DecommissionMonitor:
         """Whether the block keeps the node from leaving."""
         is_maintenance = node.admin_state.is_maintenance
         needs = self._needs
+        if is_maintenance and block.is_settled and isinstance(block, Internal):
+            # What rests comes back: enough of its group has to be in reach meanwhile.
+            group = block.group
+            counts = needs.counts(group)
+            is_held = any(storage.node is node for storage in block.replicas)
+            return is_held and counts.live < needs.required(group, counts)
         if block.is_settled:
             counts = needs.counts(block)
             if counts.live >= needs.required(block, counts):
@@ -326,10 +340,16 @@ class DecommissionMonitor:
         enough = min(enough, needs.expected_replication(block))
         return sum(other.alive and other.in_service for other in holders) < enough
 
-    def _may_have(self, block_id: int) -> list[Datanode]:
-        """The datanodes that may have a replica of an open block."""
+    def _may_have(self, block_id: int) -> list[tuple[int, Datanode]]:
+        """The datanodes that may have a replica of an open block, with the ids that it goes by
+        there: those of the internal blocks of a group."""
         block = self._map.blocks.get(block_id)
-        return [] if block is None else [storage.node for storage in self._map.holders(block)]
+        if block is None:
+            return []
+        parts = block.parts if isinstance(block, Group) else [block]
+        return [
+            (part.block_id, storage.node) for part in parts for storage in self._map.holders(part)
+        ]
 
     def _may_go(self, node: Datanode) -> bool:
         """Whether it is known well enough that nothing is lost with the node."""

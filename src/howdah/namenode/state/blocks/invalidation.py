@@ -37,6 +37,7 @@ from typing import Final
 from howdah.namenode.state.blocks.datanodes import CorruptReplica, Datanode, Invalidated, Storage
 from howdah.namenode.state.blocks.redundancy import Redundancy
 from howdah.namenode.state.inodes.block_table import Block, BlockTable
+from howdah.protocol.striping.layout import group_id_of
 
 MAX_QUEUED_BY_REPORTS: Final = 1_000_000
 """Orphaned replicas that one datanode may have in its queue because it reported them. Those
@@ -94,7 +95,7 @@ class Invalidation:
         if not self._takes_orders(storage) or self.is_future(generation_stamp):
             return
         node = storage.node
-        if block_id not in self._blocks:
+        if self._blocks.reported_as(block_id) is None:
             self._end(node, block_id)
             node.orphaned.add(block_id & _UNSIGNED, generation_stamp & _UNSIGNED)
             return
@@ -157,7 +158,7 @@ class Invalidation:
             if invalidated is None or not invalidated.is_queued:
                 continue  # Revoked since.
             invalidated.is_queued = False
-            block = self._blocks.get(block_id)
+            block = self._blocks.reported_as(block_id)
             if block is None:
                 self._end(node, block_id)
             elif self._must_stay(block, invalidated):
@@ -189,7 +190,7 @@ class Invalidation:
             self._count_again(storage, block)
         elif storage not in block.corrupt:
             self._mark_corrupt(storage, block, CorruptReplica(invalidated.generation_stamp))
-        self._redundancy.note(block_id)
+        self._redundancy.note(block_id if block_id >= 0 else group_id_of(block_id))
 
     # Steps 3 and 4.
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, MutableSequence
 from itertools import accumulate
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from howdah.namenode.state.blocks.datanodes import Datanode
 
@@ -24,7 +24,7 @@ from howdah.namenode.state.blocks.datanodes import Datanode
 class Dice(Protocol):
     """The random source: `random.Random` fits."""
 
-    def shuffle(self, x: list[Datanode], /) -> None: ...
+    def shuffle(self, x: MutableSequence[Any], /) -> None: ...
 
     def randrange(self, stop: int, /) -> int: ...
 

@@ -152,6 +152,7 @@ class Policy:
 
 
 BY_DEFAULT: Final = Policy()
+SPREAD: Final = Policy("BlockPlacementPolicyRackFaultTolerant", spreads=True)
 _ANYWHERE: Final = [Scope()]
 
 
@@ -193,7 +194,7 @@ def policy_named(class_name: str, figures: PolicyFigures, key: str) -> Policy:
         policy.name: policy
         for policy in (
             BY_DEFAULT,
-            Policy("BlockPlacementPolicyRackFaultTolerant", spreads=True),
+            SPREAD,
             Policy("AvailableSpaceBlockPlacementPolicy", room=figures.room),
             Policy(
                 "AvailableSpaceRackFaultTolerantBlockPlacementPolicy",

@@ -32,12 +32,20 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.namenode.state.blocks import coding_work
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.block_map import BlockMap
-from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeRegistry, Storage, Transfer
+from howdah.namenode.state.blocks.datanodes import (
+    Datanode,
+    DatanodeRegistry,
+    GroupReconstruction,
+    Storage,
+    Transfer,
+)
 from howdah.namenode.state.blocks.excess_replicas import choose_excess
 from howdah.namenode.state.blocks.placement import Placement
 from howdah.namenode.state.blocks.redundancy import TO_COPY, TOO_FEW, Need
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block
 
 
@@ -145,14 +153,17 @@ class Reconstruction:
         streams: Streams | None = None,
         kinds_of: Callable[[Block, int], Kinds] = lambda block, replicas: ((), ()),
         avoid: Callable[[int], Callable[[Datanode], bool]] | None = None,
+        group_placement: Placement | None = None,
     ) -> None:
         """A round looks at `max_blocks_per_round` of each queue, and orders copies of
         `blocks_per_node` blocks for each live datanode. `avoid` gives at a time the question
         whether a node gets copies last; without it stale ones do. `kinds_of` says on which types of
-        storage so many replicas of a block should be, and which to take in their place."""
+        storage so many replicas of a block should be, and which to take in their place.
+        `group_placement` chooses where internal blocks of groups go."""
         self._map = block_map
         self._registry = registry
         self._placement = placement
+        self._group_placement = group_placement or placement
         self._blocks_per_node = blocks_per_node
         self._kinds_of = kinds_of
         self._avoid = avoid or (lambda now_ms: lambda node: registry.is_stale(node, now_ms))
@@ -331,7 +342,9 @@ class Reconstruction:
         """A datanode with orders to delete replicas of these blocks may still have them."""
         for block_id in block_ids:
             block = self._map.blocks.get(block_id)
-            if block is not None and not block.replica_count:
+            if isinstance(block, Group):
+                self._revoke_excess_of(block, sent=True)
+            elif block is not None and not block.replica_count:
                 self._map.invalidation.revoke_excess(block, sent=True)
 
     def registered(self, node: Datanode) -> None:
@@ -371,6 +384,9 @@ class Reconstruction:
     def _remove_excess(self, block: Block, now_ms: int) -> None:
         """The block has enough replicas: invalidate corrupt and excess ones. A block with
         replicas that must stay for now gets another turn."""
+        if isinstance(block, Group):
+            self._remove_excess_of(block, now_ms)
+            return
         self._map.invalidate_corrupt(block)
         self._invalidate_excess(block, now_ms)
         expected, live = self._expected_replication(block), self._map.live_replicas(block)
@@ -390,6 +406,8 @@ class Reconstruction:
         """A block that should be copied has its turn. Returns whether copies were ordered."""
         if not block.is_settled:
             return False  # It is recovered first.
+        if isinstance(block, Group):
+            return self._mend_group(block, need, now_ms)
         before = self._pending.get(block.block_id)
         if need in TOO_FEW:
             self._reconstruct(block, now_ms)
@@ -397,6 +415,134 @@ class Reconstruction:
             self._spread(block, now_ms)
         after = self._pending.get(block.block_id)
         return after is not None and after is not before
+
+    def _remove_excess_of(self, group: Group, now_ms: int) -> None:
+        """All internal blocks are there: invalidate corrupt ones, and those that are there
+        twice."""
+        is_done = True
+        for part in group.parts:
+            self._map.invalidate_corrupt(part)
+            self._invalidate_excess(part, now_ms)
+            is_done &= len(self._map.live_replicas(part)) <= 1 and all(
+                part.block_id in storage.node.invalidated for storage in part.corrupt
+            )
+        if is_done:
+            self._map.redundancy.settle(group)
+        else:
+            self._map.redundancy.postponed.add(group.block_id)
+
+    def _revoke_excess_of(self, group: Group, *, sent: bool) -> None:
+        for part in group.parts:
+            if not part.replica_count:
+                self._map.invalidation.revoke_excess(part, sent=sent)
+
+    def _mend_group(self, group: Group, need: Need | None, now_ms: int) -> bool:
+        """A group that lacks internal blocks has its turn. Returns whether they were ordered."""
+        if need not in TOO_FEW:
+            return False
+        self._revoke_excess_of(group, sent=False)
+        if self._awaits_parts(group):
+            return False
+        awaited: set[int] = set()
+        if self._awaited_count(group, now_ms):
+            awaited = {part.index for part in group.parts if self._map.awaited_reports(part)}
+        lack = coding_work.lack_of(group, awaited)
+        if lack.missing:
+            return self._order_reconstruction(group, lack.missing, need, now_ms)
+        if lack.leaving:
+            return self._order_part_copies(group, lack.leaving, now_ms)
+        return False
+
+    def _awaits_parts(self, group: Group) -> bool:
+        """True if internal blocks that were ordered are still to come."""
+        order = self._pending.get(group.block_id)
+        if order is None:
+            return False
+        holders = {storage.node for storage in group.replicas}
+        if order.source.alive and any(
+            target.node.alive and target.node.in_service and target.node not in holders
+            for target in order.targets
+        ):
+            return True
+        del self._pending[group.block_id]
+        return False
+
+    def _order_reconstruction(
+        self, group: Group, missing: Sequence[int], need: Need | None, now_ms: int
+    ) -> bool:
+        """Order that the first of the new holders makes internal blocks from the others."""
+        streams = self.streams
+
+        def is_busy(node: Datanode) -> bool:
+            most = streams.most if need is Need.HIGHEST else streams.may_run(node)
+            return len(node.to_transfer) + len(node.to_reconstruct) >= most
+
+        sources = coding_work.sources_of(group, is_busy)
+        if len(sources.readable) < group.data_blocks:
+            return False
+        targets = self._part_targets(group, len(missing), now_ms)
+        if not targets:
+            return False
+        worker = targets[0].node
+        worker.to_reconstruct.append(
+            GroupReconstruction(group.block_id, sources.readable, targets, sources.busy)
+        )
+        self._pending[group.block_id] = _PendingCopies(
+            worker, targets, now_ms + self._pending_timeout_ms
+        )
+        return True
+
+    def _order_part_copies(
+        self, group: Group, leaving: Sequence[tuple[int, Storage]], now_ms: int
+    ) -> bool:
+        """Order copies of internal blocks whose holders are about to leave."""
+        streams = self.streams
+        free = [
+            (index, storage)
+            for index, storage in leaving
+            if len(storage.node.to_transfer) < streams.may_run(storage.node)
+        ]
+        targets = self._part_targets(group, len(free), now_ms)
+        if not targets:
+            return False
+        for (index, source), target in zip(free, targets, strict=False):
+            source.node.to_transfer.append(Transfer(group.block_id + index, (target,)))
+        self._pending[group.block_id] = _PendingCopies(
+            free[0][1].node, targets, now_ms + self._pending_timeout_ms
+        )
+        return True
+
+    def _part_targets(self, group: Group, count: int, now_ms: int) -> tuple[Storage, ...]:
+        """Where up to so many more internal blocks go: to datanodes that have none of the group."""
+        if not count:
+            return ()
+        held = [storage.node for storage in group.replicas if storage.node.alive]
+        unfit = {
+            node.identity.uuid
+            for part in group.parts
+            for node in (
+                *self._map.awaited_reports(part),
+                *self._map.invalidation.ordered(part.block_id),
+                *(storage.node for storage in (*part.replicas, *part.corrupt)),
+            )
+        }
+        kinds, fallbacks = self._kinds_of(group, count)
+        chosen = self._group_placement.choose(
+            count,
+            block_size_bytes=group.layout.block_length(group.policy.schema.data_units),
+            kinds=kinds,
+            fallbacks=fallbacks,
+            present=held,
+            excluded=unfit | self._failed.get(group.block_id, set()),
+            avoid=self._avoid(now_ms),
+        )
+        if not chosen:
+            # As for copies: targets that failed, and holders of corrupt replicas, come next.
+            self._failed.pop(group.block_id, None)
+            for part in group.parts:
+                self._map.invalidate_corrupt(part)
+                self._make_room(part, now_ms)
+        return tuple(chosen)
 
     def _spread(self, block: Block, now_ms: int) -> None:
         """The block has enough replicas on too few racks: order a copy on another one. With

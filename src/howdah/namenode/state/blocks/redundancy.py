@@ -34,6 +34,7 @@ from howdah.namenode.state.blocks.balancer_moves import MoveHints
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.placement import Placement
 from howdah.namenode.state.inodes.block_table import Block
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.id_bitmap import IdBitmap
 
 MOST_FRESH: Final = 10_000
@@ -175,7 +176,10 @@ class Redundancy:
             self._watched = None
 
     def counts(self, block: Block) -> ReplicaCounts:
-        """The good replicas of the block by the states of their datanodes."""
+        """The good replicas of the block by the states of their datanodes; of a group, its
+        internal blocks, each by the best of its holders."""
+        if isinstance(block, Group):
+            return _counts_of(block)
         if not self.out_of_service:
             return ReplicaCounts(block.replica_count, 0, 0)
         live = maintenance = 0
@@ -195,6 +199,9 @@ class Redundancy:
     def required(self, block: Block, counts: ReplicaCounts) -> int:
         """How many live replicas the block needs: as many as it should have, but for those in
         maintenance, of which some have to be live all the same."""
+        if isinstance(block, Group):
+            layout = block.layout
+            return max(len(layout.block_indices) - counts.maintenance, layout.data_blocks)
         expected = self.expected_replication(block)
         if not counts.maintenance:
             return expected
@@ -219,7 +226,7 @@ class Redundancy:
     def is_misplaced(self, block: Block, expected: int) -> bool:
         """Whether the block's replicas are on too few racks, or in too few upgrade domains."""
         placement = self._placement
-        if placement is None or expected < 2 or placement.is_trivial:
+        if placement is None or expected < 2 or isinstance(block, Group) or placement.is_trivial:
             return False
         return placement.lacking(self.standing(block), expected) > 0
 
@@ -245,6 +252,8 @@ class Redundancy:
         block_id = block.block_id
         if not block.is_settled:
             return self._sort_open(block)
+        if isinstance(block, Group):
+            return self._sort_group(block)
         has_changed = block_id in self.changed
         if has_changed:
             self._on_scheduled(block_id)
@@ -269,10 +278,27 @@ class Redundancy:
             self.missing_single.discard(block_id)
         return need
 
+    def _sort_group(self, group: Group) -> Need | None:
+        """The same for a block group."""
+        block_id = group.block_id
+        has_changed = block_id in self.changed
+        if has_changed:
+            self._on_scheduled(block_id)
+        counts, has_corrupt = _counts_of(group), bool(group.corrupt)
+        need = _need_of_group(group, counts, self.required(group, counts))
+        if need is Need.MISSING and self._awaits_reports(group):
+            need = Need.HIGHEST
+        if need is None and (has_corrupt or _has_duplicates(group)):
+            need = Need.EXCESS
+        self._move(block_id, need, is_new=has_changed)
+        _set_membership(self.corrupt, block_id, has_corrupt)
+        return need
+
     def _sort_open(self, block: Block) -> Need | None:
-        """The same for a block under construction."""
+        """The same for a block under construction. Of a group nothing is told: how much of it must
+        be there is known when it has been recovered."""
         block_id = block.block_id
-        if block_id not in self.left_open:
+        if block_id not in self.left_open or isinstance(block, Group):
             self.forget(block_id)
             return None
         has_changed = block_id in self.changed
@@ -309,6 +335,36 @@ def _need(live: int, leaving: int, required: int, expected: int, has_corrupt: bo
             return Need.HIGHEST
         return Need.VERY_LOW if 3 * live < expected else Need.LOW
     return Need.EXCESS if live > expected or (has_corrupt and live) else None
+
+
+def _counts_of(group: Group) -> ReplicaCounts:
+    best: dict[int, int] = {}
+    for index, storage in group.held:
+        node = storage.node
+        rank = 0 if node.in_service else 2 if node.admin_state.is_maintenance else 1
+        best[index] = min(rank, best.get(index, rank))
+    ranks = [best[index] for index in group.layout.block_indices if index in best]
+    return ReplicaCounts(ranks.count(0), ranks.count(1), ranks.count(2))
+
+
+def _has_duplicates(group: Group) -> bool:
+    """Return whether an internal block is on two datanodes in service."""
+    in_service = [index for index, storage in group.held if storage.node.in_service]
+    return len(set(in_service)) < len(in_service)
+
+
+def _need_of_group(group: Group, counts: ReplicaCounts, required: int) -> Need | None:
+    """Hadoop: `LowRedundancyBlocks.getPriorityStriped`."""
+    data_blocks, live = group.data_blocks, counts.live
+    if live >= required:
+        return None
+    if live < data_blocks:
+        return Need.HIGHEST if live + counts.leaving >= data_blocks else Need.MISSING
+    if live == data_blocks:
+        return Need.HIGHEST
+    if (live - data_blocks) * 3 < group.policy.schema.parity_units + 1:
+        return Need.VERY_LOW
+    return Need.LOW
 
 
 def _set_membership(ids: set[int] | IdBitmap, block_id: int, belongs: bool) -> None:

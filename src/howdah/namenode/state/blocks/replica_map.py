@@ -13,7 +13,7 @@ Hadoop: `BlocksMap`, `CorruptReplicasMap`, and what `BlockManager` counts for sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from howdah.namenode.state.blocks.datanodes import CorruptReplica, Datanode, Storage
 from howdah.namenode.state.blocks.invalidation import Invalidation
@@ -21,6 +21,8 @@ from howdah.namenode.state.blocks.pending_reports import PostponedReports
 from howdah.namenode.state.blocks.placement import Placement
 from howdah.namenode.state.blocks.redundancy import Redundancy
 from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
+from howdah.namenode.state.inodes.group_table import Group, Internal
+from howdah.protocol.striping.layout import GroupLayout, group_id_of
 
 
 class ReplicaLocations:
@@ -88,22 +90,46 @@ class ReplicaLocations:
 
     def _count(self, storage: Storage, block: Block) -> None:
         """The storage has a good replica, which counts from now on."""
+        if isinstance(block, Internal):
+            self._count_internal(storage, block)
+            return
         block.add_replica(storage)
         storage.block_ids.add(block.block_id)
         if block.state is BlockState.COMPLETE:
             self.safe_count += block.replica_count == self.min_replication
 
     def _take_out(self, storage: Storage, block: Block) -> None:
+        if isinstance(block, Internal):
+            self._take_out_internal(storage, block)
+            return
         block.remove_replica(storage)
         storage.block_ids.discard(block.block_id)
         if block.state is BlockState.COMPLETE:
             self.safe_count -= len(block.replicas) == self.min_replication - 1
 
+    def _count_internal(self, storage: Storage, part: Internal) -> None:
+        """The same of an internal block: its group is safe when as many of them are there as a
+        reader needs."""
+        group = part.group
+        was_safe = is_safe(group)
+        part.add_replica(storage)
+        storage.block_ids.add(part.block_id)
+        if group.state is BlockState.COMPLETE:
+            self.safe_count += is_safe(group) - was_safe
+
+    def _take_out_internal(self, storage: Storage, part: Internal) -> None:
+        group = part.group
+        was_safe = is_safe(group)
+        part.remove_replica(storage)
+        storage.block_ids.discard(part.block_id)
+        if group.state is BlockState.COMPLETE:
+            self.safe_count -= was_safe - is_safe(group)
+
     def lost(self, storage: Storage, block_id: int) -> None:
         """The storage has no good replica of the block, or none any more."""
         storage.block_ids.discard(block_id)
         self.postponed.drop(storage, block_id)
-        block = self.blocks.get(block_id)
+        block = self.blocks.reported_as(block_id)
         if block is None:
             return
         self._remove_corrupt(storage, block)
@@ -134,9 +160,13 @@ class ReplicaLocations:
         """A datanode in maintenance died: its good replicas of complete blocks stay known,
         though nobody can read them. Nothing else of it counts."""
         for storage in node.storages.values():
-            kept = [i for i in storage.block_ids if self.blocks[i].state is BlockState.COMPLETE]
+            kept = [i for i in storage.block_ids if self._is_complete(i)]
             self.storage_gone(storage, set(kept))
         self._forget_orders(node)
+
+    def _is_complete(self, block_id: int) -> bool:
+        block = self.blocks.reported_as(block_id)
+        return block is not None and block.state is BlockState.COMPLETE
 
     def storage_gone(self, storage: Storage, kept: Collection[int] = ()) -> None:
         """A volume failed, or its node died. The replicas of the `kept` blocks stay known."""
@@ -158,7 +188,9 @@ class ReplicaLocations:
         self._forget_orders(node)
         for storage in node.storages.values():
             for block_id in storage.corrupt:
-                self.note_change(self.blocks[block_id])
+                block = self.blocks.reported_as(block_id)
+                assert block is not None, f"the corrupt replica of {block_id} is forgotten with it"
+                self.note_change(block)
 
     def _forget_orders(self, node: Datanode) -> None:
         """Orders and awaited reports of the node end here."""
@@ -169,11 +201,34 @@ class ReplicaLocations:
     # Blocks under construction: questions.
 
     def finalized_replicas(self, block: Block, length_bytes: int) -> int:
-        """How many finalized replicas of that length were reported."""
+        """How many finalized replicas of that length were reported; of a group, how many of its
+        internal blocks."""
+        if isinstance(block, Group):
+            return self._finalized_parts(block, length_bytes)
         if block.state is not BlockState.UNDER_CONSTRUCTION:
             return len(block.replicas)
         early = self._open_reports.get(block.block_id, {})
         return sum(1 for storage in block.replicas if early.get(storage) == length_bytes)
+
+    def _finalized_parts(self, group: Group, length_bytes: int) -> int:
+        if group.state is not BlockState.UNDER_CONSTRUCTION:
+            return group.replica_count
+        layout = GroupLayout(group.policy, length_bytes)
+        count = 0
+        for index in layout.block_indices:
+            part = group.part(index)
+            early = self._open_reports.get(part.block_id, {})
+            wanted = layout.block_length(index)
+            count += any(early.get(storage) == wanted for storage in part.replicas)
+        return count
+
+    def is_minimally_replicated(self, block: Block, length_bytes: int) -> bool:
+        """Return whether enough finalized replicas of a block of that length were reported for its
+        file to be closed: of a group, as many internal blocks as a reader needs."""
+        count = self.finalized_replicas(block, length_bytes)
+        if isinstance(block, Group):
+            return count >= GroupLayout(block.policy, length_bytes).data_blocks
+        return count >= self.min_replication
 
     def is_unwritten(self, block: Block) -> bool:
         """True if no datanode has a byte of the block under construction: none was ever
@@ -184,13 +239,22 @@ class ReplicaLocations:
             and block.length_bytes == 0
             and not block.replicas
             and not self.corrupt_holders(block)
-            and not self._open_reports.get(block.block_id)
-            and block.block_id not in self.postponed
+            and not any(
+                self._open_reports.get(block_id) or block_id in self.postponed
+                for block_id in reported_ids(block)
+            )
             and all(storage.node.alive and storage.reported for storage in block.expected)
         )
 
     def corrupt_holders(self, block: Block) -> list[Storage]:
         """Where corrupt replicas of a block under construction have its generation stamp."""
+        if isinstance(block, Group):
+            return [
+                storage
+                for part in block.parts
+                for storage in part.corrupt
+                if not is_stale(storage, part)
+            ]
         return [storage for storage in block.corrupt if not is_stale(storage, block)]
 
     def knows_pipeline(self, block: Block) -> bool:
@@ -201,6 +265,8 @@ class ReplicaLocations:
     def holders(self, block: Block) -> list[Storage]:
         """Where a block that is not complete may have replicas: one storage for each node. A
         replica with an older generation stamp left the pipeline, and is none of the block's."""
+        if isinstance(block, Group):
+            return list({s.node: s for part in block.parts for s in self.holders(part)}.values())
         block_id = block.block_id
         known = dict.fromkeys(
             (
@@ -245,16 +311,19 @@ class ReplicaLocations:
 
     def awaited_reports(self, block: Block) -> Collection[Datanode]:
         """The datanodes of the block's last pipeline that have yet to report their replica."""
+        if isinstance(block, Group):
+            return [n for i in reported_ids(block) for n in self._awaited.get(i, ())]
         return self._awaited.get(block.block_id, ())
 
     def awaits_reports(self, block: Block) -> bool:
         """Whether there are such datanodes."""
-        return block.block_id in self._awaited
+        return any(block_id in self._awaited for block_id in reported_ids(block))
 
     def stop_awaiting_reports(self, block: Block) -> None:
         """Reports of the block's last pipeline are no longer awaited."""
-        if self._awaited.pop(block.block_id, None) is not None:
-            self.note_change(block)
+        for block_id in reported_ids(block):
+            if self._awaited.pop(block_id, None) is not None:
+                self.note_change(block)
 
     def _report_arrived(self, block_id: int, node: Datanode) -> None:
         due = self._awaited.get(block_id)
@@ -262,7 +331,7 @@ class ReplicaLocations:
             due.discard(node)
             if not due:
                 del self._awaited[block_id]
-                self.redundancy.note(block_id)
+                self.redundancy.note(block_id if block_id >= 0 else group_id_of(block_id))
 
     # Live, corrupt and excess replicas.
 
@@ -272,7 +341,7 @@ class ReplicaLocations:
 
     def found_corrupt(self, node: Datanode | None, block_id: int, generation_stamp: int) -> None:
         """A reader or a scanner found that a replica does not match its checksums (FS-100)."""
-        block = self.blocks.get(block_id)
+        block = self.blocks.reported_as(block_id)
         if node is None or block is None or block.generation_stamp != generation_stamp:
             return
         invalidated = node.invalidated.get(block_id)
@@ -307,6 +376,10 @@ class ReplicaLocations:
     def invalidate_corrupt(self, block: Block) -> None:
         """Invalidate all corrupt replicas of the block. They stay marked until they are
         deleted: the loss of an order must not make them good again."""
+        if isinstance(block, Group):
+            for part in block.parts:
+                self.invalidate_corrupt(part)
+            return
         for storage in block.corrupt:
             if block.block_id not in storage.node.invalidated:
                 self.invalidation.invalidate(
@@ -323,8 +396,11 @@ class ReplicaLocations:
 
     def note_change(self, block: Block) -> None:
         """The block or one of its replicas has changed. One that a client writes is not noted."""
-        if block.is_settled or block.block_id in self.redundancy.left_open:
-            self.redundancy.note(block.block_id)
+        block_id = block.block_id
+        if block_id < 0:
+            block_id = group_id_of(block_id)
+        if block.is_settled or block_id in self.redundancy.left_open:
+            self.redundancy.note(block_id)
 
     def is_left_open(self, block: Block) -> None:
         """Nobody writes the block under construction any more: from now on it counts among those
@@ -347,11 +423,36 @@ class ReplicaLocations:
         return self.blocks.count_settled()
 
     def _complete_if_safe(self, block: Block) -> None:
-        if block.state is BlockState.COMMITTED and len(block.replicas) >= self.min_replication:
+        if isinstance(block, Internal):
+            block = block.group
+        if block.state is BlockState.COMMITTED and self.is_minimally_replicated(
+            block, block.length_bytes
+        ):
             block.complete_by_reports()
-            block.expected = ()
+            self._end_pipeline(block)
             self.safe_count += 1
             self.note_change(block)
+
+    @staticmethod
+    def _end_pipeline(block: Block) -> None:
+        """Nobody writes the block any more."""
+        if isinstance(block, Group):
+            block.expected_parts = []
+        else:
+            block.expected = ()
+
+
+def is_safe(group: Group) -> bool:
+    """Return whether enough of a group is there to read it."""
+    return group.replica_count >= group.data_blocks
+
+
+def reported_ids(block: Block) -> Sequence[int]:
+    """Return the ids under which datanodes report a block: its own, or those of the internal
+    blocks of a group."""
+    if isinstance(block, Group):
+        return range(block.block_id, block.block_id + block.policy.schema.units)
+    return (block.block_id,)
 
 
 def is_stale(storage: Storage, block: Block) -> bool:

@@ -29,6 +29,7 @@ from howdah.namenode.state.images.rows import (
     Filling,
     Gathering,
     Impossible,
+    add_block,
     attached,
     check_block,
     children_in_order,
@@ -48,13 +49,11 @@ from howdah.namenode.state.inodes.inodes import (
     Symlink,
     Traits,
 )
-from howdah.namenode.state.tree.namespace import Namespace
+from howdah.namenode.state.tree.namespace import GROUP_REPLICATION, NO_GROUP_ID, Namespace
 
 # What Hadoop writes for the block ids of a time that this namespace never had.
 _LEGACY_GENERATION_STAMP: Final = 1000
 _NO_LEGACY_BLOCKS: Final = 0
-_NO_STRIPED_BLOCKS: Final = -(1 << 63)
-
 _NO_QUOTA: Final = Quota()
 
 
@@ -89,11 +88,11 @@ def write_image(
             legacy_generation_stamp_limit=_NO_LEGACY_BLOCKS,
             last_block_id=namespace.last_block_id,
             txid=txid,
-            last_striped_block_id=_NO_STRIPED_BLOCKS,
+            last_striped_block_id=namespace.last_group_id,
             rolling_upgrade_start_ms=namespace.rolling_upgrade.start_ms,
         )
     )
-    writer.erasure_coding(namespace.erasure_coding_policies)
+    writer.erasure_coding(namespace.coding_policies.records())
     records = SnapshotRecords(namespace)
     count, directories = 0, list[Directory]()
     for part in attached(namespace, go_on):
@@ -165,6 +164,7 @@ def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:
             *_states(inode),
             inode.acl,
             inode.xattrs,
+            inode.coding_policy_id or None,
         )
     if isinstance(inode, Directory):
         is_root = inode.inode_id == ROOT_INODE_ID
@@ -229,8 +229,10 @@ def read_image(
     namespace.generation_stamp = counters.generation_stamp
     namespace.last_block_id = counters.last_block_id
     namespace.rolling_upgrade.start_ms = counters.rolling_upgrade_start_ms
-    namespace.erasure_coding_policies = reader.erasure_coding()
+    if counters.last_striped_block_id is not None:
+        namespace.last_group_id = counters.last_striped_block_id
     try:
+        _load_coding_policies(namespace, reader)
         began(namespace, reader.inode_count())
         filling = Filling(namespace.inodes, reader.permission)
         for part in reader.inodes_in_bulk():
@@ -260,6 +262,10 @@ def read_image(
 
 def _check_counters(counters: rec.NamesystemRecord, name: str) -> None:
     wrong = limits.wrong_stamp(counters.generation_stamp)
+    last_group_id = counters.last_striped_block_id
+    if last_group_id not in (None, NO_GROUP_ID):
+        assert last_group_id is not None, "it is a number"
+        wrong = wrong or limits.wrong_group_id(last_group_id)
     for label, number in (
         ("last block id", counters.last_block_id),
         ("last transaction", counters.txid),
@@ -281,6 +287,13 @@ def _load_caching(namespace: Namespace, record: rec.CacheRecord) -> None:
         namespace.caching.load(record)
     except EditDoesNotFit as error:
         raise Impossible(f"its cache pools make no sense: {error}") from None
+
+
+def _load_coding_policies(namespace: Namespace, reader: ImageReader) -> None:
+    try:
+        namespace.coding_policies.load(reader.erasure_coding())
+    except ValueError as error:
+        raise Impossible(f"its erasure coding policies make no sense: {error}") from None
 
 
 class _Refused(Exception):
@@ -357,7 +370,9 @@ def _set_features(directory: Directory, record: rec.DirectoryRecord) -> None:
 
 
 def _file(namespace: Namespace, record: rec.FileRecord) -> File:
-    _refuse_in_file(record)
+    policy_id = record.erasure_coding_policy_id or 0
+    if policy_id and namespace.coding_policies.by_id(policy_id) is None:
+        raise Impossible(f"file {record.name!r} has the erasure coding policy {policy_id}")
     _possible(
         limits.wrong_file(record.replication, record.block_size_bytes, record.storage_policy_id)
     )
@@ -365,13 +380,14 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
         sys.intern(record.owner),
         sys.intern(record.group),
         record.mode & MODE_MASK,
-        record.replication,
+        GROUP_REPLICATION if policy_id else record.replication,
         record.block_size_bytes,
     )
     file = namespace.inodes.files.new(
         record.inode_id, record.name, traits, record.mtime_ms, record.atime_ms
     )
     file.storage_policy_id = record.storage_policy_id
+    file.coding_policy_id = policy_id
     if record.acl:
         file.acl = record.acl
     if record.xattrs:
@@ -384,10 +400,7 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
             raise Impossible(f"block {listed.block_id} is in two files")
         check_block(listed)
         state = BlockState.COMPLETE if place < complete else BlockState.COMMITTED
-        block = blocks.new(
-            listed.block_id, listed.length_bytes, listed.generation_stamp, file.inode_id, state
-        )
-        file.blocks.append(block)
+        file.blocks.append(add_block(blocks, file, listed, state))
     if record.writer is not None:
         file.writer = record.writer
         file.writer_machine = record.writer_machine
@@ -472,17 +485,8 @@ def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: 
             counters.legacy_generation_stamp_limit != _NO_LEGACY_BLOCKS,
             "blocks from before Hadoop 2",
         ),
-        (
-            counters.last_striped_block_id not in (None, _NO_STRIPED_BLOCKS),
-            "erasure coded blocks",
-        ),
     ):
         if has_it:
             raise errors.UnsupportedOperation(
                 f"image {name} cannot be loaded: it has {feature}, which are not supported"
             )
-
-
-def _refuse_in_file(record: rec.FileRecord) -> None:
-    if record.erasure_coding_policy_id is not None:
-        raise _Refused(f"file {record.name!r} is erasure coded")

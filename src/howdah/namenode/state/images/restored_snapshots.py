@@ -12,7 +12,7 @@ from typing import Final
 
 from howdah.formats.image import records as rec
 from howdah.formats.image.fsimage import ImageReader
-from howdah.namenode.state.images.rows import Impossible, check_block
+from howdah.namenode.state.images.rows import Impossible, add_block, check_block
 from howdah.namenode.state.inodes import limits
 from howdah.namenode.state.inodes.directory import MODE_MASK
 from howdah.namenode.state.inodes.inode_features import UNLIMITED, Quota
@@ -126,13 +126,7 @@ class RestoredSnapshots:
             for listed, number in zip(diff.blocks, states, strict=True):
                 check_block(listed)
                 if listed.block_id not in blocks:
-                    blocks.new(
-                        listed.block_id,
-                        listed.length_bytes,
-                        listed.generation_stamp,
-                        file.inode_id,
-                        _block_state(number),
-                    )
+                    add_block(blocks, file, listed, _block_state(number))
             if diff.blocks:
                 later = tuple(listed.block_id for listed in diff.blocks)
             version = Version(file, diff.snapshot_id)
@@ -142,7 +136,9 @@ class RestoredSnapshots:
                 if wrong is not None:
                     raise Impossible(wrong)
                 _set_attributes(version, copy)
-                version.replication = copy.replication
+                version.replication = (
+                    file.replication if file.coding_policy_id else copy.replication
+                )
             elif state is not None:
                 version.as_of(state)
             if not 0 <= diff.size_bytes <= limits.MAX_NUMBER:

@@ -16,7 +16,7 @@ from howdah.formats.edits.edits import EditBlock
 from howdah.formats.image.columns import BATCH, FileColumns, Look, NamesInPages
 from howdah.formats.image.name_order import in_order
 from howdah.namenode.state.inodes import block_table, limits
-from howdah.namenode.state.inodes.block_table import BlockState
+from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
 from howdah.namenode.state.inodes.directory import MODE_MASK
 from howdah.namenode.state.inodes.file_table import (
     ATIME,
@@ -49,6 +49,21 @@ def check_block(block: EditBlock) -> None:
     wrong = limits.wrong_block(block.block_id, block.length_bytes, block.generation_stamp)
     if wrong is not None:
         raise Impossible(wrong)
+
+
+def add_block(blocks: BlockTable, file: File, listed: EditBlock, state: BlockState) -> Block:
+    """Add a block of a file to the table: a block group, if the file is erasure coded. Raises
+    Impossible where its id is none of that kind."""
+    numbers = listed.block_id, listed.length_bytes, listed.generation_stamp
+    policy_id = file.coding_policy_id
+    if not policy_id:
+        if listed.block_id < 0:
+            raise Impossible(f"the replicated file {file.inode_id} has group {listed.block_id}")
+        return blocks.new(*numbers, file.inode_id, state)
+    wrong = limits.wrong_group_id(listed.block_id)
+    if wrong is not None:
+        raise Impossible(wrong)
+    return blocks.groups.new(*numbers, file.inode_id, state, policy_id)
 
 
 class Filling:
@@ -119,6 +134,8 @@ class Filling:
         for inode_id, count in zip(columns.ids, counts, strict=True):
             block_ids = columns.block_ids[begin : begin + count]
             begin += count
+            if min(block_ids, default=0) < 0:
+                raise Impossible(f"the replicated file {inode_id} has group {min(block_ids)}")
             if count == 1 and block_ids[0] > 0:
                 yield block_ids[0]
             elif count:

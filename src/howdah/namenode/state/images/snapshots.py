@@ -159,6 +159,7 @@ class SnapshotRecords:
                     name=file.name,
                     replication=version.replication,
                     block_size_bytes=file.block_size_bytes,
+                    erasure_coding_policy_id=file.coding_policy_id or None,
                     **_attributes(rec.FileRecord, version),
                 ),
                 edit_blocks(blocks),

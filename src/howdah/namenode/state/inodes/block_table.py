@@ -1,314 +1,75 @@
-"""Blocks, as rows of a table (pure; see `row_table`).
+"""Blocks, as rows of a table (pure; see `row_table`, and `block_rows` for what a row has).
 
-Hadoop's `BlockInfo`, and its `BlockUnderConstructionFeature`. A `Block` is a view of a
-row: it is made on demand and thrown away. All views of a row are equal and have the same
-hash, so compare them with `==`, never with `is`. What few blocks have, such as a
-pipeline or corrupt replicas, is beside the table.
-
-A row has the file's id, the length, the generation stamp with the state, and the
-replicas: the numbers of up to three storages in one 64-bit number, since a table knows
-storages by small numbers. More replicas than that are beside the table, too. The file
-itself is known to `files`.
+Block groups of striped files are in tables of their own, `groups`. By its id a block is found in
+either: ids of groups are below zero.
 """
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from howdah.namenode.state.inodes.block_rows import (
+    COMPLETE,
+    ELSEWHERE,
+    FILE,
+    LENGTH,
+    REPLICAS,
+    STAMP,
+    STORAGE_BITS,
+    STORAGE_MASK,
+    WIDTH,
+    Beside,
+    Block,
+    BlockState,
+)
+from howdah.namenode.state.inodes.group_table import Group, GroupTable
 from howdah.namenode.state.inodes.row_page import Page
 from howdah.namenode.state.inodes.row_table import MASK, SHIFT, Table
-from howdah.native.layout import check_layout
 
 if TYPE_CHECKING:
     from howdah.namenode.state.blocks.datanodes import Storage
 
-# The numbers of a row.
-WIDTH: Final = 4
-FILE: Final = 0
-LENGTH: Final = 1
-STAMP: Final = 2
-"""Generation stamp << 3 | state << 1 | whether the row is there."""
-REPLICAS: Final = 3
-"""0, or the first storage's number | the second's << 21 | …, or `ELSEWHERE`."""
-
-STORAGE_BITS: Final = 21
-_STORAGE_MASK: Final = (1 << STORAGE_BITS) - 1
-_INLINE_BITS: Final = 3 * STORAGE_BITS
-ELSEWHERE: Final = -1
-
-
-class BlockState(enum.IntEnum):
-    """Being written; of final length; of final length and stored. See `block_states`."""
-
-    UNDER_CONSTRUCTION = 0
-    COMMITTED = 1
-    COMPLETE = 2
-
-
-_STATES: Final = tuple(BlockState)
-_COMPLETE: Final = BlockState.COMPLETE << 1 | 1
-check_layout(
-    BLOCK_WIDTH=WIDTH,
-    BLOCK_LENGTH=LENGTH,
-    BLOCK_STAMP=STAMP,
-    BLOCK_REPLICAS=REPLICAS,
-    STORAGE_BITS=STORAGE_BITS,
-    BLOCK_COMPLETE=_COMPLETE,
-)
-"""What is below the stamp of a complete block that is there."""
-
-
-class Extras:
-    """What few blocks have."""
-
-    __slots__ = ("corrupt", "expected", "truncating")
-
-    def __init__(self) -> None:
-        self.corrupt: tuple[Storage, ...] = ()
-        self.expected: tuple[Storage, ...] = ()
-        self.truncating = False
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.corrupt or self.expected or self.truncating)
-
-
-_NO_EXTRAS: Final = Extras()
-
-
-class Block:
-    """One block of one file.
-
-    `replicas` are the storages that hold a finalized replica of this generation
-    stamp and length; `corrupt` those that were reported bad. While the block is
-    under construction `expected` are the storages of its pipeline.
-
-    `truncating`: its replicas are being cut to `length_bytes`, and are longer still.
-    """
-
-    __slots__ = ("_at", "_page", "_table", "block_id")
-
-    block_id: int
-    _table: BlockTable
-    _page: Page
-    _at: int
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Block)
-            and self.block_id == other.block_id
-            and self._page is other._page
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.block_id)
-
-    @property
-    def file_id(self) -> int:
-        """The inode id of its file, which may be gone."""
-        return self._page[self._at + FILE]
-
-    @file_id.setter
-    def file_id(self, inode_id: int) -> None:
-        self._page[self._at + FILE] = inode_id
-
-    @property
-    def length_bytes(self) -> int:
-        return self._page[self._at + LENGTH]
-
-    @length_bytes.setter
-    def length_bytes(self, length_bytes: int) -> None:
-        self._page[self._at + LENGTH] = length_bytes
-
-    @property
-    def generation_stamp(self) -> int:
-        return self._page[self._at + STAMP] >> 3
-
-    @generation_stamp.setter
-    def generation_stamp(self, stamp: int) -> None:
-        self._page[self._at + STAMP] = stamp << 3 | self._page[self._at + STAMP] & 7
-
-    @property
-    def state(self) -> BlockState:
-        return _STATES[self._page[self._at + STAMP] >> 1 & 3]
-
-    @state.setter
-    def state(self, state: BlockState) -> None:
-        self._page[self._at + STAMP] = self._page[self._at + STAMP] & ~6 | state << 1
-        if state is BlockState.COMPLETE:
-            self._table.unfinished.discard(self.block_id)
-            self._table.reported.discard(self.block_id)
-        elif self._page[self._at + STAMP] & 1:
-            self._table.unfinished.add(self.block_id)
-            self._table.reported.discard(self.block_id)
-
-    @property
-    def logged_state(self) -> BlockState:
-        """What the edits alone make of it: without the reports that completed a committed block
-        of an open file."""
-        state = self.state
-        return BlockState.COMMITTED if self.block_id in self._table.reported else state
-
-    def complete_by_reports(self) -> None:
-        """The block was committed, and enough replicas were reported."""
-        assert self.state is BlockState.COMMITTED, self
-        self.state = BlockState.COMPLETE
-        if self._page[self._at + STAMP] & 1:
-            self._table.reported.add(self.block_id)
-
-    # Replicas.
-
-    @property
-    def replicas(self) -> list[Storage]:
-        """Return the storages in the order in which they were found. Change them by the methods
-        below."""
-        packed = self._page[self._at + REPLICAS]
-        if packed == 0:
-            return []
-        if packed == ELSEWHERE:
-            return list(self._table.scattered[self.block_id])
-        storages = self._table.storages
-        replicas = [storages[(packed & _STORAGE_MASK) - 1]]
-        packed >>= STORAGE_BITS
-        while packed:
-            replicas.append(storages[(packed & _STORAGE_MASK) - 1])
-            packed >>= STORAGE_BITS
-        return replicas
-
-    @replicas.setter
-    def replicas(self, storages: Iterable[Storage]) -> None:
-        listed = list(storages)
-        table = self._table
-        numbers = [table.number_of(storage) for storage in listed]
-        packed = 0
-        for number in reversed(numbers):
-            packed = packed << STORAGE_BITS | number
-        if packed >> _INLINE_BITS or max(numbers, default=0) > _STORAGE_MASK:
-            table.scattered[self.block_id] = listed
-            packed = ELSEWHERE
-        else:
-            table.scattered.pop(self.block_id, None)
-        self._page[self._at + REPLICAS] = packed
-
-    @property
-    def replica_count(self) -> int:
-        packed = self._page[self._at + REPLICAS]
-        if packed == ELSEWHERE:
-            return len(self._table.scattered[self.block_id])
-        return (packed.bit_length() + STORAGE_BITS - 1) // STORAGE_BITS
-
-    def add_replica(self, storage: Storage) -> None:
-        """The storage has a good one, too."""
-        packed = self._page[self._at + REPLICAS]
-        number = self._table.number_of(storage)
-        if packed == 0 and number <= _STORAGE_MASK:
-            self._page[self._at + REPLICAS] = number
-        else:
-            self.replicas = [*self.replicas, storage]
-
-    def remove_replica(self, storage: Storage) -> None:
-        """The storage has none any more. Raises ValueError if it had none."""
-        left = self.replicas
-        left.remove(storage)
-        self.replicas = left
-
-    # What few have.
-
-    @property
-    def expected(self) -> tuple[Storage, ...]:
-        return self._table.extras.get(self.block_id, _NO_EXTRAS).expected
-
-    @expected.setter
-    def expected(self, storages: tuple[Storage, ...]) -> None:
-        if storages:
-            self._extras().expected = storages
-        elif (extras := self._table.extras.get(self.block_id)) is not None:
-            extras.expected = ()
-            self._drop_empty(extras)
-
-    @property
-    def corrupt(self) -> tuple[Storage, ...]:
-        return self._table.extras.get(self.block_id, _NO_EXTRAS).corrupt
-
-    @corrupt.setter
-    def corrupt(self, storages: tuple[Storage, ...]) -> None:
-        if storages:
-            self._extras().corrupt = storages
-        elif (extras := self._table.extras.get(self.block_id)) is not None:
-            extras.corrupt = ()
-            self._drop_empty(extras)
-
-    @property
-    def truncating(self) -> bool:
-        return self._table.extras.get(self.block_id, _NO_EXTRAS).truncating
-
-    @truncating.setter
-    def truncating(self, truncating: bool) -> None:
-        if truncating:
-            self._extras().truncating = True
-        elif (extras := self._table.extras.get(self.block_id)) is not None:
-            extras.truncating = False
-            self._drop_empty(extras)
-
-    def _extras(self) -> Extras:
-        extras = self._table.extras.get(self.block_id)
-        if extras is None:
-            extras = self._table.extras[self.block_id] = Extras()
-        return extras
-
-    def _drop_empty(self, extras: Extras) -> None:
-        if extras.is_empty:
-            del self._table.extras[self.block_id]
-
-    def move_out(self, extras: Extras | None, scattered: list[Storage] | None) -> None:
-        """The block is in no table any more, and keeps what was beside its row."""
-        alone = BlockTable()
-        alone.storages.extend(self._table.storages)
-        if extras is not None:
-            alone.extras[self.block_id] = extras
-        if scattered is not None:
-            alone.scattered[self.block_id] = scattered
-        self._table = alone
-
-    # What follows.
-
-    @property
-    def is_settled(self) -> bool:
-        """True if its length and generation stamp are final, however few replicas are there."""
-        return self.state is not BlockState.UNDER_CONSTRUCTION
-
-    @property
-    def is_readable_to_the_end(self) -> bool:
-        """True if readers can rely on `length_bytes` without asking datanodes."""
-        return self.state is BlockState.COMPLETE or self.truncating
-
-    @property
-    def name(self) -> str:
-        """As logs and messages show it: `blk_1073741825_1001`."""
-        return f"blk_{self.block_id}_{self.generation_stamp}"
-
-    def __repr__(self) -> str:
-        return f"<{self.name} {self.state.name} {self.length_bytes} bytes>"
+__all__ = [
+    "FILE",
+    "LENGTH",
+    "REPLICAS",
+    "STAMP",
+    "STORAGE_BITS",
+    "WIDTH",
+    "Block",
+    "BlockState",
+    "BlockTable",
+]
 
 
 class BlockTable(Mapping[int, Block]):
     """The blocks of a namespace by id, to be used like a dictionary."""
 
-    __slots__ = ("_numbers", "extras", "reported", "rows", "scattered", "storages", "unfinished")
+    __slots__ = (
+        "beside",
+        "extras",
+        "groups",
+        "reported",
+        "rows",
+        "scattered",
+        "storages",
+        "unfinished",
+    )
 
     def __init__(self) -> None:
         self.rows: Final = Table(WIDTH, STAMP)
-        self.extras: Final[dict[int, Extras]] = {}
-        self.scattered: Final[dict[int, list[Storage]]] = {}
+        self.beside: Final = Beside()
+        """What its views look at beside their rows."""
+        self.extras: Final = self.beside.extras
+        self.scattered: Final = self.beside.scattered
         """The replicas of blocks that have more than fit in a row."""
-        self.unfinished: Final[set[int]] = set()
+        self.unfinished: Final = self.beside.unfinished
         """The ids of blocks that are not complete."""
-        self.reported: Final[set[int]] = set()
+        self.reported: Final = self.beside.reported
         """The ids of blocks that are complete by reports, and committed by the edits."""
-        self.storages: Final[list[Storage]] = []
-        self._numbers: Final[dict[Storage, int]] = {}
+        self.storages: Final = self.beside.storages
+        self.groups: Final = GroupTable(self.beside)
 
     def new(
         self,
@@ -330,15 +91,11 @@ class BlockTable(Mapping[int, Block]):
         self.rows.added(page)
         if state is not BlockState.COMPLETE:
             self.unfinished.add(block_id)
-        return _view(self, block_id, page, at)
+        return _view(self.beside, block_id, page, at)
 
     def number_of(self, storage: Storage) -> int:
         """By which rows know the storage; from 1."""
-        number = self._numbers.get(storage)
-        if number is None:
-            self.storages.append(storage)
-            number = self._numbers[storage] = len(self.storages)
-        return number
+        return self.beside.number_of(storage)
 
     def take_replica(
         self, block_id: int, length_bytes: int, generation_stamp: int, storage: Storage
@@ -350,26 +107,26 @@ class BlockTable(Mapping[int, Block]):
         at = (block_id & MASK) * WIDTH
         if (
             page is None
-            or page[at + STAMP] != generation_stamp << 3 | _COMPLETE
+            or page[at + STAMP] != generation_stamp << 3 | COMPLETE
             or page[at + LENGTH] != length_bytes
             or block_id in self.extras
         ):
             return None
         packed = left = page[at + REPLICAS]
         if packed >> 2 * STORAGE_BITS and packed != ELSEWHERE:
-            known = self._numbers.get(storage)
+            known = self.beside.known_number(storage)
             is_there = known is not None and known in (
-                packed & _STORAGE_MASK,
-                packed >> STORAGE_BITS & _STORAGE_MASK,
+                packed & STORAGE_MASK,
+                packed >> STORAGE_BITS & STORAGE_MASK,
                 packed >> 2 * STORAGE_BITS,
             )
             return 0 if is_there else None
-        number = self.number_of(storage)
-        if packed == ELSEWHERE or number > _STORAGE_MASK:
+        number = self.beside.number_of(storage)
+        if packed == ELSEWHERE or number > STORAGE_MASK:
             return None
         bits, count = 0, 1
         while left:
-            other = left & _STORAGE_MASK
+            other = left & STORAGE_MASK
             if other == number:
                 return 0
             if self.storages[other - 1].node is storage.node:
@@ -383,18 +140,25 @@ class BlockTable(Mapping[int, Block]):
     def get(self, block_id: int, default: None = None) -> Block | None:  # type: ignore[override]
         page = self.rows.pages.get(block_id >> SHIFT)
         at = (block_id & MASK) * WIDTH
-        if page is None or not page[at + STAMP] & 1:
-            return None
-        return _view(self, block_id, page, at)
+        if page is None:
+            return None if block_id >= 0 else self.groups.get(block_id)
+        return _view(self.beside, block_id, page, at) if page[at + STAMP] & 1 else None
+
+    def reported_as(self, block_id: int) -> Block | None:
+        """Return what datanodes have under that id: a block, or an internal block of a group."""
+        return self.get(block_id) if block_id >= 0 else self.groups.internal(block_id)
 
     def pop(self, block_id: int) -> Block | None:
         """Take a block out. It is shown as it was for as long as somebody holds it."""
         block = self.get(block_id)
         if block is None:
             return None
-        self.rows.remove(block_id)
         self.unfinished.discard(block_id)
         self.reported.discard(block_id)
+        if isinstance(block, Group):
+            self.groups.remove(block)
+            return block
+        self.rows.remove(block_id)
         extras = self.extras.pop(block_id, None)
         scattered = self.scattered.pop(block_id, None)
         if extras is not None or scattered is not None:
@@ -415,20 +179,21 @@ class BlockTable(Mapping[int, Block]):
 
     def __contains__(self, block_id: object) -> bool:
         assert isinstance(block_id, int), block_id
-        return block_id in self.rows
+        return block_id in self.rows or (block_id < 0 and self.groups.get(block_id) is not None)
 
     def __len__(self) -> int:
-        return self.rows.count
+        return self.rows.count + len(self.groups)
 
     def __iter__(self) -> Iterator[int]:
         """The ids; blocks may come and go meanwhile."""
-        return iter(self.rows)
+        yield from self.rows
+        yield from self.groups
 
 
-def _view(table: BlockTable, block_id: int, page: Page, at: int) -> Block:
+def _view(beside: Beside, block_id: int, page: Page, at: int) -> Block:
     block = Block.__new__(Block)
     block.block_id = block_id
-    block._table = table
+    block._table = beside
     block._page = page
     block._at = at
     return block

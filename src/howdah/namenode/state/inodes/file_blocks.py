@@ -8,6 +8,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 
 MAX_BLOCK_SIZE_BYTES: Final = (1 << 48) - 1
@@ -110,5 +111,7 @@ def check_commit(file: File, block: Block, named: ClientBlock) -> None:
 
 
 def ends_full(file: File, block: Block) -> bool:
-    """True if who appends behind the block needs a new one."""
+    """True if who appends behind the block needs a new one, as behind every group."""
+    if isinstance(block, Group):
+        return block.state is BlockState.COMPLETE
     return block.state is BlockState.COMPLETE and block.length_bytes >= file.block_size_bytes

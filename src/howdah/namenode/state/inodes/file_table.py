@@ -55,6 +55,7 @@ Glance = tuple[Traits, int, int, int, Features]
 
 
 V = TypeVar("V")
+_NO_BLOCKS: Final = array("q")
 
 
 class FileRows(Generic[V]):
@@ -86,7 +87,7 @@ class FileRows(Generic[V]):
         """How many of them were taken out of others: paths through them lead elsewhere then."""
         self.features: Final[dict[int, Features]] = {}
         self.block_lists: Final[dict[int, array[int]]] = {}
-        """The ids of the blocks of files with more than one."""
+        """The ids of the blocks of files with more than one, and of those that have groups."""
         self.traits: Final[list[Traits]] = []
         self._numbers: Final[dict[Traits, int]] = {}
         self._view: Final = view
@@ -156,7 +157,7 @@ class FileRows(Generic[V]):
             blocks = self.blocks.rows.pages.get(block_id >> SHIFT)
             length = 0 if blocks is None else blocks[(block_id & MASK) * BLOCK_WIDTH + LENGTH]
         else:
-            length = self._length_of_several(inode_id) if block_id else 0
+            length = self.length_of_several(inode_id) if block_id else 0
         return (
             self.traits[page[at + TRAITS] >> 1],
             page[at + MTIME],
@@ -180,15 +181,19 @@ class FileRows(Generic[V]):
         if block_id > 0:
             page = self.blocks.rows.pages[block_id >> SHIFT]
             return replication, page[(block_id & MASK) * BLOCK_WIDTH + LENGTH]
-        return replication, self._length_of_several(inode_id) if block_id else 0
+        return replication, self.length_of_several(inode_id) if block_id else 0
 
-    def _length_of_several(self, inode_id: int) -> int:
-        """Of all blocks of a file that has more than one, in bytes."""
+    def length_of_several(self, inode_id: int) -> int:
+        """Of all blocks of a file that has more than one, or groups, in bytes."""
+        block_ids = self.block_lists.get(inode_id, _NO_BLOCKS)
+        if block_ids and block_ids[0] < 0:
+            blocks = self.blocks
+            return sum([blocks[group_id].length_bytes for group_id in block_ids])
         pages = self.blocks.rows.pages
         return sum(
             [
                 pages[block_id >> SHIFT][(block_id & MASK) * BLOCK_WIDTH + LENGTH]
-                for block_id in self.block_lists.get(inode_id, ())
+                for block_id in block_ids
             ]
         )
 

@@ -194,6 +194,16 @@ class File(INode):
         self.table.end_writing(self.inode_id)
 
     @property
+    def coding_policy_id(self) -> int:
+        """The policy by which its blocks are groups; 0 of a replicated file. It stays as it is."""
+        features = self.table.features.get(self.inode_id)
+        return 0 if features is None else features.coding_policy_id
+
+    @coding_policy_id.setter
+    def coding_policy_id(self, policy_id: int) -> None:
+        self._set_feature("coding_policy_id", policy_id)
+
+    @property
     def under_construction(self) -> bool:
         return self.writer is not None
 
@@ -259,13 +269,7 @@ class File(INode):
         if block_id > 0:
             page = self.table.blocks.rows.pages.get(block_id >> SHIFT)
             return page[(block_id & MASK) * BLOCK_WIDTH + LENGTH] if page is not None else 0
-        pages = self.table.blocks.rows.pages
-        return sum(
-            [
-                pages[block_id >> SHIFT][(block_id & MASK) * BLOCK_WIDTH + LENGTH]
-                for block_id in self.block_ids
-            ]
-        )
+        return self.table.length_of_several(self.inode_id) if block_id else 0
 
 
 class FileBlocks(Sequence[Block]):
@@ -371,11 +375,11 @@ def adopt(table: FileTable, file: File) -> None:
     for block in blocks:
         own = table.blocks.get(block.block_id)
         if own is None:
-            own = table.blocks.new(
-                block.block_id,
-                block.length_bytes,
-                block.generation_stamp,
-                file.inode_id,
-                block.state,
-            )
+            numbers = block.block_id, block.length_bytes, block.generation_stamp
+            policy_id = features.coding_policy_id
+            if policy_id:
+                groups = table.blocks.groups
+                own = groups.new(*numbers, file.inode_id, block.state, policy_id)
+            else:
+                own = table.blocks.new(*numbers, file.inode_id, block.state)
         file.blocks.append(own)

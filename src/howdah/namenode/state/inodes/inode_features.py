@@ -1,4 +1,4 @@
-"""What few inodes have: an ACL, extended attributes, a storage policy, quotas, a writer.
+"""What few inodes have: an ACL, attributes, policies, quotas, a writer.
 
 Hadoop's `INode.Feature`: `AclFeature`, `XAttrFeature`, `DirectoryWithQuotaFeature`,
 `FileUnderConstructionFeature`. An inode has one slot for all of them. The slot is None
@@ -47,12 +47,21 @@ class Quota:
 class Features:
     """The optional facts of one inode."""
 
-    __slots__ = ("acl", "quota", "storage_policy_id", "writer", "writer_machine", "xattrs")
+    __slots__ = (
+        "acl",
+        "coding_policy_id",
+        "quota",
+        "storage_policy_id",
+        "writer",
+        "writer_machine",
+        "xattrs",
+    )
 
     def __init__(self) -> None:
         self.acl: tuple[AclEntry, ...] = ()
         self.xattrs: tuple[XAttr, ...] = ()
         self.storage_policy_id = 0
+        self.coding_policy_id = 0
         self.quota: Quota | None = None
         self.writer: str | None = None
         self.writer_machine = ""
@@ -63,6 +72,7 @@ class Features:
             not self.acl
             and not self.xattrs
             and not self.storage_policy_id
+            and not self.coding_policy_id
             and self.quota is None
             and self.writer is None
         )

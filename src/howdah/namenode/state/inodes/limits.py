@@ -18,6 +18,8 @@ MAX_LOGGED_REPLICATION: Final = 32767
 MAX_GENERATION_STAMP: Final = (1 << 60) - 1
 MAX_POLICY_ID: Final = 15
 MAX_NUMBER: Final = (1 << 63) - 1
+GROUP_IDS: Final = 16
+"""Ids that each block group takes: its own, which its first block has as well, and the others."""
 
 
 def wrong_file(replication: int, block_size_bytes: int, policy_id: int) -> str | None:
@@ -31,6 +33,12 @@ def wrong_file(replication: int, block_size_bytes: int, policy_id: int) -> str |
 def wrong_policy(policy_id: int) -> str | None:
     if not 0 <= policy_id <= MAX_POLICY_ID:
         return f"a storage policy has the id {policy_id}"
+    return None
+
+
+def wrong_group_id(block_id: int) -> str | None:
+    if block_id >= 0 or block_id % GROUP_IDS:
+        return f"{block_id} is not the id of a block group"
     return None
 
 

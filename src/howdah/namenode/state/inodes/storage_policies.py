@@ -93,6 +93,9 @@ POLICIES: Final = {
     )
 }
 HOT: Final = POLICIES[7]
+_FOR_GROUPS: Final = frozenset({7, 2, 12})
+"""HOT, COLD and ALL_SSD: those that place all replicas alike. Others do not count for files that
+are erasure coded."""
 LAZY_PERSIST: Final = POLICIES[15]
 
 
@@ -113,6 +116,17 @@ def own_id(inode: INode) -> int:
 def effective_id(inode: INode, shown_in: Callable[[INode], INode | None] | None = None) -> int:
     """Return the inode's own policy or that of a directory above; 0 if none has one. What is in no
     directory any more has the policy of the one that it is `shown_in`."""
+    if isinstance(inode, File) and inode.coding_policy_id:
+        return for_groups(_effective_id(inode, shown_in))
+    return _effective_id(inode, shown_in)
+
+
+def for_groups(policy_id: int) -> int:
+    """Return the policy that counts for a file that is erasure coded, where this one is set."""
+    return policy_id if policy_id in _FOR_GROUPS else UNSPECIFIED
+
+
+def _effective_id(inode: INode, shown_in: Callable[[INode], INode | None] | None = None) -> int:
     node: INode | None = None if isinstance(inode, Symlink) else inode
     while node is not None:
         # Every listing asks this of every entry, and hardly anything has features.
@@ -133,10 +147,10 @@ def is_lazy_persist(file: File) -> bool:
     return effective_id(file) == LAZY_PERSIST.policy_id
 
 
-def kinds_on_create(file: File) -> tuple[list[int], list[int]]:
-    """Where a new block of the file goes, by numbers on the wire: a type for each replica,
-    and the types to take where there is none of those."""
-    wanted, fallbacks = _kinds_on_create(of(file).policy_id, file.replication)
+def kinds_on_create(file: File, replicas: int) -> tuple[list[int], list[int]]:
+    """Where a new block of the file goes, by numbers on the wire: a type for each of so many
+    replicas, and the types to take where there is none of those."""
+    wanted, fallbacks = _kinds_on_create(of(file).policy_id, replicas)
     return list(wanted), list(fallbacks)
 
 

@@ -18,12 +18,9 @@ SATISFY_STORAGE_POLICY: Final = (XAttrNamespace.USER, "hdfs.sps")
 of users: the satisfier takes it off by a call like any other."""
 ENCRYPTION_ZONE: Final = (XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
 ERASURE_CODING: Final = (XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy")
-REPLICATION: Final = b"\0\0\0\x0breplication"
-"""The erasure coding policy that asks for replication: its name behind its length, as Hadoop
-writes it."""
+"""Of directories: an erasure coding policy by its name, which stands behind its length."""
 _UNSUPPORTED: Final = {
     ENCRYPTION_ZONE: "an encryption zone",
-    ERASURE_CODING: "a directory with an erasure coding policy",
 }
 """Attributes by which Hadoop's namenode acts on what is written later."""
 
@@ -33,8 +30,7 @@ def check_supported(path: str, new: Sequence[XAttr]) -> None:
     silently be written without it."""
     for xattr in new:
         feature = _UNSUPPORTED.get(name_of(xattr))
-        asks_for_nothing = name_of(xattr) == ERASURE_CODING and xattr.value == REPLICATION
-        if feature is not None and not asks_for_nothing:
+        if feature is not None:
             raise errors.UnsupportedOperation(f"{path} is {feature}, which is not supported")
 
 

@@ -21,7 +21,6 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.formats.edits import edits
-from howdah.formats.image.records import ErasureCodingPolicyRecord
 from howdah.namenode.state.caching.pools import CachePools
 from howdah.namenode.state.inodes import limits, paths
 from howdah.namenode.state.inodes.block_events import (
@@ -34,6 +33,7 @@ from howdah.namenode.state.inodes.block_events import (
     ReplicationChanged,
 )
 from howdah.namenode.state.inodes.directory import MODE_MASK
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import (
     LAST_RESERVED_BLOCK_ID,
     LAST_RESERVED_GENERATION_STAMP,
@@ -51,6 +51,7 @@ from howdah.namenode.state.snapshots.edits import SnapshotEdits
 from howdah.namenode.state.snapshots.places import find_in_snapshot, path_in_snapshot
 from howdah.namenode.state.snapshots.snapshots import Snapshots
 from howdah.namenode.state.tree.attribute_edits import AttributeEdits, begin_with
+from howdah.namenode.state.tree.coding_policies import CodingPolicies
 from howdah.namenode.state.tree.deletion import Deletion
 from howdah.namenode.state.tree.leases import LeaseRegistry
 from howdah.namenode.state.tree.path_cache import Way, Ways
@@ -60,8 +61,13 @@ from howdah.namenode.state.tree.rolling_upgrade import RollingUpgrade
 from howdah.namenode.state.tree.satisfier_queue import SatisfierQueue
 from howdah.namenode.state.tree.usage import Measuring
 from howdah.native.mypyc_compat import mypyc_attr
+from howdah.protocol.striping.layout import group_id_of
 
 _MAX_TRUNCATIONS: Final = 10_000
+GROUP_REPLICATION: Final = 1
+"""What files with block groups have for a replication, in edits and answers."""
+NO_GROUP_ID: Final = -(1 << 63)
+"""The last id of a block group before any was given out."""
 
 
 def _fits(wrong: str | None, edit: edits.Edit) -> None:
@@ -72,6 +78,13 @@ def _fits(wrong: str | None, edit: edits.Edit) -> None:
 
 def _check_numbers(block: edits.EditBlock, edit: edits.Edit) -> None:
     _fits(limits.wrong_block(block.block_id, block.length_bytes, block.generation_stamp), edit)
+
+
+def _fits_policy(file: File, block_id: int, policy_id: int) -> None:
+    """Raises EditDoesNotFit unless a file with a policy gets a group, and one without a block."""
+    wrong = limits.wrong_group_id(block_id) if policy_id else f"block {block_id} is a group"
+    if wrong is not None:
+        raise EditDoesNotFit(f"{file.path} has the erasure coding policy {policy_id}: {wrong}")
 
 
 def _nobody_listens(*arguments: object) -> None:
@@ -94,6 +107,7 @@ class Namespace:
         self.marks: Final = SatisfierQueue()
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
+        self.last_group_id = NO_GROUP_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
         self._tell: Callable[[BlockEvent], None] = _nobody_listens
         self._tell_call: Callable[[bytes, int, int | None], None] = _nobody_listens
@@ -117,8 +131,7 @@ class Namespace:
         appended between the two goes then, as it always does in Hadoop."""
         self.rolling_upgrade: Final = RollingUpgrade()
         self.caching: Final = CachePools()
-        # Not used here; kept for whoever reads the next image.
-        self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
+        self.coding_policies: Final = CodingPolicies(self.blocks.groups.policies)
         self._departures: Final = Deletion(
             self.inodes, self.snapshots, self.leases, self.tally, self.marks, self._free_block
         )
@@ -142,6 +155,7 @@ class Namespace:
             edits.EndLogSegmentOp: self._no_change,
             **self.rolling_upgrade.appliers,
             **self.caching.appliers,
+            **self.coding_policies.appliers,
             **AttributeEdits(
                 self.existing, self._file, self._replication_changed, self.marks
             ).appliers,
@@ -199,7 +213,12 @@ class Namespace:
     def may_come(self, block_id: int, generation_stamp: int) -> bool:
         """Whether edits to come may add a block of that id and stamp. Both are given out in
         order, and the edit that adds the block follows those that give them out."""
-        return block_id >= self.last_block_id or generation_stamp >= self.generation_stamp
+        last_id = self.last_block_id if block_id >= 0 else self.last_group_id
+        return block_id >= last_id or generation_stamp >= self.generation_stamp
+
+    def was_given_out(self, block_id: int) -> bool:
+        """Whether there ever was a block group with an internal block of that id."""
+        return NO_GROUP_ID < group_id_of(block_id) <= self.last_group_id
 
     def is_attached(self, inode: INode) -> bool:
         """True unless the inode, or a directory above it, was deleted."""
@@ -353,10 +372,8 @@ class Namespace:
 
     def _add(self, op: edits.AddOp) -> None:
         parent, name = self._parent(op.path, op)
-        if op.erasure_coding_policy_id != edits.REPLICATION_POLICY_ID:
-            raise errors.UnsupportedOperation(
-                f"OP_ADD of {op.path}: it is erasure coded, which is not supported"
-            )
+        if op.erasure_coding_policy_id:
+            self._check_coding_policy(op)
         _fits(limits.wrong_file(op.replication, op.block_size_bytes, op.storage_policy_id), op)
         if name in parent.entries:
             old = parent.child(name)
@@ -377,7 +394,13 @@ class Namespace:
         files.add(inode_id, name, traits, op.mtime_ms, op.atime_ms, parent.inode_id)
         self.last_inode_id = max(self.last_inode_id, inode_id)
         parent.enter(name, inode_id)
-        if self.snapshots.count or op.storage_policy_id or op.acl or op.xattrs:
+        if (
+            self.snapshots.count
+            or op.storage_policy_id
+            or op.acl
+            or op.xattrs
+            or op.erasure_coding_policy_id
+        ):
             self._begin_with(files[inode_id], op)
         files.begin_writing(inode_id, op.client_name, op.client_machine)
         parent.mtime_ms = op.mtime_ms
@@ -385,12 +408,21 @@ class Namespace:
             self._set_blocks(files[inode_id], op.blocks, BlockState.UNDER_CONSTRUCTION)
         self.leases.grant(op.client_name, inode_id)
 
+    def _check_coding_policy(self, op: edits.AddOp) -> None:
+        if self.coding_policies.by_id(op.erasure_coding_policy_id) is None:
+            raise EditDoesNotFit(
+                f"OP_ADD of {op.path}: there is no erasure coding policy "
+                f"{op.erasure_coding_policy_id}"
+            )
+
     def _begin_with(self, file: File, op: edits.AddOp) -> None:
         """What few new files have."""
         if self.snapshots.count:
             self.snapshots.linked(file)
         if op.storage_policy_id:
             file.storage_policy_id = op.storage_policy_id
+        if op.erasure_coding_policy_id:
+            file.coding_policy_id = op.erasure_coding_policy_id
         begin_with(file, op.acl, op.xattrs)
         if op.xattrs:
             self.marks.follow(file)
@@ -465,6 +497,8 @@ class Namespace:
         self.leases.grant(op.client_name, file.inode_id)
         if file.blocks and not op.new_block:
             last = file.blocks[-1]
+            if isinstance(last, Group):
+                raise EditDoesNotFit(f"OP_APPEND of {op.path}: {last.name} is a block group")
             if last.length_bytes < file.block_size_bytes:
                 last.state = BlockState.UNDER_CONSTRUCTION
                 self._tell(BlockOpened(last, last.length_bytes))
@@ -473,6 +507,8 @@ class Namespace:
         file = self._file(op.path, op)
         if file.writer is not None:
             raise EditDoesNotFit(f"OP_TRUNCATE of {op.path}: {file.writer} writes it")
+        if file.coding_policy_id:
+            raise EditDoesNotFit(f"OP_TRUNCATE of {op.path}: it is erasure coded")
         if not 0 <= op.new_length_bytes < file.length_bytes:
             raise EditDoesNotFit(
                 f"OP_TRUNCATE of {op.path} to {op.new_length_bytes} bytes: "
@@ -528,6 +564,10 @@ class Namespace:
         for path, source in zip(op.sources, sources, strict=True):
             if source == target or source.writer is not None or target.writer is not None:
                 raise EditDoesNotFit(f"OP_CONCAT_DELETE of {path} to {op.target}")
+            if source.coding_policy_id != target.coding_policy_id:
+                raise EditDoesNotFit(
+                    f"OP_CONCAT_DELETE of {path} to {op.target}: they are coded differently"
+                )
         if len(set(sources)) < len(sources):
             raise EditDoesNotFit(f"OP_CONCAT_DELETE to {op.target} names a source twice: {op}")
         for source in sources:
@@ -637,11 +677,22 @@ class Namespace:
         self.generation_stamp = op.generation_stamp
 
     def _allocate_block_id(self, op: edits.AllocateBlockIdOp) -> None:
+        if op.block_id < 0:
+            self._allocate_group_id(op)
+            return
         if op.block_id < self.last_block_id:
             raise EditDoesNotFit(
                 f"the block id would go back from {self.last_block_id} to {op.block_id}"
             )
         self.last_block_id = op.block_id
+
+    def _allocate_group_id(self, op: edits.AllocateBlockIdOp) -> None:
+        _fits(limits.wrong_group_id(op.block_id), op)
+        if op.block_id < self.last_group_id:
+            raise EditDoesNotFit(
+                f"the id of block groups would go back from {self.last_group_id} to {op.block_id}"
+            )
+        self.last_group_id = op.block_id
 
     def _no_change(self, op: edits.Edit) -> None:
         """A segment's first and last record say nothing about the tree."""
@@ -651,9 +702,21 @@ class Namespace:
     def _new_block(self, file: File, new: edits.EditBlock, state: BlockState) -> Block:
         if new.block_id in self.blocks:
             raise EditDoesNotFit(f"block {new.block_id} of {file.path} exists already")
-        block = self.blocks.new(
-            new.block_id, new.length_bytes, new.generation_stamp, file.inode_id, state
-        )
+        policy_id = file.coding_policy_id
+        if policy_id or new.block_id < 0:
+            _fits_policy(file, new.block_id, policy_id)
+            block: Block = self.blocks.groups.new(
+                new.block_id,
+                new.length_bytes,
+                new.generation_stamp,
+                file.inode_id,
+                state,
+                policy_id,
+            )
+        else:
+            block = self.blocks.new(
+                new.block_id, new.length_bytes, new.generation_stamp, file.inode_id, state
+            )
         file.append_block(block)
         return block
 

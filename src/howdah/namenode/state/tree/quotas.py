@@ -22,6 +22,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.edits.edits import StorageKind
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inode_features import UNLIMITED, Quota
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode
 from howdah.namenode.state.inodes.storage_policies import StoragePolicy
@@ -46,7 +47,11 @@ class Usage:
 
 
 def counted_bytes(file: File, block: Block) -> int:
-    """What a block of the file counts for, with one replica."""
+    """What a block of the file counts for, with one replica; a group with all that it takes."""
+    if isinstance(block, Group):
+        if block.state is BlockState.UNDER_CONSTRUCTION:
+            return max(file.block_size_bytes * block.policy.schema.units, block.layout.space)
+        return block.layout.space
     if block.state is BlockState.UNDER_CONSTRUCTION and not block.truncating:
         return max(file.block_size_bytes, block.length_bytes)
     return block.length_bytes
@@ -59,6 +64,14 @@ def of_replicas(count: int, replication: int, policy: StoragePolicy) -> Usage:
         if kind in COUNTED_KINDS:
             usage.by_kind_bytes[kind] = count * replicas
     return usage
+
+
+def of_file(file: File, count: int, replication: int, policy: StoragePolicy) -> Usage:
+    """What so many bytes of a file take. Those of block groups count for no type of storage, as in
+    Hadoop."""
+    if file.coding_policy_id:
+        return Usage(0, count)
+    return of_replicas(count, replication, policy)
 
 
 def bounded(inode: INode | None) -> Iterator[tuple[Directory, Quota]]:

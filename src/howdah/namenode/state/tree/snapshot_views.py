@@ -175,6 +175,7 @@ class SnapshotFile(File):
         )
         super().__init__(alone.table, alone.inode_id, alone._page, alone._at)
         _begin(self, origin, version, parent)
+        self.coding_policy_id = origin.coding_policy_id
         block_ids = begun_blocks(origin) if version is None else version.block_ids
         copies = source.snapshots.copies
         blocks = [source.blocks[copies.get(block_id, block_id)] for block_id in block_ids]

@@ -15,10 +15,16 @@ from collections.abc import Iterator
 
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.files import FileTable
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block, Directory, File, INode
 from howdah.namenode.state.inodes.storage_policies import HOT, POLICIES, UNSPECIFIED
 from howdah.namenode.state.snapshots.snapshots import DeadLink, Snapshots
-from howdah.namenode.state.tree.quotas import Usage, counted_bytes, of_replicas
+from howdah.namenode.state.tree.quotas import Usage, counted_bytes, of_file, of_replicas
+
+
+def stored_bytes(block: Block) -> int:
+    """What a block of final length takes with one replica; a group with its parity."""
+    return block.layout.space if isinstance(block, Group) else block.length_bytes
 
 
 class Measuring:
@@ -37,7 +43,9 @@ class Measuring:
         if versions:
             kept = {block_id for version in versions for block_id in version.block_ids}
             blocks = file.table.blocks
-            total += sum(blocks[i].length_bytes for i in kept.difference(file.block_ids))
+            total += sum(
+                stored_bytes(blocks[block_id]) for block_id in kept.difference(file.block_ids)
+            )
         return total
 
     def replication(self, file: File) -> int:
@@ -64,8 +72,8 @@ class Measuring:
         return max([wanted, *kept])
 
     def of_bytes(self, file: File, count: int) -> Usage:
-        """What so many bytes more of the file take."""
-        return of_replicas(count, self.replication(file), storage_policies.of(file))
+        """What so many bytes more of the file take: of block groups with their parity."""
+        return of_file(file, count, self.replication(file), storage_policies.of(file))
 
     def left_of(self, inode: INode) -> Usage:
         """What the inode still takes of its directory when it was deleted from there: one
@@ -80,7 +88,10 @@ class Measuring:
             for block in inode.blocks
             if not snapshots.has_to_keep(inode, block.block_id)
         )
-        left = of_replicas(count, self.replication_with(inode, 0), storage_policies.of(inode))
+        replication = self.replication_with(inode, 0)
+        if inode.coding_policy_id:
+            count *= min(replication, 1)
+        left = of_file(inode, count, replication, storage_policies.of(inode))
         left.names = 1
         return left
 
@@ -124,7 +135,7 @@ class Measuring:
             if isinstance(inode, File):
                 policy = POLICIES.get(policy_id, HOT)
                 count = self.file_bytes(inode)
-                total.add(of_replicas(count, self.replication(inode), policy))
+                total.add(of_file(inode, count, self.replication(inode), policy))
             elif isinstance(inode, Directory):
                 self._add_files(total, inode, policy_id)
                 stack.extend((child, policy_id) for child in self._others(inode))
@@ -174,7 +185,11 @@ class Measuring:
             if isinstance(inode, File):
                 state = snapshots.version(inode, snapshot_id) or inode
                 policy = POLICIES.get(policy_id, HOT)
-                total.add(of_replicas(state.length_bytes, state.replication, policy))
+                count = state.length_bytes
+                if inode.coding_policy_id:
+                    blocks = inode.table.blocks
+                    count = sum(stored_bytes(blocks[i]) for i in state.block_ids)
+                total.add(of_file(inode, count, state.replication, policy))
             elif isinstance(inode, Directory):
                 children = snapshots.children(inode, snapshot_id)
                 stack.extend((child, policy_id) for child in children)

@@ -23,20 +23,12 @@ from howdah.protocol.rpc.service import snake_case
 from howdah.testing.in_memory import InMemoryNamenode, outcome
 
 NO_ENCRYPTION = "nothing is encrypted"
-NO_ERASURE_CODING = "nothing is erasure-coded"
 NO_TOKENS = "there are no delegation tokens to renew or cancel"
 REFUSED = {
     "createEncryptionZone": NO_ENCRYPTION,
     "listEncryptionZones": NO_ENCRYPTION,
     "reencryptEncryptionZone": NO_ENCRYPTION,
     "listReencryptionStatus": NO_ENCRYPTION,
-    "setErasureCodingPolicy": NO_ERASURE_CODING,
-    "unsetErasureCodingPolicy": NO_ERASURE_CODING,
-    "getECTopologyResultForPolicies": NO_ERASURE_CODING,
-    "addErasureCodingPolicies": NO_ERASURE_CODING,
-    "removeErasureCodingPolicy": NO_ERASURE_CODING,
-    "enableErasureCodingPolicy": NO_ERASURE_CODING,
-    "disableErasureCodingPolicy": NO_ERASURE_CODING,
     "renewDelegationToken": NO_TOKENS,
     "cancelDelegationToken": NO_TOKENS,
 }

@@ -305,4 +305,11 @@ def test_figures_equal_a_recount(steps: list[Step], with_open: bool, in_slices: 
         found, wanted = (getattr(f, field.name) for f in (check.figures, expected))
         assert (field.name, found) == (field.name, wanted)
     # Any figures can be shown.
-    assert summary(check.figures, datanodes=0, racks=0, default_replication=3, minimum=1)
+    assert summary(
+        check.figures,
+        check.group_figures,
+        datanodes=0,
+        racks=0,
+        default_replication=3,
+        minimum=1,
+    )

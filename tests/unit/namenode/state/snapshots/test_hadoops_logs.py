@@ -31,7 +31,6 @@ ZONE = ed.XAttr(ed.XAttrNamespace.RAW, "hdfs.crypto.encryption.zone", b"key")
 REPLICATED = ed.XAttr(
     ed.XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy", b"\0\0\0\x0breplication"
 )
-CODED = ed.XAttr(ed.XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy", b"RS-6-3-1024k")
 
 
 def replayed(log: list[ed.Edit]) -> Namespace:
@@ -80,23 +79,7 @@ def test_a_new_snapshot_may_have_the_name_of_one_that_is_to_be_deleted() -> None
 @pytest.mark.parametrize(
     ("edit", "what"),
     [
-        (
-            ed.AddOp(
-                16390,
-                "/d/f",
-                1,
-                5,
-                5,
-                1024,
-                OWNED,
-                "writer",
-                "10.0.0.1",
-                erasure_coding_policy_id=1,
-            ),
-            "/d/f: it is erasure coded",
-        ),
         (ed.SetXAttrOp("/d", (ZONE,)), "/d is an encryption zone"),
-        (ed.SetXAttrOp("/d", (CODED,)), "/d is a directory with an erasure coding policy"),
     ],
 )
 def test_what_would_be_written_without_its_protection_is_refused(edit: ed.Edit, what: str) -> None:
@@ -111,7 +94,7 @@ def test_directory_whose_policy_is_replication_is_as_others() -> None:
     assert directory.xattrs == (REPLICATED,)
 
 
-@pytest.mark.parametrize("xattr", [ZONE, CODED])
+@pytest.mark.parametrize("xattr", [ZONE])
 def test_directory_of_an_image_is_refused_as_in_a_log(xattr: ed.XAttr) -> None:
     root = rec.DirectoryRecord(16385, "", "root", "staff", 0o755, 1)
     root.xattrs = (xattr,)

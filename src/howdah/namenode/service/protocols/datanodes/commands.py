@@ -6,9 +6,12 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.writing.block_recovery import BlockRecovery, RecoveryOrder
-from howdah.namenode.state.blocks.datanodes import Datanode, Transfer
+from howdah.namenode.state.blocks.datanodes import Datanode, GroupReconstruction, Transfer
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block, BlockState
 from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.protocol.striping.messages import policy_to_proto
 
 
 class DatanodeCommands:
@@ -42,13 +45,15 @@ class DatanodeCommands:
             room = streams.may_run(node) - node.transfers_running
             while node.to_transfer and len(command.blocks) < room:
                 order = node.to_transfer.popleft()
-                block = self._namesystem.namespace.blocks.get(order.block_id)
+                block = self._namesystem.namespace.blocks.reported_as(order.block_id)
                 if block is None or not block.is_settled:
                     # Deleted, or open again for an append, since the order was given.
                     continue
                 _add_transfer(command, block, order)
             if command.blocks:
                 orders.append(_block_command(command))
+        if node.to_reconstruct:
+            orders.extend(self._reconstructions(node))
         deletions = self._deletions(node)
         if deletions:
             command = pb.BlockCommandProto(
@@ -82,6 +87,48 @@ class DatanodeCommands:
             node, namesystem.settings.deletions_per_command
         )
 
+    def _reconstructions(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
+        """Internal blocks that the node is to make, as many as it has room for."""
+        command = pb.BlockECReconstructionCommandProto()
+        streams = self._namesystem.block_manager.reconstruction.streams
+        room = streams.may_run(node) - node.transfers_running
+        infos = command.blockECReconstructioninfo
+        while node.to_reconstruct and len(infos) < room:
+            order = node.to_reconstruct.popleft()
+            group = self._namesystem.namespace.blocks.get(order.group_id)
+            if isinstance(group, Group) and group.is_settled:
+                self._add_reconstruction(infos.add(), group, order)
+        if not infos:
+            return []
+        return [
+            pb.DatanodeCommandProto(
+                cmdType=pb.DatanodeCommandProto.BlockECReconstructionCommand,
+                blkECReconstructionCmd=command,
+            )
+        ]
+
+    def _add_reconstruction(
+        self,
+        info: types_pb2.BlockECReconstructionInfoProto,
+        group: Group,
+        order: GroupReconstruction,
+    ) -> None:
+        info.block.CopyFrom(encoders.extended_block(self._namesystem.settings, group))
+        info.sourceDnInfos.datanodes.extend(
+            [encoders.datanode_info(storage.node) for _, storage in order.sources]
+        )
+        info.targetDnInfos.datanodes.extend(
+            [encoders.datanode_info(target.node) for target in order.targets]
+        )
+        info.targetStorageUuids.storageUuids.extend([t.storage_id for t in order.targets])
+        # The stubs want the enum; at run time a number is one.
+        info.targetStorageTypes.storageTypes.extend(
+            [t.storage_type for t in order.targets]  # type: ignore[misc]
+        )
+        info.liveBlockIndices = bytes(index for index, _ in order.sources)
+        info.excludeReconstructedIndices = bytes(order.busy)
+        info.ecPolicy.CopyFrom(policy_to_proto(group.policy))
+
     @staticmethod
     def _settings_for(node: Datanode) -> list[pb.DatanodeCommandProto]:
         bandwidth, node.new_bandwidth = node.new_bandwidth, None
@@ -103,10 +150,18 @@ class DatanodeCommands:
         recovering = pb.RecoveringBlockProto(
             newGenStamp=order.recovery_id,
             block=encoders.located_block(
-                self._namesystem.settings, order.source, 0, list(order.places)
+                self._namesystem.settings,
+                order.source,
+                0,
+                list(order.places),
+                indices=order.indices,
             ),
         )
         recovering.block.b.numBytes = order.source.length_bytes
+        if isinstance(block, Group):
+            recovering.ecPolicy.CopyFrom(policy_to_proto(block.policy))
+            recovering.blockIndices = bytes(order.indices)
+            return recovering
         if block.truncating or block.state is BlockState.COMMITTED:
             recovering.truncateBlock.blockId = block.block_id & encoders.LONG_MASK
             recovering.truncateBlock.genStamp = order.recovery_id

@@ -33,7 +33,7 @@ from howdah.namenode.service.protocols.datanodes import report_decoder
 from howdah.namenode.service.protocols.datanodes.commands import DatanodeCommands, register_command
 from howdah.namenode.service.protocols.datanodes.registration import Registrations
 from howdah.namenode.service.writing.block_recovery import BlockRecovery, RecoveryResult
-from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.state.blocks.report_leases import NO_LEASE, ReportLeases
 from howdah.proto import datanode_namenode_pb2 as pb
@@ -344,12 +344,16 @@ class DatanodeProtocol:
     ) -> pb.CommitBlockSynchronizationResponseProto:
         """A primary tells what came of a recovery. Datanodes that are not known, because
         the namenode was started anew, are left out: they will report by themselves."""
-        targets = []
-        for target, storage_id in zip(request.newTaragets, request.newTargetStorages, strict=False):
+        targets: list[Storage] = []
+        indices: list[int] = []
+        for index, (target, storage_id) in enumerate(
+            zip(request.newTaragets, request.newTargetStorages, strict=False)
+        ):
             node = self._datanodes.get(target.datanodeUuid)
             storage = node.storages.get(storage_id) if node is not None else None
             if storage is not None:
                 targets.append(storage)
+                indices.append(index)
         self._recovery.commit(
             RecoveryResult(
                 encoders.client_block(self._namesystem.settings, request.block),
@@ -358,6 +362,7 @@ class DatanodeProtocol:
                 request.closeFile,
                 request.deleteBlock,
                 tuple(targets),
+                tuple(indices),
             )
         )
         self._after_reports()

@@ -1,0 +1,71 @@
+"""What is to be done for a block group that lacks internal blocks (pure).
+
+Hadoop's `ErasureCodingWork` and `BlockManager.scheduleReconstruction`. Internal blocks that nobody
+holds are made from the others by a datanode, which is the first of those that get them. Internal
+blocks whose last holders are about to leave are copied, since that costs one read instead of many.
+
+A datanode that has many copies to send is spared. What only such ones hold is named as busy: it is
+not lost, and is not to be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+
+from howdah.namenode.state.blocks.datanodes import Datanode, Storage
+from howdah.namenode.state.inodes.group_table import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """`missing` are the indices of internal blocks that nobody in reach holds, `leaving` those
+    that only datanodes hold which are about to leave, with one of these."""
+
+    missing: tuple[int, ...]
+    leaving: tuple[tuple[int, Storage], ...]
+
+
+def lack_of(group: Group, awaited: Container[int]) -> Lack:
+    """Return what a group of final length lacks. Of `awaited` indices a report is to come."""
+    live: set[int] = set()
+    resting: set[int] = set()
+    leaving: dict[int, Storage] = {}
+    for index, storage in group.held:
+        node = storage.node
+        if node.in_service:
+            live.add(index)
+        elif node.admin_state.is_maintenance:
+            resting.add(index)
+        elif node.alive:
+            leaving.setdefault(index, storage)
+    indices = [i for i in group.layout.block_indices if i not in live and i not in awaited]
+    return Lack(
+        tuple(i for i in indices if i not in leaving and i not in resting),
+        tuple((i, leaving[i]) for i in indices if i in leaving and i not in resting),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a group can be read: index and storage, each index once. `busy` are the other
+    indices that datanodes hold which are to be spared."""
+
+    readable: tuple[tuple[int, Storage], ...]
+    busy: tuple[int, ...]
+
+
+def sources_of(group: Group, is_busy: Callable[[Datanode], bool]) -> Sources:
+    """Return where a group can be read, from datanodes in service before others."""
+    readable: dict[int, Storage] = {}
+    busy: set[int] = set()
+    held = sorted(group.held, key=lambda part: (part[0], not part[1].node.in_service))
+    wanted = set(group.layout.block_indices)
+    for index, storage in held:
+        if not storage.node.alive or index not in wanted:
+            continue
+        if is_busy(storage.node):
+            busy.add(index)
+        else:
+            readable.setdefault(index, storage)
+    return Sources(tuple(sorted(readable.items())), tuple(sorted(busy - readable.keys())))
