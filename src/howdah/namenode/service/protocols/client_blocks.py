@@ -216,7 +216,7 @@ class BlockMethods:
         ):
             if storage_id:
                 named = types_pb2.DatanodeInfoProto(id=node)
-                parts.append((index, *self._storages([named], [storage_id])))
+                parts.append((index, self._storages([named], [storage_id])[0]))
         return parts
 
     def _unknown(self, refusal: errors.HowdahError) -> errors.HowdahError:

@@ -42,7 +42,7 @@ class Cluster:
         )
 
     def call(self, method: str, request: object, **options: object) -> object:
-        return self.namenode.call(method, request, **options)  # type: ignore[arg-type]
+        return self.namenode.call(method, request, **options)
 
     def create(self, path: str = "/ec/f", **fields: object) -> types_pb2.HdfsFileStatusProto:
         answer = self.call("create", create_request(path, **fields))
