@@ -48,6 +48,9 @@ BLOCKS = (
     ed.EditBlock(1073741826, 134217728, 1002),
     ed.EditBlock(1073741830, 17, 1009),
 )
+TOKEN = ed.DelegationTokenIdentifier(
+    "zoë@EXAMPLE.COM", "yarn", "", 1795829571483, 1796434371483, 3, 8
+)
 ACL = (
     ed.AclEntry(ed.AclScope.ACCESS, ed.AclKind.USER, 7),
     ed.AclEntry(ed.AclScope.ACCESS, ed.AclKind.USER, 5, "bob"),
@@ -134,6 +137,10 @@ EDITS: list[ed.Edit] = [
     ed.EnableErasureCodingPolicyOp("RS-4-2-64k", **IDS),
     ed.DisableErasureCodingPolicyOp("RS-4-2-64k", **IDS),
     ed.RemoveErasureCodingPolicyOp("RS-4-2-64k", **IDS),
+    ed.UpdateMasterKeyOp(ed.DelegationKey(1, 1795219821354, bytes.fromhex("6e6475f21d40b9aa"))),
+    ed.GetDelegationTokenOp(TOKEN, 1795219821354),
+    ed.RenewDelegationTokenOp(TOKEN, 1795219821355),
+    ed.CancelDelegationTokenOp(TOKEN),
     ed.DeleteOp(ODD, 1795219821354, **IDS),
     ed.EndLogSegmentOp(),
 ]

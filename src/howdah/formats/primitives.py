@@ -102,6 +102,13 @@ def pack_vlong(value: int) -> bytes:
     return _BYTES[(base - width) & 0xFF] + value.to_bytes(width, "big")
 
 
+def pack_vint(value: int) -> bytes:
+    """A 32-bit integer in one to five bytes."""
+    if not -0x8000_0000 <= value <= 0x7FFF_FFFF:
+        raise errors.IllegalArgument(f"{value} does not fit into 32 bits")
+    return pack_vlong(value)
+
+
 class Cursor:
     """A place in some bytes, from which the encodings above are read in order.
 

@@ -88,7 +88,7 @@ def instances(kind: type) -> st.SearchStrategy[Any]:
 
 
 def _bits(field: dataclasses.Field[Any]) -> int:
-    if field.name == "rpc_call_id":
+    if field.name in ("rpc_call_id", "key_id", "master_key_id", "sequence_number"):
         return 32
     return _BITS.get(field.metadata["form"].codec.codes, 64) if field.metadata else 64
 

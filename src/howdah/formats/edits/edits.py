@@ -33,6 +33,8 @@ from howdah.formats.edits.field_codecs import (
     BLOCKS,
     BOOLEAN,
     COMPACT_BLOCKS,
+    DELEGATION_KEY,
+    DELEGATION_TOKEN,
     I8,
     I16,
     I32,
@@ -61,6 +63,8 @@ from howdah.formats.edits.values import AclEntry as AclEntry
 from howdah.formats.edits.values import EditBlock as EditBlock
 from howdah.formats.edits.values import Permission as Permission
 from howdah.formats.edits.values import XAttr as XAttr
+from howdah.formats.tokens.identifiers import DelegationKey as DelegationKey
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier as DelegationTokenIdentifier
 
 # The layout versions at which fields were added.
 _ERASURE_CODING: Final = -64
@@ -455,6 +459,49 @@ class RollingUpgradeStartOp(Edit):
 class RollingUpgradeFinalizeOp(Edit):
     opcode: ClassVar[Opcode] = Opcode.OP_ROLLING_UPGRADE_FINALIZE
     time_ms: int = field(metadata=form(I64, "FINALIZETIME"))
+
+
+# Delegation tokens.
+
+
+@dataclass(frozen=True, slots=True)
+class GetDelegationTokenOp(Edit):
+    """A token was issued."""
+
+    opcode: ClassVar[Opcode] = Opcode.OP_GET_DELEGATION_TOKEN
+    token: DelegationTokenIdentifier = field(
+        metadata=form(DELEGATION_TOKEN, "DELEGATION_TOKEN_IDENTIFIER")
+    )
+    expiry_ms: int = field(metadata=form(I64, "EXPIRY_TIME"))
+
+
+@dataclass(frozen=True, slots=True)
+class RenewDelegationTokenOp(Edit):
+    """A token was renewed until another time."""
+
+    opcode: ClassVar[Opcode] = Opcode.OP_RENEW_DELEGATION_TOKEN
+    token: DelegationTokenIdentifier = field(
+        metadata=form(DELEGATION_TOKEN, "DELEGATION_TOKEN_IDENTIFIER")
+    )
+    expiry_ms: int = field(metadata=form(I64, "EXPIRY_TIME"))
+
+
+@dataclass(frozen=True, slots=True)
+class CancelDelegationTokenOp(Edit):
+    """A token was cancelled."""
+
+    opcode: ClassVar[Opcode] = Opcode.OP_CANCEL_DELEGATION_TOKEN
+    token: DelegationTokenIdentifier = field(
+        metadata=form(DELEGATION_TOKEN, "DELEGATION_TOKEN_IDENTIFIER")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMasterKeyOp(Edit):
+    """There is another key for the passwords of tokens."""
+
+    opcode: ClassVar[Opcode] = Opcode.OP_UPDATE_MASTER_KEY
+    key: DelegationKey = field(metadata=form(DELEGATION_KEY, "DELEGATION_KEY"))
 
 
 # Erasure coding policies.

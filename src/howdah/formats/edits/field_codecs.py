@@ -18,6 +18,7 @@ from howdah import errors
 from howdah.formats.edits.opcodes import AclKind, AclScope, RenameFlag, StorageKind, XAttrNamespace
 from howdah.formats.edits.values import AclEntry, EditBlock, Permission, XAttr
 from howdah.formats.primitives import Cursor, pack_string, pack_text, pack_vlong
+from howdah.formats.tokens.identifiers import DelegationKey, DelegationTokenIdentifier
 from howdah.proto import edits_pb2
 from howdah.protocol.call_ids import CLIENT_ID_BYTES, NO_CALL_ID, NO_CLIENT_ID
 from howdah.protocol.messages import parse
@@ -367,6 +368,23 @@ def _read_rpc_ids(cursor: Cursor) -> tuple[bytes, int]:
 
 
 RPC_IDS: Final = Codec(pack_rpc_ids, _read_rpc_ids, b"ci", width=2)
+
+
+# Delegation tokens.
+
+
+def pack_delegation_token(identifier: DelegationTokenIdentifier) -> bytes:
+    return identifier.encode()
+
+
+DELEGATION_TOKEN: Final = Codec(pack_delegation_token, DelegationTokenIdentifier.read)
+
+
+def pack_delegation_key(key: DelegationKey) -> bytes:
+    return key.encode()
+
+
+DELEGATION_KEY: Final = Codec(pack_delegation_key, DelegationKey.read)
 
 
 # Centralised caching.

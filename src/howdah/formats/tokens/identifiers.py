@@ -6,13 +6,13 @@ an older form of Writables and one of protobuf; their readers tell them by the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from google.protobuf.message import DecodeError
 
 from howdah.formats.malformed import MalformedRecord
-from howdah.formats.primitives import Cursor, pack_text, pack_vlong
+from howdah.formats.primitives import Cursor, pack_text, pack_vint, pack_vlong
 from howdah.proto import types_pb2
 
 _VERSION: Final = 0
@@ -47,8 +47,8 @@ class DelegationTokenIdentifier:
                 pack_text(self.real_user),
                 pack_vlong(self.issue_date_ms),
                 pack_vlong(self.max_date_ms),
-                pack_vlong(self.sequence_number),
-                pack_vlong(self.master_key_id),
+                pack_vint(self.sequence_number),
+                pack_vint(self.master_key_id),
             )
         )
 
@@ -79,6 +79,33 @@ class DelegationTokenIdentifier:
 
 
 @dataclass(frozen=True, slots=True)
+class DelegationKey:
+    """A key that a namenode makes tokens' passwords by: DelegationKey in Hadoop."""
+
+    key_id: int
+    expiry_date_ms: int
+    key: bytes = field(repr=False)
+
+    def encode(self) -> bytes:
+        return b"".join(
+            (
+                pack_vint(self.key_id),
+                pack_vlong(self.expiry_date_ms),
+                pack_vlong(len(self.key)),
+                self.key,
+            )
+        )
+
+    @classmethod
+    def read(cls, cursor: Cursor) -> DelegationKey:
+        """Raises MalformedRecord."""
+        key_id, expiry = cursor.vint(), cursor.vlong()
+        length = cursor.vint()
+        # Of a key that was forgotten Hadoop writes the length -1.
+        return cls(key_id, expiry, cursor.raw(max(length, 0), "key"))
+
+
+@dataclass(frozen=True, slots=True)
 class BlockTokenIdentifier:
     """What a block token allows: `modes` (READ, WRITE, COPY, REPLACE) of one block."""
 
@@ -99,7 +126,7 @@ class BlockTokenIdentifier:
             return self._to_proto().SerializeToString()
         parts = [
             pack_vlong(self.expiry_date_ms),
-            pack_vlong(self.key_id),
+            pack_vint(self.key_id),
             pack_text(self.user),
             pack_text(self.block_pool_id),
             pack_vlong(self.block_id),

@@ -23,6 +23,7 @@ from howdah.formats.edits import edits as ed
 from howdah.formats.edits import field_codecs as codecs
 from howdah.formats.edits.base import forms_of
 from howdah.formats.edits.codec import BODIES
+from howdah.formats.tokens.token import HDFS_DELEGATION
 
 HEAD: Final = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<EDITS>\n'
 TAIL: Final = "</EDITS>\n"
@@ -366,6 +367,69 @@ def _options(name: str, field: str) -> Shown:
     return Shown(write, read)
 
 
+_TOKEN_NUMBERS: Final = (
+    ("ISSUE_DATE", "issue_date_ms"),
+    ("MAX_DATE", "max_date_ms"),
+    ("MASTER_KEY_ID", "master_key_id"),
+)
+
+
+def _delegation_token(name: str, field: str) -> Shown:
+    def write(edit: Any) -> Iterator[str]:
+        token: ed.DelegationTokenIdentifier = getattr(edit, field)
+        lines = [
+            line(4, "KIND", HDFS_DELEGATION),
+            line(4, "SEQUENCE_NUMBER", str(token.sequence_number)),
+            line(4, "OWNER", token.owner),
+            line(4, "RENEWER", token.renewer),
+            line(4, "REALUSER", token.real_user),
+        ]
+        lines += [line(4, number, str(getattr(token, part))) for number, part in _TOKEN_NUMBERS]
+        return _block_of_lines(3, name, lines)
+
+    def read(data: Element) -> dict[str, Any]:
+        (element,) = data.all(name) or [Element(name)]
+        kind = element.want("KIND")
+        if kind != HDFS_DELEGATION:
+            raise errors.IllegalArgument(f"A delegation token of the kind {kind!r}")
+        sequence = _integer(element.want("SEQUENCE_NUMBER"), "SEQUENCE_NUMBER")
+        numbers = {part: _integer(element.want(number), number) for number, part in _TOKEN_NUMBERS}
+        token = ed.DelegationTokenIdentifier(
+            owner=element.want("OWNER"),
+            renewer=element.want("RENEWER"),
+            real_user=element.want("REALUSER"),
+            sequence_number=sequence,
+            **numbers,
+        )
+        return {field: token}
+
+    return Shown(write, read)
+
+
+def _delegation_key(name: str, field: str) -> Shown:
+    def write(edit: Any) -> Iterator[str]:
+        key: ed.DelegationKey = getattr(edit, field)
+        lines = [
+            line(4, "KEY_ID", str(key.key_id)),
+            line(4, "EXPIRY_DATE", str(key.expiry_date_ms)),
+        ]
+        if key.key:
+            lines.append(line(4, "KEY", key.key.hex()))
+        return _block_of_lines(3, name, lines)
+
+    def read(data: Element) -> dict[str, Any]:
+        (element,) = data.all(name) or [Element(name)]
+        key_id = _integer(element.want("KEY_ID"), "KEY_ID")
+        expiry = _integer(element.want("EXPIRY_DATE"), "EXPIRY_DATE")
+        try:
+            key = bytes.fromhex(element.get("KEY") or "")
+        except ValueError as error:
+            raise errors.IllegalArgument("KEY is not hexadecimal") from error
+        return {field: ed.DelegationKey(key_id, expiry, key)}
+
+    return Shown(write, read)
+
+
 def _path_and(shown: Callable[[str, str], Shown]) -> Callable[[str, str, str, str], Shown]:
     """A path, and what there is of it."""
 
@@ -402,6 +466,8 @@ _KINDS: Final[dict[codecs.Codec, Callable[..., Shown]]] = {
     codecs.XATTRS: _xattrs,
     codecs.XATTR_MESSAGE: _path_and(_xattrs),
     codecs.RPC_IDS: _call,
+    codecs.DELEGATION_TOKEN: _delegation_token,
+    codecs.DELEGATION_KEY: _delegation_key,
 }
 """How a kind of value is shown, whose elements and fields are given in turn."""
 _OPTIONAL: Final[dict[codecs.Codec, Callable[..., Shown]]] = {

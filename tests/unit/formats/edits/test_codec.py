@@ -106,6 +106,22 @@ def test_records_that_hadoop_wrote_are_written_by_us_byte_for_byte(hadoop_log: P
             "0010" f"{'63' * 16}" "00000003",
         ),
         (ed.SetOwnerOp("/a", None, "g"), "00022f61" "0000" "000167"),
+        # A namenode of Hadoop 3.5.0 wrote these.
+        (
+            ed.UpdateMasterKeyOp(
+                ed.DelegationKey(1, 1796519982251, bytes.fromhex("6a6e6475f21d40b9"))
+            ),
+            "018a01a248ef74ab086a6e6475f21d40b9",
+        ),
+        (
+            ed.GetDelegationTokenOp(
+                ed.DelegationTokenIdentifier(
+                    "alice", "hdfs", "", 1795829571483, 1796434371483, 3, 8
+                ),
+                0x1A224EF1338,
+            ),
+            "0005616c6963650468646673008a01a21fc89f9b8a01a243d5239b0308" "000001a224ef1338",
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
@@ -166,9 +182,7 @@ def test_bytes_behind_the_last_field_are_refused() -> None:
         decode_record(_record(31, bytes(9)))
 
 
-@pytest.mark.parametrize(
-    ("opcode", "name"), [(18, "OP_GET_DELEGATION_TOKEN"), (99, "with opcode 99")]
-)
+@pytest.mark.parametrize(("opcode", "name"), [(5, "OP_DATANODE_ADD"), (99, "with opcode 99")])
 def test_an_operation_that_is_not_known_is_named(opcode: int, name: str) -> None:
     with pytest.raises(errors.UnsupportedOperation, match=name):
         decode_record(_record(opcode, b""))

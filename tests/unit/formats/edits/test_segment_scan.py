@@ -210,12 +210,12 @@ def test_a_body_that_makes_no_sense_behind_a_right_checksum_is_damage() -> None:
 
 
 def test_an_unknown_operation_is_told_with_file_offset_and_transaction() -> None:
-    body = struct.pack(">Biq", 18, 12, 2)
+    body = struct.pack(">Biq", 5, 12, 2)
     raw = _deletes(1) + body + struct.pack(">I", zlib.crc32(body))
     with pytest.raises(errors.UnsupportedOperation) as caught:
         _read(raw)
     assert f"{NAME}: transaction 2 at offset" in str(caught.value)
-    assert "OP_GET_DELEGATION_TOKEN" in str(caught.value)
+    assert "OP_DATANODE_ADD" in str(caught.value)
 
 
 @pytest.mark.parametrize("version", [-68, -62, -1])

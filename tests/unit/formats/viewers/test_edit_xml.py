@@ -44,6 +44,41 @@ def test_a_log_with_erasure_coding_is_written_as_hadoop_wrote_it() -> None:
         assert encode_record(logged.txid, logged.edit) == record
 
 
+TOKEN = ed.DelegationTokenIdentifier("zoë@R", "yarn", "", 1795829571483, 1796434371483, 3, 8)
+
+
+def test_a_delegation_token_is_shown_as_hadoop_shows_it() -> None:
+    shown = edit_xml.write_record(ed.LoggedEdit(7, ed.GetDelegationTokenOp(TOKEN, 9)))
+    inside = """\
+      <DELEGATION_TOKEN_IDENTIFIER>
+        <KIND>HDFS_DELEGATION_TOKEN</KIND>
+        <SEQUENCE_NUMBER>3</SEQUENCE_NUMBER>
+        <OWNER>zoë@R</OWNER>
+        <RENEWER>yarn</RENEWER>
+        <REALUSER/>
+        <ISSUE_DATE>1795829571483</ISSUE_DATE>
+        <MAX_DATE>1796434371483</MAX_DATE>
+        <MASTER_KEY_ID>8</MASTER_KEY_ID>
+      </DELEGATION_TOKEN_IDENTIFIER>
+      <EXPIRY_TIME>9</EXPIRY_TIME>
+"""
+    assert inside in shown
+
+
+def test_a_master_key_is_shown_as_hadoop_shows_it() -> None:
+    key = ed.DelegationKey(1, 5, bytes.fromhex("6a6e6475f21d40b9"))
+    edit = ed.UpdateMasterKeyOp(key)
+    assert "6a6e" not in repr(edit)
+    inside = """\
+      <DELEGATION_KEY>
+        <KEY_ID>1</KEY_ID>
+        <EXPIRY_DATE>5</EXPIRY_DATE>
+        <KEY>6a6e6475f21d40b9</KEY>
+      </DELEGATION_KEY>
+"""
+    assert inside in edit_xml.write_record(ed.LoggedEdit(2, edit))
+
+
 def test_policies_are_logged_as_hadoop_logs_them() -> None:
     edits = {}
     for name, record in vectors()["edits"].items():
