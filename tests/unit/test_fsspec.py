@@ -33,7 +33,7 @@ from howdah.runtime.users.names import real_user_of
         ("replicatoin", "did you mean 'replication'"),
         ("extra_conf", "did you mean 'conf'"),
         ("default_block_size", "did you mean 'block_size'"),
-        ("kerb_ticket", "Kerberos is not supported"),
+        ("kerberos_ticket", "did you mean 'kerb_ticket'"),
         ("zzz", "there are block_size, conf"),
     ],
 )

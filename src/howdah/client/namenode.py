@@ -24,7 +24,7 @@ from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.state.create_flags import block_flags, namenode_bits
 from howdah.options import CreateFlag, check_mode
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import types_pb2
+from howdah.proto import rpc_pb2, types_pb2
 from howdah.protocol.client_methods import METHODS
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.rpc.client import AnswerType
@@ -397,6 +397,30 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
             pb.GetServerDefaultsRequestProto(),
             pb.GetServerDefaultsResponseProto,
         ).serverDefaults
+
+    def get_delegation_token(self, renewer: str) -> rpc_pb2.TokenProto | None:
+        """A token for who asks; None from a namenode that issues none."""
+        answer = self.call(
+            "getDelegationToken",
+            rpc_pb2.GetDelegationTokenRequestProto(renewer=renewer),
+            rpc_pb2.GetDelegationTokenResponseProto,
+        )
+        return answer.token if answer.HasField("token") else None
+
+    def renew_delegation_token(self, token: rpc_pb2.TokenProto) -> int:
+        """Until when it is good now, in milliseconds since 1970."""
+        return self.call(
+            "renewDelegationToken",
+            rpc_pb2.RenewDelegationTokenRequestProto(token=token),
+            rpc_pb2.RenewDelegationTokenResponseProto,
+        ).newExpiryTime
+
+    def cancel_delegation_token(self, token: rpc_pb2.TokenProto) -> None:
+        self.call(
+            "cancelDelegationToken",
+            rpc_pb2.CancelDelegationTokenRequestProto(token=token),
+            rpc_pb2.CancelDelegationTokenResponseProto,
+        )
 
     def get_data_encryption_key(self) -> types_pb2.DataEncryptionKeyProto | None:
         """The key that data connections are encrypted by; None where they are not."""

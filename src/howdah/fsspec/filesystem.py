@@ -37,13 +37,14 @@ from howdah.fsspec.copy_and_move import MovingFileSystem
 from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
 from howdah.fsspec.path_patterns import a_pool_calls, check_names
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
-from howdah.runtime.users.current import process_user
+from howdah.security.identity import acting_user
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
 
 log = logging.getLogger(__name__)
 
+_TICKET_CACHE = keys.HADOOP_SECURITY_KERBEROS_TICKET_CACHE_PATH.name
 _COPY_BYTES = 4 * 1024 * 1024
 Info = dict[str, Any]
 
@@ -53,7 +54,9 @@ class HowdahFileSystem(MovingFileSystem):
 
     `conf` are Hadoop keys that override the site files of `HADOOP_CONF_DIR`;
     `replication` and `block_size` hold for new files; for `proxy_to` the `user` acts, as in
-    fsspec's WebHDFS. Anything else is a `TypeError`.
+    fsspec's WebHDFS. On a cluster secured by Kerberos the user is that of a `keytab` and its
+    `principal`, of the ticket cache `kerb_ticket`, or of what `howdah.connect` finds without.
+    Anything else is a `TypeError`.
     """
 
     protocol: tuple[str, ...] = ("howdah", "hdfs")
@@ -71,6 +74,9 @@ class HowdahFileSystem(MovingFileSystem):
         block_size: int | None = None,
         conf: Mapping[str, str] | None = None,
         proxy_to: str | None = None,
+        keytab: str | None = None,
+        principal: str | None = None,
+        kerb_ticket: str | None = None,
         **storage_options: Any,
     ) -> None:
         options.check(
@@ -80,11 +86,18 @@ class HowdahFileSystem(MovingFileSystem):
         authority = (host or "") + (f":{port}" if host and port else "")
         self._replication = replication
         self._block_size = block_size
+        ticket = {} if kerb_ticket is None else {_TICKET_CACHE: kerb_ticket}
+        configuration = self._configuration({**(conf or {}), **ticket})
+        real_user = None
+        if proxy_to:
+            real_user = user or acting_user(configuration, keytab=keytab, principal=principal)
         self._hdfs: FileSystem = connect(
             f"{self._scheme}://{authority}/",
-            conf=self._configuration(conf or {}),
+            conf=configuration,
             user=proxy_to or user,
-            real_user=(user or process_user()) if proxy_to else None,
+            real_user=real_user,
+            keytab=keytab,
+            principal=principal,
         )
 
     def _configuration(self, conf: Mapping[str, str]) -> Configuration:

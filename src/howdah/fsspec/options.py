@@ -15,7 +15,10 @@ from collections.abc import Iterable
 from typing import Final
 
 FILESYSTEM: Final = frozenset(
-    ("host", "port", "user", "replication", "block_size", "conf", "proxy_to")
+    (
+        *("host", "port", "user", "replication", "block_size", "conf", "proxy_to"),
+        *("keytab", "principal", "kerb_ticket"),
+    )
 )
 # What fsspec itself takes out of the options of any filesystem, or hands on to it.
 OF_FSSPEC: Final = frozenset(
@@ -38,18 +41,17 @@ _ELSEWHERE: Final = {
     "default_block_size": "block_size",
     "extra_conf": "conf",
     "hdfs_block_size": "block_size",
+    "kerberos_ticket": "kerb_ticket",
+    "ticket_cache": "kerb_ticket",
     "username": "user",
 }
 _SPELT_ALIKE: Final = 0.85
-_NOT_HERE: Final = frozenset(("kerb_ticket", "kerberos_ticket"))
 
 
 def check(given: Iterable[str], known: Iterable[str], subject: str) -> None:
     """Raise `TypeError` for the first of `given` that is not `known`."""
     names = sorted(known)
     for name in sorted(set(given) - set(names)):
-        if name in _NOT_HERE:
-            raise TypeError(f"{subject} takes no {name!r}: Kerberos is not supported")
         near = [_ELSEWHERE[name]] if _ELSEWHERE.get(name) in names else []
         near = near or difflib.get_close_matches(name, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"

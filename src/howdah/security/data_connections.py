@@ -152,7 +152,6 @@ def _aes(key: bytes, counter: bytes) -> Any:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     except ImportError as error:
         raise errors.UnsupportedOperation(
-            "encrypted data connections need the package cryptography: "
-            "pip install 'howdah[kerberos]'"
+            "encrypted data connections need the package cryptography: pip install 'howdah[tls]'"
         ) from error
     return Cipher(algorithms.AES(key), modes.CTR(counter))

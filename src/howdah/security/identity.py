@@ -10,7 +10,7 @@ import os
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.runtime.users.current import TOKEN_FILE, current_user
+from howdah.runtime.users.current import TOKEN_FILE, current_user, process_user
 from howdah.runtime.users.names import ProvenUser
 
 
@@ -42,3 +42,13 @@ def user_of(
     from howdah.security.users import log_in
 
     return log_in(conf, user, keytab, principal)
+
+
+def acting_user(
+    conf: Configuration, *, keytab: str | None = None, principal: str | None = None
+) -> str:
+    """Who this process is, whomever it acts for: the name to act by. Raises as `user_of`."""
+    if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "simple":
+        return process_user()
+    user = user_of(conf, keytab=keytab, principal=principal)
+    return getattr(user, "real_user", None) or str(user)

@@ -65,7 +65,7 @@ def _cipher(name: str, key: bytes) -> Any:
         from cryptography.hazmat.primitives.ciphers import Cipher, modes
     except ImportError as error:
         raise errors.UnsupportedOperation(
-            "privacy with tokens needs the package cryptography: pip install 'howdah[kerberos]'"
+            "privacy with tokens needs the package cryptography: pip install 'howdah[tls]'"
         ) from error
     if name != "3des":
         return Cipher(ARC4(key), None)

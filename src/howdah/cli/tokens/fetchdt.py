@@ -1,0 +1,105 @@
+"""`howdah fetchdt`: gets a delegation token into a file, renews, cancels and prints those of one.
+
+Options are those of `hdfs fetchdt` (DelegationTokenFetcher). The file is for
+HADOOP_TOKEN_FILE_LOCATION; only its owner can read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import howdah
+from howdah.cli.arguments.parser import Arguments
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.tokens.files import identifier_of, read_file, write_file
+from howdah.config import Configuration
+from howdah.errors import IllegalArgument, RemoteError
+from howdah.formats.tokens.credentials import Credentials
+from howdah.formats.tokens.token import HDFS_DELEGATION, Token
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+
+
+def main(argv: list[str], conf: Configuration) -> int:
+    parser = Arguments(
+        prog="howdah fetchdt",
+        description="retrieve delegation tokens from the namenode",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--renewer", "-renewer", default="", help="who may renew the token")
+    parser.add_argument("--cancel", "-cancel", action="store_true", help="cancel the tokens")
+    parser.add_argument("--renew", "-renew", action="store_true", help="renew the tokens")
+    parser.add_argument("--print", "-print", action="store_true", dest="show", help="show them")
+    parser.add_argument(
+        "--verbose", "-verbose", action="store_true", help="show the secret of the tokens too"
+    )
+    parser.add_argument("file", help="the file of tokens")
+    words = parser.parse_args(argv)
+    if sum((words.cancel, words.renew, words.show)) > 1:
+        raise UsageError("Only specify cancel, renew or print.")
+    path = Path(words.file)
+    if words.show:
+        return _show(path, verbose=words.verbose)
+    if words.renew:
+        return _renew(path, conf)
+    if words.cancel:
+        return _cancel(path, conf)
+    return _fetch(path, words.renewer, conf)
+
+
+@contextmanager
+def connected(conf: Configuration) -> Iterator[HdfsFileSystem]:
+    """The default filesystem, which has to be an HDFS."""
+    with howdah.connect(conf=conf, laid_over=False) as fs:
+        if not isinstance(fs, HdfsFileSystem):
+            raise IllegalArgument(
+                f"FileSystem {fs.uri} is not an HDFS file system. See fs.defaultFS."
+            )
+        yield fs
+
+
+def _fetch(path: Path, renewer: str, conf: Configuration) -> int:
+    with connected(conf) as fs:
+        token = fs.get_delegation_token(renewer or str(fs.user))
+        if token is None:
+            raise RemoteError(
+                f"{fs.uri} issues no delegation tokens: it is not secured by Kerberos"
+            )
+    write_file(path, Credentials({token.service: token}))
+    print(f"Fetched token for {token.service} into {path}")
+    return 0
+
+
+def _of_hdfs(path: Path) -> list[Token]:
+    tokens = [each for each in read_file(path).tokens.values() if each.kind == HDFS_DELEGATION]
+    if not tokens:
+        raise IllegalArgument(f"{path} has no delegation token of HDFS")
+    return tokens
+
+
+def _renew(path: Path, conf: Configuration) -> int:
+    with connected(conf) as fs:
+        for token in _of_hdfs(path):
+            until = datetime.fromtimestamp(fs.renew_delegation_token(token) / 1000, UTC)
+            print(f"Renewed token for {token.service} until: {until:%Y-%m-%d %H:%M:%S} UTC")
+    return 0
+
+
+def _cancel(path: Path, conf: Configuration) -> int:
+    with connected(conf) as fs:
+        for token in _of_hdfs(path):
+            fs.cancel_delegation_token(token)
+            print(f"Cancelled token for {token.service}")
+    return 0
+
+
+def _show(path: Path, *, verbose: bool) -> int:
+    for token in read_file(path).tokens.values():
+        known = identifier_of(token)
+        said = token.kind if known is None else str(known)
+        print(f"Token ({said}) for {token.service}")
+        if verbose:
+            print(f"  {token.url_string}")
+    return 0
