@@ -129,6 +129,22 @@ class SnapshotsOf:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupStatus:
+    """Block groups of erasure-coded files, which the figures of all blocks have as well; `highest`
+    are those that the loss of one more internal block makes missing. `policies` are enabled."""
+
+    total: int = 0
+    corrupt: int = 0
+    missing: int = 0
+    highest: int = 0
+    low_redundancy: int = 0
+    policies: Sequence[str] = ()
+
+
+NO_GROUPS: Final = GroupStatus()
+
+
+@dataclass(frozen=True, slots=True)
 class NamenodeStatus:
     version: str
     cluster_id: str
@@ -159,6 +175,7 @@ class NamenodeStatus:
     """Under-replicated ones that have enough replicas, on too few racks."""
     excess_blocks: int = 0
     postponed_blocks: int = 0
+    block_groups: GroupStatus = NO_GROUPS
     """Replicas too many that are to be deleted; blocks of which none can be deleted yet."""
     timed_out_blocks: int = 0
     """Blocks whose copies did not arrive in time, since the start."""

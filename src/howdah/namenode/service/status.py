@@ -10,7 +10,13 @@ from howdah.namenode.service.fsck.corrupt_files import some_corrupt
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.protocol.data_transfer.blocks import STORAGE_TYPES
-from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, SlowPeerStatus
+from howdah.web.status import (
+    EditsDirectoryStatus,
+    GroupStatus,
+    NamenodeStatus,
+    NodeStatus,
+    SlowPeerStatus,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,16 @@ def namenode_status(
         durable_txid=around.durable_txid,
         inodes=len(namesystem.namespace.inodes),
         blocks=len(namesystem.namespace.blocks),
+        block_groups=GroupStatus(
+            total=counts.groups.total,
+            corrupt=counts.groups.corrupt,
+            missing=counts.groups.missing,
+            highest=counts.groups.highest,
+            low_redundancy=counts.groups.low_redundancy,
+            policies=tuple(
+                sorted(policy.name for policy in namesystem.namespace.coding_policies.enabled())
+            ),
+        ),
         under_replicated_blocks=counts.low_redundancy,
         corrupt_blocks=counts.corrupt,
         missing_blocks=counts.missing,

@@ -1,6 +1,6 @@
 """The beans of a namenode that come from its status (pure).
 
-A figure of a feature that howdah does not have, such as erasure coding, is 0 where monitoring
+A figure of a feature that howdah does not have, such as encryption, is 0 where monitoring
 asks for it.
 """
 
@@ -20,21 +20,10 @@ from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, 
 _SERVICE: Final = "Hadoop:service=NameNode,name="
 _NAMESYSTEM: Final = "org.apache.hadoop.hdfs.server.namenode.FSNamesystem"
 _BLOCK_MANAGER: Final = "org.apache.hadoop.hdfs.server.blockmanagement.BlockManager"
-_ERASURE_CODED: Final[Mapping[str, object]] = {
-    "LowRedundancyECBlockGroups": 0,
-    "CorruptECBlockGroups": 0,
-    "MissingECBlockGroups": 0,
-    "BytesInFutureECBlockGroups": 0,
-    "PendingDeletionECBlocks": 0,
-    "TotalECBlockGroups": 0,
-    "EnabledEcPolicies": "",
-}
 _CACHING: Final = frozenset({"NORMAL", "DECOMMISSION_INPROGRESS", "ENTERING_MAINTENANCE"})
 """What datanodes cache that are in these states counts."""
 _ABSENT: Final[Mapping[str, object]] = {
-    # Erasure coding, encryption, provided storage, tokens, and locks that somebody waits for.
-    **_ERASURE_CODED,
-    "HighestPriorityLowRedundancyECBlocks": 0,
+    # Encryption, provided storage, tokens, and locks that somebody waits for.
     "NumEncryptionZones": 0,
     "ProvidedCapacityTotal": 0,
     "CurrentTokensCount": 0,
@@ -104,7 +93,7 @@ def beans(status: NamenodeStatus, *, with_nodes: bool = True) -> list[Bean]:
         _bean("NameNode", "NameNode", {"tag.Context": "dfs", "NameNodeState": _number(status)}),
         _bean("ReplicatedBlocksState", _NAMESYSTEM, _replicated(status)),
         _bean("BlockStats", _BLOCK_MANAGER, {"StorageTypeStats": _storage_types(status)}),
-        _bean("ECBlockGroupsState", _NAMESYSTEM, dict(_ERASURE_CODED)),
+        _bean("ECBlockGroupsState", _NAMESYSTEM, _block_groups(status)),
         *_journal_nodes(status),
         _bean("HowdahDefects", "howdah.runtime.unexpected_errors", _defects(status)),
     ]
@@ -326,6 +315,8 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         "Snapshots": status.snapshots,
         "SnapshottableDirectories": status.snapshottable_directories,
         **_ABSENT,
+        **_block_groups(status),
+        "HighestPriorityLowRedundancyECBlocks": status.block_groups.highest,
         **{
             f"{name}GB": round(value / (1 << 30), 2)
             for name, value in (
@@ -382,18 +373,36 @@ def _volume_failures(status: NamenodeStatus) -> Bean:
     }
 
 
+def _block_groups(status: NamenodeStatus) -> Bean:
+    """As Hadoop's ECBlockGroupsMBean has them. What waits for deletion, and what is newer than
+    the metadata, counts with replicated blocks."""
+    groups = status.block_groups
+    return {
+        "LowRedundancyECBlockGroups": groups.low_redundancy,
+        "CorruptECBlockGroups": groups.corrupt,
+        "MissingECBlockGroups": groups.missing,
+        "BytesInFutureECBlockGroups": 0,
+        "PendingDeletionECBlocks": 0,
+        "TotalECBlockGroups": groups.total,
+        "EnabledEcPolicies": ", ".join(groups.policies),
+    }
+
+
 def _replicated(status: NamenodeStatus) -> Bean:
     """Blocks that are not erasure-coded, as Hadoop's ReplicatedBlocksMBean has them."""
+    groups = status.block_groups
     return {
-        "LowRedundancyReplicatedBlocks": status.under_replicated_blocks,
-        "CorruptReplicatedBlocks": status.corrupt_blocks,
-        "MissingReplicatedBlocks": status.missing_blocks,
+        "LowRedundancyReplicatedBlocks": status.under_replicated_blocks - groups.low_redundancy,
+        "CorruptReplicatedBlocks": status.corrupt_blocks - groups.corrupt,
+        "MissingReplicatedBlocks": status.missing_blocks - groups.missing,
         "MissingReplicationOneBlocks": status.missing_single_blocks,
         "BadlyDistributedBlocks": status.misplaced_blocks,
-        "HighestPriorityLowRedundancyReplicatedBlocks": status.last_replica_blocks,
+        "HighestPriorityLowRedundancyReplicatedBlocks": (
+            status.last_replica_blocks - groups.highest
+        ),
         "BytesInFutureReplicatedBlocks": status.future_bytes,
         "PendingDeletionReplicatedBlocks": status.pending_deletion_blocks,
-        "TotalReplicatedBlocks": status.blocks,
+        "TotalReplicatedBlocks": status.blocks - groups.total,
     }
 
 

@@ -48,28 +48,30 @@ class DatanodeMethods:
         self, request: pb.GetFsReplicatedBlockStatsRequestProto, caller: Caller
     ) -> pb.GetFsReplicatedBlockStatsResponseProto:
         counts = self._reconstruction.counts()
+        groups = counts.groups
         return pb.GetFsReplicatedBlockStatsResponseProto(
-            low_redundancy=counts.low_redundancy,
-            corrupt_blocks=counts.corrupt,
-            missing_blocks=counts.missing,
+            low_redundancy=counts.low_redundancy - groups.low_redundancy,
+            corrupt_blocks=counts.corrupt - groups.corrupt,
+            missing_blocks=counts.missing - groups.missing,
             missing_repl_one_blocks=counts.missing_single,
             blocks_in_future=self._namesystem.safe_mode.future_bytes,
             pending_deletion_blocks=self._datanode_manager.datanodes.pending_deletions,
-            highest_prio_low_redundancy_blocks=counts.last_replica,
+            highest_prio_low_redundancy_blocks=counts.last_replica - groups.highest,
             badly_distributed_blocks=counts.misplaced,
         )
 
     def get_fs_ecblock_group_stats(
         self, request: pb.GetFsECBlockGroupStatsRequestProto, caller: Caller
     ) -> pb.GetFsECBlockGroupStatsResponseProto:
-        """No file is erasure-coded here, so there is no group in any state."""
+        """Orders to delete, and what is from the future, count with replicated blocks."""
+        groups = self._reconstruction.counts().groups
         return pb.GetFsECBlockGroupStatsResponseProto(
-            low_redundancy=0,
-            corrupt_blocks=0,
-            missing_blocks=0,
+            low_redundancy=groups.low_redundancy,
+            corrupt_blocks=groups.corrupt,
+            missing_blocks=groups.missing,
             blocks_in_future=0,
             pending_deletion_blocks=0,
-            highest_prio_low_redundancy_blocks=0,
+            highest_prio_low_redundancy_blocks=groups.highest,
             badly_distributed_blocks=0,
         )
 

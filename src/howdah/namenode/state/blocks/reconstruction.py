@@ -100,6 +100,21 @@ LEAVING_LAST: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class GroupCounts:
+    """The same of block groups alone, which the figures of blocks have as well."""
+
+    total: int = 0
+    corrupt: int = 0
+    missing: int = 0
+    highest: int = 0
+    """Those that the loss of one more internal block would make missing."""
+    low_redundancy: int = 0
+
+
+NO_GROUPS: Final = GroupCounts()
+
+
+@dataclass(frozen=True, slots=True)
 class BlockCounts:
     """`missing` have no good replica, of which `missing_single` were meant to have but one;
     `corrupt` have bad replicas. The others are in one queue each."""
@@ -117,6 +132,7 @@ class BlockCounts:
     """Replicas that are one too many, and that datanodes are to delete."""
     postponed: int = 0
     """Blocks with replicas too many, of which none can be deleted yet."""
+    groups: GroupCounts = NO_GROUPS
 
     @property
     def too_few(self) -> int:
@@ -235,6 +251,21 @@ class Reconstruction:
             misplaced=lengths[Need.MISPLACED],
             excess=self._map.invalidation.excess,
             postponed=len(needs.postponed),
+            groups=self._group_counts(),
+        )
+
+    def _group_counts(self) -> GroupCounts:
+        total = len(self._map.blocks.groups)
+        if not total:
+            return NO_GROUPS
+        needs = self._map.redundancy
+        by_need = {need: needs.queues[need].count_below_zero for need in (Need.MISSING, *TO_COPY)}
+        return GroupCounts(
+            total=total,
+            corrupt=sum(block_id < 0 for block_id in needs.corrupt),
+            missing=by_need[Need.MISSING],
+            highest=by_need[Need.HIGHEST],
+            low_redundancy=sum(by_need[need] for need in TO_COPY),
         )
 
     def work(self, now_ms: int) -> Generator[None, None, None]:

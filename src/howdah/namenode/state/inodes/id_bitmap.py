@@ -56,6 +56,15 @@ class IdBitmap:
             if not part[at] and part == _BLANK:
                 del self._parts[number >> _SHIFT]
 
+    @property
+    def count_below_zero(self) -> int:
+        """Return how many of them are below zero: block groups."""
+        return sum(
+            int.from_bytes(part, "little").bit_count()
+            for upper, part in self._parts.items()
+            if upper < 0
+        )
+
     def __contains__(self, number: object) -> bool:
         if not self.count:
             return False
