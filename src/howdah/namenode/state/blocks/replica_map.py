@@ -419,8 +419,13 @@ class ReplicaLocations:
     def count_all(self) -> int:
         """After a start, when no replica is known: the number of blocks that must become safe.
         These are the blocks of final length, also those of open files."""
-        self.safe_count = 0
-        return self.blocks.count_settled()
+        blocks = self.blocks
+        # A group without a byte needs no datanode.
+        self.safe_count = sum(
+            isinstance(group, Group) and group.state is BlockState.COMPLETE and is_safe(group)
+            for group in map(blocks.get, blocks.groups)
+        )
+        return blocks.count_settled()
 
     def _complete_if_safe(self, block: Block) -> None:
         if isinstance(block, Internal):

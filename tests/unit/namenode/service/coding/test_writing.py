@@ -6,6 +6,7 @@ import pytest
 
 from howdah import errors
 from howdah.formats.edits import edits
+from howdah.formats.edits.codec import decode_record
 from howdah.namenode.service.fsck.check import FsckCheck
 from howdah.namenode.service.fsck.options import Options
 from howdah.namenode.service.protocols.encoders import NO_TOKEN
@@ -530,3 +531,55 @@ def test_fsck_counts_groups_apart() -> None:
     assert (figures.files, figures.blocks, figures.under_replicated) == (1, 1, 1)
     assert (figures.lacking_replicas, figures.missing) == (1, 0)
     assert check.figures.files == 0
+
+
+# Other namenodes.
+
+
+def test_a_standby_takes_reports_that_are_ahead_of_its_log() -> None:
+    cluster = Cluster()
+    standby = InMemoryNamenode()
+    standby.namesystem.become_standby()
+    others = [standby.join(node.uuid) for node in cluster.nodes]
+    group = cluster.write()
+    for node, other in zip(cluster.nodes, others, strict=True):
+        for block_id, replica in node.replicas[node.first_storage].items():
+            other.store(block_id, replica.generation_stamp, replica.length_bytes)
+    standby.namesystem.last_txid = 1  # Its root has an owner by an edit of its own.
+    for logged in map(decode_record, cluster.namenode.log[1:]):
+        standby.namesystem.follow(logged)
+    followed = standby.namesystem.namespace.blocks[group.block_id]
+    assert isinstance(followed, Group)
+    assert [index for index, _ in followed.held] == [0, 1, 2, 3, 4]
+    assert followed.state is BlockState.COMPLETE
+    standby.namesystem.become_active()
+    assert standby.namesystem.block_manager.blocks.safe_count == 1
+
+
+def test_safe_mode_waits_for_as_much_as_a_reader_needs() -> None:
+    cluster = Cluster()
+    group = cluster.write()
+    fresh = cluster.namenode.restarted()
+    assert fresh.namesystem.safe_mode.on
+    counts = []
+    for node in cluster.nodes:
+        other = fresh.join(node.uuid)
+        other.replicas[other.first_storage].update(node.replicas[node.first_storage])
+        other.report()
+        found = fresh.namesystem.namespace.blocks[group.block_id]
+        counts.append((found.replica_count, fresh.namesystem.block_manager.blocks.safe_count))
+    assert {safe for held, safe in counts if held < 3} <= {0}
+    assert {safe for held, safe in counts if held >= 3} == {1}
+
+
+def test_a_group_without_a_byte_needs_no_datanode() -> None:
+    cluster = Cluster()
+    cluster.create()
+    block = cluster.add_block()
+    named = types_pb2.ExtendedBlockProto()
+    named.CopyFrom(block.b)
+    assert cluster.complete(named)
+    blocks = cluster.namenode.namesystem.block_manager.blocks
+    assert blocks.safe_count == 1
+    fresh = cluster.namenode.restarted().namesystem.block_manager.blocks
+    assert (fresh.safe_count, fresh.blocks.count_settled()) == (1, 1)
