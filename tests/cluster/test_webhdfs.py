@@ -203,8 +203,10 @@ NAMES: list[tuple[str, str, str, int, Any]] = [
     ("POST", "/t/m", "UNSETSTORAGEPOLICY", 200, None),
     ("PUT", "/t/m", "SETSTORAGEPOLICY", 400, "Storage policy name is empty."),
     ("GET", "/t/m", "GETECPOLICY", 200, None),
-    ("PUT", "/t/m", "SETECPOLICY&ecpolicy=RS-6-3-1024k", 400, "UnsupportedOperationException"),
-    ("POST", "/t/m", "UNSETECPOLICY", 400, "UnsupportedOperationException"),
+    ("PUT", "/t/m", "SETECPOLICY&ecpolicy=RS-6-3-1024k", 200, None),
+    ("GET", "/t/m", "GETECPOLICY", 200, {"name": "RS-6-3-1024k", "id": 1}),
+    ("POST", "/t/m", "UNSETECPOLICY", 200, None),
+    ("PUT", "/t/m", "SETECPOLICY&ecpolicy=XOR-2-1-1024k", 400, "does not match any enabled"),
     # The filesystem and its users.
     ("GET", "/", "GETHOMEDIRECTORY", 200, {"Path": f"/user/{USER}"}),
     ("GET", "/t/m", "GETTRASHROOT", 200, {"Path": f"/user/{USER}/.Trash"}),

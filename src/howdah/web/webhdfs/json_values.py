@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.striping.messages import policy_from_proto
+from howdah.protocol.striping.policies import SYSTEM_POLICIES
 
 Json = dict[str, Any]
 
@@ -52,11 +54,52 @@ def file_status(status: types_pb2.HdfsFileStatusProto) -> Json:
     }
     if flags & types_pb2.HdfsFileStatusProto.HAS_ACL:
         shown["aclBit"] = True
+    if flags & types_pb2.HdfsFileStatusProto.HAS_EC and status.HasField("ecPolicy"):
+        policy = policy_from_proto(status.ecPolicy)
+        shown["ecBit"] = True
+        shown["ecPolicy"] = policy.name
+        shown["ecPolicyObj"] = {
+            "name": policy.name,
+            "cellSize": policy.cell_bytes,
+            "numDataUnits": policy.schema.data_units,
+            "numParityUnits": policy.schema.parity_units,
+            "codecName": policy.schema.codec,
+            "id": policy.policy_id,
+            "extraOptions": dict(policy.schema.options),
+        }
     if flags & types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED:
         shown["snapshotEnabled"] = True
     if status.HasField("symlink") and status.symlink:
         shown["symlink"] = _name(status.symlink)
     return shown
+
+
+def coding_policy(proto: types_pb2.ErasureCodingPolicyProto) -> Json:
+    """An erasure coding policy as Java's class is written out."""
+    policy = policy_from_proto(proto)
+    schema = policy.schema
+    return {
+        "name": policy.name,
+        "schema": {
+            "codecName": schema.codec,
+            "numDataUnits": schema.data_units,
+            "numParityUnits": schema.parity_units,
+            "extraOptions": dict(schema.options),
+        },
+        "cellSize": policy.cell_bytes,
+        "id": policy.policy_id,
+        "codecName": schema.codec,
+        "numDataUnits": schema.data_units,
+        "numParityUnits": schema.parity_units,
+        "replicationPolicy": False,
+        "systemPolicy": policy.policy_id in SYSTEM_POLICIES,
+    }
+
+
+def coding_policy_info(proto: types_pb2.ErasureCodingPolicyProto) -> Json:
+    """The same with its state."""
+    state = types_pb2.ErasureCodingPolicyState.Name(proto.state)
+    return {"policy": coding_policy(proto), "state": state}
 
 
 def listing(page: types_pb2.DirectoryListingProto) -> Json:

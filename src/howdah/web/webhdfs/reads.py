@@ -202,21 +202,24 @@ def storage_policy(asked: ParsedRequest, user: str) -> Steps:
 
 
 def ec_policy(asked: ParsedRequest, user: str) -> Steps:
-    """null: nothing is erasure-coded."""
-    yield Rpc(
+    """The policy that counts for a path; null where files are replicated."""
+    answer = yield Rpc(
         "getErasureCodingPolicy", types_pb2.GetErasureCodingPolicyRequestProto(src=asked.path)
     )
-    return json_response(None)
+    has_one = answer.HasField("ecPolicy")
+    return json_response(to_json.coding_policy(answer.ecPolicy) if has_one else None)
 
 
 def ec_policies(asked: ParsedRequest, user: str) -> Steps:
-    yield Rpc("getErasureCodingPolicies", types_pb2.GetErasureCodingPoliciesRequestProto())
-    return json_response({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": None}})
+    answer = yield Rpc("getErasureCodingPolicies", types_pb2.GetErasureCodingPoliciesRequestProto())
+    policies = [to_json.coding_policy_info(policy) for policy in answer.ecPolicies] or None
+    return json_response({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": policies}})
 
 
 def ec_codecs(asked: ParsedRequest, user: str) -> Steps:
-    yield Rpc("getErasureCodingCodecs", types_pb2.GetErasureCodingCodecsRequestProto())
-    return json_response({"ErasureCodingCodecs": {}})
+    answer = yield Rpc("getErasureCodingCodecs", types_pb2.GetErasureCodingCodecsRequestProto())
+    codecs = {codec.codec: codec.coders for codec in answer.codec}
+    return json_response({"ErasureCodingCodecs": codecs})
 
 
 def server_defaults(asked: ParsedRequest, user: str) -> Steps:

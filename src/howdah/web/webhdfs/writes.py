@@ -302,6 +302,27 @@ def _on_path(
     return change
 
 
+def _of_policy(
+    method: str, request: Callable[..., Message]
+) -> Callable[[ParsedRequest, str], Steps]:
+    def change(asked: ParsedRequest, user: str) -> Steps:
+        yield Rpc(method, request(ecPolicyName=asked.text("ecpolicy") or ""))
+        return EMPTY
+
+    return change
+
+
+def set_coding_policy(asked: ParsedRequest, user: str) -> Steps:
+    """Without a name the directory gets the policy that the namenode has by default."""
+    yield Rpc(
+        "setErasureCodingPolicy",
+        types_pb2.SetErasureCodingPolicyRequestProto(
+            src=asked.path, ecPolicyName=asked.text("ecpolicy") or None
+        ),
+    )
+    return EMPTY
+
+
 def delegation_token(asked: ParsedRequest, user: str) -> Steps:
     """There is none, as over RPC, and as of Hadoop's namenode without Kerberos: Java's client
     asks before it goes on without one."""
@@ -318,7 +339,6 @@ def _refused(reason: str) -> Callable[[ParsedRequest, str], Steps]:
 
 
 _NO_TOKENS: Final = _refused("there are no delegation tokens here")
-_NO_CODING: Final = _refused("there is no erasure coding here")
 
 CHANGES: Final[Mapping[str, Callable[[ParsedRequest, str], Steps]]] = {
     "ALLOWSNAPSHOT": _on_path("allowSnapshot", pb.AllowSnapshotRequestProto, "snapshotRoot"),
@@ -328,11 +348,15 @@ CHANGES: Final[Mapping[str, Callable[[ParsedRequest, str], Steps]]] = {
     "CREATESYMLINK": create_symlink,
     "DELETE": delete,
     "DELETESNAPSHOT": delete_snapshot,
-    "DISABLEECPOLICY": _NO_CODING,
+    "DISABLEECPOLICY": _of_policy(
+        "disableErasureCodingPolicy", types_pb2.DisableErasureCodingPolicyRequestProto
+    ),
     "DISALLOWSNAPSHOT": _on_path(
         "disallowSnapshot", pb.DisallowSnapshotRequestProto, "snapshotRoot"
     ),
-    "ENABLEECPOLICY": _NO_CODING,
+    "ENABLEECPOLICY": _of_policy(
+        "enableErasureCodingPolicy", types_pb2.EnableErasureCodingPolicyRequestProto
+    ),
     "GETDELEGATIONTOKEN": delegation_token,
     "MKDIRS": mkdirs,
     "MODIFYACLENTRIES": _with_acl("modifyAclEntries", types_pb2.ModifyAclEntriesRequestProto),
@@ -347,7 +371,7 @@ CHANGES: Final[Mapping[str, Callable[[ParsedRequest, str], Steps]]] = {
     "RENEWDELEGATIONTOKEN": _NO_TOKENS,
     "SATISFYSTORAGEPOLICY": _on_path("satisfyStoragePolicy", pb.SatisfyStoragePolicyRequestProto),
     "SETACL": _with_acl("setAcl", types_pb2.SetAclRequestProto),
-    "SETECPOLICY": _NO_CODING,
+    "SETECPOLICY": set_coding_policy,
     "SETOWNER": set_owner,
     "SETPERMISSION": set_permission,
     "SETQUOTA": set_quota,
@@ -357,6 +381,8 @@ CHANGES: Final[Mapping[str, Callable[[ParsedRequest, str], Steps]]] = {
     "SETTIMES": set_times,
     "SETXATTR": set_xattr,
     "TRUNCATE": truncate,
-    "UNSETECPOLICY": _NO_CODING,
+    "UNSETECPOLICY": _on_path(
+        "unsetErasureCodingPolicy", types_pb2.UnsetErasureCodingPolicyRequestProto
+    ),
     "UNSETSTORAGEPOLICY": unset_storage_policy,
 }

@@ -293,3 +293,51 @@ def test_attribute_without_a_value_has_none(query: str, value: bytes | None) -> 
     _, (rpc,) = drive(steps, lambda step: types_pb2.SetXAttrResponseProto())
     given = rpc.request.xAttr
     assert (given.value if given.HasField("value") else None) == value
+
+
+# Erasure coding.
+
+
+def test_the_policy_of_a_path_is_written_out() -> None:
+    def answer(step: Rpc) -> Any:
+        return types_pb2.GetErasureCodingPolicyResponseProto(
+            ecPolicy=types_pb2.ErasureCodingPolicyProto(id=2)
+        )
+
+    found, made = drive(READS["GETECPOLICY"](ask("GET", "GETECPOLICY"), "ann"), answer)
+    shown = json.loads(found.body)
+    assert [step.method for step in made] == ["getErasureCodingPolicy"]
+    assert (shown["name"], shown["id"], shown["systemPolicy"]) == ("RS-3-2-1024k", 2, True)
+    assert shown["schema"]["numParityUnits"] == 2
+    empty = types_pb2.GetErasureCodingPolicyResponseProto()
+    found, _ = drive(READS["GETECPOLICY"](ask("GET", "GETECPOLICY"), "ann"), lambda step: empty)
+    assert json.loads(found.body) is None
+
+
+def test_a_status_names_the_policy() -> None:
+    coded = status(b"")
+    coded.flags = types_pb2.HdfsFileStatusProto.HAS_EC
+    coded.ecPolicy.id = 1
+    info = pb.GetFileInfoResponseProto(fs=coded)
+    request = ask("GET", "GETFILESTATUS")
+    found, _ = drive(READS["GETFILESTATUS"](request, "ann"), lambda step: info)
+    shown = json.loads(found.body)["FileStatus"]
+    assert (shown["ecBit"], shown["ecPolicy"]) == (True, "RS-6-3-1024k")
+    assert shown["ecPolicyObj"]["numDataUnits"] == 6
+
+
+@pytest.mark.parametrize(
+    ("operation", "method", "field"),
+    [
+        ("SETECPOLICY", "setErasureCodingPolicy", "ecPolicyName"),
+        ("UNSETECPOLICY", "unsetErasureCodingPolicy", ""),
+        ("ENABLEECPOLICY", "enableErasureCodingPolicy", "ecPolicyName"),
+        ("DISABLEECPOLICY", "disableErasureCodingPolicy", "ecPolicyName"),
+    ],
+)
+def test_policies_are_set_and_enabled(operation: str, method: str, field: str) -> None:
+    verb = "POST" if operation == "UNSETECPOLICY" else "PUT"
+    query = f"{operation}&ecpolicy=XOR-2-1-1024k" if field else operation
+    _, [made] = drive(CHANGES[operation](ask(verb, query), "ann"), lambda step: None)
+    assert made.method == method
+    assert getattr(made.request, field or "src") == ("XOR-2-1-1024k" if field else "/a")
