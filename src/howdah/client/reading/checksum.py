@@ -10,6 +10,10 @@ written by anybody gives the checksum that `hadoop fs -checksum` prints:
   bytes and doubles when it is full.
 - COMPOSITE_CRC: a datanode gives the CRC of a block's bytes; they are joined to that of
   the file's bytes, whatever chunks and blocks they came in.
+
+Of an erasure coded file the blocks are block groups, and any datanode of one asks the others: its
+MD5 is one over those of the data blocks, so equal bytes have another MD5MD5CRC by each policy, and
+the same COMPOSITE_CRC.
 """
 
 from __future__ import annotations
@@ -23,15 +27,17 @@ from howdah.client.data_transfer_security import ConnectsData, connect_plain
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock
-from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.blocks import NO_TOKEN, DatanodeAddress
 from howdah.protocol.data_transfer.checksum import ChecksumType, combine
 from howdah.protocol.data_transfer.op_requests import (
     BlockChecksum,
     BlockChecksumType,
+    BlockGroupChecksum,
     encode_request,
 )
 from howdah.protocol.data_transfer.responses import BlockChecksumResult, read_response
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.striping.policies import Policy
 
 MD5MD5CRC = "MD5MD5CRC"
 COMPOSITE_CRC = "COMPOSITE_CRC"
@@ -87,6 +93,24 @@ def combine_crc(
     return CombinedChecksum(f"COMPOSITE-{kind.name}", crc.to_bytes(4, "big"))
 
 
+def _request_of(
+    block: LocatedBlock, policy: Policy | None, kind: BlockChecksumType
+) -> BlockChecksum | BlockGroupChecksum:
+    members = block.members
+    if policy is None or members is None:
+        return BlockChecksum(block.block, kind, token=block.token)
+    return BlockGroupChecksum(
+        block.block.with_length(members.length_bytes),
+        block.nodes,
+        members.indices,
+        policy,
+        block.length_bytes,
+        kind,
+        tokens=members.tokens or (NO_TOKEN,) * len(members.indices),
+        token=block.token,
+    )
+
+
 class FileChecksumReader:
     """Asks one datanode a block; the next one where that fails."""
 
@@ -111,7 +135,7 @@ class FileChecksumReader:
                 f"{combine_mode!r} is no way to combine checksums: "
                 f"{MD5MD5CRC} or {COMPOSITE_CRC} (dfs.checksum.combine.mode)"
             )
-        blocks = self._blocks(path, _WHOLE_FILE if length is None else length)
+        blocks, policy = self._blocks(path, _WHOLE_FILE if length is None else length)
         kind = (
             BlockChecksumType.MD5CRC
             if combine_mode == MD5MD5CRC
@@ -120,9 +144,9 @@ class FileChecksumReader:
         results: list[BlockChecksumResult] = []
         for block in blocks:
             try:
-                results.append(self._block_checksum(path, block, kind))
+                results.append(self._block_checksum(path, block, policy, kind))
             except errors.UnsupportedOperation:
-                result = self._block_checksum(path, block, BlockChecksumType.MD5CRC)
+                result = self._block_checksum(path, block, policy, BlockChecksumType.MD5CRC)
                 if _kind_of(result) is ChecksumType.NULL:
                     return None
                 raise
@@ -141,17 +165,15 @@ class FileChecksumReader:
             )
         return combine_md5(results)
 
-    def _blocks(self, path: str, length: int) -> list[LocatedBlock]:
-        """The blocks that hold the first `length` bytes, the last one cut to size."""
+    def _blocks(self, path: str, length: int) -> tuple[list[LocatedBlock], Policy | None]:
+        """The blocks that hold the first `length` bytes, the last one cut to size; block groups
+        where there is a policy."""
         blocks: list[LocatedBlock] = []
+        policy: Policy | None = None
         offset = 0
         while offset < length:
             batch = self._namenode.get_block_locations(path, offset, length - offset)
-            if batch.erasure_coding_policy is not None:
-                raise errors.UnsupportedOperation(
-                    f"{path} is erasure coded ({batch.erasure_coding_policy.name}); "
-                    f"its checksum is not computed here"
-                )
+            policy = batch.erasure_coding_policy
             if batch.under_construction and _SNAPSHOTS not in path:
                 # What is complete of it would look like the sum of the whole.
                 raise errors.FileIsOpen(
@@ -168,16 +190,17 @@ class FileChecksumReader:
         if blocks and blocks[-1].end > length:
             last = blocks[-1]
             blocks[-1] = last.with_block(last.block.with_length(length - last.offset))
-        return blocks
+        return blocks, policy
 
     def _block_checksum(
-        self, path: str, block: LocatedBlock, kind: BlockChecksumType
+        self, path: str, block: LocatedBlock, policy: Policy | None, kind: BlockChecksumType
     ) -> BlockChecksumResult:
+        request = _request_of(block, policy, kind)
         reasons: list[str] = []
         unsupported = 0
         for node in block.nodes:
             try:
-                return self._fetch_checksum(node, block, kind)
+                return self._fetch_checksum(node, request)
             except (errors.HowdahError, OSError) as error:
                 unsupported += isinstance(error, errors.UnsupportedOperation)
                 reasons.append(f"{node}: {error}")
@@ -191,22 +214,24 @@ class FileChecksumReader:
         )
 
     def _fetch_checksum(
-        self, node: DatanodeAddress, block: LocatedBlock, kind: BlockChecksumType
+        self, node: DatanodeAddress, request: BlockChecksum | BlockGroupChecksum
     ) -> BlockChecksumResult:
         # The datanode reads the whole block's sums before it answers.
         with self._connect(
             node.connect_to(use_hostname=self._settings.use_datanode_hostname),
-            block.token,
+            request.token,
             connect_timeout_s=self._settings.socket_timeout_s,
             read_timeout_s=self._settings.socket_timeout_s,
             write_timeout_s=self._settings.write_timeout_s,
         ) as connection:
-            connection.send_all(encode_request(BlockChecksum(block.block, kind, token=block.token)))
+            connection.send_all(encode_request(request))
             response = read_response(connection)
         if response.status is Status.ERROR_UNSUPPORTED:
             raise errors.UnsupportedOperation(response.message or "not supported there")
         if not response.is_success or response.block_checksum is None:
             raise errors.RemoteError(response.message or response.status.name)
-        if response.block_checksum.checksum_type != kind:
-            raise errors.UnsupportedOperation(f"the datanode cannot give {kind.name}")
+        if response.block_checksum.checksum_type != request.checksum_type:
+            raise errors.UnsupportedOperation(
+                f"the datanode cannot give {request.checksum_type.name}"
+            )
         return response.block_checksum

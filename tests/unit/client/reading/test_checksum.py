@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.client.reading.checksum import COMPOSITE_CRC, MD5MD5CRC, combine_crc, combine_md5
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
-from howdah.protocol.data_transfer.op_requests import BlockChecksumType
+from howdah.protocol.data_transfer.op_requests import BlockChecksum, BlockChecksumType
 from howdah.protocol.data_transfer.responses import BlockChecksumResult
 
 FakeCluster = Any
@@ -116,18 +116,21 @@ def test_blocks_without_crcs_or_with_several_kinds_have_no_checksum(
     """The MD5 of nothing would be the same for all of them."""
     cluster.put(b"abc" * 1000)
     checksums = cluster.client().checksums()
-    blocks = checksums._blocks("/f", 3000)
+    blocks, _ = checksums._blocks("/f", 3000)
 
-    def fetched(node: Any, block: Any, kind: BlockChecksumType) -> BlockChecksumResult:
-        of = kinds[blocks.index(block) % len(kinds)]
+    def fetched(node: Any, request: BlockChecksum) -> BlockChecksumResult:
+        kind = request.checksum_type
+        of = kinds[order.index(request.block) % len(kinds)]
         if kind is BlockChecksumType.COMPOSITE_CRC and of in (None, ChecksumType.NULL):
             raise errors.UnsupportedOperation("stored without checksums")
         return BlockChecksumResult(bytes(16), 512, 0, of, kind)
 
     monkeypatch.setattr(checksums, "_fetch_checksum", fetched)
     if len(kinds) > 1:
-        blocks = [blocks[0], dataclasses.replace(blocks[0], offset=blocks[0].end)]
-        monkeypatch.setattr(checksums, "_blocks", lambda path, length: blocks)
+        again = dataclasses.replace(blocks[0].block, block_id=1001)
+        blocks.append(dataclasses.replace(blocks[0], block=again, offset=blocks[0].end))
+        monkeypatch.setattr(checksums, "_blocks", lambda path, length: (blocks, None))
+    order = [located.block for located in blocks]
     assert checksums.read("/f", None, mode) is None
 
 
@@ -137,8 +140,8 @@ def test_what_no_datanode_can_sum_is_not_a_missing_block(
     cluster.put(b"abc")
     checksums = cluster.client().checksums()
 
-    def fetched(node: Any, block: Any, kind: BlockChecksumType) -> BlockChecksumResult:
-        if kind is BlockChecksumType.COMPOSITE_CRC:
+    def fetched(node: Any, request: BlockChecksum) -> BlockChecksumResult:
+        if request.checksum_type is BlockChecksumType.COMPOSITE_CRC:
             raise errors.UnsupportedOperation("too old for it")
         return md5_of(1)
 
