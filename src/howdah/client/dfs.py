@@ -15,7 +15,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.client.lease import LeaseRenewer
@@ -45,7 +45,11 @@ if TYPE_CHECKING:
     from howdah.client.reading.replica_check import ReplicaChecker
     from howdah.client.shortcircuit.cache import ShortCircuitCache
     from howdah.client.writing.output import DFSOutputStream, OpenFile
+    from howdah.client.writing.striped_output import DFSStripedOutputStream
     from howdah.protocol.data_transfer.checksum import ChecksumSpec
+    from howdah.protocol.striping.policies import Policy
+
+    OutputStream = DFSOutputStream | DFSStripedOutputStream
 
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
 
@@ -57,6 +61,15 @@ _MEMORY_POLICY_ID = 15
 def _is_lazy_persist(status: types_pb2.HdfsFileStatusProto) -> bool:
     """By the policy that the namenode gave the file, whether from a flag or from a directory."""
     return status.storagePolicy == _MEMORY_POLICY_ID
+
+
+def _policy_of(status: types_pb2.HdfsFileStatusProto) -> Policy | None:
+    """The erasure coding policy that the namenode gave a file."""
+    if not status.HasField("ecPolicy"):
+        return None
+    from howdah.protocol.striping.messages import policy_from_proto
+
+    return policy_from_proto(status.ecPolicy)
 
 
 _NEW_FILE: Final = (CreateFlag.CREATE, CreateFlag.CREATE | CreateFlag.OVERWRITE)
@@ -77,7 +90,7 @@ class _Identity:
         # Reentrant, for the garbage collector may close a forgotten stream on a thread that
         # holds it.
         self.lock = threading.RLock()
-        self.open_files: set[DFSOutputStream] = set()
+        self.open_files: set[OutputStream] = set()
 
     def namespaces(self) -> list[str]:
         """Return where the open files are, as a router said; none if it did not of one of them, for
@@ -176,8 +189,10 @@ class DFSClient:
         progress: Callable[[], None] | None = None,
         flags: CreateFlag = CreateFlag.NONE,
         favored_nodes: Sequence[str] = (),
-    ) -> DFSOutputStream:
-        """Make a file and open it for writing."""
+        ec_policy: str | None = None,
+    ) -> OutputStream:
+        """Make a file and open it for writing. `ec_policy` is the erasure coding policy to have in
+        place of the directory's."""
         span = spans.begin("howdah.create", {"howdah.path": path})
         try:
             with span.current():
@@ -191,6 +206,7 @@ class DFSClient:
                     block_size=block_size,
                     flags=flags,
                     favored_nodes=favored_nodes,
+                    ec_policy=ec_policy,
                 )
             return self._opened(file, progress, span)
         except BaseException as error:
@@ -209,10 +225,11 @@ class DFSClient:
         block_size: int | None,
         flags: CreateFlag,
         favored_nodes: Sequence[str],
+        ec_policy: str | None,
     ) -> OpenFile:
         from howdah.client.writing.output import OpenFile
 
-        check_create(path, flags)
+        check_create(path, flags, ec_policy)
         checksum = self.checksum_spec
         size = self.default_block_size() if block_size is None else block_size
         if size <= 0 or size % checksum.bytes_per_checksum:
@@ -230,12 +247,8 @@ class DFSClient:
             create_parent=create_parent,
             replication=self.default_replication() if replication is None else replication,
             block_size=size,
+            ec_policy=ec_policy,
         )
-        if status.HasField("ecPolicy"):
-            self.namenode.complete(path, self.client_name, None, status.fileId)
-            raise errors.UnsupportedOperation(
-                f"{path} would be erasure coded ({status.ecPolicy.name}), which is not written here"
-            )
         return OpenFile(
             path,
             status.fileId,
@@ -246,6 +259,7 @@ class DFSClient:
             favored_nodes=tuple(favored_nodes),
             lazy_persist=_is_lazy_persist(status),
             namespace=status.namespace,
+            policy=_policy_of(status),
         )
 
     def append(
@@ -253,7 +267,7 @@ class DFSClient:
         path: str,
         progress: Callable[[], None] | None = None,
         flags: CreateFlag = CreateFlag.NONE,
-    ) -> DFSOutputStream:
+    ) -> OutputStream:
         """Open a closed file for writing at its end; with NEW_BLOCK in a block of its own.
 
         Raises `RecoveryInProgress` where the writer before is gone and its lease has run
@@ -295,34 +309,54 @@ class DFSClient:
             flags=flags,
             lazy_persist=_is_lazy_persist(status),
             namespace=status.namespace,
+            policy=_policy_of(status),
         )
 
     def _opened(
         self, file: OpenFile, progress: Callable[[], None] | None, span: Span = NOTHING
-    ) -> DFSOutputStream:
+    ) -> OutputStream:
         from howdah.client.writing.output import DFSOutputStream
 
         identity = self._identity.get()
 
-        def ended(stream: DFSOutputStream) -> None:
+        def ended(stream: OutputStream) -> None:
             self._forget(identity, stream)
 
-        stream = DFSOutputStream(
-            file,
+        shared = (
             self.namenode,
             self.settings,
             identity.client_name,
             ended,
             progress,
             span,
-            connect=self._connect_data,
+            self._connect_data,
         )
+        stream: OutputStream
+        if file.policy is None:
+            stream = DFSOutputStream(file, *shared)
+        else:
+            stream = self._striped(file, file.policy, *shared)
         with identity.lock:
             identity.open_files.add(stream)
         identity.leases.add(stream)
         return stream
 
-    def _forget(self, identity: _Identity, stream: DFSOutputStream) -> None:
+    def _striped(
+        self,
+        file: OpenFile,
+        policy: Policy,
+        namenode: NamenodeProxy,
+        *shared: Any,
+    ) -> OutputStream:
+        from howdah.client.writing.striped_output import DFSStripedOutputStream
+
+        try:
+            return DFSStripedOutputStream(file, policy, namenode, *shared)
+        except (errors.UnsupportedOperation, errors.IllegalArgument):
+            namenode.complete(file.path, self.client_name, file.previous, file.file_id)
+            raise
+
+    def _forget(self, identity: _Identity, stream: OutputStream) -> None:
         with identity.lock:
             if stream in identity.open_files:
                 identity.open_files.remove(stream)

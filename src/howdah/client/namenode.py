@@ -97,6 +97,7 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
         create_parent: bool,
         replication: int,
         block_size: int,
+        ec_policy: str | None = None,
     ) -> types_pb2.HdfsFileStatusProto:
         request = pb.CreateRequestProto(
             src=path,
@@ -107,6 +108,7 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
             replication=replication,
             blockSize=block_size,
             unmasked=_permission(unmasked),
+            ecPolicyName=ec_policy,
         )
         return self.call("create", request, pb.CreateResponseProto).fs
 

@@ -52,7 +52,11 @@ def internal_block(group: LocatedBlock, layout: GroupLayout, index: int) -> Loca
     """Return an internal block of a group, with the nodes that have it; all take one token."""
     members = group.members
     assert members is not None, group
-    places = [place for place, member in enumerate(members.indices) if member == index]
+    places = [
+        place
+        for place, member in enumerate(members.indices)
+        if member == index and place < len(group.nodes)
+    ]
     block = replace(
         group.block,
         block_id=group.block.block_id + index,
@@ -192,7 +196,7 @@ class StripedReplicas:
         layout = GroupLayout(self.policy, members.length_bytes)
         sound = {
             index
-            for index, node in zip(members.indices, group.nodes, strict=True)
+            for index, node in zip(members.indices, group.nodes, strict=False)
             if not self.is_corrupt(group, index, node)
         }
         return len(sound) < layout.data_blocks

@@ -60,6 +60,9 @@ class ClientSettings:
     readahead_bytes: int | None = setting(keys.DFS_CLIENT_CACHE_READAHEAD)
     hedged_read_threads: int = setting(keys.DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE)
     hedged_read_threshold_s: float = setting(keys.DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS)
+    failed_internal_blocks_tolerated: int = setting(
+        keys.DFS_CLIENT_EC_WRITE_FAILED_BLOCKS_TOLERATED
+    )
     striped_read_threads: int = setting(keys.DFS_CLIENT_READ_STRIPED_THREADPOOL_SIZE)
     vectored_min_seek_bytes: int = setting(keys.FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE)
     vectored_max_merged_bytes: int = setting(keys.FS_HDFS_VECTORED_READ_MAX_MERGED_SIZE)

@@ -142,8 +142,9 @@ class LocatedBlock:
 
 
 def _members(proto: types_pb2.LocatedBlockProto) -> GroupMembers:
-    """Raises `ProtocolViolation` where nodes and indices are not as many."""
-    if len(proto.blockIndices) != len(proto.locs):
+    """Raises `ProtocolViolation` where nodes and indices are not as many; where a writer gets new
+    tokens, no node is named."""
+    if proto.locs and len(proto.blockIndices) != len(proto.locs):
         raise ProtocolViolation(
             f"a block group came with {len(proto.blockIndices)} indices and {len(proto.locs)} nodes"
         )

@@ -39,8 +39,14 @@ def block_flags(flags: CreateFlag) -> tuple[str, ...]:
     return tuple(flag.name for flag in _FOR_BLOCKS if flag & flags and flag.name)
 
 
-def check_create(path: str, flags: CreateFlag) -> None:
-    """`IllegalArgument` for what only an append can do."""
+def check_create(path: str, flags: CreateFlag, ec_policy: str | None = None) -> None:
+    """`IllegalArgument` for what only an append can do, and for a file that is to be replicated and
+    erasure coded."""
+    if ec_policy is not None and flags & CreateFlag.SHOULD_REPLICATE:
+        raise IllegalArgument(
+            f"Cannot create {path}: SHOULD_REPLICATE flag and ecPolicyName are exclusive "
+            "parameters. Set both is not allowed!"
+        )
     if flags.value & _FOR_APPEND:
         raise IllegalArgument(f"Cannot create {path} with {flags}: that is for append")
 

@@ -51,6 +51,7 @@ from howdah.client.writing.streamer import Streamer
 from howdah.options import AbortableResult, CreateFlag, SyncFlag
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.protocol.data_transfer.checksum import ChecksumSpec
+from howdah.protocol.striping.policies import Policy
 from howdah.runtime.fork_safety import process_id
 from howdah.runtime.tracing.span import NOTHING, Span
 
@@ -83,6 +84,8 @@ class OpenFile:
     """Datanodes beside the client may keep its replicas in memory for a while."""
     namespace: str = ""
     """The nameservice in which it is, where a router said so."""
+    policy: Policy | None = None
+    """That of an erasure coded file."""
 
 
 class DFSOutputStream:
@@ -411,7 +414,9 @@ class DFSOutputStream:
                     )
                 last = self._streamer.finish()
                 with errors.naming(self.path), self._span.current():
-                    self._complete(last)
+                    complete_file(
+                        self._file, self._namenode, self._settings, self._client_name, last
+                    )
                 self._completed = True
             except BaseException as error:
                 self._end_span(error)
@@ -442,21 +447,28 @@ class DFSOutputStream:
         self._on_end(self)
         return AbortableResult(already_closed)
 
-    def _complete(self, last: ExtendedBlock | None) -> None:
-        """complete, which has to wait for the same as addBlock."""
-        delays = self._settings.next_block_delays_s()
-        while True:
-            refusal: errors.HowdahError
-            try:
-                if self._namenode.complete(self.path, self._client_name, last, self._file.file_id):
-                    return
-                refusal = errors.NotReplicatedYet(
-                    f"Cannot close {self.path}: its last block "
-                    f"{last.name if last else '(none)'} has not enough replicas yet"
-                )
-            except errors.SafeMode as error:
-                refusal = error
-            delay_s = next(delays, None)
-            if delay_s is None:
-                raise refusal
-            time.sleep(delay_s)
+
+def complete_file(
+    file: OpenFile,
+    namenode: NamenodeProxy,
+    settings: ClientSettings,
+    client_name: str,
+    last: ExtendedBlock | None,
+) -> None:
+    """complete, which has to wait for the same as addBlock."""
+    delays = settings.next_block_delays_s()
+    while True:
+        refusal: errors.HowdahError
+        try:
+            if namenode.complete(file.path, client_name, last, file.file_id):
+                return
+            refusal = errors.NotReplicatedYet(
+                f"Cannot close {file.path}: its last block "
+                f"{last.name if last else '(none)'} has not enough replicas yet"
+            )
+        except errors.SafeMode as error:
+            refusal = error
+        delay_s = next(delays, None)
+        if delay_s is None:
+            raise refusal
+        time.sleep(delay_s)

@@ -27,7 +27,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Final
+from typing import Final, Protocol
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
@@ -67,6 +67,36 @@ PLAIN = frozenset((Phase.NO_BLOCK, Phase.ALLOCATED, Phase.STREAMING))
 _log = logging.getLogger(__name__)
 
 
+class PipelineCalls(Protocol):
+    """What a streamer asks of the namenode: `NamenodeProxy`, or whoever stands between."""
+
+    def add_block(
+        self,
+        path: str,
+        client_name: str,
+        previous: ExtendedBlock | None,
+        excluded: Sequence[DatanodeAddress],
+        file_id: int,
+        flags: CreateFlag = CreateFlag.NONE,
+        favored_nodes: Sequence[str] = (),
+    ) -> LocatedBlock: ...
+    def abandon_block(
+        self, path: str, client_name: str, block: ExtendedBlock, file_id: int
+    ) -> None: ...
+    def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock: ...
+    def update_pipeline(
+        self, client_name: str, old: ExtendedBlock, new: ExtendedBlock, block: LocatedBlock
+    ) -> None: ...
+    def get_additional_datanode(
+        self,
+        path: str,
+        client_name: str,
+        block: LocatedBlock,
+        excluded: Sequence[DatanodeAddress],
+        file_id: int,
+    ) -> LocatedBlock: ...
+
+
 class Streamer:
     """The two threads of one output stream, and what writers ask of them."""
 
@@ -81,8 +111,10 @@ class Streamer:
         flags: CreateFlag = CreateFlag.NONE,
         favored_nodes: Sequence[str] = (),
         span: Span = NOTHING,
+        calls: PipelineCalls | None = None,
     ) -> None:
-        """Its calls and pipelines are below `span` in a trace."""
+        """Its calls and pipelines are below `span` in a trace. `calls` answers in place of the
+        namenode what is asked about blocks."""
         self._span = span
         self._machine = machine = Machine(pipeline)
         machine.waits_for = (
@@ -92,6 +124,7 @@ class Streamer:
         self._lock, self._work, self._progress = machine.lock, machine.work, machine.progress
         self._pipeline = pipeline
         self._namenode = namenode
+        self._calls: PipelineCalls = namenode if calls is None else calls
         self._settings = settings
         self._client_name = client_name
         self._file_id = file_id
@@ -184,6 +217,18 @@ class Streamer:
                 self._work.notify()
             self._machine.wait_until(lambda: pipeline.queues.last_acked_seqno >= seqno)
         return step is not None and step.has_told
+
+    def reopen(self) -> None:
+        """Open the pipeline of the current block again under a new generation stamp; all that was
+        queued is acknowledged. `wait_open` waits for that."""
+        with self._lock:
+            self._pipeline.reopen()
+            self._work.notify()
+
+    def wait_open(self) -> None:
+        """Wait until the pipeline is open. Raises what ended the stream instead."""
+        with self._lock:
+            self._machine.wait_until(lambda: self._pipeline.is_streaming)
 
     def sync_finished(self, seqno: int) -> None:
         """Bring the blocks to disk that were finished by packet `seqno` without being synced."""
@@ -358,7 +403,7 @@ class Streamer:
             case Replace():
                 self._replace(action)
             case Abandon(block):
-                self._namenode.abandon_block(
+                self._calls.abandon_block(
                     self._pipeline.path, self._client_name, block, self._file_id
                 )
                 with self._lock:
@@ -388,7 +433,7 @@ class Streamer:
         delays = self._settings.next_block_delays_s()
         while True:
             try:
-                return self._namenode.add_block(
+                return self._calls.add_block(
                     self._pipeline.path,
                     self._client_name,
                     previous,
@@ -410,7 +455,7 @@ class Streamer:
         self._end_acks()
         block = opened = connect.block
         if connect.renews:
-            fresh = self._namenode.update_block_for_pipeline(block.block, self._client_name)
+            fresh = self._calls.update_block_for_pipeline(block.block, self._client_name)
             new = block.block.with_generation_stamp(fresh.block.generation_stamp)
             opened = block.with_block(new, token=fresh.token)
         span = self._span.child("WRITE_BLOCK", _described(opened, connect), kind=Kind.CLIENT)
@@ -437,7 +482,7 @@ class Streamer:
             return
         try:
             if connect.renews:
-                self._namenode.update_pipeline(self._client_name, block.block, opened.block, opened)
+                self._calls.update_pipeline(self._client_name, block.block, opened.block, opened)
         except BaseException as error:
             span.end(error)
             connection.close()
@@ -455,6 +500,7 @@ class Streamer:
                         connection.close()
                         raise
                 self._acks = acks
+                self._progress.notify_all()
                 if self._machine.stopping:
                     connection.shutdown()
             else:
@@ -473,7 +519,7 @@ class Streamer:
         self._end_acks()
         block = replace.block
         try:
-            answer = self._namenode.get_additional_datanode(
+            answer = self._calls.get_additional_datanode(
                 self._pipeline.path, self._client_name, block, replace.failed, self._file_id
             )
         except errors.RemoteError as error:

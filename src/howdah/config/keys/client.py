@@ -263,6 +263,13 @@ DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE = integer(
 DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS = duration(
     "dfs.client.hedged.read.threshold.millis", "500", "ms", "When a second read is started."
 )
+DFS_CLIENT_EC_WRITE_FAILED_BLOCKS_TOLERATED = integer(
+    "dfs.client.ec.write.failed.blocks.tolerated",
+    2**31 - 1,
+    "Internal blocks of a group that may fail while an erasure coded file is written; never more "
+    "than its policy has parity.",
+    minimum=0,
+)
 DFS_CLIENT_READ_STRIPED_THREADPOOL_SIZE = integer(
     "dfs.client.read.striped.threadpool.size",
     18,

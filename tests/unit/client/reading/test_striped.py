@@ -11,90 +11,15 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.state.blocks import GroupMembers, LocatedBlock, LocatedBlocks
+from howdah.client.state.blocks import LocatedBlocks
 from howdah.client.thread_pool import Workers
 from howdah.options import FileRange
-from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.responses import BlockOpResponse
 from howdah.protocol.data_transfer.status import Status
 from howdah.protocol.striping.layout import FIRST_GROUP_ID
 from howdah.protocol.striping.policies import Policy, Schema
 from howdah.testing.waiting import wait_until
-from tests.support.striped_groups import internal_blocks
-from tests.unit.client.conftest import POOL, FakeCluster, FakeDatanode, FakeNamenode
-
-CELL = 4096
-RS_3_2 = Policy(64, Schema("rs", 3, 2), CELL)
-STRIPE = 3 * CELL
-GROUP = 4 * STRIPE
-DATA = random.Random(3).randbytes(2 * GROUP + STRIPE + CELL + 100)
-
-
-class StripedNamenode(FakeNamenode):
-    """Knows one file of block groups; `places` has the datanodes of each internal block."""
-
-    def __init__(self, datanodes: list[FakeDatanode]) -> None:
-        super().__init__(datanodes)
-        self.groups: list[ExtendedBlock] = []
-        self.policy = RS_3_2
-        self.places: dict[int, list[FakeDatanode]] = {}
-
-    def get_block_locations(self, path: str, offset: int, length: int) -> LocatedBlocks:
-        self.calls.append(("getBlockLocations", offset, length))
-        found, start = [], 0
-        for group in self.groups:
-            end = start + group.length_bytes
-            if start < offset + length and end > offset:
-                found.append(self._located_group(group, start))
-            start = end
-        last = found[-1] if found else None
-        return LocatedBlocks(start, tuple(found), False, last, True, self.policy)
-
-    def _located_group(self, group: ExtendedBlock, offset: int) -> LocatedBlock:
-        members = [
-            (node, index)
-            for index in reversed(range(self.policy.schema.units))  # the order means nothing
-            for node in self.places.get(group.block_id + index, [])
-        ]
-        return LocatedBlock(
-            group,
-            offset,
-            tuple(node.address for node, _ in members),
-            tuple(f"storage-{node.index}" for node, _ in members),
-            (StorageType.DISK,) * len(members),
-            members=GroupMembers(group.length_bytes, tuple(index for _, index in members), ()),
-        )
-
-
-class StripedCluster(FakeCluster):
-    """A datanode for each internal block of a group, and one more."""
-
-    namenode: StripedNamenode
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.datanodes += [FakeDatanode(index) for index in range(3, 6)]
-        self._know_each_other(self.datanodes)
-        self.namenode = StripedNamenode(self.datanodes)
-
-    def put_striped(
-        self, content: bytes, policy: Policy = RS_3_2, group_bytes: int = GROUP
-    ) -> None:
-        self.namenode.policy = policy
-        for number, start in enumerate(range(0, len(content), group_bytes)):
-            piece = content[start : start + group_bytes]
-            group_id = FIRST_GROUP_ID + 16 * number
-            self.namenode.groups.append(ExtendedBlock(POOL, group_id, 1001, len(piece)))
-            for index, block in enumerate(internal_blocks(policy, piece)):
-                if block:
-                    self.place(self.datanodes[index], group_id + index, block)
-
-    def place(self, node: FakeDatanode, block_id: int, block: bytes) -> None:
-        node.replicas[block_id] = bytearray(block)
-        self.namenode.places.setdefault(block_id, []).append(node)
-
-    def reads_of(self, index: int) -> int:
-        return len(self.datanodes[index].reads)
+from tests.unit.client.striped import CELL, DATA, GROUP, STRIPE, StripedCluster
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ class Event(enum.Enum):
     BLOCK_FINISHED = "block finished"
     DATANODE_DROPPED = "datanode dropped"
     RESTART_AWAITED = "restart awaited"
+    REOPENED = "reopened"
     REPLACE = "replace"
     REPLACED = "replaced"
     NOT_REPLACED = "not replaced"
@@ -104,6 +105,12 @@ TRANSITIONS: Final = (
         (Phase.STREAMING, Phase.CONNECTING),
         Phase.BROKEN,
         "a datanode restarts, and the writer waits for it",
+    ),
+    Transition(
+        Event.REOPENED,
+        (Phase.STREAMING,),
+        Phase.BROKEN,
+        "another internal block of an erasure coded group failed: this one needs a new stamp",
     ),
     Transition(
         Event.REPLACE,

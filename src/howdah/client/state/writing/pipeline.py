@@ -330,6 +330,17 @@ class Pipeline:
         if self.phase is Phase.STREAMING:
             self._lost(0, reason)
 
+    def reopen(self) -> None:
+        """Open the pipeline again, with the same nodes, under a new generation stamp. Nothing is
+        changed about one that is broken already."""
+        if self.phase is not Phase.STREAMING:
+            return
+        assert self.block is not None
+        assert not self.queues, "what is not acknowledged may be on the datanode or not"
+        self._stage = Stage.PIPELINE_SETUP_STREAMING_RECOVERY
+        self.block = self.block.with_block(self.block.block.with_length(self._acked_length))
+        self._go(Event.REOPENED, Phase.BROKEN)
+
     def fail(self, error: errors.HowdahError) -> None:
         """End the stream; the first error is kept."""
         if self.error is None:
