@@ -16,7 +16,6 @@ import pytest
 from howdah import errors
 from howdah.client.dfs import DFSClient
 from howdah.client.state.writing.pipeline_rules import Policy, ReplacementPolicy
-from howdah.client.writing.output import DFSOutputStream
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
@@ -50,7 +49,7 @@ class Writer:
         self.path = path
         self.written = b""
         self._cluster = cluster
-        self.out: DFSOutputStream = client.create(
+        self.out = client.create(
             path,
             masked=0o644,
             unmasked=0o666,

@@ -93,6 +93,8 @@ class _OpensOnNodes(_Opens, Protocol):
         progress: Progress | None = None,
         flags: CreateFlag = CreateFlag.NONE,
         favored_nodes: Sequence[str] = (),
+        ec_policy: str | None = None,
+        replicate: bool = False,
     ) -> FSDataOutputStream: ...
 
 
@@ -267,14 +269,25 @@ class HdfsCreateFileBuilder(CreateFileBuilder):
         super().__init__(fs, path)
         self._hdfs = fs
         self._favored_nodes: tuple[str, ...] = ()
+        self._ec_policy: str | None = None
 
     def favored_nodes(self, nodes: Sequence[str]) -> Self:
         """Datanodes (`host:port`) that replicas are to be on, if they can take them."""
         self._favored_nodes = tuple(nodes)
         return self
 
+    def ec_policy(self, name: str) -> Self:
+        """The erasure coding policy of the file, whatever that of its directory is."""
+        self._ec_policy = name
+        return self
+
     def _create(self) -> FSDataOutputStream:
-        return self._hdfs.create(self._path, **self._how(), favored_nodes=self._favored_nodes)
+        return self._hdfs.create(
+            self._path,
+            **self._how(),
+            favored_nodes=self._favored_nodes,
+            ec_policy=self._ec_policy,
+        )
 
 
 class OpenFileBuilder(_Options):

@@ -44,9 +44,9 @@ from howdah.runtime.fork_safety import made_once
 from howdah.security.identity import user_of
 
 if TYPE_CHECKING:
+    from howdah.client.dfs import OutputStream
     from howdah.client.namenode import NamenodeProxy
     from howdah.client.state.writing.statistics import OutputStatistics
-    from howdah.client.writing.output import DFSOutputStream
     from howdah.formats.tokens.token import Token
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
     from howdah.fs.hdfs.walk import BatchedWalk
@@ -96,7 +96,7 @@ class HdfsDataOutputStream(FSDataOutputStream):
 
     _is_given_whole = True
 
-    def __init__(self, inner: DFSOutputStream) -> None:
+    def __init__(self, inner: OutputStream) -> None:
         super().__init__(inner)
         self._dfs = inner
 
@@ -174,9 +174,19 @@ class HdfsFileSystem(HdfsNamespace):
         progress: Progress | None = None,
         flags: CreateFlag = CreateFlag.NONE,
         favored_nodes: Sequence[str] = (),
+        ec_policy: str | None = None,
+        replicate: bool = False,
     ) -> HdfsDataOutputStream:
         """As for any filesystem. `favored_nodes` are datanodes (`host:port`, as they serve
-        data) that replicas are to be on; those that can't take one are passed over."""
+        data) that replicas are to be on; those that can't take one are passed over.
+
+        `ec_policy` is the erasure coding policy of the file, by name, whatever that of its
+        directory is; with `replicate` it is replicated there too. Raises `IllegalArgument` for
+        both, and `RemoteError` for a policy that is not enabled. An erasure coded file has no
+        `hflush` and `hsync`: they do nothing.
+        """
+        if replicate:
+            flags |= CreateFlag.SHOULD_REPLICATE
         mode = FILE_MODE if permission is None else permission
         return HdfsDataOutputStream(
             self._client.create(
@@ -190,6 +200,7 @@ class HdfsFileSystem(HdfsNamespace):
                 progress=progress,
                 flags=flags,
                 favored_nodes=favored_nodes,
+                ec_policy=ec_policy,
             )
         )
 

@@ -178,7 +178,9 @@ def test_too_many_losses_name_the_group_and_what_is_missing(filled: StripedClust
         assert stream.pread(CELL, 10) == DATA[CELL : CELL + 10]
 
 
-def test_a_datanode_that_is_back_ends_the_wait(filled: StripedCluster) -> None:
+def test_a_datanode_that_is_back_ends_the_wait(
+    filled: StripedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for index in (0, 2, 4):
         filled.datanodes[index].refuse_read = BlockOpResponse(Status.ERROR, "starting")
     ask = filled.namenode.get_block_locations
@@ -191,7 +193,7 @@ def test_a_datanode_that_is_back_ends_the_wait(filled: StripedCluster) -> None:
             filled.datanodes[4].refuse_read = None
         return ask(*args)
 
-    filled.namenode.get_block_locations = answer  # type: ignore[method-assign]
+    monkeypatch.setattr(filled.namenode, "get_block_locations", answer)
     with filled.open() as stream:
         assert stream.pread(0, STRIPE) == DATA[:STRIPE]
 
@@ -204,7 +206,9 @@ def test_corrupt_blocks_beyond_the_parity_end_the_read_at_once(filled: StripedCl
             stream.pread(0, STRIPE)
 
 
-def test_tokens_that_expired_are_renewed_for_all_internal_blocks(filled: StripedCluster) -> None:
+def test_tokens_that_expired_are_renewed_for_all_internal_blocks(
+    filled: StripedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for node in filled.datanodes[:3]:
         node.refuse_read = BlockOpResponse(Status.ERROR_ACCESS_TOKEN, "expired")
     ask = filled.namenode.get_block_locations
@@ -215,7 +219,7 @@ def test_tokens_that_expired_are_renewed_for_all_internal_blocks(filled: Striped
             node.refuse_read = None
         return ask(*args)
 
-    filled.namenode.get_block_locations = answer  # type: ignore[method-assign]
+    monkeypatch.setattr(filled.namenode, "get_block_locations", answer)
     with stream:
         assert stream.pread(0, STRIPE) == DATA[:STRIPE]
     assert not filled.reads_of(3)

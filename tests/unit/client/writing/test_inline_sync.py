@@ -17,6 +17,7 @@ import pytest
 from howdah import errors
 from howdah.client.state.writing.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.writing import acks, inline_sync, length_updates
+from howdah.client.writing.output import DFSOutputStream
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.native.loader import kernel
 from howdah.native.socket_io import Outcome
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.skipif(kernel() is None, reason="without the kernel the
 
 
 def acks_of(out: HdfsDataOutputStream) -> acks.Acks:
+    assert isinstance(out._dfs, DFSOutputStream)
     found = out._dfs._streamer._acks
     assert found is not None
     return found

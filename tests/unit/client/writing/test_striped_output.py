@@ -128,9 +128,6 @@ def test_after_a_failure_the_others_go_on_under_a_new_stamp(striped: StripedClus
     stop_after(striped, 1, 1)
     with create(striped) as stream:
         stream.write(DATA[: 3 * STRIPE])
-        assert stream._dfs.pipeline == tuple(
-            striped.datanodes[index].address for index in (0, 2, 3, 4)
-        )
     calls = [call for call in striped.namenode.calls if call[0] == "updatePipeline"]
     ((_, old, new, nodes, storages),) = calls
     assert old.length_bytes == new.length_bytes
@@ -144,7 +141,7 @@ def test_after_a_failure_the_others_go_on_under_a_new_stamp(striped: StripedClus
 
 
 def test_another_failure_while_the_others_are_reopened_gets_a_stamp_of_its_own(
-    striped: StripedCluster,
+    striped: StripedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop_after(striped, 1, 1)
     ask = striped.namenode.update_block_for_pipeline
@@ -157,7 +154,7 @@ def test_another_failure_while_the_others_are_reopened_gets_a_stamp_of_its_own(
             striped.datanodes[3].refuse_write = BlockOpResponse(Status.ERROR, "its disk is full")
         return renewed
 
-    striped.namenode.update_block_for_pipeline = update  # type: ignore[method-assign]
+    monkeypatch.setattr(striped.namenode, "update_block_for_pipeline", update)
     with create(striped) as stream:
         stream.write(DATA[: 3 * STRIPE])
     assert len(stamps) == 2

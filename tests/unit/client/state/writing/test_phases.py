@@ -61,6 +61,8 @@ class Walk:
             if self.dice.random() < 0.01:
                 self.machine.fail(errors.RemoteError("the namenode refuses"))
                 return
+            if not self.machine.queues and self.dice.random() < 0.1:
+                self.machine.reopen()
             if not self.machine.queues.has_data:
                 is_last = self.dice.random() < 0.5
                 data = b"" if is_last else bytes(8)
