@@ -329,11 +329,10 @@ class DFSClient:
             ended,
             progress,
             span,
-            self._connect_data,
         )
         stream: OutputStream
         if file.policy is None:
-            stream = DFSOutputStream(file, *shared)
+            stream = DFSOutputStream(file, *shared, connect=self._connect_data)
         else:
             stream = self._striped(file, file.policy, *shared)
         with identity.lock:
@@ -351,7 +350,9 @@ class DFSClient:
         from howdah.client.writing.striped_output import DFSStripedOutputStream
 
         try:
-            return DFSStripedOutputStream(file, policy, namenode, *shared)
+            return DFSStripedOutputStream(
+                file, policy, namenode, *shared, connect=self._connect_data
+            )
         except (errors.UnsupportedOperation, errors.IllegalArgument):
             namenode.complete(file.path, self.client_name, file.previous, file.file_id)
             raise

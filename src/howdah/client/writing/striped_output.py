@@ -67,6 +67,7 @@ class DFSStripedOutputStream:
         on_end: Callable[[DFSStripedOutputStream], None],
         progress: Callable[[], None] | None = None,
         span: Span = NOTHING,
+        *,
         connect: ConnectsData = connect_plain,
     ) -> None:
         """`span` is that of the open file in a trace; it ends when the stream is closed.
