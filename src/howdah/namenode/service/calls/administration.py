@@ -19,7 +19,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.host_lists import Hosts
 from howdah.namenode.state.blocks.redundancy import Need
 from howdah.namenode.state.blocks.topology import RackMap
-from howdah.namenode.state.inodes import paths
+from howdah.namenode.state.inodes import limits, paths
 from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block
 from howdah.proto import client_namenode_pb2 as pb
@@ -124,9 +124,7 @@ class Administration:
                 "initialized."
             )
         top = paths.join(paths.split(path or "/"))
-        if cookie and not _COOKIE.fullmatch(cookie):
-            raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call")
-        after = int(cookie) if cookie else _BEFORE_ALL_IDS
+        after = _id_of(cookie) if cookie else _BEFORE_ALL_IDS
         lost: list[int] = []
         yield from namesystem.block_manager.reconstruction.sort()
         for number, block_id in enumerate(
@@ -160,6 +158,14 @@ class Administration:
         self._files("save the metadata as text").write_log_file(
             name, metasave(self._namesystem), done
         )
+
+
+def _id_of(cookie: str) -> int:
+    """The id of the last block that was listed. Raises IllegalArgument for what is none."""
+    block_id = int(cookie) if _COOKIE.fullmatch(cookie) else -1
+    if block_id < 0 and limits.wrong_group_id(block_id) is not None:
+        raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call")
+    return block_id
 
 
 def _is_unreadable(block: Block) -> bool:

@@ -45,7 +45,7 @@ from howdah.namenode.state.blocks.datanodes import (
 from howdah.namenode.state.blocks.excess_replicas import choose_excess
 from howdah.namenode.state.blocks.placement import Placement
 from howdah.namenode.state.blocks.redundancy import TO_COPY, TOO_FEW, Need
-from howdah.namenode.state.inodes.group_table import Group
+from howdah.namenode.state.inodes.group_table import Group, Internal
 from howdah.namenode.state.inodes.inodes import Block
 
 
@@ -469,6 +469,8 @@ class Reconstruction:
 
     def _mend_group(self, group: Group, need: Need | None, now_ms: int) -> bool:
         """A group that lacks internal blocks has its turn. Returns whether they were ordered."""
+        if need is Need.MISPLACED:
+            return self._spread_group(group, now_ms)
         if need not in TOO_FEW:
             return False
         self._revoke_excess_of(group, sent=False)
@@ -483,6 +485,31 @@ class Reconstruction:
         if lack.leaving:
             return self._order_part_copies(group, lack.leaving, now_ms)
         return False
+
+    def _spread_group(self, group: Group, now_ms: int) -> bool:
+        """The group is on too few racks: copy an internal block from a rack that has several of
+        them to another one. With that copy the first one is in excess."""
+        if self._awaits_parts(group):
+            return False
+        racks = Counter(storage.node.location for storage in group.replicas)
+        crowded = [
+            (index, storage)
+            for index, storage in group.held
+            if racks[storage.node.location] > 1
+            and storage.node.alive
+            and storage.node.in_service
+            and len(storage.node.to_transfer) < self.streams.may_run(storage.node)
+        ]
+        targets = self._part_targets(group, 1, now_ms) if crowded else ()
+        if not targets or targets[0].node.location in racks:
+            return False
+        self._placement.dice.shuffle(crowded)
+        index, source = max(crowded, key=lambda part: racks[part[1].node.location])
+        source.node.to_transfer.append(Transfer(group.block_id + index, targets))
+        self._pending[group.block_id] = _PendingCopies(
+            source.node, targets, now_ms + self._pending_timeout_ms
+        )
+        return True
 
     def _awaits_parts(self, group: Group) -> bool:
         """True if internal blocks that were ordered are still to come."""
@@ -721,6 +748,14 @@ class Reconstruction:
         ]
 
         def lacking_without(storage: Storage) -> int:
+            if isinstance(block, Internal):
+                group = block.group
+                left = [
+                    other.node
+                    for index, other in group.held
+                    if (index, other) != (block.index, storage)
+                ]
+                return self._map.redundancy.racks_lacking(group, left)
             return self._placement.lacking(
                 [node for node in standing if node is not storage.node], expected
             )

@@ -26,13 +26,14 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from howdah.namenode.state.blocks.balancer_moves import MoveHints
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.placement import Placement
+from howdah.namenode.state.blocks.policies import SPREAD
 from howdah.namenode.state.inodes.block_table import Block
 from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.id_bitmap import IdBitmap
@@ -224,11 +225,20 @@ class Redundancy:
         return [n for n in nodes if n.in_service or n.admin_state.is_maintenance]
 
     def is_misplaced(self, block: Block, expected: int) -> bool:
-        """Whether the block's replicas are on too few racks, or in too few upgrade domains."""
+        """Whether the block's replicas are on too few racks, or in too few upgrade domains. A
+        group is to be on as many racks as there are."""
         placement = self._placement
-        if placement is None or expected < 2 or isinstance(block, Group) or placement.is_trivial:
+        if isinstance(block, Group):
+            return self.racks_lacking(block, self.standing(block)) > 0
+        if placement is None or expected < 2 or placement.is_trivial:
             return False
         return placement.lacking(self.standing(block), expected) > 0
+
+    def racks_lacking(self, group: Group, nodes: Sequence[Datanode]) -> int:
+        """On how many more racks a group should be whose internal blocks are on these nodes."""
+        if self._placement is None:
+            return 0
+        return SPREAD.lacking(nodes, len(group.layout.block_indices), self._placement.network)
 
     def too_few(self) -> Iterator[int]:
         """The blocks that have fewer replicas than expected, the worst first."""
@@ -290,6 +300,8 @@ class Redundancy:
             need = Need.HIGHEST
         if need is None and (has_corrupt or _has_duplicates(group)):
             need = Need.EXCESS
+        if need is None and self.is_misplaced(group, 0):
+            need = Need.MISPLACED
         self._move(block_id, need, is_new=has_changed)
         _set_membership(self.corrupt, block_id, has_corrupt)
         return need

@@ -583,3 +583,29 @@ def test_a_group_without_a_byte_needs_no_datanode() -> None:
     assert blocks.safe_count == 1
     fresh = cluster.namenode.restarted().namesystem.block_manager.blocks
     assert (fresh.safe_count, fresh.blocks.count_settled()) == (1, 1)
+
+
+def test_a_group_is_spread_when_there_are_more_racks() -> None:
+    cluster = Cluster(nodes=5)
+    group = cluster.write()
+    cluster.nodes += [cluster.namenode.join(f"far{number}", rack="/far") for number in range(2)]
+    for _ in range(4):
+        cluster.namenode.tick(1000)
+        for node in cluster.nodes:
+            for command in node.heartbeat():
+                obey(cluster, node, command)
+    racks = [storage.node.location for storage in group.replicas]
+    assert sorted(racks) == ["/far", *["/r0"] * 4]
+    assert [index for index, _ in group.held] == [0, 1, 2, 3, 4]
+    counts = cluster.namenode.namesystem.block_manager.reconstruction.counts()
+    assert (counts.misplaced, counts.too_few, counts.excess) == (0, 0, 0)
+
+
+def obey(cluster: Cluster, node: InMemoryDatanode, command: COMMAND) -> None:
+    """Carry out what a datanode is told of replicas."""
+    for block, targets in zip(command.blkCmd.blocks, command.blkCmd.targets, strict=False):
+        block_id = signed64(block.blockId)
+        if command.blkCmd.action == datanode_namenode_pb2.BlockCommandProto.INVALIDATE:
+            node.drop(block_id)
+        for target in targets.datanodes:
+            cluster.node(target.id.datanodeUuid).store(block_id, block.genStamp, block.numBytes)
