@@ -280,7 +280,8 @@ def located_block(
         [storage.storage_type for storage in places]  # type: ignore[misc]
     )
     located.storageIDs.extend([storage.storage_id for storage in places])
-    if indices:
+    if block.block_id < 0:
+        # There even where nobody has any of it: by this field a client knows a group.
         located.blockIndices = bytes(indices)
         located.blockTokens.extend([NO_TOKEN] * len(indices))
     return located

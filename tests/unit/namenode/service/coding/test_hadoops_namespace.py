@@ -164,6 +164,13 @@ def test_reports_of_internal_blocks_give_locations_with_indices(
     assert block.b.numBytes == 10
 
 
+def test_a_group_that_nobody_holds_is_a_group_all_the_same(namenode: InMemoryNamenode) -> None:
+    """Hadoop's client knows it by the field of indices, which is empty."""
+    block = located(namenode, "/rs32/tiny").blocks[0]
+    assert block.HasField("blockIndices")
+    assert (list(block.locs), block.blockIndices, block.corrupt) == ([], b"", False)
+
+
 def test_a_full_report_says_the_same(namenode: InMemoryNamenode) -> None:
     nodes = [namenode.join(f"dn{number}") for number in range(9)]
     groups = groups_of(namenode.namesystem.namespace)
