@@ -4,8 +4,7 @@ Hadoop's `ErasureCodingWork` and `BlockManager.scheduleReconstruction`. Internal
 holds are made from the others by a datanode, which is the first of those that get them. Internal
 blocks whose last holders are about to leave are copied, since that costs one read instead of many.
 
-A datanode that has many copies to send is spared. What only such ones hold is named as busy: it is
-not lost, and is not to be made again.
+A datanode that has many copies to send is spared.
 """
 
 from __future__ import annotations
@@ -46,26 +45,17 @@ def lack_of(group: Group, awaited: Container[int]) -> Lack:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Where a group can be read: index and storage, each index once. `busy` are the other
-    indices that datanodes hold which are to be spared."""
-
-    readable: tuple[tuple[int, Storage], ...]
-    busy: tuple[int, ...]
-
-
-def sources_of(group: Group, is_busy: Callable[[Datanode], bool]) -> Sources:
-    """Return where a group can be read, from datanodes in service before others."""
+def sources_of(
+    group: Group, is_busy: Callable[[Datanode], bool]
+) -> tuple[tuple[int, Storage], ...]:
+    """Return where a group can be read, from datanodes in service before others: index and
+    storage, each index once."""
     readable: dict[int, Storage] = {}
-    busy: set[int] = set()
     held = sorted(group.held, key=lambda part: (part[0], not part[1].node.in_service))
     wanted = set(group.layout.block_indices)
     for index, storage in held:
         if not storage.node.alive or index not in wanted:
             continue
-        if is_busy(storage.node):
-            busy.add(index)
-        else:
+        if not is_busy(storage.node):
             readable.setdefault(index, storage)
-    return Sources(tuple(sorted(readable.items())), tuple(sorted(busy - readable.keys())))
+    return tuple(readable.items())

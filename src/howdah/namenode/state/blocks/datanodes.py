@@ -145,13 +145,13 @@ class Transfer:
 @dataclass(frozen=True, slots=True)
 class GroupReconstruction:
     """An order to make internal blocks of a group from others of it. Sources are indices with
-    the storages that hold them; `busy` are indices that only busy datanodes hold: they are not
-    lost."""
+    the storages that hold them; `excluded` are indices that are not read and not lost: busy
+    datanodes hold them, or such as rest, or that have yet to report them."""
 
     group_id: int
     sources: tuple[tuple[int, Storage], ...]
     targets: tuple[Storage, ...]
-    busy: tuple[int, ...] = ()
+    excluded: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

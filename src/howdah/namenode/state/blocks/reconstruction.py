@@ -536,14 +536,21 @@ class Reconstruction:
             return len(node.to_transfer) + len(node.to_reconstruct) >= most
 
         sources = coding_work.sources_of(group, is_busy)
-        if len(sources.readable) < group.data_blocks:
+        if len(sources) < group.data_blocks:
             return False
         targets = self._part_targets(group, len(missing), now_ms)
         if not targets:
             return False
         worker = targets[0].node
+        read = {index for index, _ in sources}
+        # The worker makes what is neither read nor excluded, in order.
+        excluded = tuple(
+            index
+            for index in group.layout.block_indices
+            if index not in read and index not in missing
+        )
         worker.to_reconstruct.append(
-            GroupReconstruction(group.block_id, sources.readable, targets, sources.busy)
+            GroupReconstruction(group.block_id, sources, targets, excluded)
         )
         self._pending[group.block_id] = _PendingCopies(
             worker, targets, now_ms + self._pending_timeout_ms

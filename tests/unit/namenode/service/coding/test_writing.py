@@ -609,3 +609,21 @@ def obey(cluster: Cluster, node: InMemoryDatanode, command: COMMAND) -> None:
             node.drop(block_id)
         for target in targets.datanodes:
             cluster.node(target.id.datanodeUuid).store(block_id, block.genStamp, block.numBytes)
+
+
+def test_what_rests_in_maintenance_is_not_made_again() -> None:
+    cluster = Cluster(nodes=8)
+    group = cluster.write()
+    resting = group.part(0).replicas[0].node
+    lost = group.part(2)
+    resting.admin_state = AdminState.IN_MAINTENANCE
+    resting.maintenance_until_ms = 1 << 62
+    cluster.namenode.namesystem.block_manager.blocks.redundancy.out_of_service.add(resting)
+    resting.alive = False
+    cluster.namenode.namesystem.block_manager.blocks.node_rests(resting)
+    cluster.node(lost.replicas[0].node.identity.uuid).drop(lost.block_id)
+    cluster.namenode.tick(1000)
+    [info] = reconstructions(cluster)
+    assert list(info.liveBlockIndices) == [1, 3, 4]
+    assert list(info.excludeReconstructedIndices) == [0]
+    assert len(info.targetDnInfos.datanodes) == 1

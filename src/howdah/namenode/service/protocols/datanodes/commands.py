@@ -126,7 +126,7 @@ class DatanodeCommands:
             [t.storage_type for t in order.targets]  # type: ignore[misc]
         )
         info.liveBlockIndices = bytes(index for index, _ in order.sources)
-        info.excludeReconstructedIndices = bytes(order.busy)
+        info.excludeReconstructedIndices = bytes(order.excluded)
         info.ecPolicy.CopyFrom(policy_to_proto(group.policy))
 
     @staticmethod
