@@ -122,7 +122,7 @@ EXCUSED = [
     ("*", "HttpServer2-*", r".*", "of Jetty, which is not here"),
     ("*", "MetricsSystem*", r".*", "of Hadoop's own metrics system"),
     ("*", "UgiMetrics", r".*", "there is no Kerberos login to count"),
-    ("NameNode", "FSNamesystem", r"tag\.EnabledEcPolicies", "there is no erasure coding"),
+    ("NameNode", "FSNamesystem", r"tag\.EnabledEcPolicies", "it is in ECBlockGroupsState"),
     ("NameNode", "IPCLoggerChannel-*", "LagTimeMillis", "no time of answers is kept: see "
      "CurrentLagTxns"),
     ("NameNode", "FSNamesystem*", "ReconstructionQueuesInitProgress", "the queues are filled "
@@ -133,7 +133,7 @@ EXCUSED = [
     ("NameNode", "FSNamesystem*", "BlockDeletionStartTime", "nothing is put off after a start"),
     ("NameNode", "FSNamesystem*", "TotalSyncTimes", "tag.TotalSyncTimes of FSNamesystem has it"),
     ("NameNode", "NameNodeInfo", "NameDirSize", NOT_COUNTED),
-    ("NameNode", "NameNodeInfo", "VerifyECWithTopologyResult", "there is no erasure coding"),
+    ("NameNode", "NameNodeInfo", "VerifyECWithTopologyResult", "`hdfs ec -verifyClusterSetup`"),
     ("NameNode", "NameNodeActivity", r"(GetEdit|GetImage|PutImage)(NumOps|AvgTime)", NOT_COUNTED),
     ("NameNode", "NameNodeActivity", r"GetAliasMap(NumOps|AvgTime)", "there is no provided "
      "storage"),

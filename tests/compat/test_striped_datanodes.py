@@ -1,5 +1,5 @@
-"""Our datanodes under Hadoop's namenode, with erasure-coded files: what Java's client writes, what
-is lost and made anew, sums, and a writer that dies.
+"""Our datanodes under Hadoop's namenode and under ours, with erasure-coded files: what Java's
+client writes, what is lost and made anew, sums, and a writer that dies.
 
 Java's `hdfs debug verifyEC` reads all internal blocks of a file, and codes them again.
 """
@@ -81,11 +81,15 @@ class Scene:
         return groups
 
 
-@pytest.fixture(scope="module")
-def scene(hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+@pytest.fixture(scope="module", params=[("namenode",), ()], ids=["hadoops", "ours"])
+def scene(
+    request: pytest.FixtureRequest,
+    hadoop_classpath: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Scene]:
     with (
         MixedCluster(
-            hadoop_classpath, ["namenode"], namenodes=1, datanodes=DATANODES, conf=CONF
+            hadoop_classpath, list(request.param), namenodes=1, datanodes=DATANODES, conf=CONF
         ) as cluster,
         cluster.connect() as fs,
     ):

@@ -54,8 +54,6 @@ ALLOWED: Final = (
     ),
     Allowed("getSnapshotListing", "*.childrenNum", "the same"),
     Allowed("listEncryptionZones", "*", _NOT_HERE + "encryption zones"),
-    Allowed("getErasureCodingPolicies", "answer.ecPolicies*", "there is no erasure coding"),
-    Allowed("getErasureCodingCodecs", "answer.codec*", "there is no erasure coding"),
     Allowed(
         "getHAServiceState",
         "*",
