@@ -15,6 +15,11 @@ DFS_BLOCK_REPLICATOR_CLASSNAME = string(
     "AvailableSpaceRackFaultTolerantBlockPlacementPolicy or "
     "BlockPlacementPolicyWithUpgradeDomain.",
 )
+DFS_BLOCK_PLACEMENT_EC_CLASSNAME = string(
+    "dfs.block.placement.ec.classname",
+    "org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyRackFaultTolerant",
+    "The same for the internal blocks of erasure-coded files.",
+)
 DFS_NAMENODE_AVAILABLE_SPACE_BLOCK_PLACEMENT_POLICY_BALANCED_SPACE_PREFERENCE_FRACTION = decimal(
     f"{_ROOM}balanced-space-preference-fraction",
     "0.6",

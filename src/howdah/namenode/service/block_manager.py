@@ -15,7 +15,6 @@ from howdah.namenode.service.role import Role
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeRegistry
 from howdah.namenode.state.blocks.placement import Placement
-from howdah.namenode.state.blocks.policies import SPREAD
 from howdah.namenode.state.blocks.reconstruction import Reconstruction, Streams
 from howdah.namenode.state.blocks.slow_nodes import SlowPeers
 from howdah.namenode.state.inodes import storage_policies
@@ -54,9 +53,10 @@ class BlockManager:
         self.deletions_after_ms = settings.deletions_after_ms
         """No replica is deleted in so long a time after the start."""
         self.group_placement: Final = Placement(
-            placement.network, placement.dice, SPREAD, settings.load
+            placement.network, placement.dice, settings.group_placement, settings.load
         )
-        """Where internal blocks of groups go: on as many racks as there are."""
+        """Where internal blocks of groups go."""
+        self.blocks.redundancy.group_policy = settings.group_placement
         self.reconstruction: Final = Reconstruction(
             self.blocks,
             datanodes,

@@ -21,6 +21,8 @@ import logging
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from howdah import errors
+from howdah.config import keys
 from howdah.formats.edits import edits
 from howdah.formats.edits.codec import encode_record
 from howdah.namenode.service.block_manager import BlockManager
@@ -67,7 +69,7 @@ class Namesystem:
         racks: RackMap,
     ) -> None:
         self.namespace: Final = namespace
-        namespace.coding_policies.default_name = settings.default_coding_policy
+        _set_default_coding_policy(namespace, settings.default_coding_policy)
         self.settings = settings
         """Some are changed while the namenode runs: see `protocols.refresh`."""
         self.clock: Final = clock
@@ -282,6 +284,18 @@ class Namesystem:
             len(self.datanode_manager.datanodes.live()),
             self.clock.monotonic_ms(),
         )
+
+
+def _set_default_coding_policy(namespace: Namespace, name: str) -> None:
+    """Raises InvalidConfiguration for a name that no policy has."""
+    policies = namespace.coding_policies
+    if name and policies.named(name) is None:
+        known = ", ".join(sorted(policy.name for policy, _ in policies.all()))
+        raise errors.InvalidConfiguration(
+            f"{keys.DFS_NAMENODE_EC_SYSTEM_DEFAULT_POLICY.name} = {name} is not the name of an "
+            f"erasure coding policy; there are {known}"
+        )
+    policies.default_name = name
 
 
 def _safe_mode(settings: Settings) -> SafeMode:

@@ -50,7 +50,8 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
             conf.get(keys.HOWDAH_NAMENODE_BLOCK_RECOVERY_TIMEOUT)
             or HEARTBEATS_OF_A_RECOVERY * heartbeat_s
         ),
-        placement=_placement(conf),
+        placement=_placement(conf, keys.DFS_BLOCK_REPLICATOR_CLASSNAME),
+        group_placement=_placement(conf, keys.DFS_BLOCK_PLACEMENT_EC_CLASSNAME),
         load=LoadRule(
             conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOAD_FACTOR),
             conf.get(keys.DFS_NAMENODE_REDUNDANCY_CONSIDERLOADBYSTORAGETYPE),
@@ -70,7 +71,7 @@ def _protected(conf: Configuration) -> ProtectedDirectories:
         raise InvalidConfiguration(f"{key.name}: {error.message}") from error
 
 
-def _placement(conf: Configuration) -> Policy:
+def _placement(conf: Configuration, key: Key[str]) -> Policy:
     """Raises InvalidConfiguration for a policy that is not here."""
     figures = PolicyFigures(
         RoomFirst(
@@ -97,7 +98,6 @@ def _placement(conf: Configuration) -> Policy:
         ),
         conf.get(keys.DFS_NAMENODE_UPGRADE_DOMAIN_FACTOR) or conf.get(keys.DFS_REPLICATION),
     )
-    key = keys.DFS_BLOCK_REPLICATOR_CLASSNAME
     return policy_named(conf.get(key), figures, key.name)
 
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from howdah.config import keys
 from howdah.config.settings import milliseconds, setting
 from howdah.namenode.state.blocks.placement import TWICE_THE_MEAN, LoadRule
-from howdah.namenode.state.blocks.policies import BY_DEFAULT, Policy
+from howdah.namenode.state.blocks.policies import BY_DEFAULT, SPREAD, Policy
 from howdah.namenode.state.inodes.protected import NOTHING, ProtectedDirectories
 
 CHECKSUM_TYPES: Final = {"NULL": 0, "CRC32": 1, "CRC32C": 2}
@@ -101,6 +101,8 @@ class Settings:
         keys.DFS_NAMENODE_FULL_BLOCK_REPORT_LEASE_LENGTH_MS, milliseconds
     )
     placement: Policy = BY_DEFAULT
+    group_placement: Policy = SPREAD
+    """The same of internal blocks of groups."""
     load: LoadRule | None = TWICE_THE_MEAN
     """Which nodes are too busy for new replicas; None: load is nothing."""
     avoid_slow_for_writing: bool = setting(

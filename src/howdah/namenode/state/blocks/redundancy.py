@@ -138,6 +138,8 @@ class Redundancy:
         may have a replica of a block under construction; `awaits_reports` says of a block that
         was just closed whether datanodes have yet to report their replicas."""
         self._placement = placement
+        self.group_policy = SPREAD
+        """On which racks internal blocks of groups should be."""
         self._may_hold = may_hold
         self._awaits_reports = awaits_reports
         self.expected_replication: Final = expected_replication
@@ -238,7 +240,8 @@ class Redundancy:
         """On how many more racks a group should be whose internal blocks are on these nodes."""
         if self._placement is None:
             return 0
-        return SPREAD.lacking(nodes, len(group.layout.block_indices), self._placement.network)
+        replicas, network = len(group.layout.block_indices), self._placement.network
+        return self.group_policy.lacking(nodes, replicas, network)
 
     def too_few(self) -> Iterator[int]:
         """The blocks that have fewer replicas than expected, the worst first."""

@@ -229,3 +229,11 @@ def test_codecs_are_named(namenode: InMemoryNamenode) -> None:
     answer = namenode.call("getErasureCodingCodecs", ec.GetErasureCodingCodecsRequestProto())
     assert isinstance(answer, ec.GetErasureCodingCodecsResponseProto)
     assert {codec.codec for codec in answer.codec} == {"rs", "rs-legacy", "xor"}
+
+
+def test_the_default_policy_is_one_that_there_is() -> None:
+    with pytest.raises(
+        errors.InvalidConfiguration,
+        match=r"dfs\.namenode\.ec\.system\.default\.policy = RS-6-3 is not the name",
+    ):
+        InMemoryNamenode(Settings("", default_coding_policy="RS-6-3"))

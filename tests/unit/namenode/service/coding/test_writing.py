@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.formats.edits import edits
@@ -12,11 +13,12 @@ from howdah.namenode.service.fsck.options import Options
 from howdah.namenode.service.protocols.encoders import NO_TOKEN
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.inodes.group_table import Group
-from howdah.namenode.state.inodes.inodes import BlockState, File
+from howdah.namenode.state.inodes.inodes import BlockState, Directory, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2, types_pb2
 from howdah.protocol.data_transfer.blocks import signed64
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, outcome, reloaded
 
 MIB = 1 << 20
@@ -42,14 +44,14 @@ class Cluster:
             types_pb2.SetErasureCodingPolicyRequestProto(src="/ec", ecPolicyName=RS32),
         )
 
-    def call(self, method: str, request: object, **options: object) -> object:
-        return self.namenode.call(method, request, **options)
+    def call(
+        self, method: str, request: Message, *, address: str | None = None
+    ) -> Message | Deferred:
+        return self.namenode.call(method, request, address=address)
 
     def create(self, path: str = "/ec/f", **fields: object) -> types_pb2.HdfsFileStatusProto:
         answer = self.call("create", create_request(path, **fields))
-        assert isinstance(answer, pb.CreateResponseProto) or hasattr(answer, "data")
-        if not isinstance(answer, pb.CreateResponseProto):
-            answer = pb.CreateResponseProto.FromString(answer.data)  # type: ignore[attr-defined]
+        assert isinstance(answer, pb.CreateResponseProto)
         return answer.fs
 
     def add_block(
@@ -94,12 +96,13 @@ class Cluster:
 
     def complete(self, last: types_pb2.ExtendedBlockProto) -> bool | None:
         answer = outcome(
-            self.call(  # type: ignore[arg-type]
+            self.call(
                 "complete",
                 pb.CompleteRequestProto(src="/ec/f", clientName="client", last=last),
             )
         )
-        return None if answer is None else answer.result  # type: ignore[attr-defined]
+        assert answer is None or isinstance(answer, pb.CompleteResponseProto)
+        return None if answer is None else answer.result
 
     def write(self, length: int = 4 * MIB, *, lost: tuple[int, ...] = ()) -> Group:
         self.create()
@@ -440,7 +443,9 @@ def test_quotas_count_parity() -> None:
         ),
     )
     cluster.write()
-    quota = cluster.namenode.namesystem.namespace.find("/ec").quota  # type: ignore[union-attr]
+    directory = cluster.namenode.namesystem.namespace.find("/ec")
+    assert isinstance(directory, Directory)
+    quota = directory.quota
     assert quota is not None
     assert quota.used_bytes == 8 * MIB
     cluster.create("/ec/g")

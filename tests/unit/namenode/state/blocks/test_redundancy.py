@@ -287,7 +287,7 @@ def test_fewer_than_a_third_of_the_expected_replicas_are_very_few(client: Any) -
         strict=True,
     ):
         node.drop(block.block_id)
-        assert counts(client.namenode) == BlockCounts(**{expected: 1})
+        assert counts(client.namenode) == BlockCounts(**dict[str, Any]({expected: 1}))
 
 
 def test_excess_that_may_not_go_yet_is_postponed(client: Any, nodes: Nodes) -> None:
