@@ -43,7 +43,7 @@ disk), the shorter length is taken, and the log says so.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -129,6 +129,10 @@ def _is_stored(block: Block) -> bool:
     if isinstance(block, Group):
         return block.replica_count >= block.data_blocks
     return bool(block.replica_count)
+
+
+def _indices_of(parts: Sequence[tuple[int, Storage]]) -> set[int]:
+    return {index for index, _ in parts}
 
 
 class BlockRecovery:
@@ -347,6 +351,8 @@ class BlockRecovery:
         """Where there may be replicas. A stale datanode would delay the attempt: it is left out
         if there are two others. Replicas that were reported as corrupt are the last resort:
         their datanodes know how much of them is good."""
+        if isinstance(block, Group):
+            return tuple(storage for _, storage in self._candidate_parts(block, now_ms))
         nodes, blocks = (
             self._namesystem.datanode_manager.datanodes,
             self._blocks,
@@ -357,19 +363,33 @@ class BlockRecovery:
         fresh = [s for s in alive if not nodes.is_stale(s.node, now_ms)]
         return tuple(fresh if len(fresh) > 1 else alive)
 
-    def _candidate_parts(
-        self, group: Group, places: tuple[Storage, ...]
-    ) -> tuple[tuple[int, ...], tuple[Storage, ...]]:
-        """Which internal blocks of a group there may be at these places, or at others of their
-        nodes: index and storage of each."""
-        nodes = {storage.node for storage in places}
-        parts = [
+    def _candidate_parts(self, group: Group, now_ms: int) -> list[tuple[int, Storage]]:
+        """The same of a group: index and storage of each internal block. Stale datanodes, and
+        corrupt replicas, are left out only where the others are as many as a reader needs: how
+        much of the group is kept depends on what can be compared."""
+        nodes = self._namesystem.datanode_manager.datanodes
+        parts = self._parts_in_reach(group, self._blocks.holders)
+        needed = group.policy.schema.data_units
+        if len(_indices_of(parts)) < needed:
+            known = _indices_of(parts)
+            corrupt = self._parts_in_reach(group, self._blocks.corrupt_holders)
+            parts = sorted(
+                [*parts, *(part for part in corrupt if part[0] not in known)],
+                key=lambda part: part[0],
+            )
+        fresh = [part for part in parts if not nodes.is_stale(part[1].node, now_ms)]
+        return fresh if len(_indices_of(fresh)) >= needed else parts
+
+    @staticmethod
+    def _parts_in_reach(
+        group: Group, holders: Callable[[Block], Sequence[Storage]]
+    ) -> list[tuple[int, Storage]]:
+        return [
             (part.index, storage)
             for part in group.parts
-            for storage in (*self._blocks.holders(part), *self._blocks.corrupt_holders(part))[:1]
-            if storage.node in nodes
+            for storage in holders(part)
+            if storage.node.alive
         ]
-        return tuple(index for index, _ in parts), tuple(storage for _, storage in parts)
 
     def _may_recover(self, block: Block) -> bool:
         """Whether the block is under construction still, the last one of a file that the tree or
@@ -447,11 +467,14 @@ class BlockRecovery:
                 continue  # The file has come to its end.
             recovery.given = True
             recovery.deadline_ms = now_ms + self._namesystem.settings.block_recovery_timeout_ms
-            places = self._candidate_storages(block, now_ms)
             source = self._source(block)
             indices: tuple[int, ...] = ()
             if isinstance(block, Group):
-                indices, places = self._candidate_parts(block, places)
+                parts = self._candidate_parts(block, now_ms)
+                indices = tuple(index for index, _ in parts)
+                places = tuple(storage for _, storage in parts)
+            else:
+                places = self._candidate_storages(block, now_ms)
             orders.append(RecoveryOrder(block, source, recovery.recovery_id, places, indices))
         if not waiting:
             self._orders.pop(node, None)
@@ -534,12 +557,8 @@ class BlockRecovery:
                     f"{block.name} of {path} is to be cut to {block.length_bytes} bytes, "
                     f"its datanodes come with {length}"
                 )
-        elif length < block.length_bytes and isinstance(block, Group):
-            # Nothing of a group is promised before its file is closed.
-            self._said.append(
-                f"{block.name} of {path} had {block.length_bytes} bytes by its writer's last word, "
-                f"and {length} of them are in whole stripes: the rest is lost"
-            )
+        elif isinstance(block, Group):
+            self._check_group(path, block, result, length)
         elif length < block.length_bytes:
             self._check_loss(file, path, block, length, result.targets)
         elif result.delete_block:
@@ -554,6 +573,31 @@ class BlockRecovery:
         if not result.targets:
             raise errors.RemoteError(
                 f"{block.name} of {path} was recovered at no datanode that is known"
+            )
+
+    def _check_group(
+        self, path: str, group: Group, result: RecoveryResult, length_bytes: int
+    ) -> None:
+        units = group.policy.schema.units
+        if any(index >= units for index in result.indices):
+            raise errors.RemoteError(
+                f"{group.name} of {path} has no internal block {max(result.indices)}: "
+                f"{group.policy.name} has {units}"
+            )
+        if result.delete_block:
+            unheard = self._block_manager.unreported_holder(group)
+            if unheard is None:
+                absent = self._blocks.absent_holder(group)
+                unheard = None if absent is None else f"datanode {absent.name} took no part"
+            if unheard is not None:
+                raise errors.RemoteError(
+                    f"{group.name} of {path} is not whole at its datanodes, but {unheard}"
+                )
+        if length_bytes < group.length_bytes:
+            # Nothing of a group is promised before its file is closed.
+            self._said.append(
+                f"{group.name} of {path} had {group.length_bytes} bytes by its writer's last word, "
+                f"and {length_bytes} of them are in whole stripes: the rest is lost"
             )
 
     def _check_loss(

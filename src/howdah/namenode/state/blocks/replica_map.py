@@ -309,6 +309,26 @@ class ReplicaLocations:
             return "a datanode that the namenode does not remember"
         return None
 
+    def absent_holder(self, group: Group) -> Datanode | None:
+        """Which datanode that is away, or has yet to report, may have an internal block of the
+        group under construction. None if there is none, or if fewer internal blocks than a reader
+        of a full group needs can be anywhere."""
+        absent: list[Datanode] = []
+        there = 0
+        for part in group.parts:
+            holders = self.holders(part)
+            away = [s.node for s in holders if not s.node.alive or not s.reported]
+            absent += away
+            # A datanode that has reported, and did not name its block, does not have it.
+            there += bool(
+                away
+                or part.replicas
+                or self._open_reports.get(part.block_id)
+                or part.block_id in self.postponed
+                or self.corrupt_holders(part)
+            )
+        return absent[0] if absent and there >= group.policy.schema.data_units else None
+
     def awaited_reports(self, block: Block) -> Collection[Datanode]:
         """The datanodes of the block's last pipeline that have yet to report their replica."""
         if isinstance(block, Group):
