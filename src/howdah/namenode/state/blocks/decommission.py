@@ -316,6 +316,8 @@ class DecommissionMonitor:
         """Whether the block keeps the node from leaving."""
         is_maintenance = node.admin_state.is_maintenance
         needs = self._needs
+        if block.is_settled and isinstance(block, Internal) and not block.length_bytes:
+            return False  # Nobody needs it.
         if is_maintenance and block.is_settled and isinstance(block, Internal):
             # What rests comes back: enough of its group has to be in reach meanwhile.
             group = block.group

@@ -42,6 +42,18 @@ def wrong_group_id(block_id: int) -> str | None:
     return None
 
 
+def wrong_coding_policy(data_units: int, parity_units: int, cell_bytes: int) -> str | None:
+    units = data_units + parity_units
+    if data_units < 1 or parity_units < 1 or units > GROUP_IDS:
+        return (
+            f"an erasure coding policy has {data_units} data units and {parity_units} parity "
+            f"units: of each there is one, and in all there are {GROUP_IDS} at most"
+        )
+    if cell_bytes < 1:
+        return f"an erasure coding policy has cells of {cell_bytes} bytes"
+    return None
+
+
 def wrong_block(block_id: int, length_bytes: int, generation_stamp: int) -> str | None:
     if not 0 <= length_bytes <= MAX_NUMBER:
         return f"block {block_id} has {length_bytes} bytes"

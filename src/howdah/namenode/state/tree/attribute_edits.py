@@ -49,6 +49,8 @@ class AttributeEdits:
         wrong = limits.wrong_file(op.replication, 0, 0)
         if wrong is not None:
             raise EditDoesNotFit(f"{op.opcode.name} of {op.path}: {wrong}")
+        if file.coding_policy_id:
+            return  # Its block groups are not replicated.
         file.replication = op.replication
         self._replication_changed(file)
 

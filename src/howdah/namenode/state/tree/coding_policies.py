@@ -21,7 +21,7 @@ from typing import Any, Final
 from howdah.formats.edits import edits
 from howdah.formats.edits.edits import XAttr
 from howdah.formats.image import records as rec
-from howdah.namenode.state.inodes import xattrs
+from howdah.namenode.state.inodes import limits, xattrs
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit
 from howdah.namenode.state.inodes.inode_features import NO_FEATURES
 from howdah.namenode.state.inodes.inodes import Directory, File, INode
@@ -107,6 +107,9 @@ class CodingPolicies:
         schema = Schema(op.coding, op.data_units, op.parity_units, dict(op.options))
         if self.like(schema, op.cell_bytes) is not None:
             return
+        wrong = limits.wrong_coding_policy(op.data_units, op.parity_units, op.cell_bytes)
+        if wrong is not None:
+            raise EditDoesNotFit(f"{op.opcode.name}: {wrong}")
         if self.next_id > MAX_ID:
             raise EditDoesNotFit(f"{op.opcode.name}: no policy has an id above {MAX_ID}")
         self._know(Policy(self.next_id, schema, op.cell_bytes), PolicyState.DISABLED)
@@ -179,6 +182,11 @@ def _policy_of(record: rec.ErasureCodingPolicyRecord) -> Policy:
     if not FIRST_USER_ID <= record.policy_id <= MAX_ID:
         raise ValueError(f"a user's erasure coding policy has the id {record.policy_id}")
     schema = record.schema
+    wrong = limits.wrong_coding_policy(
+        schema.data_units, schema.parity_units, record.cell_size_bytes
+    )
+    if wrong is not None:
+        raise ValueError(f"{wrong}; its id is {record.policy_id}")
     options = {option.key: option.value for option in schema.options}
     return Policy(
         record.policy_id,

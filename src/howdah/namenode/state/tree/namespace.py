@@ -387,7 +387,7 @@ class Namespace:
             sys.intern(op.permission.owner),
             sys.intern(op.permission.group),
             op.permission.mode & MODE_MASK,
-            op.replication,
+            GROUP_REPLICATION if op.erasure_coding_policy_id else op.replication,
             op.block_size_bytes,
         )
         inode_id, files = op.inode_id, self._files
