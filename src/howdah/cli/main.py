@@ -97,6 +97,7 @@ COMMANDS: dict[str, Command] = {
     "doctor": Command("diagnose an installation", "howdah.cli.setup.doctor:main"),
     "dtutil": Command("work on files of delegation tokens", "howdah.cli.tokens.dtutil:main"),
     "fetchdt": Command("fetch a delegation token", "howdah.cli.tokens.fetchdt:main"),
+    "ec": Command("manage erasure coding policies", "howdah.cli.erasurecoding:main"),
     "fsck": Command("check files and their blocks", "howdah.cli.fsck:main"),
     "groups": Command("print the groups of users", "howdah.cli.info.groups:main"),
     "haadmin": Command("administer high availability", "howdah.cli.haadmin:main"),
@@ -126,7 +127,6 @@ COMMANDS: dict[str, Command] = {
     "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),
     # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
     "crypto": Command("manage encryption zones", None),
-    "ec": Command("manage erasure coding", None),
     "envvars": Command("print variables of the environment", None),
     "jmxget": Command("print values of JMX beans", None),
     "nfs3": Command("run an NFS gateway", None),

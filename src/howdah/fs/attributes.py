@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 from howdah import errors
 from howdah.fs.acl import AclEntry, AclStatus
 from howdah.fs.paths import PathLike
-from howdah.fs.status import StoragePolicy
+from howdah.fs.status import ErasureCodingPolicy, StoragePolicy
 
 KEEP: Final = (1 << 63) - 1
 """A quota that is to stay as it is."""
@@ -105,6 +105,33 @@ class AttributeOperations(ABC):
     def unset_storage_policy(self, path: PathLike) -> None:
         """Take a path's own policy away; the directories above decide again."""
         self._unsupported("unset_storage_policy")
+
+    def get_erasure_coding_policies(self) -> list[ErasureCodingPolicy]:
+        """All erasure coding policies that the cluster knows, with their states."""
+        self._unsupported("get_erasure_coding_policies")
+
+    def get_erasure_coding_codecs(self) -> dict[str, str]:
+        """The codecs of erasure coding that the cluster knows, each with its coders."""
+        self._unsupported("get_erasure_coding_codecs")
+
+    def get_erasure_coding_policy(self, path: PathLike) -> ErasureCodingPolicy | None:
+        """The policy of a file, or the one that counts for new files of a directory. None where
+        they are replicated."""
+        self._unsupported("get_erasure_coding_policy")
+
+    def set_erasure_coding_policy(self, path: PathLike, policy: str | None = None) -> None:
+        """Give a directory an erasure coding policy by name; None: the cluster's default. Files
+        that are there stay as they are. `replication` has new files replicated, whatever the
+        directories above say.
+
+        Raises `RemoteError` for a policy that is not enabled, and for a file.
+        """
+        self._unsupported("set_erasure_coding_policy")
+
+    def unset_erasure_coding_policy(self, path: PathLike) -> None:
+        """Take a directory's own policy away; the directories above decide again. Raises
+        `RemoteError` where it has none."""
+        self._unsupported("unset_erasure_coding_policy")
 
     def set_quota(
         self,

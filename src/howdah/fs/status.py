@@ -53,6 +53,13 @@ class FileStatus:
         return self.path.rpartition("/")[2]
 
     @property
+    def is_erasure_coded(self) -> bool:
+        """Whether this is of an erasure coded file, or of a directory whose new files will be:
+        `erasure_coding_policy` says by what. A directory whose files are replicated on purpose has
+        the policy `replication`."""
+        return self.erasure_coding_policy not in (None, "replication")
+
+    @property
     def is_symlink(self) -> bool:
         """Whether this is of a link itself."""
         return self.symlink is not None
@@ -114,6 +121,24 @@ class StoragePolicy:
             f"creationFallbacks=[{', '.join(self.creation_fallbacks)}], "
             f"replicationFallbacks=[{', '.join(self.replication_fallbacks)}]}}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureCodingPolicy:
+    """How files are erasure coded: `data_units` cells of `cell_size` bytes make a stripe, and have
+    `parity_units` cells of parity.
+
+    `state` is `ENABLED`, `DISABLED` or `REMOVED`: whether directories may get the policy now.
+    """
+
+    name: str
+    codec: str
+    data_units: int
+    parity_units: int
+    cell_size: int
+    policy_id: int
+    state: str = "ENABLED"
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

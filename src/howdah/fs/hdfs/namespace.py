@@ -36,12 +36,13 @@ from howdah.fs.hdfs.snapshot_records import (
     snapshot_status,
     snapshottable_directory,
 )
-from howdah.fs.hdfs.status import file_status, name_of
+from howdah.fs.hdfs.status import erasure_coding_policy, file_status, name_of
 from howdah.fs.paths import PathLike
 from howdah.fs.registry import connect
 from howdah.fs.status import (
     BlockLocation,
     ContentSummary,
+    ErasureCodingPolicy,
     FileStatus,
     FsStatus,
     QuotaUsage,
@@ -342,6 +343,30 @@ class HdfsNamespace(FileSystem):
     @follow_links
     def unset_storage_policy(self, path: PathLike) -> None:
         self._namenode.unset_storage_policy(self.resolve(path))
+
+    # --- erasure coding ---------------------------------------------------------------
+
+    def get_erasure_coding_policies(self) -> list[ErasureCodingPolicy]:
+        return [
+            erasure_coding_policy(message)
+            for message in self._namenode.get_erasure_coding_policies()
+        ]
+
+    def get_erasure_coding_codecs(self) -> dict[str, str]:
+        return self._namenode.get_erasure_coding_codecs()
+
+    @follow_links
+    def get_erasure_coding_policy(self, path: PathLike) -> ErasureCodingPolicy | None:
+        message = self._namenode.get_erasure_coding_policy(self.resolve(path))
+        return None if message is None else erasure_coding_policy(message)
+
+    @follow_links
+    def set_erasure_coding_policy(self, path: PathLike, policy: str | None = None) -> None:
+        self._namenode.set_erasure_coding_policy(self.resolve(path), policy)
+
+    @follow_links
+    def unset_erasure_coding_policy(self, path: PathLike) -> None:
+        self._namenode.unset_erasure_coding_policy(self.resolve(path))
 
     @follow_links
     def set_quota(

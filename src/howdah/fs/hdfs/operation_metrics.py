@@ -15,6 +15,9 @@ READS: Final = (
     "_open_input",
     "block_locations",
     "content_summary",
+    "get_erasure_coding_codecs",
+    "get_erasure_coding_policies",
+    "get_erasure_coding_policy",
     "get_file_checksum",
     "get_file_link_status",
     "get_file_status",
@@ -59,6 +62,7 @@ WRITES: Final = (
     "rename_to_trash",
     "satisfy_storage_policy",
     "set_acl",
+    "set_erasure_coding_policy",
     "set_owner",
     "set_permission",
     "set_quota",
@@ -67,6 +71,7 @@ WRITES: Final = (
     "set_times",
     "set_xattr",
     "truncate",
+    "unset_erasure_coding_policy",
     "unset_storage_policy",
 )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from howdah.fs.status import DatanodeReport, FileStatus, ServerDefaults
+from howdah.fs.status import DatanodeReport, ErasureCodingPolicy, FileStatus, ServerDefaults
 from howdah.proto import types_pb2
-from howdah.protocol.striping.messages import policy_name_of
+from howdah.protocol.striping.messages import policy_from_proto, policy_name_of, state_from_proto
 
 
 def name_of(raw: bytes) -> str:
@@ -42,6 +42,21 @@ def file_status(proto: types_pb2.HdfsFileStatusProto, path: str) -> FileStatus:
         if proto.HasField("ecPolicy")
         else None,
         is_snapshot_enabled=bool(proto.flags & types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED),
+    )
+
+
+def erasure_coding_policy(proto: types_pb2.ErasureCodingPolicyProto) -> ErasureCodingPolicy:
+    policy = policy_from_proto(proto)
+    schema = policy.schema
+    return ErasureCodingPolicy(
+        policy.name,
+        schema.codec,
+        schema.data_units,
+        schema.parity_units,
+        policy.cell_bytes,
+        policy.policy_id,
+        state_from_proto(proto).name,
+        tuple(schema.options.items()),
     )
 
 

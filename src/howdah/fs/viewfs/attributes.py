@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.fs.acl import AclEntry, AclStatus
 from howdah.fs.attributes import KEEP
 from howdah.fs.paths import PathLike
-from howdah.fs.status import StoragePolicy
+from howdah.fs.status import ErasureCodingPolicy, StoragePolicy
 from howdah.fs.viewfs.delegation import Delegation
 
 if TYPE_CHECKING:
@@ -138,6 +138,38 @@ class ViewAttributes(Delegation):
     def satisfy_storage_policy(self, path: PathLike) -> None:
         with self._changing(path, "satisfyStoragePolicy") as (fs, there):
             fs.satisfy_storage_policy(there)
+
+    def get_erasure_coding_policies(self) -> list[ErasureCodingPolicy]:
+        """Return the policies of all targets that have any, each once."""
+        policies: dict[ErasureCodingPolicy, None] = {}
+        for fs in self.child_filesystems():
+            try:
+                policies.update(dict.fromkeys(fs.get_erasure_coding_policies()))
+            except errors.UnsupportedOperation:
+                continue  # it has no policies: those of the others are asked for
+        return list(policies)
+
+    def get_erasure_coding_codecs(self) -> dict[str, str]:
+        """Return the codecs of all targets that have any."""
+        codecs: dict[str, str] = {}
+        for fs in self.child_filesystems():
+            try:
+                codecs |= fs.get_erasure_coding_codecs()
+            except errors.UnsupportedOperation:
+                continue  # it has no codecs: those of the others are asked for
+        return codecs
+
+    def get_erasure_coding_policy(self, path: PathLike) -> ErasureCodingPolicy | None:
+        with self._any_target(path, "getErasureCodingPolicy") as (fs, there):
+            return fs.get_erasure_coding_policy(there)
+
+    def set_erasure_coding_policy(self, path: PathLike, policy: str | None = None) -> None:
+        with self._changing(path, "setErasureCodingPolicy") as (fs, there):
+            fs.set_erasure_coding_policy(there, policy)
+
+    def unset_erasure_coding_policy(self, path: PathLike) -> None:
+        with self._changing(path, "unsetErasureCodingPolicy") as (fs, there):
+            fs.unset_erasure_coding_policy(there)
 
     def set_quota(
         self,
