@@ -124,13 +124,13 @@ class AttributeOperations(ABC):
         that are there stay as they are. `replication` has new files replicated, whatever the
         directories above say.
 
-        Raises `RemoteError` for a policy that is not enabled, and for a file.
+        Raises `IllegalArgument` for a policy that is not enabled, and `RemoteError` for a file.
         """
         self._unsupported("set_erasure_coding_policy")
 
     def unset_erasure_coding_policy(self, path: PathLike) -> None:
         """Take a directory's own policy away; the directories above decide again. Raises
-        `RemoteError` where it has none."""
+        `NoCodingPolicySet` where it has none."""
         self._unsupported("unset_erasure_coding_policy")
 
     def set_quota(

@@ -198,13 +198,12 @@ def _unset_policy(words: Words, conf: Configuration) -> int:
     with _connected(conf, path) as fs:
         try:
             fs.unset_erasure_coding_policy(path)
-        except errors.HowdahError as error:
+        except errors.NoCodingPolicySet as error:
             complain(error_text(error))
-            if error.remote_class.endswith(".NoECPolicySetException"):
-                complain(
-                    "Use '-setPolicy -path <PATH> -replicate' to enforce default replication "
-                    "policy irrespective of EC policy defined on parent."
-                )
+            complain(
+                "Use '-setPolicy -path <PATH> -replicate' to enforce default replication policy "
+                "irrespective of EC policy defined on parent."
+            )
             return EXIT_FAILURE
         print(f"Unset erasure coding policy from {path}")
         if next(iter(fs.list_status_iter(path)), None) is not None:

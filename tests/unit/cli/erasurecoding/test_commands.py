@@ -19,10 +19,6 @@ from howdah.protocol.striping.policies import SYSTEM_POLICIES, Policy, Schema
 OWN = Policy(64, Schema("rs", 4, 2, {"extra": "foo"}), 65536)
 
 
-class NoPolicySet(errors.RemoteError):
-    java_class = "org.apache.hadoop.hdfs.protocol.NoECPolicySetException"
-
-
 class Cluster:
     """A filesystem, its client and its namenode in one: what was asked of it."""
 
@@ -187,7 +183,7 @@ def test_refusals_have_the_exit_codes_of_hadoop(
     said = capsys.readouterr().err
     assert said.count("it is not enabled\n") == 5
     assert "at java" not in said
-    cluster.fails = NoPolicySet("No erasure coding policy explicitly set on /d")
+    cluster.fails = errors.NoCodingPolicySet("No erasure coding policy explicitly set on /d")
     assert run("-unsetPolicy", "-path", "/d") == 2
     assert capsys.readouterr().err == (
         "NoECPolicySetException: No erasure coding policy explicitly set on /d\n"
