@@ -12,9 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-import howdah
 from howdah.cli.main import main
-from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing.waiting import wait_until
 from tests.compat.test_striped_datanodes import CONF, DEBUG, EC, FSSHELL, Scene
@@ -147,12 +145,10 @@ def test_checksums_are_those_that_java_prints(scene: Scene, policy: str) -> None
         out.write(content(name))
     for mode in ("MD5MD5CRC", "COMPOSITE_CRC"):
         printed = scene.java(FSSHELL, f"-Ddfs.checksum.combine.mode={mode}", "-checksum", path)
-        conf = Configuration({"dfs.checksum.combine.mode": mode})
-        with howdah.connect(scene.cluster.uri, conf=conf) as fs:
-            ours = fs.get_file_checksum(path)
+        ours = scene.fs.get_file_checksum(path, combine_mode=mode)
         assert ours is not None
         _, algorithm, value = printed.split()
-        assert (ours.algorithm, ours.value.hex()) == (algorithm, value)
+        assert (ours.algorithm, ours.bytes.hex()) == (algorithm, value)
 
 
 def test_howdah_ec_prints_what_hdfs_ec_does(
