@@ -28,21 +28,26 @@ class Lack:
 def lack_of(group: Group, awaited: Container[int]) -> Lack:
     """Return what a group of final length lacks. Of `awaited` indices a report is to come."""
     live: set[int] = set()
-    resting: set[int] = set()
+    resting: dict[int, Storage | None] = {}
     leaving: dict[int, Storage] = {}
     for index, storage in group.held:
         node = storage.node
         if node.in_service:
             live.add(index)
         elif node.admin_state.is_maintenance:
-            resting.add(index)
+            resting[index] = resting.get(index) or (storage if node.alive else None)
         elif node.alive:
             leaving.setdefault(index, storage)
-    indices = [i for i in group.layout.block_indices if i not in live and i not in awaited]
-    return Lack(
-        tuple(i for i in indices if i not in leaving and i not in resting),
-        tuple((i, leaving[i]) for i in indices if i in leaving and i not in resting),
+    existing = group.layout.block_indices
+    indices = [i for i in existing if i not in live and i not in awaited]
+    missing = [i for i in indices if i not in leaving and i not in resting]
+    copied = [(i, leaving[i]) for i in indices if i in leaving and i not in resting]
+    # While others rest, as many must be in reach as a reader needs.
+    short = max(
+        group.data_blocks - len(live.intersection(existing)) - len(missing) - len(copied), 0
     )
+    in_reach = [(i, storage) for i in indices if (storage := resting.get(i)) is not None]
+    return Lack(tuple(missing), (*copied, *in_reach[:short]))
 
 
 def sources_of(

@@ -557,6 +557,12 @@ class Reconstruction:
         )
         return True
 
+    def is_pending(self, order: GroupReconstruction) -> bool:
+        """Whether the group still waits for what was ordered. Another order may have taken the
+        place of one that waited too long for its worker: what both made would be there twice."""
+        pending = self._pending.get(order.group_id)
+        return pending is not None and pending.targets is order.targets
+
     def _order_part_copies(
         self, group: Group, leaving: Sequence[tuple[int, Storage]], now_ms: int
     ) -> bool:

@@ -90,13 +90,13 @@ class DatanodeCommands:
     def _reconstructions(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
         """Internal blocks that the node is to make, as many as it has room for."""
         command = pb.BlockECReconstructionCommandProto()
-        streams = self._namesystem.block_manager.reconstruction.streams
-        room = streams.may_run(node) - node.transfers_running
+        reconstruction = self._namesystem.block_manager.reconstruction
+        room = reconstruction.streams.may_run(node) - node.transfers_running
         infos = command.blockECReconstructioninfo
         while node.to_reconstruct and len(infos) < room:
             order = node.to_reconstruct.popleft()
             group = self._namesystem.namespace.blocks.get(order.group_id)
-            if isinstance(group, Group) and group.is_settled:
+            if isinstance(group, Group) and group.is_settled and reconstruction.is_pending(order):
                 self._add_reconstruction(infos.add(), group, order)
         if not infos:
             return []

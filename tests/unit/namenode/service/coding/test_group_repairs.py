@@ -1,0 +1,77 @@
+"""Orders to mend a group: none that is late, and one for each datanode that is to rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from howdah.namenode.state.blocks.admin_states import AdminState
+from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.namenode.state.inodes.group_table import Group
+from howdah.proto import datanode_namenode_pb2 as dn
+from howdah.protocol.data_transfer.blocks import signed64
+from tests.unit.namenode.service.coding.test_writing import Cluster, reconstructions
+
+
+def rest(cluster: Cluster, node: Datanode) -> None:
+    """The datanode is to rest."""
+    node.admin_state = AdminState.ENTERING_MAINTENANCE
+    node.maintenance_until_ms = 1 << 62
+    blocks = cluster.namenode.namesystem.block_manager.blocks
+    blocks.redundancy.out_of_service.add(node)
+    blocks.redundancy.note(cluster.group().block_id)
+
+
+def transfers(cluster: Cluster) -> list[int]:
+    return [
+        signed64(block.blockId)
+        for node in cluster.nodes
+        for command in node.heartbeat()
+        if command.blkCmd.action == dn.BlockCommandProto.TRANSFER
+        for block in command.blkCmd.blocks
+    ]
+
+
+def keeper(group: Group, index: int) -> Datanode:
+    [storage] = group.part(index).replicas
+    return storage.node
+
+
+@pytest.mark.req("FS-015")
+def test_as_much_as_a_reader_needs_is_copied_from_datanodes_that_are_to_rest() -> None:
+    cluster = Cluster(nodes=7)
+    group = cluster.write()
+    for index in (1, 2, 4):
+        rest(cluster, keeper(group, index))
+    cluster.namenode.tick(1000)
+    assert transfers(cluster) == [group.block_id + 1]
+    spare = next(node for node in cluster.nodes if not any(node.replicas.values()))
+    spare.store(group.block_id + 1, group.generation_stamp, group.part(1).length_bytes)
+    cluster.namenode.tick(1000)
+    assert transfers(cluster) == []
+    membership = cluster.namenode.namesystem.datanode_manager.membership
+    for storage in group.replicas:
+        if storage.node.admin_state is AdminState.ENTERING_MAINTENANCE:
+            assert not any(membership._lacks(part, storage.node) for part in group.parts)
+
+
+def test_few_that_are_to_rest_cost_nothing() -> None:
+    cluster = Cluster(nodes=7)
+    group = cluster.write()
+    for index in (1, 4):
+        rest(cluster, keeper(group, index))
+    cluster.namenode.tick(1000)
+    assert transfers(cluster) == []
+
+
+def test_an_order_that_another_one_has_replaced_is_not_sent() -> None:
+    cluster = Cluster(nodes=7)
+    group = cluster.write()
+    cluster.node(keeper(group, 1).identity.uuid).drop(group.block_id + 1)
+    cluster.namenode.tick(1000)
+    [worker] = [n for n in cluster.nodes if n.known.to_reconstruct]
+    cluster.namenode.tick(400_000)
+    cluster.namenode.tick(1000)
+    infos = reconstructions(cluster)
+    assert len(infos) == 1
+    [target] = infos[0].targetDnInfos.datanodes
+    assert target.id.datanodeUuid != worker.uuid
