@@ -20,8 +20,6 @@ from howdah.namenode.state.blocks.host_lists import Hosts
 from howdah.namenode.state.blocks.redundancy import Need
 from howdah.namenode.state.blocks.topology import RackMap
 from howdah.namenode.state.inodes import limits, paths
-from howdah.namenode.state.inodes.group_table import Group
-from howdah.namenode.state.inodes.inodes import Block
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.call import Caller
 
@@ -131,7 +129,7 @@ class Administration:
             namesystem.block_manager.blocks.redundancy.queues[Need.MISSING], 1
         ):
             block = namesystem.namespace.blocks.get(block_id)
-            if block_id > after and block is not None and _is_unreadable(block):
+            if block_id > after and block is not None and not block.is_available:
                 lost.append(block_id)
             if number % SLICE_BLOCKS == 0:
                 yield
@@ -166,10 +164,3 @@ def _id_of(cookie: str) -> int:
     if block_id < 0 and limits.wrong_group_id(block_id) is not None:
         raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call")
     return block_id
-
-
-def _is_unreadable(block: Block) -> bool:
-    """Whether no good replica is known, or too few internal blocks of a group."""
-    if isinstance(block, Group):
-        return block.replica_count < block.data_blocks
-    return not block.replica_count

@@ -117,7 +117,7 @@ def _block_line(namesystem: Namesystem, block: Block) -> str:
     excess = max(counts.live - file.replication, 0)
     return (
         f"{namesystem.namespace.display_path(file)}: "
-        f"{block.name}{'' if block.replica_count else ' MISSING'} (replicas: "
+        f"{block.name}{'' if block.is_available else ' MISSING'} (replicas: "
         f"live: {counts.live} decommissioning and decommissioned: {counts.decommission} "
         f"corrupt: {len(block.corrupt)} in excess: {excess} "
         f"maintenance mode: {counts.maintenance}) {''.join(places)}"

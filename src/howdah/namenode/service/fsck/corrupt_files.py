@@ -71,7 +71,7 @@ def _lines(
 ) -> list[str]:
     block = namesystem.namespace.blocks.get(block_id)
     file = None if block is None else namesystem.namespace.inodes.get(block.file_id)
-    if block is None or block.replica_count or not isinstance(file, File):
+    if block is None or block.is_available or not isinstance(file, File):
         return []
     path = _last_path(namesystem, file)
     is_meant = path is not None and (path == top or paths.is_under(path, top))

@@ -124,13 +124,6 @@ class _Recovery:
     tried: set[str] = field(default_factory=set)
 
 
-def _is_stored(block: Block) -> bool:
-    """Whether enough of a block of final length is there to read it."""
-    if isinstance(block, Group):
-        return block.replica_count >= block.data_blocks
-    return bool(block.replica_count)
-
-
 def _indices_of(parts: Sequence[tuple[int, Storage]]) -> set[int]:
     return {index for index, _ in parts}
 
@@ -218,7 +211,7 @@ class BlockRecovery:
         has waited as long as for a silent writer waits no longer: the file is closed, and shows
         that the block is missing."""
         for block in file.blocks:
-            if block.state is BlockState.COMMITTED and not _is_stored(block):
+            if block.state is BlockState.COMMITTED and not block.is_available:
                 now_ms = self._namesystem.clock.monotonic_ms()
                 since_ms = self._lacking_since_ms.setdefault(file.inode_id, now_ms)
                 waits = now_ms - since_ms <= self._namesystem.settings.lease_hard_limit_ms

@@ -40,7 +40,6 @@ from howdah.namenode.state.blocks.pending_reports import ReplicaState, ReportedR
 from howdah.namenode.state.blocks.placement import Placement
 from howdah.namenode.state.blocks.replica_map import (
     ReplicaLocations,
-    is_safe,
     is_stale,
     reported_ids,
 )
@@ -486,7 +485,7 @@ class BlockMap(ReplicaLocations):
                 self._awaited[part.block_id] = due
         if group.state is BlockState.COMPLETE:
             group.expected_parts = []
-            self.safe_count += is_safe(group)
+            self.safe_count += group.is_available
         else:
             group.expected_parts = group.held
             self._complete_if_safe(group)
@@ -502,7 +501,7 @@ class BlockMap(ReplicaLocations):
         self.stop_awaiting_reports(group)
         self.redundancy.forget(group.block_id)
         if group.state is BlockState.COMPLETE:
-            self.safe_count -= is_safe(group)
+            self.safe_count -= group.is_available
         for part in group.parts:
             block_id = part.block_id
             self._open_reports.pop(block_id, None)

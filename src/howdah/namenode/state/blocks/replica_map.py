@@ -111,19 +111,19 @@ class ReplicaLocations:
         """The same of an internal block: its group is safe when as many of them are there as a
         reader needs."""
         group = part.group
-        was_safe = is_safe(group)
+        was_safe = group.is_available
         part.add_replica(storage)
         storage.block_ids.add(part.block_id)
         if group.state is BlockState.COMPLETE:
-            self.safe_count += is_safe(group) - was_safe
+            self.safe_count += group.is_available - was_safe
 
     def _take_out_internal(self, storage: Storage, part: Internal) -> None:
         group = part.group
-        was_safe = is_safe(group)
+        was_safe = group.is_available
         part.remove_replica(storage)
         storage.block_ids.discard(part.block_id)
         if group.state is BlockState.COMPLETE:
-            self.safe_count -= was_safe - is_safe(group)
+            self.safe_count -= was_safe - group.is_available
 
     def lost(self, storage: Storage, block_id: int) -> None:
         """The storage has no good replica of the block, or none any more."""
@@ -442,7 +442,7 @@ class ReplicaLocations:
         blocks = self.blocks
         # A group without a byte needs no datanode.
         self.safe_count = sum(
-            isinstance(group, Group) and group.state is BlockState.COMPLETE and is_safe(group)
+            isinstance(group, Group) and group.state is BlockState.COMPLETE and group.is_available
             for group in map(blocks.get, blocks.groups)
         )
         return blocks.count_settled()
@@ -465,11 +465,6 @@ class ReplicaLocations:
             block.expected_parts = []
         else:
             block.expected = ()
-
-
-def is_safe(group: Group) -> bool:
-    """Return whether enough of a group is there to read it."""
-    return group.replica_count >= group.data_blocks
 
 
 def reported_ids(block: Block) -> Sequence[int]:

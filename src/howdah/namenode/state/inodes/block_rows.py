@@ -244,6 +244,11 @@ class Block:
             return len(self._table.scattered[self.block_id])
         return (packed.bit_length() + STORAGE_BITS - 1) // STORAGE_BITS
 
+    @property
+    def is_available(self) -> bool:
+        """True if enough good replicas are known to read it."""
+        return self.replica_count > 0
+
     def add_replica(self, storage: Storage) -> None:
         """The storage has a good one, too."""
         packed = self._page[self._at + REPLICAS]

@@ -107,6 +107,10 @@ class Group(Block):
         page, first = self._page, self._at + FIRST_HOLDER
         return sum(1 for index in self.layout.block_indices if page[first + index])
 
+    @property
+    def is_available(self) -> bool:
+        return self.replica_count >= self.data_blocks
+
     def add_replica(self, storage: Storage) -> None:
         raise TypeError(f"{self.name} is a group: its internal blocks have replicas")
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howdah.namenode.state.blocks.replica_map import is_safe
 from howdah.namenode.state.inodes.group_table import Group
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.protocol.data_transfer.blocks import signed64
@@ -117,7 +116,7 @@ class World:
     def check(self) -> None:
         blocks = self.cluster.namenode.namesystem.block_manager.blocks
         assert isinstance(self.group, Group)
-        assert blocks.safe_count == is_safe(self.group)
+        assert blocks.safe_count == self.group.is_available
         for part in self.group.parts:
             for storage in part.replicas:
                 assert part.block_id in storage.block_ids
