@@ -68,7 +68,13 @@ def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluste
 @pytest.mark.timeout(_TIMEOUT_S)
 @pytest.mark.parametrize(
     ("scenario", "count"),
-    [("rpc", 50), ("namenode", 100), ("datanodes", 60), ("highly-available", 40)],
+    [
+        ("rpc", 50),
+        ("namenode", 100),
+        ("datanodes", 60),
+        ("highly-available", 40),
+        ("striped", 10),
+    ],
 )
 def test_many_seeds(scenario: str, count: int) -> None:
     assert len(run(scenario, f"100-{99 + count * TIMES}")) == count * TIMES

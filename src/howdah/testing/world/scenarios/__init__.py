@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from howdah.testing.world.scenarios import datanodes, highly_available, namenode, rpc
+from howdah.testing.world.scenarios import datanodes, highly_available, namenode, rpc, striped
 from howdah.testing.world.world import World
 
 Scenario = Callable[[World], Mapping[str, object]]
@@ -18,4 +18,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "highly-available": highly_available.writes_under_faults,
     "namenode": namenode.power_losses,
     "rpc": rpc.calls,
+    "striped": striped.striped_files_survive_losses,
 }

@@ -1,0 +1,150 @@
+"""Erasure-coded files: what is lost with two datanodes is made again before two others go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster
+from howdah.testing.world.processes import Process
+from howdah.testing.world.scenarios.namenode import format_namenode
+from howdah.testing.world.world import Unexpected, World
+
+_URI: Final = f"hdfs://nn:{RPC_PORT}"
+_DATANODES: Final = 9
+_ROUNDS: Final = 2
+_LOST_AT_ONCE: Final = 2
+_UNITS: Final = 5
+_DATA_UNITS: Final = 3
+_CELL_BYTES: Final = 64 << 10
+_POLICY: Final = "RS-3-2-64k"
+_REPAIR_S: Final = 180.0
+_SETTINGS: Final = {
+    "fs.defaultFS": _URI,
+    "dfs.namenode.redundancy.interval.seconds": "1",
+}
+
+
+def striped_files_survive_losses(world: World) -> Mapping[str, object]:
+    """Write erasure-coded files, end two datanodes for good, wait until all internal blocks are
+    there again, and do so once more; read all bytes each time. Then kill a writer, and see that
+    its file ends with a whole stripe."""
+    dice = world.dice("scenario")
+    cluster = Cluster(world, _SETTINGS)
+    clients = world.machine("clients")
+    names = ["nn", *(f"dn{number}" for number in range(_DATANODES))]
+    for name in names:
+        cluster.server(NAMENODE if name == "nn" else DATANODE, name, world.machine(name))
+    world.call(world.machines["nn"], "format", lambda process: format_namenode(cluster, process))
+    for name in names:
+        cluster.servers[name].start()
+    cluster.wait_ready()
+    lengths = (1, _CELL_BYTES, 3 * _CELL_BYTES + 7, dice.randrange(1, 40 * _CELL_BYTES))
+    left_open = dice.randbytes(7 * _CELL_BYTES + 99)
+    files = {f"/coded/{number}": dice.randbytes(size) for number, size in enumerate(lengths)}
+
+    def write(process: Process) -> None:
+        fs = cluster.connect(process, _URI)
+        fs.mkdirs("/coded")
+        _set_policy(process, fs)
+        for path, data in files.items():
+            with fs.create(path) as output:
+                output.write(data)
+
+    def expected(process: Process) -> int:
+        """How many internal blocks there have to be."""
+        layout = process.modules.load("howdah.protocol.striping.layout")
+        policies = process.modules.load("howdah.protocol.striping.policies")
+        policy = policies.Policy(
+            64, policies.Schema("rs", _DATA_UNITS, _UNITS - _DATA_UNITS), _CELL_BYTES
+        )
+        group_bytes = _DATA_UNITS * int(cluster.settings["dfs.blocksize"])
+        return sum(
+            len(layout.GroupLayout(policy, min(group_bytes, len(data) - start)).block_indices)
+            for data in files.values()
+            for start in range(0, len(data), group_bytes)
+        )
+
+    def located(process: Process) -> int:
+        """How many internal blocks the namenode knows of."""
+        fs = cluster.connect(process, _URI)
+        return sum(len(block.hosts) for path in files for block in fs.block_locations(path))
+
+    def check(process: Process) -> None:
+        fs = cluster.connect(process, _URI)
+        for path, data in files.items():
+            with fs.open(path) as stream:
+                content = stream.read()
+            if content != data:
+                raise Unexpected(f"{path}: {len(content)} bytes, which are not the {len(data)}")
+
+    def begin(process: Process) -> None:
+        output = cluster.connect(process, _URI).create("/coded/open")
+        output.write(left_open)
+        while True:
+            process.modules.load("time").sleep(1.0)
+
+    def recover(process: Process) -> int:
+        fs = cluster.connect(process, _URI)
+        while not fs.recover_lease("/coded/open"):
+            process.modules.load("time").sleep(1.0)
+        with fs.open("/coded/open") as stream:
+            content = stream.read()
+        if content != left_open[: len(content)] or len(content) % (_DATA_UNITS * _CELL_BYTES):
+            raise Unexpected(f"/coded/open ends with {len(content)} bytes, not in whole stripes")
+        return len(content)
+
+    world.call(clients, "writer", write)
+    wanted = world.call(clients, "counter", expected)
+    dead: list[str] = []
+    for _ in range(_ROUNDS):
+        _wait(world, clients, located, wanted)
+        victims = dice.sample([name for name in names[1:] if name not in dead], _LOST_AT_ONCE)
+        for name in victims if len(names) - 1 - len(dead) - _LOST_AT_ONCE >= _UNITS else ():
+            cluster.servers[name].kill()
+            dead.append(name)
+        world.call(clients, "reader", check)
+        world.run_for(20.0)  # Longer than a datanode may be silent.
+    _wait(world, clients, located, wanted)
+    world.call(clients, "reader", check)
+    writer = world.process(clients, "dying writer")
+    writer.start(begin)
+    world.run_for(dice.uniform(1.0, 4.0))
+    writer.kill()
+    recovered = world.call(clients, "recoverer", recover)
+    return {
+        "files": len(files),
+        "internal_blocks": wanted,
+        "datanodes_lost": len(dead),
+        "recovered_bytes": recovered,
+    }
+
+
+def _set_policy(process: Process, fs: Any) -> None:
+    pb = process.modules.load("howdah.proto.types_pb2")
+    call = fs._namenode.call
+    schema = pb.ECSchemaProto(codecName="rs", dataUnits=3, parityUnits=2)
+    policy = pb.ErasureCodingPolicyProto(id=64, schema=schema, cellSize=_CELL_BYTES)
+    call(
+        "addErasureCodingPolicies",
+        pb.AddErasureCodingPoliciesRequestProto(ecPolicies=[policy]),
+        pb.AddErasureCodingPoliciesResponseProto,
+    )
+    call(
+        "enableErasureCodingPolicy",
+        pb.EnableErasureCodingPolicyRequestProto(ecPolicyName=_POLICY),
+        pb.EnableErasureCodingPolicyResponseProto,
+    )
+    call(
+        "setErasureCodingPolicy",
+        pb.SetErasureCodingPolicyRequestProto(src="/coded", ecPolicyName=_POLICY),
+        pb.SetErasureCodingPolicyResponseProto,
+    )
+
+
+def _wait(world: World, clients: Any, located: Any, wanted: int) -> None:
+    until_s = world.now_s + _REPAIR_S
+    while (found := world.call(clients, "counter", located)) != wanted:
+        if world.now_s > until_s:
+            raise Unexpected(f"{found} of {wanted} internal blocks are there")
+        world.run_for(2.0)
