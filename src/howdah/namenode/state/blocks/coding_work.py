@@ -46,7 +46,7 @@ def lack_of(group: Group, awaited: Container[int]) -> Lack:
     short = max(
         group.data_blocks - len(live.intersection(existing)) - len(missing) - len(copied), 0
     )
-    in_reach = [(i, storage) for i in indices if (storage := resting.get(i)) is not None]
+    in_reach = [(i, place) for i in indices if (place := resting.get(i)) is not None]
     return Lack(tuple(missing), (*copied, *in_reach[:short]))
 
 
