@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import os
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +21,7 @@ from howdah.protocol.sasl.digest_md5 import DigestMd5Client, credentials_of
 from howdah.protocol.sasl.gssapi import GssapiClient
 from howdah.protocol.sasl.mechanism import ClientMechanism, Layer
 from howdah.runtime.users.names import ProvenUser
+from howdah.security.hosts import host_names
 from howdah.security.users import Prover
 
 TOKEN: Final = "TOKEN"
@@ -160,17 +160,3 @@ class _Chooser:
         error.message = f"{where}{error.message}{hint}"
         error.args = (error.message,)
         return error
-
-
-def host_names(host: str) -> list[str]:
-    """The names of a server's host: its canonical one by the addresses that it has, and `host`."""
-    names: list[str] = []
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_CANONNAME)
-        for each in found[:1]:
-            names.append(socket.getnameinfo(each[4], socket.NI_NAMEREQD)[0])
-        names += [str(each[3]) for each in found if each[3]]
-    except OSError:
-        pass  # Without a name by its address a host has the one that it was called by.
-    names.append(host)
-    return list(dict.fromkeys(name.lower() for name in names))

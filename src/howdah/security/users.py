@@ -8,7 +8,6 @@ UserGroupInformation in Hadoop.
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -23,6 +22,7 @@ from howdah.protocol.data_transfer.blocks import BlockToken
 from howdah.runtime.fork_safety import PerProcess
 from howdah.runtime.users.current import TOKEN_FILE, current_user
 from howdah.runtime.users.names import ProvenUser, check_name, real_user_of
+from howdah.security.hosts import ip_addresses
 from howdah.security.login import KerberosLogin, LoginSource, default_realm
 from howdah.security.settings import SecuritySettings
 from howdah.security.token_file import TokenFile
@@ -133,6 +133,10 @@ class SecuredUser(Prover):
     def token_for(self, address: Address) -> Token | None:
         return self.delegation_token(address)
 
+    def tokens(self) -> list[Token]:
+        """All that this process was given. Raises LoginFailed where the file cannot be read."""
+        return list(self._tokens.credentials().tokens.values())
+
     def delegation_token(self, address: Address) -> Token | None:
         """The token for the namenode at an address, if there is one.
 
@@ -158,7 +162,7 @@ class SecuredUser(Prover):
             yield logical
         host, port = address
         yield f"{host.lower()}:{port}"
-        for ip in _ips(host):
+        for ip in ip_addresses(host):
             yield f"{ip}:{port}"
 
     def show_tokens(self) -> str:
@@ -208,14 +212,6 @@ def asking_of_a_block(user: str, token: BlockToken) -> str:
     if isinstance(user, SecuredUser) and user.settings.is_enabled and token.identifier:
         return BlockTokenUser(user, token)
     return str(user)
-
-
-def _ips(host: str) -> list[str]:
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError:
-        return []
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 def log_in(conf: Configuration, user: str | None, keytab: str | None, principal: str | None) -> str:

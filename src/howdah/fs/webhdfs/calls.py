@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from google.protobuf.message import Message
 
@@ -34,6 +34,9 @@ from howdah.web.connections import (
 from howdah.web.webhdfs.answers import ABSENT, loaded, remote_error, response
 from howdah.web.webhdfs.requests import RestRequest, make_request
 
+if TYPE_CHECKING:
+    from howdah.security.http import HttpAuthentication, Proof
+
 log = logging.getLogger(__name__)
 M = TypeVar("M")
 T = TypeVar("T")
@@ -48,6 +51,8 @@ FAILOVER_ERRORS: Final = (
     errors.RetriableError,
     errors.CallTimeout,
 )
+NO_HEADERS: Final[Mapping[str, str]] = {}
+_UNAUTHORIZED: Final = 401
 _BODY: Final = {
     "Content-Type": "application/octet-stream",
     "Transfer-Encoding": "chunked",
@@ -66,15 +71,18 @@ class RestCalls:
         user: str,
         headers: Mapping[str, str],
         *,
+        authentication: HttpAuthentication | None = None,
         sleep: Callable[[float], None] = time.sleep,
         draw: Callable[[], float] = random.random,
     ) -> None:
-        """`namenodes` by their names; `headers` go with each request."""
+        """`namenodes` by their names; `headers` go with each request. Without an
+        `authentication` the user's name is all that is said."""
         self.connections = connections
         self.headers = headers
         self._namenodes = namenodes
         self._policy = policy
         self._user = user
+        self._authentication = authentication
         self._sleep = sleep
         self._draw = draw
         self._names = tuple(namenodes)
@@ -197,7 +205,7 @@ class RestCalls:
         exchange = self.connections.exchange(place)
         result: T | None = None
         try:
-            exchange, head = self._answered(exchange, request)
+            exchange, head = self._proven(exchange, request)
             if head.status >= 400:
                 raise _error(exchange, head, request)
             result = act(exchange, head)
@@ -212,10 +220,40 @@ class RestCalls:
             if result is not exchange:
                 exchange.close()
 
-    def _answered(self, exchange: Exchange, request: RestRequest) -> tuple[Exchange, Head]:
-        target = request.target(self._user)
+    def _proven(self, exchange: Exchange, request: RestRequest) -> tuple[Exchange, Head]:
+        """The answer to a request, in which both sides have proven themselves if that is asked."""
+        authentication = self._authentication
+        if authentication is None:
+            exchange, head = self._answered(exchange, request, self._user, None)
+            if head.status == _UNAUTHORIZED and "www-authenticate" in head.headers:
+                from howdah.security.http import refusal_without_proof
+
+                raise refusal_without_proof(str(exchange.place))
+            return exchange, head
+        place = exchange.place
+        address = place.host, place.port
+        proof = authentication.proof(address)
+        exchange, head = self._answered(exchange, request, None, proof)
+        if authentication.is_stale(address, proof, head.status):
+            exchange.close()
+            proof = authentication.proof(address)
+            exchange = self.connections.exchange(place)
+            exchange, head = self._answered(exchange, request, None, proof)
+        if head.status != _UNAUTHORIZED:
+            authentication.check(address, proof, head.headers)
+        return exchange, head
+
+    def _answered(
+        self,
+        exchange: Exchange,
+        request: RestRequest,
+        user: str | None,
+        proof: Proof | None,
+    ) -> tuple[Exchange, Head]:
+        target = request.target(user, None if proof is None else proof.parameters)
+        extra = {} if proof is None else proof.headers
         try:
-            return exchange, self._sent(exchange, request.method, target)
+            return exchange, self._sent(exchange, request.method, target, extra)
         except errors.Unreachable:
             exchange.close()
             # What was kept may have ended just now, and had no time to be heard.
@@ -223,14 +261,16 @@ class RestCalls:
                 raise
         again = self.connections.exchange(exchange.place, fresh=True)
         try:
-            return again, self._sent(again, request.method, target)
+            return again, self._sent(again, request.method, target, extra)
         except BaseException:
             again.close()
             raise
 
-    def _sent(self, exchange: Exchange, method: str, target: str) -> Head:
+    def _sent(
+        self, exchange: Exchange, method: str, target: str, extra: Mapping[str, str] = NO_HEADERS
+    ) -> Head:
         """Send a request without a body; the head of its answer."""
-        headers = dict(self.headers)
+        headers = {**self.headers, **extra}
         if method in ("PUT", "POST"):
             headers["Content-Length"] = "0"
         exchange.begin(method, target, headers)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
@@ -40,11 +40,15 @@ from howdah.protocol.rpc.failover import FailoverPolicy
 from howdah.runtime.fork_safety import PerProcess, made_once
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
-from howdah.runtime.users.current import current_user
+from howdah.runtime.users.names import ProvenUser
+from howdah.security.identity import user_of
 from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of
 from howdah.web.webhdfs.answers import loaded
 from howdah.web.webhdfs.requests import Pairs, RestRequest
+
+if TYPE_CHECKING:
+    from howdah.security.http import HttpAuthentication
 
 # Where the namenodes behind an authority answer HTTP.
 
@@ -76,6 +80,18 @@ def _is_configured(name: str, conf: Configuration) -> bool:
     return bool(namenode_ids(conf, name)) or own is not None
 
 
+def _authentication_of(user: str, authority: str, conf: Configuration) -> HttpAuthentication | None:
+    """How the user proves himself; None where no cluster is said to ask for that."""
+    if not isinstance(user, ProvenUser):
+        return None
+    from howdah.security.http import HttpAuthentication
+    from howdah.security.users import SecuredUser
+
+    if not isinstance(user, SecuredUser) or not user.settings.is_enabled:
+        return None
+    return HttpAuthentication(user, authority if authority in nameservices(conf) else None)
+
+
 FILE_MODE: Final = 0o666
 _READ_BUFFER_BYTES: Final = 64 * 1024
 _PATH_CAPABILITIES: Final = frozenset(
@@ -100,7 +116,7 @@ class WebHdfsFileSystem(HdfsNamespace):
     scheme = "webhdfs"
 
     def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
-        user = user or current_user()
+        user = user_of(conf, user)
         self._calls = RestCalls(
             namenodes_of(self.scheme, authority, conf),
             Connections(
@@ -116,6 +132,7 @@ class WebHdfsFileSystem(HdfsNamespace):
             ),
             user,
             header_of(conf),
+            authentication=_authentication_of(user, authority, conf),
         )
         super().__init__(authority, conf, user, NamenodeProxy(self._calls), Tally())
         self._being_written: PerProcess[_Open] = PerProcess(_Open)

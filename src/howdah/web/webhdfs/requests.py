@@ -49,10 +49,11 @@ class RestRequest:
         """Whether it may be sent again when nobody knows whether it was heard."""
         return self.method == "GET" or self.operation in REPEATABLE
 
-    def target(self, user: str | None) -> str:
-        """Path and query, as a request line has them. For a `ProxyUser` somebody else acts."""
-        named: Pairs = ()
-        if user is not None:
+    def target(self, user: str | None, proof: Pairs | None = None) -> str:
+        """Path and query, as a request line has them. For a `ProxyUser` somebody else acts. With
+        the parameters of a `proof` the user is who that says."""
+        named: Pairs = proof or ()
+        if user is not None and proof is None:
             real_user = real_user_of(user)
             named = (("user.name", real_user or user),)
             if real_user is not None:

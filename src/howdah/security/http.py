@@ -1,0 +1,136 @@
+"""Proves over HTTP who a client is (shell): SPNEGO, the cookie that follows it, or a token.
+
+A namenode's first answer to a ticket brings a signed cookie (`hadoop.auth`), which is good for all
+requests until it ends. With a delegation token nothing else is needed: it goes with each request.
+Datanodes are asked by the address that a namenode made, which has a token of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+
+from howdah import errors
+from howdah.formats.tokens.token import (
+    HDFS_DELEGATION,
+    LOGICAL_SERVICE,
+    SWEBHDFS_DELEGATION,
+    WEBHDFS_DELEGATION,
+)
+from howdah.protocol.sasl.principals import Principal
+from howdah.security.hosts import host_names, ip_addresses
+from howdah.security.login import LoginContext
+from howdah.security.users import LOGIN_TIMEOUT_S, SecuredUser
+
+COOKIE: Final = "hadoop.auth"
+NEGOTIATE: Final = "Negotiate"
+UNAUTHORIZED: Final = 401
+_KINDS: Final = (WEBHDFS_DELEGATION, SWEBHDFS_DELEGATION, HDFS_DELEGATION)
+
+Pairs = tuple[tuple[str, str], ...]
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What goes with one request. With a `context` the server's answer has to prove it, too."""
+
+    parameters: Pairs
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    context: LoginContext | None = None
+
+
+class HttpAuthentication:
+    """Of one user at the namenodes of one namespace. Thread-safe."""
+
+    def __init__(self, user: SecuredUser, nameservice: str | None) -> None:
+        self._user = user
+        self._nameservice = nameservice
+        self._lock = threading.Lock()
+        self._cookies: dict[Address, str] = {}
+
+    def proof(self, address: Address) -> Proof:
+        """What a request to a namenode has to have. Raises LoginFailed."""
+        token = self._token(address)
+        if token is not None:
+            return Proof((("delegation", token),))
+        parameters: Pairs = ()
+        if self._user.real_user is not None:
+            parameters = (("doas", str(self._user)),)
+        with self._lock:
+            cookie = self._cookies.get(address)
+        if cookie is not None:
+            return Proof(parameters, {"Cookie": f'{COOKIE}="{cookie}"'})
+        login = self._user.login
+        if login is None:
+            raise errors.LoginFailed(
+                f"{address[0]}:{address[1]}: there is no Kerberos ticket, and no token for it "
+                f"({self._user.show_tokens()})"
+            )
+        target = Principal("HTTP", host_names(address[0])[0])
+        context = login.context(target, LOGIN_TIMEOUT_S, spnego=True)
+        first = base64.b64encode(context.step(b"")).decode()
+        return Proof(parameters, {"Authorization": f"{NEGOTIATE} {first}"}, context)
+
+    def is_stale(self, address: Address, proof: Proof, status: int) -> bool:
+        """Whether a request is to be made once more, with another proof: its cookie has ended."""
+        if status != UNAUTHORIZED or "Cookie" not in proof.headers:
+            return False
+        with self._lock:
+            self._cookies.pop(address, None)
+        return True
+
+    def check(self, address: Address, proof: Proof, headers: Mapping[str, str]) -> None:
+        """Look at the answer to a ticket, and keep its cookie.
+
+        Raises AuthenticationFailed for a server that has not proven itself.
+        """
+        if proof.context is None:
+            return
+        where = f"{address[0]}:{address[1]}"
+        scheme, _, text = headers.get("www-authenticate", "").partition(" ")
+        if scheme.lower() == NEGOTIATE.lower() and text:
+            try:
+                proof.context.step(base64.b64decode(text, validate=True))
+            except binascii.Error:
+                raise errors.AuthenticationFailed(f"{where} sent a proof that is none") from None
+        if not proof.context.is_established:
+            raise errors.AuthenticationFailed(
+                f"{where} did not prove that it is HTTP/{host_names(address[0])[0]}"
+            )
+        try:
+            cookies = SimpleCookie(headers.get("set-cookie", ""))
+        except CookieError:
+            return
+        if COOKIE in cookies and cookies[COOKIE].value:
+            with self._lock:
+                self._cookies[address] = cookies[COOKIE].value
+
+    def _token(self, address: Address) -> str | None:
+        if self._user.real_user is not None:
+            return None
+        host, port = address
+        services = {f"{host.lower()}:{port}", *(f"{ip}:{port}" for ip in ip_addresses(host))}
+        if self._nameservice is not None:
+            services |= {
+                f"{LOGICAL_SERVICE}{self._nameservice}",
+                *(f"ha-{scheme}:{self._nameservice}" for scheme in ("webhdfs", "swebhdfs")),
+            }
+        for kind in _KINDS:
+            for token in self._user.tokens():
+                if token.kind == kind and token.service in services:
+                    return token.url_string
+        return None
+
+
+def refusal_without_proof(place: str) -> errors.AuthenticationFailed:
+    """The error for a server that wants a proof of who has none to give."""
+    return errors.AuthenticationFailed(
+        f"{place} asks for Kerberos (SPNEGO), and this client is not set to prove itself: set "
+        "hadoop.security.authentication = kerberos on this side too"
+    )

@@ -1,0 +1,113 @@
+"""Proofs over HTTP: a ticket once, then its cookie; a token; a server that proves nothing."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.formats.tokens.credentials import Credentials
+from howdah.formats.tokens.token import HDFS_DELEGATION, WEBHDFS_DELEGATION, Token
+from howdah.protocol.sasl.principals import Principal
+from howdah.security.http import HttpAuthentication
+from howdah.security.login import LoginSource
+from howdah.security.settings import SecuritySettings
+from howdah.security.users import Identity, SecuredUser
+
+ADDRESS = ("127.0.0.1", 9870)
+
+
+class Context:
+    """Established by the word "proof"."""
+
+    is_established = False
+
+    def step(self, token: bytes) -> bytes:
+        if token and token != b"proof":
+            raise errors.AuthenticationFailed("not the server")
+        self.is_established = token == b"proof"
+        return b"" if token else b"ticket"
+
+
+class Login:
+    def __init__(self) -> None:
+        self.targets: list[Principal] = []
+
+    def get(self) -> Login:
+        return self
+
+    def context(self, target: Principal, timeout_s: float, *, spnego: bool = False) -> Context:
+        assert spnego
+        self.targets.append(target)
+        return Context()
+
+
+def user_with(
+    login: Login | None, path: Path | None = None, real: str | None = None
+) -> SecuredUser:
+    token_file = None if path is None else str(path)
+    identity = Identity(
+        SecuritySettings(is_enabled=True), LoginSource(), token_file, login is not None
+    )
+    user = SecuredUser("alice", identity, real or "alice@R", real)
+    if login is not None:
+        user._login = login  # type: ignore[assignment]
+    return user
+
+
+def answer(text: str = "proof", cookie: str = "") -> dict[str, str]:
+    proof = base64.b64encode(text.encode()).decode()
+    return {"www-authenticate": f"Negotiate {proof}", "set-cookie": cookie}
+
+
+def test_a_ticket_is_shown_once_and_then_its_cookie() -> None:
+    login = Login()
+    ours = HttpAuthentication(user_with(login), None)
+    first = ours.proof(ADDRESS)
+    assert first.headers["Authorization"] == "Negotiate dGlja2V0"
+    assert first.parameters == ()
+    ours.check(ADDRESS, first, answer(cookie='hadoop.auth="u=alice&s=x="; Path=/; HttpOnly'))
+    second = ours.proof(ADDRESS)
+    assert second.headers == {"Cookie": 'hadoop.auth="u=alice&s=x="'}
+    assert "s=x" not in repr(second)
+    assert len(login.targets) == 1
+    assert (login.targets[0].primary, login.targets[0].realm) == ("HTTP", "")
+    assert not ours.is_stale(ADDRESS, second, 200)
+    assert ours.is_stale(ADDRESS, second, 401)
+    assert "Authorization" in ours.proof(ADDRESS).headers
+
+
+def test_a_server_that_proves_nothing_is_refused() -> None:
+    ours = HttpAuthentication(user_with(Login()), None)
+    for headers in ({}, {"www-authenticate": "Negotiate"}, {"www-authenticate": "Basic x"}):
+        with pytest.raises(errors.AuthenticationFailed, match="did not prove that it is HTTP/"):
+            ours.check(ADDRESS, ours.proof(ADDRESS), headers)
+    with pytest.raises(errors.AuthenticationFailed, match="not the server"):
+        ours.check(ADDRESS, ours.proof(ADDRESS), answer("other"))
+    with pytest.raises(errors.AuthenticationFailed):
+        ours.check(ADDRESS, ours.proof(ADDRESS), {"www-authenticate": "Negotiate !!"})
+
+
+def test_a_token_takes_the_place_of_a_ticket(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    web = Token(b"i", b"p", WEBHDFS_DELEGATION, "127.0.0.1:9870")
+    rpc = Token(b"i", b"p", HDFS_DELEGATION, "ha-hdfs:ns")
+    path.write_bytes(Credentials({"a": rpc, "b": web}).encode())
+    login = Login()
+    assert HttpAuthentication(user_with(login, path), None).proof(ADDRESS).parameters == (
+        ("delegation", web.url_string),
+    )
+    other = "10.0.0.1", 9870
+    assert HttpAuthentication(user_with(login, path), "ns").proof(other).parameters == (
+        ("delegation", rpc.url_string),
+    )
+    with pytest.raises(errors.LoginFailed, match="no token for it"):
+        HttpAuthentication(user_with(None, path), None).proof(other)
+    assert login.targets == []
+
+
+def test_who_is_acted_for_is_said() -> None:
+    ours = HttpAuthentication(user_with(Login(), real="oozie@R"), None)
+    assert ours.proof(ADDRESS).parameters == (("doas", "alice"),)
