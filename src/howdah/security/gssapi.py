@@ -38,6 +38,8 @@ SPNEGO: Final = bytes.fromhex("2b0601050502")
 _PRINCIPAL_NAME: Final = bytes.fromhex("2a864886f71201020201")
 _HOSTBASED_SERVICE: Final = bytes.fromhex("2a864886f71201020104")
 
+_NO_WORDS: Final = ("", "Success", "Unknown error")
+
 _u32 = ctypes.c_uint32
 
 
@@ -66,7 +68,7 @@ class GssFailure(Exception):
 
     def __init__(self, major: int, minor: int, words: str, minor_words: str) -> None:
         # The mechanism's words say more than GSSAPI's, where there are any.
-        super().__init__(minor_words if minor else words)
+        super().__init__(words if minor_words in _NO_WORDS else minor_words)
         self.major = major
         self.minor = minor
 

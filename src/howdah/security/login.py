@@ -178,6 +178,8 @@ class KerberosLogin:
 
 
 _ADVICE: Final = (
+    ("credential has expired", "the ticket is over: get another one by kinit, or log in by a "
+     "keytab"),
     ("Ticket expired", "the ticket is over: get another one by kinit, or log in by a keytab"),
     ("Clock skew", "the clocks of this machine and of the KDC differ by more than is allowed, "
      "usually 5 minutes: set them by NTP"),

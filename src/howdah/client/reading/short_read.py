@@ -75,8 +75,10 @@ def read_range(
         raise PeerSilent(f"{connection.peer} took no bytes for {connection.read_timeout_s:g} s")
     if code:
         error = OSError(code, os.strerror(code))
-        raise PeerClosed(f"the connection to {connection.peer} broke: {error}") from error
-    raise PeerClosed(f"{connection.peer} closed the connection")
+        raise PeerClosed(
+            f"the connection to {connection.peer} broke: {error}{connection.closing_hint}"
+        ) from error
+    raise PeerClosed(f"{connection.peer} closed the connection{connection.closing_hint}")
 
 
 def read_short_here(

@@ -239,7 +239,8 @@ class RestCalls:
             proof = authentication.proof(address)
             exchange = self.connections.exchange(place)
             exchange, head = self._answered(exchange, request, None, proof)
-        if head.status != _UNAUTHORIZED:
+        # An error is one whoever sends it; what is to be believed has to be proven.
+        if head.status < 400:
             authentication.check(address, proof, head.headers)
         return exchange, head
 
