@@ -29,7 +29,14 @@ OF_CODING_POLICIES: Final = {
     edits.DisableErasureCodingPolicyOp,
     edits.RemoveErasureCodingPolicyOp,
 }
+OF_TOKENS: Final = {
+    edits.GetDelegationTokenOp,
+    edits.RenewDelegationTokenOp,
+    edits.CancelDelegationTokenOp,
+    edits.UpdateMasterKeyOp,
+}
 REFUSED: Final = {
+    *OF_TOKENS,
     # Of blocks with random ids, which Hadoop before 2.0 made.
     edits.SetGenstampV1Op,
 }
