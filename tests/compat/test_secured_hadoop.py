@@ -272,8 +272,8 @@ def test_webhdfs_goes_by_tickets_and_by_tokens(
 ) -> None:
     uri = f"webhdfs://localhost:{hadoop.http_port}"
     conf = Configuration(hadoop.client_conf())
-    keytab = {"keytab": str(kdc.keytab("alice")), "principal": f"alice@{REALM}"}
-    with howdah.connect(uri, conf=conf, **keytab) as fs:
+    keytab = str(kdc.keytab("alice"))
+    with howdah.connect(uri, conf=conf, keytab=keytab, principal=f"alice@{REALM}") as fs:
         with fs.create("/user/alice/web", overwrite=True) as out:
             out.write(DATA)
         with fs.open("/user/alice/web") as reader:
@@ -293,3 +293,32 @@ def test_webhdfs_goes_by_tickets_and_by_tokens(
     with howdah.connect(uri, conf=Configuration({}), user="alice") as fs:
         with pytest.raises(errors.AuthenticationFailed, match="asks for Kerberos"):
             fs.list_status("/")
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize(
+    "conf",
+    [
+        {"dfs.encrypt.data.transfer": "true"},
+        {"dfs.block.access.token.protobuf.enable": "true"},
+        {"hadoop.rpc.protection": "privacy", "dfs.data.transfer.protection": "privacy"},
+    ],
+    ids=lambda conf: next(iter(conf)),
+)
+def test_other_clusters(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path, conf: dict[str, str]
+) -> None:
+    """With keys of the namenode for all data, tokens in the other form, and nothing but privacy."""
+    rpc = "privacy" if "hadoop.rpc.protection" in conf else "authentication"
+
+    cluster = SecuredHadoop(tmp_path / "cluster", hadoop_classpath, kdc, conf)
+    try:
+        for suites in (AES, ""):
+            with cluster.connect(rpc=rpc, data=rpc, suites=suites) as fs:
+                with fs.create("/user/alice/file", overwrite=True) as out:
+                    out.write(DATA)
+                    out.hsync()
+                assert fs.open("/user/alice/file").read() == DATA
+                assert fs.get_file_checksum("/user/alice/file") is not None
+    finally:
+        cluster.close()

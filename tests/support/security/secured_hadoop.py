@@ -115,7 +115,7 @@ class SecuredHadoop:
             if probe.connect_ex(("127.0.0.1", self.rpc_port)):
                 return False
         try:
-            with self.connect("hdfs") as fs:
+            with self.connect("hdfs", rpc=self.conf["hadoop.rpc.protection"]) as fs:
                 if not fs.datanode_report("live") or fs.set_safe_mode("get"):
                     return False
                 for user in ("alice", "bob"):
