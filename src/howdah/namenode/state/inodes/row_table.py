@@ -33,8 +33,10 @@ MASK: Final = ROWS - 1
 _SET_SHIFT: Final = 12
 _SET_MASK: Final = (1 << _SET_SHIFT) - 1
 _PART_NUMBERS: Final = 1024
-check_layout(ROW_SHIFT=SHIFT, SET_SHIFT=_SET_SHIFT)
 """Numbers in one piece of a `PairQueue`."""
+_FEW: Final = 64
+"""So many ids with the same upper bits take less room as numbers than as flags."""
+check_layout(ROW_SHIFT=SHIFT, SET_SHIFT=_SET_SHIFT)
 
 
 class Table:
@@ -295,13 +297,15 @@ class Remaining:
     """Ids that are crossed out one by one, in any order, until some remain.
 
     Those that lie together become flags, a byte each, when the first of them is crossed out.
+    Where few do, as with internal blocks of groups, they stay as they are: flags would take
+    kilobytes for each.
     """
 
     __slots__ = ("parts", "touched")
 
     def __init__(self, parts: dict[int, array[int]]) -> None:
         self.parts: Final = parts
-        """The lower halves of ids, by the upper ones, of which none is crossed out."""
+        """The lower halves of ids, by the upper ones, without those that are crossed out."""
         self.touched: Final[dict[int, bytearray]] = {}
         """Of the others: which of them remain. The kernel crosses out here, too."""
 
@@ -316,9 +320,13 @@ class Remaining:
         upper = number >> _SET_SHIFT
         flags = self.touched.get(upper)
         if flags is None:
-            part = self.parts.pop(upper, None)
+            part = self.parts.get(upper)
             if part is None:
                 return
+            if len(part) <= _FEW:
+                _discard(part, number & _SET_MASK)
+                return
+            del self.parts[upper]
             flags = self.touched[upper] = _flags(part)
         flags[number & _SET_MASK] = 0
 
@@ -332,6 +340,12 @@ class Remaining:
         for upper, part in self.parts.items():
             first = upper << _SET_SHIFT
             yield from [first + low for low in part]
+
+
+def _discard(lows: array[int], low: int) -> None:
+    place = bisect_left(lows, low)
+    if place < len(lows) and lows[place] == low:
+        del lows[place]
 
 
 def _flags(lows: Iterable[int]) -> bytearray:

@@ -149,6 +149,16 @@ def test_what_is_not_crossed_out_remains(ids: list[int], changes: list[tuple[boo
     assert set(compact) == set(ids)
 
 
+def test_ids_become_flags_where_many_lie_together() -> None:
+    dense = [*range(1 << 30, (1 << 30) + 200)]
+    sparse = [16 * 97 * number - (1 << 63) for number in range(200)]
+    remaining = IdSet([*dense, *sparse]).remaining()
+    for number in (*dense[1:], *sparse[1:], *sparse[1:3], sparse[1] + 1):
+        remaining.cross_out(number)
+    assert set(remaining) == {dense[0], sparse[0]}
+    assert list(remaining.touched) == [dense[0] >> 12]
+
+
 @given(st.lists(IDS, max_size=40, unique=True), st.booleans())
 def test_many_rows_are_taken_as_one_by_one(ids: list[int], native: bool) -> None:
     table = Table(2, 1)
