@@ -1,7 +1,7 @@
 """`howdah debug`: look into the files of replicas, and recover leases by hand.
 
 Mirrors Hadoop's DebugAdmin: commands, output and exit codes. `verifyEC` and `verifyReadable`
-are not there: nothing is erasure-coded, and `howdah verify` reads every replica.
+are not there; `howdah verify` reads every replica of files that are not erasure-coded.
 """
 
 from __future__ import annotations
