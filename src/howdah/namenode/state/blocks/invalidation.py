@@ -37,6 +37,7 @@ from typing import Final
 from howdah.namenode.state.blocks.datanodes import CorruptReplica, Datanode, Invalidated, Storage
 from howdah.namenode.state.blocks.redundancy import Redundancy
 from howdah.namenode.state.inodes.block_table import Block, BlockTable
+from howdah.namenode.state.inodes.group_table import Internal
 from howdah.protocol.striping.layout import group_id_of
 
 MAX_QUEUED_BY_REPORTS: Final = 1_000_000
@@ -177,7 +178,23 @@ class Invalidation:
             return self.count_certain(block) < self._redundancy.expected_replication(block)
         # A corrupt replica makes room for a copy, also for a copy of a replica that may be
         # deleted itself: otherwise neither of them would ever change.
-        return not any(storage.reported for storage in block.replicas)
+        if any(storage.reported for storage in block.replicas):
+            return False
+        return not (isinstance(block, Internal) and self._can_be_made(block))
+
+    def _can_be_made(self, part: Internal) -> bool:
+        """Whether an internal block can be made of others of its group, which no order can
+        delete."""
+        group = part.group
+        existing = group.layout.block_indices
+        others = {
+            index
+            for index, storage in group.held
+            if index != part.index
+            and storage.node.alive
+            and self.is_certain(storage, group.block_id + index)
+        }
+        return len(others.intersection(existing)) >= group.data_blocks
 
     def _revoke(self, node: Datanode, block: Block, invalidated: Invalidated) -> None:
         block_id, storage = block.block_id, invalidated.storage

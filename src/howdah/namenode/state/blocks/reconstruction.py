@@ -759,6 +759,10 @@ class Reconstruction:
             if storage.node.pending_deletions < MAX_PENDING_DELETIONS
             and not (spare_certain and self._map.invalidation.is_certain(storage, block_id))
         ]
+        if isinstance(block, Internal):
+            # A datanode that has another internal block, too, would take both with it.
+            others = {s.node for index, s in block.group.held if index != block.index}
+            removable = [s for s in removable if s.node in others] or removable
 
         def lacking_without(storage: Storage) -> int:
             if isinstance(block, Internal):

@@ -75,3 +75,61 @@ def test_an_order_that_another_one_has_replaced_is_not_sent() -> None:
     assert len(infos) == 1
     [target] = infos[0].targetDnInfos.datanodes
     assert target.id.datanodeUuid != worker.uuid
+
+
+def obey_deletions(cluster: Cluster) -> list[tuple[str, int]]:
+    """All heartbeats: which datanode has deleted what."""
+    deleted = [
+        (node.uuid, signed64(block.blockId))
+        for node in cluster.nodes
+        for command in node.heartbeat()
+        if command.blkCmd.action == dn.BlockCommandProto.INVALIDATE
+        for block in command.blkCmd.blocks
+    ]
+    for uuid, block_id in deleted:
+        cluster.node(uuid).drop(block_id)
+    return deleted
+
+
+@pytest.mark.req("FS-015")
+def test_of_an_index_that_is_there_thrice_the_one_beside_another_index_goes() -> None:
+    cluster = Cluster(nodes=9, racks=3)
+    group = cluster.write()
+    part, neighbour = group.part(3), keeper(group, 4)
+    spare = next(node for node in cluster.nodes if not any(node.replicas.values()))
+    for node in (cluster.node(neighbour.identity.uuid), spare):
+        node.store(part.block_id, group.generation_stamp, part.length_bytes)
+    for _ in range(3):
+        cluster.namenode.tick(1000)
+        obey_deletions(cluster)
+    assert len({storage.node for storage in group.replicas}) == 5
+    assert len(group.replicas) == 5
+
+
+@pytest.mark.req("FS-100")
+def test_a_corrupt_internal_block_makes_room_where_there_is_no_other_datanode() -> None:
+    cluster = Cluster(nodes=5)
+    group = cluster.write()
+    bad = keeper(group, 1)
+    blocks = cluster.namenode.namesystem.block_manager.blocks
+    blocks.found_corrupt(bad, group.part(1).block_id, group.generation_stamp)
+    cluster.namenode.tick(1000)
+    assert obey_deletions(cluster) == [(bad.identity.uuid, group.part(1).block_id)]
+    cluster.namenode.tick(1000)
+    [info] = reconstructions(cluster)
+    assert [t.id.datanodeUuid for t in info.targetDnInfos.datanodes] == [bad.identity.uuid]
+
+
+def test_corrupt_internal_blocks_stay_where_the_others_are_too_few() -> None:
+    cluster = Cluster(nodes=5)
+    group = cluster.write()
+    blocks = cluster.namenode.namesystem.block_manager.blocks
+    for index in (0, 1, 2):
+        blocks.found_corrupt(keeper(group, index), group.block_id + index, group.generation_stamp)
+        cluster.namenode.tick(1000)
+    for _ in range(3):
+        assert obey_deletions(cluster) == []
+        cluster.namenode.tick(400_000)
+        for node in cluster.nodes:
+            node.heartbeat()
+    assert [part.index for part in group.parts if part.corrupt] == [0, 1, 2]
