@@ -75,6 +75,7 @@ def _compare_then(inode: INode, then: Entry) -> None:
 
 
 def _compare_file(namenode: InMemoryNamenode, file: File, entry: Entry) -> None:
+    assert not file.coding_policy_id, f"{file.path}: the model has no erasure-coded files"
     assert tuple(block.length_bytes for block in file.blocks) == entry.blocks
     assert (file.replication, file.block_size_bytes) == (
         entry.replication,

@@ -33,11 +33,13 @@ def fingerprint(namespace: Namespace) -> Fingerprint:
         "counters": (
             namespace.last_inode_id,
             namespace.last_block_id,
+            namespace.last_group_id,
             namespace.generation_stamp,
             namespace.rolling_upgrade.start_ms,
         ),
         "leases": {inode_id: leases.holder_of(inode_id) for inode_id in leases.held()},
         "caching": namespace.caching.record(),
+        "coding policies": namespace.coding_policies.records(),
     }
     for path, inode in walk(namespace):
         found[path] = (
@@ -167,6 +169,7 @@ def _own(inode: INode) -> tuple[Any, ...]:
     return (
         inode.replication,
         inode.block_size_bytes,
+        inode.coding_policy_id,
         inode.writer,
         inode.writer_machine,
         [

@@ -158,7 +158,7 @@ def test_leaving_a_volume_that_hangs(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_a_copy_to_other_datanodes(caplog: pytest.LogCaptureFixture) -> None:
     counted: list[int] = []
-    copies: Any = SimpleNamespace(_copy=Turns(defect()), _count=counted.append)
+    copies: Any = SimpleNamespace(_copy=Turns(defect()), count=counted.append)
     command: Any = SimpleNamespace(
         block="blk_7", targets=[SimpleNamespace(transfer_address="dn1:9866")]
     )

@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from howdah.namenode.state.inodes import block_table, file_table, row_table
+from howdah.namenode.state.inodes import block_rows, file_table, row_table
 from howdah.native import layout
 from howdah.native.loader import kernel
 
@@ -19,7 +19,7 @@ def test_every_number_of_the_native_code_is_compared_with_a_table(
         pytest.skip("the kernel could not be built here")
     compared: dict[str, int] = {}
     monkeypatch.setattr(layout, "check_layout", compared.update)
-    for module in (row_table, file_table, block_table):
+    for module in (row_table, file_table, block_rows):
         spec = importlib.util.find_spec(module.__name__)
         assert spec is not None
         assert spec.loader is not None

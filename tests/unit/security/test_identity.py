@@ -74,7 +74,6 @@ def test_a_keytab_without_security_is_refused() -> None:
 
 
 def test_with_nothing_to_prove_it_is_said_what_to_do(tmp_path: Path) -> None:
-    pytest.importorskip("ctypes")
     with pytest.raises(errors.LoginFailed) as caught:
         user_of(Configuration(SECURED))
     assert "no-cache" in str(caught.value)

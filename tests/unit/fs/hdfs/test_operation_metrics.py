@@ -22,6 +22,7 @@ NOT_COUNTED: Final = {
     *("access", "get_acl_status", "get_path_handle", "get_xattrs", "inotify", "is_file_closed"),
     *("list_corrupt_files", "list_open_files", "list_with_writers", "list_xattrs", "msync"),
     *("datanode_report", "recover_lease", "server_defaults", "set_safe_mode"),
+    *("cancel_delegation_token", "get_delegation_token", "renew_delegation_token"),
 }
 """As in DistributedFileSystem, or what only this client has."""
 NO_OPERATION: Final = {
