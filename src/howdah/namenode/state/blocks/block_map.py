@@ -281,7 +281,11 @@ class BlockMap(ReplicaLocations):
         group whose id was never given out here is another namenode's."""
         if self._is_active and (
             self.invalidation.is_future(replica.generation_stamp)
-            or (replica.block_id < 0 and not self._was_given_out(replica.block_id))
+            or (
+                replica.block_id < 0
+                and self.invalidation.keeps_future
+                and not self._was_given_out(replica.block_id)
+            )
         ):
             self._keep_future(storage, replica)
         elif self._is_active:

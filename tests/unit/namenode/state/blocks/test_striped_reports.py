@@ -40,3 +40,11 @@ def test_an_incremental_report_orphans_no_block_of_a_group_that_is_not_known() -
     node.store(INTERNAL, STAMP, 100)
     namenode.tick(1000)
     assert deletions(node) == []
+
+
+def test_an_administrator_gives_groups_up_that_were_never_given_out() -> None:
+    namenode = InMemoryNamenode()
+    node = namenode.join("dn0")
+    node.store(INTERNAL, STAMP, 100)
+    namenode.namesystem.block_manager.blocks.give_up_future()
+    assert deletions(node) == [INTERNAL]
