@@ -229,10 +229,10 @@ class DataConnections:
             name,
             password,
             REALM_URI,
-            [each for each in protections if isinstance(each, Protection)],
+            [known for known in protections if isinstance(known, Protection)],
             cnonce=base64.b64encode(os.urandom(_CNONCE_BYTES)),
             setting=setting,
-            ciphers=[each for each in CIPHERS if not algorithm or each == algorithm],
+            ciphers=[known for known in CIPHERS if not algorithm or known == algorithm],
         )
         handshake = ClientHandshake(mechanism, settings.cipher_suites)
         try:

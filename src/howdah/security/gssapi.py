@@ -80,14 +80,14 @@ def library() -> Any:
     reason = "it was not found"
     for name in filter(None, names):
         try:
-            found: Any = ctypes.CDLL(name)
-            if not hasattr(found, "gss_acquire_cred_from"):
+            loaded: Any = ctypes.CDLL(name)
+            if not hasattr(loaded, "gss_acquire_cred_from"):
                 reason = f"{name} is not MIT's"
                 continue
         except OSError as error:
             reason = str(error)
             continue
-        return found
+        return loaded
     raise errors.LoginFailed(
         f"Kerberos needs MIT's GSSAPI library, {_LIBRARY} ({reason}): install libgssapi-krb5-2 "
         "(Debian, Ubuntu) or krb5-libs (Fedora, RHEL)"
@@ -116,7 +116,7 @@ def _take(buffer: _Buffer) -> bytes:
 
 def _words(code: int, kind: int) -> str:
     mechanism, _memory = _oid(KRB5)
-    more, found = _u32(0), list[str]()
+    more, messages = _u32(0), list[str]()
     while True:
         out, minor = _Buffer(), _u32()
         failed = library().gss_display_status(
@@ -129,10 +129,10 @@ def _words(code: int, kind: int) -> str:
         )
         if failed:
             break
-        found.append(_take(out).decode("utf-8", "replace"))
+        messages.append(_take(out).decode("utf-8", "replace"))
         if not more.value:
             break
-    return "; ".join(found)
+    return "; ".join(messages)
 
 
 def _check(major: int, minor: _u32) -> int:
@@ -369,11 +369,11 @@ def default_realm() -> str:
 def _canonical(name: _Handle) -> _Handle:
     minor = _u32()
     oid, _memory = _oid(KRB5)
-    found = _Handle("gss_release_name")
+    canonical = _Handle("gss_release_name")
     _check(
         library().gss_canonicalize_name(
-            ctypes.byref(minor), name.value, ctypes.byref(oid), found.reference
+            ctypes.byref(minor), name.value, ctypes.byref(oid), canonical.reference
         ),
         minor,
     )
-    return found
+    return canonical

@@ -9,10 +9,10 @@ def host_names(host: str) -> list[str]:
     """The names of a server's host, in lower case: its canonical ones first, then `host`."""
     names: list[str] = []
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_CANONNAME)
-        for each in found[:1]:
-            names.append(socket.getnameinfo(each[4], socket.NI_NAMEREQD)[0])
-        names += [str(each[3]) for each in found if each[3]]
+        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_CANONNAME)
+        for entry in entries[:1]:
+            names.append(socket.getnameinfo(entry[4], socket.NI_NAMEREQD)[0])
+        names += [str(entry[3]) for entry in entries if entry[3]]
     except OSError:
         pass  # Without a name by its address a host has the one that it was called by.
     names.append(host)
@@ -22,7 +22,7 @@ def host_names(host: str) -> list[str]:
 def ip_addresses(host: str) -> list[str]:
     """The addresses of a host; none if it is not known."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         return []
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))

@@ -68,10 +68,10 @@ class KerberosLogin:
         """Whose credentials these are, and for how long still."""
 
         def asked() -> Inquiry:
-            found = self._credential().inquire()
-            if not found.lifetime_s:
+            inquiry = self._credential().inquire()
+            if not inquiry.lifetime_s:
                 raise errors.LoginFailed(self._explain("Ticket expired"))
-            return found
+            return inquiry
 
         return self._within(timeout_s, "a ticket", asked)
 
@@ -139,7 +139,7 @@ class KerberosLogin:
         return known[0]
 
     def _within(
-        self, timeout_s: float, what: str, ask: Callable[[], T], target: Principal | None = None
+        self, timeout_s: float, aim: str, ask: Callable[[], T], target: Principal | None = None
     ) -> T:
         """The library waits for KDCs as long as krb5.conf says, and cannot be interrupted."""
         outcome: list[T] = []
@@ -158,7 +158,7 @@ class KerberosLogin:
             return outcome[0]
         if not failures:
             raise errors.LoginFailed(
-                f"the KDC gave no answer to the request for {what} within {timeout_s:g} s "
+                f"the KDC gave no answer to the request for {aim} within {timeout_s:g} s "
                 "(krb5.conf says where it is)"
             )
         error = failures[0]
@@ -255,11 +255,11 @@ def _path(name: str) -> Path | None:
     return Path(rest) if kind in ("FILE", "WRFILE") else None
 
 
-def _begin(path: Path, what: str) -> bytes:
+def _begin(path: Path, kind: str) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(2)
     except OSError as error:
         raise errors.LoginFailed(
-            f"the {what} {path} cannot be read: {error.strerror or error}"
+            f"the {kind} {path} cannot be read: {error.strerror or error}"
         ) from error

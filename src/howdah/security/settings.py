@@ -126,15 +126,15 @@ def _principals(
 
 
 def _logical_services(conf: Configuration) -> dict[Address, str]:
-    found: dict[Address, str] = {}
+    services: dict[Address, str] = {}
     for name in nameservices(conf):
         try:
             addresses = rpc_addresses(conf, name)
         except errors.InvalidConfiguration:
             continue  # One that the client does not talk to may be described in part.
         for address in addresses.values():
-            found[address] = f"{LOGICAL_SERVICE}{name}"
-    return found
+            services[address] = f"{LOGICAL_SERVICE}{name}"
+    return services
 
 
 def _rules(conf: Configuration) -> tuple[Rule, ...]:

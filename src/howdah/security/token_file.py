@@ -37,7 +37,7 @@ class TokenFile:
             known = self._read
             if known is not None and known[0] == stamp:
                 return known[1]
-            found = Credentials.decode(self.path.read_bytes())
+            credentials = Credentials.decode(self.path.read_bytes())
         except OSError as error:
             raise errors.LoginFailed(
                 f"the token file {self.path} (HADOOP_TOKEN_FILE_LOCATION) cannot be read: "
@@ -47,5 +47,5 @@ class TokenFile:
             raise errors.LoginFailed(
                 f"the token file {self.path} (HADOOP_TOKEN_FILE_LOCATION): {error}"
             ) from error
-        self._read = (stamp, found)
-        return found
+        self._read = (stamp, credentials)
+        return credentials

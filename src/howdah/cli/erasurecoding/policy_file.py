@@ -57,11 +57,11 @@ def _bad(why: str) -> Nonsense:
     return Nonsense(f"RuntimeException: Bad EC policy configuration file: {why}")
 
 
-def _number(text: str | None, what: str) -> int:
+def _number(text: str | None, field: str) -> int:
     try:
         return int((text or "").strip())
     except ValueError:
-        raise _bad(f"{what} is {text!r}, which is no number") from None
+        raise _bad(f"{field} is {text!r}, which is no number") from None
 
 
 def _schema(element: ElementTree.Element) -> Schema:

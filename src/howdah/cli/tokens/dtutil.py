@@ -48,13 +48,13 @@ class _Words:
         parser.add_argument("-renewer", default="")
         parser.add_argument("-format", default="java", choices=sorted(_FORMATS))
         parser.add_argument("words", nargs="+")
-        found = parser.parse_intermixed_args(argv)
+        options = parser.parse_intermixed_args(argv)
         self.command = command
-        self.alias: str = found.alias
-        self.service: str = found.service
-        self.renewer: str = found.renewer
-        self.version = _FORMATS[found.format]
-        self.words: list[str] = found.words
+        self.alias: str = options.alias
+        self.service: str = options.service
+        self.renewer: str = options.renewer
+        self.version = _FORMATS[options.format]
+        self.words: list[str] = options.words
 
     @property
     def files(self) -> list[Path]:

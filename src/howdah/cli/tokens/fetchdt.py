@@ -73,7 +73,7 @@ def _fetch(path: Path, renewer: str, conf: Configuration) -> int:
 
 
 def _of_hdfs(path: Path) -> list[Token]:
-    tokens = [each for each in read_file(path).tokens.values() if each.kind == HDFS_DELEGATION]
+    tokens = [token for token in read_file(path).tokens.values() if token.kind == HDFS_DELEGATION]
     if not tokens:
         raise IllegalArgument(f"{path} has no delegation token of HDFS")
     return tokens

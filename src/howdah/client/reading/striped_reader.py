@@ -228,7 +228,7 @@ class StripedReader:
             # One is read here, and so are those for which no thread is free.
             results = {
                 index: self._reading(index, reads, have)()
-                for index in (last, *(each for each in others if running[each] is None))
+                for index in (last, *(other for other in others if running[other] is None))
             }
             results |= {
                 index: future.result() for index, future in running.items() if future is not None
@@ -253,9 +253,9 @@ class StripedReader:
 
         def read() -> bool:
             try:
-                for each in reads[index]:
-                    unit.read(each.start, each.buffer)
-                    have[each.row, index] = each.buffer
+                for wanted in reads[index]:
+                    unit.read(wanted.start, wanted.buffer)
+                    have[wanted.row, index] = wanted.buffer
             except InternalBlockLost:
                 return False
             return True

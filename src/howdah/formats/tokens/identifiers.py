@@ -184,11 +184,11 @@ class BlockTokenIdentifier:
         expiry, key_id = cursor.vlong(), cursor.vint()
         user, pool, block_id = cursor.text(), cursor.text(), cursor.vlong()
         lists: list[tuple[str, ...]] = []
-        for what in ("modes", "storage types", "storage ids"):
+        for kind in ("modes", "storage types", "storage ids"):
             count = 0
             # Tokens of older namenodes end behind the modes.
-            if cursor.remaining or what == "modes":
-                count = cursor.count(cursor.vint(), 1, what)
+            if cursor.remaining or kind == "modes":
+                count = cursor.count(cursor.vint(), 1, kind)
             lists.append(tuple(cursor.text() for _ in range(count)))
         secret = cursor.raw(cursor.vint(), "secret") if cursor.remaining else b""
         if cursor.remaining:

@@ -137,9 +137,9 @@ class CodingCalls:
 
     # Policies.
 
-    def _check_superuser(self, caller: Caller, what: str) -> None:
+    def _check_superuser(self, caller: Caller, operation: str) -> None:
         namesystem = self._namesystem
-        namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), what)
+        namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), operation)
 
     def add(self, caller: Caller, schema: Schema, cell_bytes: int) -> Policy:
         """Add a policy, disabled, and return it with its id. One that is there already is returned
