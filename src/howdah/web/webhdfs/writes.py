@@ -323,6 +323,14 @@ def set_coding_policy(asked: ParsedRequest, user: str) -> Steps:
     return EMPTY
 
 
+def unset_coding_policy(asked: ParsedRequest, user: str) -> Steps:
+    yield Rpc(
+        "unsetErasureCodingPolicy",
+        types_pb2.UnsetErasureCodingPolicyRequestProto(src=asked.path),
+    )
+    return Response(200)
+
+
 def delegation_token(asked: ParsedRequest, user: str) -> Steps:
     """There is none, as over RPC, and as of Hadoop's namenode without Kerberos: Java's client
     asks before it goes on without one."""
@@ -381,8 +389,6 @@ CHANGES: Final[Mapping[str, Callable[[ParsedRequest, str], Steps]]] = {
     "SETTIMES": set_times,
     "SETXATTR": set_xattr,
     "TRUNCATE": truncate,
-    "UNSETECPOLICY": _on_path(
-        "unsetErasureCodingPolicy", types_pb2.UnsetErasureCodingPolicyRequestProto
-    ),
+    "UNSETECPOLICY": unset_coding_policy,
     "UNSETSTORAGEPOLICY": unset_storage_policy,
 }
