@@ -221,29 +221,53 @@ def test_directories_of_another_filesystem_are_refused(
     server.close()
 
 
-def merged_but_not_sent(cluster: MiniCluster, fs: FileSystem, where: Path) -> None:
-    """A checkpoint that the namenode could not take; and then its segment is damaged."""
-    with secondary(cluster, where) as server:
+def test_segment_that_was_damaged_here_does_no_harm(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+) -> None:
+    """What is kept of a checkpoint that the namenode could not take is fetched again."""
+    with secondary(cluster, tmp_path) as server:
         server.secondary.checkpoint()
-        fs.mkdirs(f"/merged{where}")
+        fs.mkdirs(f"/merged{tmp_path}")
         faults = cluster.storage_faults("namenode")
         faults.arm(Operation.SYNC, "fsimage.ckpt_*", StorageAction.FULL)
         with pytest.raises(errors.CheckpointFailed, match="No space left"):
             server.secondary.checkpoint()
-    kept = where / "2nn" / "current"
+    kept = tmp_path / "2nn" / "current"
     last = kept / segments(kept)[-1]
-    data = bytearray(last.read_bytes())
-    data[len(data) // 2] ^= 1
-    last.write_bytes(data)
+    last.write_bytes(flipped(last.read_bytes()))
+    with secondary(cluster, tmp_path) as server:
+        txid = server.secondary.checkpoint()
+        assert server.secondary.failed_merges == 0
+    assert images(current_of(cluster))[-1] == f"fsimage_{txid:019d}"
+
+
+def flipped(data: bytes) -> bytes:
+    changed = bytearray(data)
+    changed[len(changed) // 2] ^= 1
+    return bytes(changed)
+
+
+def damage_on_the_way(server: SecondaryServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments come with a bit changed."""
+    fetch = server._primary.fetch_edits
+
+    def fetch_damaged(version: NamenodeVersion, segment: tuple[int, int], sink: Any) -> None:
+        pieces: list[bytes] = []
+        fetch(version, segment, SimpleNamespace(write=pieces.append))
+        sink.write(flipped(b"".join(pieces)))
+
+    monkeypatch.setattr(server._primary, "fetch_edits", fetch_damaged)
 
 
 def test_damaged_segment_is_fetched_again(
     cluster: MiniCluster, fs: FileSystem, tmp_path: Path
 ) -> None:
-    merged_but_not_sent(cluster, fs, tmp_path)
     with secondary(cluster, tmp_path) as server:
-        with pytest.raises(errors.CorruptEditLog):
-            server.secondary.checkpoint()
+        fs.mkdirs(f"/merged{tmp_path}")
+        with pytest.MonkeyPatch.context() as patch:
+            damage_on_the_way(server, patch)
+            with pytest.raises(errors.CorruptEditLog):
+                server.secondary.checkpoint()
         assert server.secondary.failed_merges == 1
         txid = server.secondary.checkpoint()
         assert server.secondary.failed_merges == 0
@@ -251,14 +275,15 @@ def test_damaged_segment_is_fetched_again(
 
 
 def test_secondary_ends_when_merges_fail_too_often(
-    cluster: MiniCluster, fs: FileSystem, tmp_path: Path
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    merged_but_not_sent(cluster, fs, tmp_path)
+    fs.mkdirs(f"/merged{tmp_path}")
     more = {
         "dfs.namenode.checkpoint.check.period": "10ms",
         "dfs.namenode.checkpoint.max-retries": "0",
     }
     with secondary(cluster, tmp_path, **more) as server:
+        damage_on_the_way(server, monkeypatch)
         assert server.serve(None) == 1
 
 

@@ -238,7 +238,7 @@ def test_small_files_of_apaches_are_compacted(
     assert content == b"".join(b"line %d\n" % i for i in range(8))
 
 
-def test_erasure_coded_file_is_refused_by_name(
+def test_an_erasure_coded_file_is_copied_and_its_policy_is_refused_by_name(
     spark: Any, apache: HadoopCluster, theirs: HdfsFileSystem, java: HadoopDistCp
 ) -> None:
     java.make_striped("/striped")
@@ -246,15 +246,17 @@ def test_erasure_coded_file_is_refused_by_name(
     # Their checksums are of another kind.
     words = ["-update", "-skipcrccheck", f"{apache.uri}/whole", f"{apache.uri}/striped"]
     assert java.run(words).exit_code == 0
-    for letters in ("e", ""):
-        with pytest.raises(CopyFailed, match="/striped/f"):
-            distcp(
-                spark,
-                "/striped",
-                "/copied",
-                options=Options(preserve=attributes(letters)),
-                conf=apache.conf,
-            )
+    with pytest.raises(CopyFailed, match="/striped/f"):
+        distcp(
+            spark,
+            "/striped",
+            "/refused",
+            options=Options(preserve=attributes("e")),
+            conf=apache.conf,
+        )
+    distcp(spark, "/striped", "/copied", conf=apache.conf)
+    (content,) = read_tree(theirs, "/copied").values()
+    assert content == b"x" * 100_000
 
 
 BEFORE: Tree = {"same": b"1", "a": b"2", "b": b"3", "d": None, "d/x": b"4", "gone": b"5"}
