@@ -13,8 +13,8 @@ datanode (`howdah.client.writing.internal_block`). Steps, for each group:
 4. At the end of the group, or of the file: the parity of a short stripe, step 3, the last packets.
    The next `addBlock`, or `complete`, tells the group's length.
 
-`hflush` and `hsync` do nothing, for a stripe that is not whole has no parity; and the stream says
-that it has no such capability. Memory is bounded by a stripe and the queues of the pipelines.
+`hflush` and `hsync` are refused, for a stripe that is not whole has no parity; the stream says that
+it has no such capability. Memory is bounded by a stripe and the queues of the pipelines.
 """
 
 from __future__ import annotations
@@ -109,7 +109,6 @@ class DFSStripedOutputStream:
         self._blocks: dict[int, InternalBlockWriter] = {}
         self._counts = PipelineCounts()
         self._position = file.length
-        self._hflushes = self._hsyncs = 0
         self._error: errors.HowdahError | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -164,8 +163,8 @@ class DFSStripedOutputStream:
             counts = _sum(counts, writer.counts)
         return OutputStatistics(
             bytes_written=self.bytes_written,
-            hflushes=self._hflushes,
-            hsyncs=self._hsyncs,
+            hflushes=0,
+            hsyncs=0,
             **asdict(counts),
         )
 
@@ -421,18 +420,23 @@ class DFSStripedOutputStream:
     # --- what is promised, and what not -----------------------------------------------------------
 
     def hflush(self) -> None:
-        """Does nothing: what is not in a whole stripe cannot be made safe."""
-        self._check_process()
-        with self._lock:
-            self._check_writable()
-            self._hflushes += 1
+        """Raises `UnsupportedOperation`: what is not in a whole stripe cannot be made safe, and
+        nobody is to believe that it was (OS-005). Hadoop's stream does nothing, and says so by
+        its capabilities alone."""
+        self._refuse_sync("hflush")
 
     def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
-        """Does nothing, as `hflush`."""
+        """Raises `UnsupportedOperation`, as `hflush`."""
+        self._refuse_sync("hsync")
+
+    def _refuse_sync(self, name: str) -> NoReturn:
         self._check_process()
         with self._lock:
             self._check_writable()
-            self._hsyncs += 1
+        raise errors.UnsupportedOperation(
+            f"{self.path} is erasure coded, and such files have no {name}: create it with "
+            "replicate=True to sync it"
+        ).about(self.path)
 
     def has_capability(self, capability: str) -> bool:
         """None: not even `hflush`."""

@@ -21,6 +21,7 @@ from howdah.fs import capabilities, paths
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
     from howdah.fs.streams import FSDataOutputStream
+from howdah.options import CreateFlag
 
 _MOST_BYTES: Final = 64 << 10
 _XATTR: Final = "user.howdah.holder"
@@ -72,7 +73,8 @@ class _Leases:
         fs = self._fs
         try:
             try:
-                out = fs.create(path)
+                # Whoever looks has to see the note, below an erasure coding policy, too.
+                out = fs.create(path, flags=CreateFlag.SHOULD_REPLICATE)
             except errors.PathExists:
                 out = fs.append(path)
         except (errors.AlreadyBeingCreated, errors.RecoveryInProgress, errors.PathNotFound):

@@ -213,16 +213,18 @@ def test_parity_may_have_no_datanode(striped: StripedCluster) -> None:
     assert_whole(striped, DATA[: 2 * STRIPE])
 
 
-def test_hflush_and_hsync_do_nothing_and_are_not_claimed(striped: StripedCluster) -> None:
+@pytest.mark.req("OS-005", "OS-075", "OS-105", "LM-048")
+def test_hflush_and_hsync_are_refused_and_not_claimed(striped: StripedCluster) -> None:
     with create(striped) as stream:
         stream.write(b"abc")
-        stream.hflush()
-        stream.hsync()
+        for sync in (stream.hflush, stream.hsync):
+            with pytest.raises(errors.UnsupportedOperation, match=r"erasure coded.*replicate=True"):
+                sync()
         assert "fsync" not in striped.namenode.names()
         assert not any(
             stream.has_capability(name) for name in ("hflush", "hsync", "dropbehind", "abort")
         )
-        assert (stream.statistics().hflushes, stream.statistics().hsyncs) == (1, 1)
+        assert (stream.statistics().hflushes, stream.statistics().hsyncs) == (0, 0)
     assert stream.statistics().bytes_written == 3
     assert stream.statistics().bytes_acknowledged == 3 * 3
 
