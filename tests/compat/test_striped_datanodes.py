@@ -102,7 +102,6 @@ def scene(
         yield scene
 
 
-@pytest.mark.req("OS-075")
 def test_what_is_lost_with_two_datanodes_is_made_anew(scene: Scene) -> None:
     files = {name: scene.put(name, length) for name, length in SIZES.items()}
     before = scene.blocks(set())
@@ -122,7 +121,6 @@ def test_what_is_lost_with_two_datanodes_is_made_anew(scene: Scene) -> None:
 SIZES = {"tiny": 10, "cell": MIB, "more": MIB + 1, "groups": 9 * MIB + 12_345}
 
 
-@pytest.mark.req("OS-075")
 def test_sums_are_those_of_the_bytes_with_and_without_losses(scene: Scene) -> None:
     name = "summed"
     scene.put(name, 7 * MIB + 99)
@@ -142,7 +140,6 @@ def test_sums_are_those_of_the_bytes_with_and_without_losses(scene: Scene) -> No
     wait_until(lambda: len(scene.fs.datanode_report("live")) == DATANODES, PATIENCE_S)
 
 
-@pytest.mark.req("OS-075")
 def test_a_writer_that_dies_leaves_whole_stripes(scene: Scene) -> None:
     """Java's packets do not end with cells: of the third stripe the last packets are not sent."""
     data = random.Random(5).randbytes(9 * MIB + 400_000)

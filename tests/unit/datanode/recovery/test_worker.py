@@ -311,7 +311,6 @@ def test_a_block_of_a_pool_that_is_not_served_is_refused(nodes: list[Datanode]) 
 RS_3_2 = Policy(64, Schema("rs", 3, 2), 1024)
 
 
-@pytest.mark.req("OS-075")
 def test_the_internal_blocks_of_a_group_get_their_lengths_in_whole_stripes(lab: Lab) -> None:
     nodes = [Datanode(lab.node()) for _ in range(4)]
     group = replace(lab.block(), block_id=FIRST_GROUP_ID)

@@ -48,7 +48,6 @@ GONE = errors.CallTimeout("no answer")
 OLD = candidate(4, 3 * CELL, stamp=1000)
 
 
-@pytest.mark.req("OS-075")
 @pytest.mark.parametrize(
     ("said", "length", "indices"),
     [
@@ -68,7 +67,6 @@ def test_the_stripes_stay_that_are_whole(said: list[Said], length: int, indices:
     assert lengths(agreed(*said)) == (length, indices)
 
 
-@pytest.mark.req("OS-075")
 @pytest.mark.parametrize(
     "said", [[CELL, CELL, None, GONE, None], [GONE] * 5, [CELL, 0, 0, GONE, GONE]]
 )
@@ -91,7 +89,6 @@ def test_another_attempt_that_is_ahead_goes_first() -> None:
         agreed(CELL, CELL, CELL, errors.RecoveryInProgress("1010"), None)
 
 
-@pytest.mark.req("OS-075")
 def test_the_namenode_hears_of_each_index() -> None:
     agreement = agreed(CELL, None, CELL, CELL, CELL)
     outcomes: dict[Place, str | Exception] = {

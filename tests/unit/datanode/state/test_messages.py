@@ -200,7 +200,6 @@ def group_recovery(indices: bytes, block: ExtendedBlock = GROUP) -> pb.DatanodeC
     )
 
 
-@pytest.mark.req("OS-075")
 def test_the_recovery_of_a_group_says_who_has_which_of_its_blocks() -> None:
     assert decode_orders([group_recovery(b"\0\4")]) == [
         RecoverGroup(GROUP, 1007, (NODE, NODE), (0, 4), RS_3_2)
@@ -238,7 +237,6 @@ def reconstruction(live: bytes = b"\0\1\2", targets: int = 1) -> pb.DatanodeComm
     return command
 
 
-@pytest.mark.req("OS-075")
 def test_a_reconstruction_is_read_with_sources_and_targets() -> None:
     assert decode_orders([reconstruction()]) == [
         Reconstruct(

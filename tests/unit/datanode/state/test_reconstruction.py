@@ -32,7 +32,6 @@ def order(
     )
 
 
-@pytest.mark.req("OS-075")
 @pytest.mark.parametrize(
     ("what", "lost", "zeros", "needed"),
     [

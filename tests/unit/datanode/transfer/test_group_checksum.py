@@ -64,7 +64,6 @@ def checksum_of(answer: BlockOpResponse) -> bytes:
     return answer.block_checksum.checksum
 
 
-@pytest.mark.req("OS-075")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file['policy']}-{file['length']}")
 @pytest.mark.parametrize("lost", [(), (0,), (1, 0)])
 def test_the_checksum_of_a_group_is_hadoops(lab: Lab, file: Any, lost: tuple[int, ...]) -> None:
@@ -79,7 +78,6 @@ def test_the_checksum_of_a_group_is_hadoops(lab: Lab, file: Any, lost: tuple[int
     assert composite.hex() == file["composite"].rpartition("0x")[2]
 
 
-@pytest.mark.req("OS-075")
 @pytest.mark.parametrize("lost", [(), (1,)])
 @pytest.mark.parametrize("requested", [1, 2048, 2049, 5000, 6145, 19_999, 20_000, 1 << 40])
 def test_the_checksum_may_be_of_the_first_bytes(
@@ -99,7 +97,6 @@ def test_the_checksum_may_be_of_the_first_bytes(
     assert checksum_of(asked(group.holders[0], request)) == expected
 
 
-@pytest.mark.req("OS-075")
 def test_a_holder_that_is_gone_or_corrupt_is_made_up_for(lab: Lab) -> None:
     group = Group(lab, 20_000)
     path = group.holders[2].block_path(group.block.block_id + 2)

@@ -311,7 +311,6 @@ def test_the_checksum_of_a_prefix_is_that_of_a_block_of_this_length(
     assert prefix == whole
 
 
-@pytest.mark.req("OS-075")
 @pytest.mark.parametrize("stripe", [512, 2048, 1 << 20])
 def test_a_crc_is_made_of_each_stripe(filled: Any, lab: Lab, stripe: int) -> None:
     request = BlockChecksum(lab.block(), BlockChecksumType.COMPOSITE_CRC, stripe)

@@ -104,7 +104,6 @@ def worker() -> Iterator[Worker]:
 LENGTHS = [10, 2048, 2049, 6144, 6145, 20_000, 24_576]
 
 
-@pytest.mark.req("OS-075")
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("lost", [[0], [4], [0, 3], [3, 4]])
 def test_lost_blocks_are_what_they_were(
@@ -129,7 +128,6 @@ def test_what_was_made_is_held_against_its_sources(lab: Lab) -> None:
     worker.works.close()
 
 
-@pytest.mark.req("OS-075")
 def test_a_corrupt_source_is_told_and_another_one_is_read(
     lab: Lab, worker: Worker, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -147,7 +145,6 @@ def test_a_corrupt_source_is_told_and_another_one_is_read(
     assert "corrupt at offset 4608" in caplog.text
 
 
-@pytest.mark.req("OS-075")
 def test_sources_that_are_gone_or_silent_are_replaced(lab: Lab, worker: Worker) -> None:
     group = Group(lab, 20_000)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -169,7 +166,6 @@ def test_without_enough_sources_nothing_is_made(
     assert sum(worker.counts) == 0
 
 
-@pytest.mark.req("OS-075")
 def test_a_target_that_is_gone_does_not_keep_the_other_from_its_block(
     lab: Lab, worker: Worker
 ) -> None:
