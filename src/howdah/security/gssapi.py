@@ -106,7 +106,7 @@ def _buffer(data: bytes) -> tuple[_Buffer, Any]:
     return _Buffer(len(data), ctypes.cast(pointer, ctypes.c_void_p)), pointer
 
 
-def _take(buffer: _Buffer) -> bytes:
+def _moved_out(buffer: _Buffer) -> bytes:
     """The bytes of a buffer that the library made, which is given back to it."""
     data = ctypes.string_at(buffer.value, buffer.length) if buffer.length else b""
     minor = _u32()
@@ -129,7 +129,7 @@ def _words(code: int, kind: int) -> str:
         )
         if failed:
             break
-        messages.append(_take(out).decode("utf-8", "replace"))
+        messages.append(_moved_out(out).decode("utf-8", "replace"))
         if not more.value:
             break
     return "; ".join(messages)
@@ -184,7 +184,7 @@ def _shown_name(name: _Handle) -> str:
     _check(
         library().gss_display_name(ctypes.byref(minor), name.value, ctypes.byref(out), None), minor
     )
-    return _take(out).decode("utf-8", "replace")
+    return _moved_out(out).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class Context:
             ctypes.byref(flags),
             None,
         )
-        answer = _take(out)
+        answer = _moved_out(out)
         _check(major, minor)
         if not major & _CONTINUE_NEEDED:
             if flags.value & _FLAGS != _FLAGS:
@@ -310,7 +310,7 @@ class Context:
             ),
             minor,
         )
-        token = _take(out)
+        token = _moved_out(out)
         if confidential and not state.value:
             raise errors.AuthenticationFailed("the Kerberos library did not encrypt a message")
         return token
@@ -327,7 +327,7 @@ class Context:
             ctypes.byref(state),
             None,
         )
-        data = _take(out)
+        data = _moved_out(out)
         try:
             major = _check(major, minor)
         except GssFailure as error:

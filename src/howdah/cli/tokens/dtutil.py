@@ -164,7 +164,7 @@ def _take_out(path: Path, alias: str, version: int) -> Token:
 def _cancel(words: _Words, conf: Configuration) -> None:
     alias = words.need_alias()
     for path in words.files:
-        token = _found(path, alias)
+        token = _token_of(path, alias)
         with howdah.connect(conf=conf, laid_over=False) as fs:
             _hdfs(fs).cancel_delegation_token(token)
         _take_out(path, alias, words.version)
@@ -173,14 +173,14 @@ def _cancel(words: _Words, conf: Configuration) -> None:
 def _renew(words: _Words, conf: Configuration) -> None:
     alias = words.need_alias()
     for path in words.files:
-        token = _found(path, alias)
+        token = _token_of(path, alias)
         with howdah.connect(conf=conf, laid_over=False) as fs:
             until_ms = _hdfs(fs).renew_delegation_token(token)
         until = datetime.fromtimestamp(until_ms / 1000, UTC)
         print(f"Renewed {token.kind}:{token.service} until {until:%Y-%m-%d %H:%M:%S} UTC")
 
 
-def _found(path: Path, alias: str) -> Token:
+def _token_of(path: Path, alias: str) -> Token:
     token = read_file(path).tokens.get(alias)
     if token is None:
         raise IllegalArgument(f"{path} has no token with the alias {alias}")

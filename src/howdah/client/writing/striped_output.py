@@ -40,15 +40,13 @@ from howdah.client.state.writing.striping import CellTurns, GroupFailures, ackno
 from howdah.client.writing.internal_block import InternalBlockWriter
 from howdah.client.writing.output import OpenFile, complete_file
 from howdah.options import AbortableResult, SyncFlag
-from howdah.protocol.data_transfer.blocks import NO_TOKEN, DatanodeAddress
+from howdah.protocol.data_transfer.blocks import NO_DATANODE, NO_TOKEN, DatanodeAddress
 from howdah.protocol.striping.coder import Coder
 from howdah.protocol.striping.policies import Policy
 from howdah.runtime.fork_safety import process_id
 from howdah.runtime.tracing.span import NOTHING, Span
 
 _log = logging.getLogger(__name__)
-_NO_DATANODE = DatanodeAddress("null", "null", "null", 0)
-"""Stands for an internal block that failed, where the namenode is told of a pipeline."""
 
 
 class DFSStripedOutputStream:
@@ -178,19 +176,19 @@ class DFSStripedOutputStream:
             # What is interrupted in here, by Ctrl-C say, leaves cells that nobody knows.
             self._torn = True
             try:
-                self._take(data)
+                self._write_cells(data)
             except (errors.HowdahError, OSError) as error:
                 self._end_by(error)
                 raise
             self._torn = False
 
-    def _take(self, data: Buffer) -> None:
+    def _write_cells(self, data: Buffer) -> None:
         view = memoryview(data)
         start = 0
         while start < len(view):
             if self._group is None:
                 self._begin_group()
-            turn = self._turns.take(len(view) - start)
+            turn = self._turns.next_turn(len(view) - start)
             piece = view[start : start + turn.length]
             self._cells[turn.index][turn.start : turn.start + turn.length] = piece
             self._write(turn.index, piece)
@@ -380,7 +378,7 @@ class DFSStripedOutputStream:
         for index in range(self._policy.schema.units):
             writer = healthy.get(index)
             has_data = writer is not None and writer.length > 0
-            nodes.append(writer.node if writer is not None and has_data else _NO_DATANODE)
+            nodes.append(writer.node if writer is not None and has_data else NO_DATANODE)
             storages.append(writer.storage_id if writer is not None and has_data else "")
         return LocatedBlock(group.block, group.offset, tuple(nodes), tuple(storages))
 

@@ -28,7 +28,7 @@ from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.state import group_recovery
 from howdah.datanode.state.block_recovery import Candidate, agree, settle
-from howdah.datanode.state.group_recovery import Place
+from howdah.datanode.state.group_recovery import Location
 from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock, RecoverGroup
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.protocol.striping.layout import GroupLayout
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 MAX_RECOVERIES = 8
 """Blocks that are recovered at a time."""
 T = TypeVar("T")
-P = TypeVar("P", DatanodeAddress, Place)
+P = TypeVar("P", DatanodeAddress, Location)
 """Where a replica is: a datanode, or an internal block at one."""
 
 
@@ -140,27 +140,29 @@ class RecoveryWorker:
     def _recover_group(self, order: RecoverGroup, attempt: _Attempt) -> BlockSynchronized:
         log.info("%s of %s begins, by order of %s", attempt, order.policy.name, order.ordered_by)
         group = order.group
-        places = list(map(Place, order.nodes, order.indices))
+        locations = list(map(Location, order.nodes, order.indices))
 
-        def init_recovery(place: Place) -> Candidate | None:
-            block = replace(group, block_id=group.block_id + place.index)
-            return participants[place.node].init_recovery(
-                RecoverBlock(block, order.recovery_id, (place.node,), ordered_by=order.ordered_by)
+        def init_recovery(location: Location) -> Candidate | None:
+            block = replace(group, block_id=group.block_id + location.index)
+            return participants[location.node].init_recovery(
+                RecoverBlock(
+                    block, order.recovery_id, (location.node,), ordered_by=order.ordered_by
+                )
             )
 
         with self._participants(order.nodes) as participants:
             agreement = group_recovery.agree(
-                order, self._call_all(attempt, places, init_recovery, "says")
+                order, self._call_all(attempt, locations, init_recovery, "says")
             )
             _log_agreement(attempt, agreement.group.length_bytes, agreement.participants)
             layout = GroupLayout(order.policy, agreement.group.length_bytes)
 
-            def settle_block(place: Place) -> str:
-                candidate = agreement.participants[place]
-                return participants[place.node].settle(
+            def settle_block(location: Location) -> str:
+                candidate = agreement.participants[location]
+                return participants[location.node].settle(
                     candidate.as_block(group.pool_id),
                     order.recovery_id,
-                    layout.block_length(place.index),
+                    layout.block_length(location.index),
                     candidate.block_id,
                 )
 
@@ -187,24 +189,24 @@ class RecoveryWorker:
     def _call_all(
         self,
         attempt: _Attempt,
-        places: Iterable[P],
+        locations: Iterable[P],
         question: Callable[[P], T],
         problem: str,
     ) -> dict[P, T | Exception]:
-        """Return what is answered at each of `places`, or how it fails; in their order."""
-        asked = list(places)
+        """Return what is answered at each of `locations`, or how it fails; in their order."""
+        asked = list(locations)
         answers: dict[P, T | Exception] = {}
         if not asked:
             return answers
         with ThreadPoolExecutor(len(asked), f"recovery of {attempt.block}") as pool:
-            futures = {place: pool.submit(question, place) for place in asked}
-        for place, future in futures.items():
+            futures = {location: pool.submit(question, location) for location in asked}
+        for location, future in futures.items():
             error = future.exception()
             if error is None:
-                answers[place] = future.result()
+                answers[location] = future.result()
             elif isinstance(error, errors.HowdahError | OSError):
-                log.warning("%s: %s %s: %s", attempt, place, problem, error)
-                answers[place] = error
+                log.warning("%s: %s %s: %s", attempt, location, problem, error)
+                answers[location] = error
             else:
                 raise error
         return answers
@@ -234,6 +236,6 @@ def _log_agreement(
         "%s: %d bytes at %s",
         attempt,
         length_bytes,
-        ", ".join(f"{place} ({candidate})" for place, candidate in participants.items())
+        ", ".join(f"{location} ({candidate})" for location, candidate in participants.items())
         or "no datanode",
     )

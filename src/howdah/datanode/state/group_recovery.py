@@ -21,21 +21,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from howdah import errors
 from howdah.datanode.state.block_recovery import Candidate
 from howdah.datanode.state.messages import BlockSynchronized, RecoverGroup
 from howdah.datanode.state.replicas.states import ReplicaState
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.blocks import (
+    NO_DATANODE,
+    DatanodeAddress,
+    ExtendedBlock,
+)
 from howdah.protocol.striping.layout import GroupLayout, safe_length
-
-NOWHERE: Final = DatanodeAddress("null", "null", "null", 0)
-"""What stands for the datanode of an internal block that nobody has (`DatanodeID`'s empty one)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """An internal block at one of its datanodes."""
 
     node: DatanodeAddress
@@ -45,10 +45,10 @@ class Place:
         return f"block {self.index} at {self.node}"
 
 
-Answers = Mapping[Place, Candidate | Exception | None]
+Answers = Mapping[Location, Candidate | Exception | None]
 """What each datanode said when it was asked: None if it has no replica."""
 
-Outcomes = Mapping[Place, str | Exception]
+Outcomes = Mapping[Location, str | Exception]
 """The storage on which each participant has its block now, or why it doesn't."""
 
 
@@ -58,7 +58,7 @@ class GroupAgreement:
     too few have a byte."""
 
     group: ExtendedBlock
-    participants: Mapping[Place, Candidate]
+    participants: Mapping[Location, Candidate]
 
 
 def agree(order: RecoverGroup, answers: Answers) -> GroupAgreement:
@@ -67,16 +67,16 @@ def agree(order: RecoverGroup, answers: Answers) -> GroupAgreement:
     _give_way(order, answers)
     group = ExtendedBlock(order.group.pool_id, order.group.block_id, order.recovery_id)
     needed = order.policy.schema.data_units
-    longest: dict[int, tuple[Place, Candidate]] = {}
-    for place, answer in answers.items():
+    longest: dict[int, tuple[Location, Candidate]] = {}
+    for location, answer in answers.items():
         if _counts(order, answer):
             assert isinstance(answer, Candidate)
-            known = longest.get(place.index)
+            known = longest.get(location.index)
             if known is None or known[1].length_bytes < answer.length_bytes:
-                longest[place.index] = place, answer
+                longest[location.index] = location, answer
     if len(longest) < needed:
-        silent = [place for place, answer in answers.items() if isinstance(answer, Exception)]
-        could_be = longest.keys() | {place.index for place in silent}
+        silent = [location for location, answer in answers.items() if isinstance(answer, Exception)]
+        could_be = longest.keys() | {location.index for location in silent}
         if len(could_be) < needed:
             return GroupAgreement(group, {})
         raise errors.RemoteError(
@@ -90,9 +90,9 @@ def agree(order: RecoverGroup, answers: Answers) -> GroupAgreement:
     return GroupAgreement(
         group.with_length(layout.length),
         {
-            place: candidate
-            for place, candidate in longest.values()
-            if candidate.length_bytes >= layout.block_length(place.index)
+            location: candidate
+            for location, candidate in longest.values()
+            if candidate.length_bytes >= layout.block_length(location.index)
         },
     )
 
@@ -103,8 +103,8 @@ def settle(order: RecoverGroup, agreement: GroupAgreement, outcomes: Outcomes) -
     than there are data units have what was agreed on."""
     _give_way(order, outcomes)
     done = {
-        place.index: (place.node, storage_id)
-        for place, storage_id in outcomes.items()
+        location.index: (location.node, storage_id)
+        for location, storage_id in outcomes.items()
         if isinstance(storage_id, str)
     }
     schema = order.policy.schema
@@ -114,7 +114,7 @@ def settle(order: RecoverGroup, agreement: GroupAgreement, outcomes: Outcomes) -
             f"{agreement.group.length_bytes} bytes, and {order.policy.name} needs "
             f"{schema.data_units}: {_list(outcomes)}"
         )
-    held = [done.get(index, (NOWHERE, "")) for index in range(schema.units)] if done else []
+    held = [done.get(index, (NO_DATANODE, "")) for index in range(schema.units)] if done else []
     return BlockSynchronized(
         order.group,
         order.recovery_id,
@@ -136,15 +136,16 @@ def _counts(order: RecoverGroup, answer: Candidate | Exception | None) -> bool:
     )
 
 
-def _give_way(order: RecoverGroup, said: Mapping[Place, object]) -> None:
-    for place, answer in said.items():
+def _give_way(order: RecoverGroup, said: Mapping[Location, object]) -> None:
+    for location, answer in said.items():
         if isinstance(answer, errors.RecoveryInProgress):
             raise errors.RecoveryInProgress(
-                f"recovery {order.recovery_id} of {order.group} gives way: {place}: {answer}"
+                f"recovery {order.recovery_id} of {order.group} gives way: {location}: {answer}"
             )
 
 
-def _list(said: Mapping[Place, object]) -> str:
+def _list(said: Mapping[Location, object]) -> str:
     return "; ".join(
-        f"{place}: {'no replica' if answer is None else answer}" for place, answer in said.items()
+        f"{location}: {'no replica' if answer is None else answer}"
+        for location, answer in said.items()
     )

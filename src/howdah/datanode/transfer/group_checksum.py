@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 
 _FIRST_BUFFER_BYTES = 32
 _CRC_BYTES = 4
+_MD5_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def _asked(
     result = answer.block_checksum
     if not answer.is_success or result is None or result.crc_type is None:
         raise errors.RemoteError(answer.message or answer.status.name)
-    expected = -(-length_bytes // cell) * _CRC_BYTES if is_composite else hashlib.md5().digest_size
+    expected = -(-length_bytes // cell) * _CRC_BYTES if is_composite else _MD5_BYTES
     if len(result.checksum) != expected or result.bytes_per_crc < 1:
         raise errors.ProtocolViolation(
             f"a checksum of {len(result.checksum)} bytes where {expected} belong"

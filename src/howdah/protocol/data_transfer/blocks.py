@@ -168,3 +168,8 @@ class DatanodeAddress:
 
     def to_proto(self) -> types_pb2.DatanodeInfoProto:
         return types_pb2.DatanodeInfoProto(id=self.id_to_proto(), location=self.location)
+
+
+NO_DATANODE = DatanodeAddress("null", "null", "null", 0)
+"""What stands in lists by index for the datanode of an internal block that nobody has:
+`DatanodeID`'s empty one."""

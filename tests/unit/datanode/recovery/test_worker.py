@@ -15,12 +15,15 @@ from howdah.datanode.recovery import inter_datanode, replica_recovery
 from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol, Peer
 from howdah.datanode.recovery.worker import RecoveryWorker
 from howdah.datanode.settings import DataSettings
-from howdah.datanode.state.group_recovery import NOWHERE
 from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock, RecoverGroup
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.data_server import listen
 from howdah.proto import inter_datanode_pb2 as pb
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.blocks import (
+    NO_DATANODE,
+    DatanodeAddress,
+    ExtendedBlock,
+)
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import Registry
 from howdah.protocol.striping.layout import FIRST_GROUP_ID
@@ -332,7 +335,7 @@ def test_the_internal_blocks_of_a_group_get_their_lengths_in_whole_stripes(lab: 
             ID,
             6144,
             False,
-            (*addresses[:3], NOWHERE, NOWHERE),
+            (*addresses[:3], NO_DATANODE, NO_DATANODE),
             ("DS-0", "DS-0", "DS-0", "", ""),
             "namenode",
         )

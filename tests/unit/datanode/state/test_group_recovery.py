@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.datanode.state.block_recovery import Candidate
-from howdah.datanode.state.group_recovery import NOWHERE, GroupAgreement, Place, agree, settle
+from howdah.datanode.state.group_recovery import GroupAgreement, Location, agree, settle
 from howdah.datanode.state.messages import RecoverGroup
 from howdah.datanode.state.replicas.states import ReplicaState
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.blocks import (
+    NO_DATANODE,
+    DatanodeAddress,
+    ExtendedBlock,
+)
 from howdah.protocol.striping.layout import FIRST_GROUP_ID, GroupLayout
 from howdah.protocol.striping.policies import Policy, Schema
 
@@ -34,14 +38,14 @@ def agreed(*said: Said, order: RecoverGroup = ORDER) -> GroupAgreement:
     return agree(
         order,
         {
-            Place(node, index): candidate(index, answer) if isinstance(answer, int) else answer
+            Location(node, index): candidate(index, answer) if isinstance(answer, int) else answer
             for node, index, answer in zip(order.nodes, order.indices, said, strict=True)
         },
     )
 
 
 def lengths(agreement: GroupAgreement) -> tuple[int, set[int]]:
-    return agreement.group.length_bytes, {place.index for place in agreement.participants}
+    return agreement.group.length_bytes, {location.index for location in agreement.participants}
 
 
 GONE = errors.CallTimeout("no answer")
@@ -81,7 +85,7 @@ def test_of_an_index_at_two_datanodes_the_longer_one_counts() -> None:
     order = replace(ORDER, nodes=NODES, indices=(0, 1, 2, 3, 4, 2))
     agreement = agreed(CELL, CELL, CELL, None, None, 2 * CELL, order=order)
     assert lengths(agreement) == (3 * CELL, {0, 1, 2})
-    assert Place(NODES[5], 2) in agreement.participants
+    assert Location(NODES[5], 2) in agreement.participants
 
 
 def test_another_attempt_that_is_ahead_goes_first() -> None:
@@ -91,17 +95,17 @@ def test_another_attempt_that_is_ahead_goes_first() -> None:
 
 def test_the_namenode_hears_of_each_index() -> None:
     agreement = agreed(CELL, None, CELL, CELL, CELL)
-    outcomes: dict[Place, str | Exception] = {
-        place: f"DS-{place.index}" for place in agreement.participants
+    outcomes: dict[Location, str | Exception] = {
+        location: f"DS-{location.index}" for location in agreement.participants
     }
     told = settle(ORDER, agreement, outcomes)
     assert (told.block, told.new_stamp, told.new_length_bytes) == (GROUP, 1009, 3 * CELL)
-    assert told.nodes == (NODES[0], NOWHERE, *NODES[2:5])
+    assert told.nodes == (NODES[0], NO_DATANODE, *NODES[2:5])
     assert told.storage_ids == ("DS-0", "", "DS-2", "DS-3", "DS-4")
     assert not told.delete
-    outcomes[Place(NODES[0], 0)] = OSError("full")
-    assert settle(ORDER, agreement, outcomes).nodes[:2] == (NOWHERE, NOWHERE)
-    outcomes[Place(NODES[2], 2)] = OSError("full")
+    outcomes[Location(NODES[0], 0)] = OSError("full")
+    assert settle(ORDER, agreement, outcomes).nodes[:2] == (NO_DATANODE, NO_DATANODE)
+    outcomes[Location(NODES[2], 2)] = OSError("full")
     with pytest.raises(errors.RemoteError, match="needs 3"):
         settle(ORDER, agreement, outcomes)
 
@@ -131,6 +135,6 @@ def test_what_is_whole_everywhere_survives_two_losses(
     assert length >= stripes * 3 * CELL
     assert length % (3 * CELL) == 0
     layout = GroupLayout(POLICY, length)
-    for place, one in agreement.participants.items():
-        assert one.length_bytes >= layout.block_length(place.index)
+    for location, one in agreement.participants.items():
+        assert one.length_bytes >= layout.block_length(location.index)
     assert not length or len(agreement.participants) >= 3

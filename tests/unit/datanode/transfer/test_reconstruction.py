@@ -12,6 +12,7 @@ import pytest
 
 from howdah.datanode.settings import DataSettings, ReconstructionSettings
 from howdah.datanode.state.messages import CorruptFound, Reconstruct, ReplicaReceived
+from howdah.datanode.transfer import reconstruction
 from howdah.datanode.transfer.decoding import internal_block
 from howdah.datanode.transfer.reconstruction import Reconstructions
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
@@ -182,3 +183,20 @@ def test_a_source_counts_for_half_a_copy(lab: Lab, worker: Worker) -> None:
     worker.counts.clear()
     worker.run(group.order([3, 4, 3, 4, 3, 4]))
     assert worker.counts == [3, -3]
+
+
+def test_a_defect_is_logged_with_the_group_and_counts_no_more(
+    lab: Lab, worker: Worker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def defect(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    monkeypatch.setattr(reconstruction, "decoded", defect)
+    group = Group(lab, 10)
+    worker.run(group.order([3, 4]))
+    assert "failed on a defect" in caplog.text
+    assert group.block.name in caplog.text
+    assert worker.counts == [1, -1]
+    monkeypatch.undo()
+    worker.run(group.order([3, 4]))
+    assert group.made(0) == (0, group.blocks[0])

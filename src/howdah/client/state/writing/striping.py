@@ -48,7 +48,7 @@ class CellTurns:
         """The next byte is the first of a group."""
         self.position = 0
 
-    def take(self, available: int) -> Turn:
+    def next_turn(self, available: int) -> Turn:
         """Take as many bytes as go to one cell; `available` are there, which is at least one."""
         assert available > 0
         assert not self.is_group_full

@@ -27,7 +27,7 @@ def test_pieces_land_where_the_layout_has_them(writes: list[int], block_bytes: i
         left = count
         while left and not turns.is_group_full:
             (expected, *_) = GroupLayout(POLICY, 10**6).pieces(turns.position, turns.position + 1)
-            turn = turns.take(left)
+            turn = turns.next_turn(left)
             assert (turn.index, turn.start) == (expected.index, expected.block_offset % CELL)
             lengths[turn.index] += turn.length
             left -= turn.length
@@ -41,10 +41,10 @@ def test_pieces_land_where_the_layout_has_them(writes: list[int], block_bytes: i
 def test_a_group_ends_with_its_data_blocks() -> None:
     turns = CellTurns(POLICY, 2 * CELL)
     while not turns.is_group_full:
-        turns.take(5)
+        turns.next_turn(5)
     assert turns.position == 3 * 2 * CELL
     turns.begin_group()
-    assert turns.take(1).index == 0
+    assert turns.next_turn(1).index == 0
 
 
 def test_failures_need_one_new_stamp_together() -> None:
