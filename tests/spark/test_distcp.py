@@ -117,9 +117,9 @@ def test_who_asks_for_a_copy_reads_and_writes_nothing(
     create = HdfsFileSystem.create
     made: list[Any] = []
 
-    def create_lock(fs: Any, path: str) -> Any:
+    def create_lock(fs: Any, path: str, **options: Any) -> Any:
         assert is_lock(paths.name_of(path))
-        made.append(create(fs, path))
+        made.append(create(fs, path, **options))
         return made[-1]
 
     with monkeypatch.context() as patched:
