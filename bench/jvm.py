@@ -7,6 +7,7 @@ throws all away (reading), as `hadoop fs -put` and `-cat >/dev/null` do it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -24,15 +25,17 @@ _BUFFER_BYTES = 1 << 20
 class Jvm:
     """A Java process with Hadoop's client from PySpark's jars, as a context manager."""
 
-    def __init__(self, directory: Path) -> None:
-        """`directory` takes the log's configuration."""
+    def __init__(self, directory: Path, jars: str = "") -> None:
+        """`directory` takes the log's configuration. Hadoop's client is that of `jars`, a class
+        path, in place of PySpark's."""
         directory.mkdir(parents=True, exist_ok=True)
         # Every setting is made by hand below; Hadoop's client wants the file to be there.
         (directory / "core-site.xml").write_text("<configuration/>\n")
+        (directory / "log4j.properties").write_text("log4j.rootLogger=OFF\n")
         (directory / "log4j2.properties").write_text("status = error\nrootLogger.level = error\n")
         port, token = launch_gateway(
             jarpath=str(next(pyspark_jars().glob("py4j-*.jar"))),
-            classpath=class_path(directory),
+            classpath=os.pathsep.join([str(directory), jars]) if jars else class_path(directory),
             javaopts=["-Xmx1g"],
             java_path=str(find_java_home() / "bin" / "java"),
             die_on_exit=True,

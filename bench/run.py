@@ -60,6 +60,7 @@ SCRIPTS = (
     "fsck",
     "balancer",
     "repair",
+    "striping",
     "distcp",
     "compaction",
     "listing",
@@ -81,6 +82,7 @@ COMPARED = (
     "images",
     "balancer",
     "repair",
+    "striping",
     "distcp",
     "listing",
 )
