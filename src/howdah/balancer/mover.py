@@ -18,9 +18,9 @@ from howdah.balancer.moves import Moves
 from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.settings import BalancerSettings
 from howdah.balancer.state.iteration import Move
-from howdah.balancer.state.nodes import BlockPlaces, groups_of
+from howdah.balancer.state.nodes import FileBlocks, groups_of
 from howdah.balancer.state.termination import Status
-from howdah.balancer.state.violations import repair
+from howdah.balancer.state.violations import repairs, wanted_policy
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.protocol.data_transfer.blocks import StorageType
@@ -28,8 +28,6 @@ from howdah.protocol.data_transfer.blocks import StorageType
 log = logging.getLogger(__name__)
 
 ID_PATH: Final = "/system/mover.id"
-_HOT: Final = 7
-"""The policy of files that have none, nor a directory that has one."""
 
 
 @dataclass(slots=True)
@@ -81,9 +79,17 @@ class Mover:
         threads: list[threading.Thread] = []
         for path in self._paths:
             for status in self._files(path):
-                for block in self._blocks(status):
-                    policy = self._policies.get(status.storage_policy or _HOT, ())
-                    needed = repair(block, policy, groups, racks, left_bytes)
+                file = self._blocks(status)
+                policy_id = wanted_policy(status.storage_policy, is_striped=file.is_striped)
+                if policy_id is None:
+                    log.info(
+                        "%s is erasure coded and has none of the storage policies that count for "
+                        "such files: its blocks stay where they are",
+                        status.path,
+                    )
+                    continue
+                policy = self._policies.get(policy_id, ())
+                for needed in repairs(file.blocks, policy, groups, racks, left_bytes):
                     findings.unplaced += needed.unplaced
                     for move in needed.moves:
                         threads.append(self._moves.begin(move))
@@ -119,17 +125,13 @@ class Mover:
             except errors.PathNotFound:
                 log.info("%s is gone", here)
 
-    def _blocks(self, status: FileStatus) -> Iterator[BlockPlaces]:
+    def _blocks(self, status: FileStatus) -> FileBlocks:
         if not status.length:
-            return
-        path = self._fs.resolve(status.path)
+            return FileBlocks(())
         try:
-            located = self._namenode.file_blocks(path)
+            return self._namenode.file_blocks(self._fs.resolve(status.path))
         except errors.PathNotFound:
-            return
-        if located.is_striped:
-            log.info("%s is erasure coded: its blocks are not moved", path)
-        yield from located.blocks
+            return FileBlocks(())
 
     def _ended(self, move: Move, is_success: bool) -> None:
         with self._lock:

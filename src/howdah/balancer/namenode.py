@@ -21,13 +21,24 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.balancer.state.nodes import BlockPlaces, FileBlocks, Group, NodeReport, StorageFigures
+from howdah.balancer.state.nodes import (
+    BlockPlaces,
+    FileBlocks,
+    Group,
+    GroupKey,
+    NodeReport,
+    StorageFigures,
+    internal_blocks,
+)
+from howdah.client.state.blocks import LocatedBlock
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2, types_pb2
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType, signed64
+from howdah.protocol.striping.layout import GroupLayout, internal_length
+from howdah.protocol.striping.policies import Policy
 from howdah.rpc.client import AnswerType, RpcClient
 from howdah.runtime.byte_rate import Throttle
 
@@ -104,7 +115,8 @@ class BalancedNamenode:
     def blocks(
         self, source: Group, size_bytes: int, min_block_bytes: int, hot_interval_ms: int
     ) -> list[BlockPlaces]:
-        """Return blocks of which the group has replicas, of about that size together."""
+        """Return blocks of which the group has replicas, of about that size together. Of block
+        groups they are the internal blocks that it has."""
         with self._lock:
             delay_s = self._throttle.delay_s(1, time.monotonic())
         time.sleep(delay_s)
@@ -120,7 +132,11 @@ class BalancedNamenode:
             namenode_pb2.GetBlocksResponseProto,
         )
         try:
-            return [block for entry in answer.blocks.blocks if (block := _block_places(entry))]
+            return [
+                block
+                for entry in answer.blocks.blocks
+                for block in _block_places(entry, source.key, min_block_bytes)
+            ]
         except ValueError as error:
             raise errors.ProtocolViolation(
                 f"blocks of {source} with places that mean nothing: {error}"
@@ -147,26 +163,37 @@ class BalancedNamenode:
     def file_blocks(self, path: str) -> FileBlocks:
         """Raises PathNotFound if there is no such file any more."""
         located = self._namenode.get_block_locations(path, 0, _TO_THE_END)
-        if located.erasure_coding_policy is not None:
-            return FileBlocks((), is_striped=True)
+        policy = located.erasure_coding_policy
         open_block = None if located.last_block_complete else located.last_block
         open_id = None if open_block is None else open_block.block.block_id
-        return FileBlocks(
-            tuple(
-                BlockPlaces(
-                    block.block.block_id,
-                    block.block.generation_stamp,
-                    block.block.length_bytes,
-                    tuple(
-                        (node.uuid, kind)
-                        for node, kind in zip(block.nodes, block.storage_types, strict=True)
-                    ),
+        settled = [
+            block
+            for block in located.blocks
+            if block.block.block_id != open_id and not block.corrupt
+        ]
+        blocks: list[BlockPlaces] = []
+        lacks_parts = False
+        for block in settled:
+            if policy is None:
+                blocks.append(
+                    BlockPlaces(
+                        block.block.block_id,
+                        block.block.generation_stamp,
+                        block.block.length_bytes,
+                        _places(block),
+                    )
                 )
-                for block in located.blocks
-                if block.block.block_id != open_id and not block.corrupt
-            ),
+            else:
+                parts = _parts(block, policy)
+                existing = GroupLayout(policy, block.length_bytes).block_indices
+                lacks_parts |= len(parts) < len(existing)
+                blocks += parts
+        return FileBlocks(
+            tuple(blocks),
             is_open=open_block is not None,
+            is_striped=policy is not None,
             has_corrupt=any(block.corrupt for block in located.blocks),
+            lacks_parts=lacks_parts,
         )
 
     def _call(
@@ -242,17 +269,44 @@ def _node_report(message: pb.DatanodeStorageReportProto) -> NodeReport:
     )
 
 
-def _block_places(message: server_pb.BlockWithLocationsProto) -> BlockPlaces | None:
-    """Return the places of a block; None for a block group of an erasure-coded file: its parts are
-    not moved here."""
-    if message.HasField("indices"):
-        return None
-    return BlockPlaces(
-        signed64(message.block.blockId),
-        message.block.genStamp,
-        message.block.numBytes,
-        tuple(
-            (uuid, StorageType(kind))
-            for uuid, kind in zip(message.datanodeUuids, message.storageTypes, strict=True)
-        ),
+def _places(block: LocatedBlock) -> tuple[GroupKey, ...]:
+    return tuple(
+        (node.uuid, kind) for node, kind in zip(block.nodes, block.storage_types, strict=True)
     )
+
+
+def _parts(group: LocatedBlock, policy: Policy) -> list[BlockPlaces]:
+    """Return the internal blocks of a group that somebody has."""
+    block = group.block
+    indices = () if group.members is None else group.members.indices
+    members = list(zip(indices, _places(group), strict=True))
+    layout = GroupLayout(policy, block.length_bytes)
+    lengths = {index: layout.block_length(index) for index in layout.block_indices}
+    return list(internal_blocks(block.block_id, block.generation_stamp, members, lengths))
+
+
+def _block_places(
+    message: server_pb.BlockWithLocationsProto, source: GroupKey, min_block_bytes: int
+) -> Iterator[BlockPlaces]:
+    """Yield the block of an entry, or the internal blocks of a group that the source has, without
+    those that are too small. Raises `ValueError` where the entry contradicts itself."""
+    block = message.block
+    block_id, length_bytes = signed64(block.blockId), block.numBytes
+    places = tuple(
+        (uuid, StorageType(kind))
+        for uuid, kind in zip(message.datanodeUuids, message.storageTypes, strict=True)
+    )
+    if not message.HasField("indices"):
+        yield BlockPlaces(block_id, block.genStamp, length_bytes, places)
+        return
+    data_units, cell_bytes = message.dataBlockNum, message.cellSize
+    if not data_units or not cell_bytes:
+        raise ValueError(f"{data_units} data blocks with cells of {cell_bytes} bytes")
+    members = list(zip(message.indices, places, strict=True))
+    lengths = {
+        index: internal_length(length_bytes, data_units, cell_bytes, index)
+        for index in message.indices
+    }
+    for part in internal_blocks(block_id, block.genStamp, members, lengths):
+        if source in part.places and part.length_bytes >= min_block_bytes:
+            yield part

@@ -33,6 +33,7 @@ from howdah.balancer.state.satisfier_queue import (
     SatisfierWork,
     Unmark,
 )
+from howdah.balancer.state.violations import wanted_policy
 from howdah.config import Configuration, keys
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.protocol.data_transfer.blocks import StorageType
@@ -41,8 +42,6 @@ log = logging.getLogger(__name__)
 
 NAME: Final = "ExternalStoragePolicySatisfier"
 MARK: Final = "user.hdfs.sps"
-_HOT: Final = 7
-"""The policy of files that have none, nor a directory that has one."""
 _LONGEST_RECHECK_S: Final = 60.0
 _LOOK_S: Final = 0.5
 """How often it is looked whether something is due."""
@@ -222,7 +221,8 @@ class Satisfier:
                 policy.policy_id: tuple(StorageType[name] for name in policy.storage_types)
                 for policy in self._fs.get_storage_policies()
             }
-        policy = self._policies.get(status.storage_policy or _HOT, ())
+        policy_id = wanted_policy(status.storage_policy, is_striped=blocks.is_striped)
+        policy = None if policy_id is None else self._policies.get(policy_id, ())
         return Facts(blocks, status.replication, policy)
 
     def _fresh_cluster(self) -> Cluster:

@@ -7,10 +7,10 @@ and `ended` what came of it. The rules of a move:
    than what is left, but not twice as long: then no group is further from the mean afterwards
    than it was, and balancing comes to an end also where blocks are large. (Hadoop's takes any
    block, and may move one to and fro for ever.)
-2. The target's datanode has no replica of the block.
-3. The block is on no fewer racks afterwards.
-4. A block is moved once in a while only (`RecentMoves`): the namenode may not have deleted the
-   replica in excess yet.
+2. The target's datanode has no replica of the block, and no other block of its group.
+3. The block is on no fewer racks afterwards, and its group on none of them too often.
+4. A block, or a block of a group, is moved once in a while only (`RecentMoves`): the namenode may
+   not have deleted the replica in excess yet.
 5. The bytes come from any datanode with a replica (the proxy), best from one in the target's
    rack.
 6. A datanode takes part in a limited number of moves at a time. After a failure the proxy and
@@ -68,7 +68,8 @@ class Move:
 
 
 class RecentMoves:
-    """Blocks that were moved of late (`dfs.balancer.movedWinWidth`); over all iterations."""
+    """Blocks that were moved of late (`dfs.balancer.movedWinWidth`), by what they are moved as;
+    over all iterations."""
 
     def __init__(self, window_ms: int) -> None:
         self._window_ms = window_ms
@@ -255,7 +256,7 @@ class Iteration:
             self.moved_blocks += 1
             return
         self.failed_blocks += 1
-        self._recent.discard(move.block.block_id)
+        self._recent.discard(move.block.moved_as)
         until_ms = now_ms + self._limits.delay_after_failure_ms
         for node in (move.target.node, move.proxy):
             self._delayed_until_ms[node.uuid] = until_ms
@@ -290,24 +291,17 @@ class Iteration:
         self._running += 1
         for uuid in {move.target.node.uuid, move.proxy.uuid}:
             self._pending[uuid] = self._pending.get(uuid, 0) + 1
-        self._recent.add(move.block.block_id, now_ms)
+        self._recent.add(move.block.moved_as, now_ms)
         return move
 
     def _may_go(self, block: BlockPlaces, source: Group, target: Group) -> bool:
         """Rules 2 to 4."""
-        holders = [uuid for uuid, _ in block.places]
-        if (
-            block.block_id in self._recent
-            or source.key not in block.places
-            or target.node.uuid in holders
-        ):
-            return False
-        before = self._racks_of(holders)
-        after = self._racks_of([uuid for uuid in holders if uuid != source.node.uuid])
-        return len(after | {target.rack}) >= len(before)
-
-    def _racks_of(self, uuids: Iterable[str]) -> set[str]:
-        return {self._racks[uuid] for uuid in uuids if uuid in self._racks}
+        return (
+            block.moved_as not in self._recent
+            and source.key in block.places
+            and target.node.uuid not in block.nodes
+            and block.keeps_racks(source.node.uuid, target, self._racks)
+        )
 
     def _proxy(self, block: BlockPlaces, target: Group, now_ms: int) -> DatanodeAddress | None:
         free = [

@@ -2,15 +2,21 @@
 
 DatanodeStorageReport and BlockWithLocations in Hadoop. Storages of one type on one datanode count
 as one group: which of them takes a replica is the datanode's own choice.
+
+Of a block group of an erasure-coded file the internal blocks are moved, each as a block of its
+own, by its own id and length. What they have in common is where the others of the group are
+(`BlockPlaces.siblings`), and that only one of a group is moved at a time (`BlockPlaces.moved_as`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
+from howdah.protocol.striping.layout import group_id_of
 
 MOVABLE_TYPES: Final = (
     StorageType.DISK,
@@ -68,23 +74,72 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class BlockPlaces:
-    """A block, and where its replicas are."""
+    """A block or an internal block of a block group, and where its replicas are. `siblings` are the
+    places of the other internal blocks of the group; None of a block that is in no group."""
 
     block_id: int
     generation_stamp: int
     length_bytes: int
     places: tuple[GroupKey, ...]
+    siblings: tuple[GroupKey, ...] | None = None
+
+    @property
+    def moved_as(self) -> int:
+        """Return the id by which moves are known: that of the group, of which one internal block
+        is moved at a time. The targets of two moves could be one datanode otherwise."""
+        return self.block_id if self.siblings is None else group_id_of(self.block_id)
+
+    @property
+    def nodes(self) -> set[str]:
+        """Return the datanodes that have a replica of the block, or another block of its group."""
+        return {uuid for uuid, _ in (*self.places, *(self.siblings or ()))}
+
+    def keeps_racks(self, source: str, target: Group, racks: Mapping[str, str]) -> bool:
+        """Return whether the block is as safe from the loss of a rack when the replica of the
+        datanode `source` has gone to `target`: on no fewer racks, and its group on no rack more
+        often than on the one before, or than its share of all racks is."""
+        others = [uuid for uuid, _ in (*self.places, *(self.siblings or ()))]
+        others.remove(source)
+        on = Counter(racks[uuid] for uuid in others if uuid in racks)
+        old, new = racks.get(source), target.rack
+        if old is not None and len(on.keys() | {new}) < len(on.keys() | {old}):
+            return False
+        if self.siblings is None or new == old:
+            return True
+        share = -(-(len(others) + 1) // len({*racks.values(), new}))
+        return on[new] < max(on[old or ""] + 1, share)
+
+
+def internal_blocks(
+    group_id: int,
+    generation_stamp: int,
+    members: Sequence[tuple[int, GroupKey]],
+    lengths: Mapping[int, int],
+) -> Iterator[BlockPlaces]:
+    """Yield the internal blocks of a group, in the order of their indices. `members` are the index
+    and the place of each replica; internal blocks without a length do not exist."""
+    for index in sorted({index for index, _ in members}):
+        if lengths.get(index):
+            yield BlockPlaces(
+                group_id + index,
+                generation_stamp,
+                lengths[index],
+                tuple(key for other, key in members if other == index),
+                tuple(key for other, key in members if other != index),
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class FileBlocks:
     """The blocks of a file that may be moved: neither one that is being written, nor those of
-    which every replica is corrupt; none of a file in stripes."""
+    which every replica is corrupt. Of a file in stripes they are the internal blocks of its
+    groups; `lacks_parts` says that some of these are nowhere."""
 
     blocks: tuple[BlockPlaces, ...]
     is_open: bool = False
     is_striped: bool = False
     has_corrupt: bool = False
+    lacks_parts: bool = False
 
 
 def groups_of(report: NodeReport) -> Iterator[Group]:

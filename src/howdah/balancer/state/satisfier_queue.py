@@ -7,12 +7,13 @@ Hadoop's `StoragePolicySatisfier`, `BlockStorageMovementNeeded` and
    that is below it. One mark is listed at a time, and no further file is taken while
    `Limits.files` are in hand.
 2. A file that is looked at gets all moves that its blocks need and for which there are places
-   (`violations.repair`). While a move of a block is under way, no other one of it begins.
+   (`violations.repairs`). While a move of a block is under way, no other one of it begins, nor of
+   its block group.
 3. When its moves have ended, well or not, the file is looked at again after `recheck_ms`: the
    namenode has heard of them by then. Moves that do not end are waited for `timeout_ms`.
 4. A file is done when its replicas are where they belong, and none is missing; when it is gone,
-   has no blocks, or is erasure coded. It is given up after `attempts` looks that led to moves,
-   or found it open for writing.
+   has no blocks, or is erasure coded with a policy that means nothing there. It is given up after
+   `attempts` looks that led to moves, or found it open for writing.
 5. A file for whose replicas there is no place, or of which replicas are missing, is looked at
    again and again, ever more rarely: places and replicas may come. That is no attempt.
 6. A mark is taken off when all its files were listed, and each of them is done or given up.
@@ -24,13 +25,13 @@ Nothing is kept on disk: a satisfier that starts is told of all marks, and finds
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from howdah.balancer.state.iteration import Move
 from howdah.balancer.state.nodes import FileBlocks, Group, GroupKey, NodeReport, groups_of
-from howdah.balancer.state.violations import repair
+from howdah.balancer.state.violations import Repair, repairs
 from howdah.protocol.data_transfer.blocks import StorageType
 
 _LONGEST_BACKOFF: Final = 10
@@ -65,22 +66,33 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the namenode says of a file. `policy` are the types that its policy names."""
+    """What the namenode says of a file. `policy` are the types that its policy names; None where
+    its blocks stay."""
 
     blocks: FileBlocks
     replication: int
-    policy: tuple[StorageType, ...]
+    policy: tuple[StorageType, ...] | None
 
     @property
     def is_nothing(self) -> bool:
         """Whether nothing of it can be moved, now or later."""
         blocks = self.blocks
-        return not (blocks.blocks or blocks.is_open or blocks.has_corrupt)
+        has_any = blocks.blocks or blocks.is_open or blocks.has_corrupt or blocks.lacks_parts
+        return self.policy is None or not has_any
 
     @property
     def lacks_replicas(self) -> bool:
-        return self.blocks.has_corrupt or any(
-            len(block.places) < self.replication for block in self.blocks.blocks
+        blocks = self.blocks
+        return (
+            blocks.has_corrupt
+            or blocks.lacks_parts
+            or any(len(block.places) < self.replication for block in blocks.blocks)
+        )
+
+    def repairs(self, cluster: Cluster, left_bytes: dict[GroupKey, int]) -> Iterator[Repair]:
+        """Yield what its blocks need; `left_bytes` is how much room there is."""
+        return repairs(
+            self.blocks.blocks, self.policy or (), cluster.groups, cluster.racks, left_bytes
         )
 
 
@@ -284,8 +296,11 @@ class SatisfierWork:
         file = self._files[file_id]
         if facts is None or facts.is_nothing:
             self._drop(file)
-            if facts is not None and facts.blocks.is_striped:
-                return Judgement(line=f"{file.name} is erasure coded: its blocks are not moved")
+            if facts is not None and facts.policy is None:
+                return Judgement(
+                    line=f"{file.name} is erasure coded and has none of the storage policies that "
+                    "count for such files: its blocks stay where they are"
+                )
             return Judgement()
         if file.attempts >= self._limits.attempts:
             return self._judge_last(file, facts, cluster)
@@ -297,12 +312,11 @@ class SatisfierWork:
                 f"{self._limits.timeout_ms / 1000:g} s"
             )
         moves: list[Move] = []
-        unplaced = waits = 0
-        for block in facts.blocks.blocks:
-            if block.block_id in self._moves_of_block:
-                waits += 1
-                continue
-            needed = repair(block, facts.policy, cluster.groups, cluster.racks, cluster.left_bytes)
+        unplaced = 0
+        idle = [b for b in facts.blocks.blocks if b.moved_as not in self._moves_of_block]
+        waits = len(facts.blocks.blocks) - len(idle)
+        facts = replace(facts, blocks=replace(facts.blocks, blocks=tuple(idle)))
+        for needed in facts.repairs(cluster, cluster.left_bytes):
             unplaced += needed.unplaced
             moves += needed.moves
         if moves or waits:
@@ -317,11 +331,7 @@ class SatisfierWork:
         """All attempts were made: whether they were enough."""
         left_bytes = dict(cluster.left_bytes)
         is_satisfied = not facts.blocks.is_open and not any(
-            needed.moves or needed.unplaced
-            for needed in (
-                repair(block, facts.policy, cluster.groups, cluster.racks, left_bytes)
-                for block in facts.blocks.blocks
-            )
+            needed.moves or needed.unplaced for needed in facts.repairs(cluster, left_bytes)
         )
         for mark in file.marks:
             mark.outcome.given_up += not is_satisfied
@@ -353,7 +363,7 @@ class SatisfierWork:
     def _begin(self, file: _File, moves: list[Move], cluster: Cluster, now_ms: int) -> None:
         file.backoff = 0
         for move in moves:
-            block_id = move.block.block_id
+            block_id = move.block.moved_as
             self._of_block[block_id] = file
             self._moves_of_block[block_id] = self._moves_of_block.get(block_id, 0) + 1
         if moves or file.running:
@@ -369,7 +379,7 @@ class SatisfierWork:
 
     def ended(self, move: Move, *, is_success: bool, now_ms: int) -> None:
         """A move has come to its end."""
-        block_id = move.block.block_id
+        block_id = move.block.moved_as
         file = self._of_block[block_id]
         self._moves_of_block[block_id] -= 1
         if not self._moves_of_block[block_id]:

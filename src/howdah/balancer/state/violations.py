@@ -9,12 +9,18 @@ lacking one, and moved, if there is a place:
    with the most room first; the block is on no fewer racks afterwards.
 
 Types between which nothing is moved (memory) are left out on both sides.
+
+Internal blocks of a group are blocks with one replica each. No two of them go to one datanode, and
+none to one that another is about to leave. A policy that wants several types has no meaning for
+them (`ErasureCodingPolicyManager.checkStoragePolicySuitableForECStripedMode`): which of them should
+be where, it does not say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from howdah.balancer.state.iteration import Move
 from howdah.balancer.state.nodes import MOVABLE_TYPES, BlockPlaces, Group, GroupKey
@@ -30,10 +36,56 @@ class Repair:
     unplaced: int
 
 
+_HOT: Final = 7
+"""The policy of files that have none, nor a directory that has one."""
+_FOR_GROUPS: Final = (_HOT, 2, 12)
+"""HOT, COLD, ALL_SSD: those that want all replicas on one type."""
+
+
+def wanted_policy(policy_id: int | None, *, is_striped: bool) -> int | None:
+    """Return the id of the storage policy by which a file's blocks are moved; None where they stay.
+    Of a file in stripes a namenode says that it has no policy where its policy does not count."""
+    if is_striped:
+        return policy_id if policy_id in _FOR_GROUPS else None
+    return policy_id or _HOT
+
+
 def types_for(policy: Sequence[StorageType], count: int) -> list[StorageType]:
     """The types of `count` replicas: the last of the policy's is for all further ones."""
     types = list(policy[:count])
     return types + [policy[-1]] * (count - len(types)) if policy else []
+
+
+def repairs(
+    blocks: Iterable[BlockPlaces],
+    policy: Sequence[StorageType],
+    groups: Mapping[GroupKey, Group],
+    racks: Mapping[str, str],
+    left_bytes: dict[GroupKey, int],
+) -> Iterator[Repair]:
+    """Yield what each block of a file needs, as `repair` does, with the moves of the others of its
+    group in mind: these come one after the other."""
+    group_id: int | None = None
+    gone: list[tuple[GroupKey, GroupKey]] = []
+    for block in blocks:
+        if block.siblings is None:
+            yield repair(block, policy, groups, racks, left_bytes)
+            continue
+        if block.moved_as != group_id:
+            group_id, gone = block.moved_as, []
+        siblings = list(block.siblings)
+        for source_key, target_key in gone:
+            siblings[siblings.index(source_key)] = target_key
+        needed = repair(
+            replace(block, siblings=tuple(siblings)),
+            policy,
+            groups,
+            racks,
+            left_bytes,
+            taken={uuid for (uuid, _), _ in gone},
+        )
+        gone += [(move.source.key, move.target.key) for move in needed.moves]
+        yield needed
 
 
 def repair(
@@ -42,11 +94,14 @@ def repair(
     groups: Mapping[GroupKey, Group],
     racks: Mapping[str, str],
     left_bytes: dict[GroupKey, int],
+    *,
+    taken: Collection[str] = (),
 ) -> Repair:
     """The moves that bring the block's replicas onto the types of its policy.
 
     `groups` are the storages that may take part, `racks` those of all datanodes, and
-    `left_bytes` how much room each group has, from which is taken what the moves need.
+    `left_bytes` how much room each group has, from which is taken what the moves need. Datanodes
+    that are `taken` get nothing.
     """
     lacking: list[StorageType] = [
         t for t in types_for(policy, len(block.places)) if t in MOVABLE_TYPES
@@ -58,19 +113,21 @@ def repair(
         elif key[1] in MOVABLE_TYPES:
             surplus.append(key)
     moves: list[Move] = []
-    places = list(block.places)
+    now = block
     unplaced = 0
     for source_key in surplus[: len(lacking)]:
         source = groups.get(source_key)
         target = None
         if source is not None:
-            target = _target(block, source, places, lacking, groups, racks, left_bytes)
+            target = _target(now, source, taken, lacking, groups, racks, left_bytes)
         if source is None or target is None:
             unplaced += 1
             continue
         lacking.remove(target.storage_type)
         left_bytes[target.key] -= block.length_bytes
+        places = list(now.places)
         places[places.index(source_key)] = target.key
+        now = replace(now, places=tuple(places))
         moves.append(Move(block, source, target, source.node))
     return Repair(tuple(moves), unplaced)
 
@@ -78,15 +135,13 @@ def repair(
 def _target(
     block: BlockPlaces,
     source: Group,
-    places: Sequence[GroupKey],
+    taken: Collection[str],
     lacking: Sequence[StorageType],
     groups: Mapping[GroupKey, Group],
     racks: Mapping[str, str],
     left_bytes: Mapping[GroupKey, int],
 ) -> Group | None:
-    holders = {uuid for uuid, _ in places}
-    others = {racks[uuid] for uuid in holders - {source.node.uuid} if uuid in racks}
-    before = len({racks[uuid] for uuid in holders if uuid in racks})
+    unfit = block.nodes | set(taken)
     fit = [
         group
         for group in groups.values()
@@ -94,7 +149,7 @@ def _target(
         and left_bytes[group.key] >= block.length_bytes
         and (
             group.node.uuid == source.node.uuid
-            or (group.node.uuid not in holders and len(others | {group.rack}) >= before)
+            or (group.node.uuid not in unfit and block.keeps_racks(source.node.uuid, group, racks))
         )
     ]
     return min(

@@ -50,6 +50,15 @@ def next_group_id(last_id: int) -> int:
     return group_id_of(last_id) + (1 << INDEX_BITS)
 
 
+def internal_length(group_bytes: int, data_units: int, cell_bytes: int, index: int) -> int:
+    """Return the length of an internal block of a group that has so many bytes of data: 0 of one
+    that does not exist. Indices from `data_units` on are of parity blocks."""
+    full, rest = divmod(group_bytes, data_units * cell_bytes)
+    # A parity cell is as long as the first data cell of its stripe.
+    before = index * cell_bytes if index < data_units else 0
+    return full * cell_bytes + min(cell_bytes, max(0, rest - before))
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Bytes of one cell: where they are in their internal block, and in the group's data."""
@@ -100,13 +109,10 @@ class GroupLayout:
     def block_length(self, index: int) -> int:
         """Return the length of an internal block; 0 of one that does not exist. Raises
         `ValueError` for an index that the policy does not have."""
-        schema, cell = self.policy.schema, self.policy.cell_bytes
+        schema = self.policy.schema
         if not 0 <= index < schema.units:
             raise ValueError(f"a group of {self.policy.name} has no block {index}")
-        full, rest = divmod(self.length, self.stripe_bytes)
-        # A parity cell is as long as the first data cell of its stripe.
-        before = index * cell if index < schema.data_units else 0
-        return full * cell + min(cell, max(0, rest - before))
+        return internal_length(self.length, schema.data_units, self.policy.cell_bytes, index)
 
     def pieces(self, start: int, end: int) -> Iterator[Piece]:
         """Yield the cells, or parts of them, that hold a range of the data, in its order. Raises

@@ -22,6 +22,7 @@ from howdah.namenode.service.protocols.encoders import LONG_MASK, signed
 from howdah.namenode.state.blocks.balancer_moves import Dice, movable_blocks
 from howdah.namenode.state.inodes.block_table import Block
 from howdah.namenode.state.inodes.files import File
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -127,7 +128,7 @@ class NamenodeProtocol:
         for number, block_id in enumerate([block.block_id for block in found], 1):
             block = namesystem.namespace.blocks.get(block_id)
             if block is not None:
-                answer.blocks.blocks.add(
+                entry = answer.blocks.blocks.add(
                     block=types_pb2.BlockProto(
                         blockId=block_id & LONG_MASK,
                         genStamp=block.generation_stamp,
@@ -137,6 +138,11 @@ class NamenodeProtocol:
                     storageUuids=[storage.storage_id for storage in block.replicas],
                     storageTypes=[storage.storage_type for storage in block.replicas],
                 )
+                if isinstance(block, Group):
+                    # Its replicas are those of all its internal blocks.
+                    entry.indices = bytes(index for index, _ in block.held)
+                    entry.dataBlockNum = block.policy.schema.data_units
+                    entry.cellSize = block.policy.cell_bytes
             if number % _SLICE_BLOCKS == 0:
                 yield
         return answer

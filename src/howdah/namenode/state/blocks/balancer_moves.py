@@ -6,7 +6,9 @@ somewhere at random, so who asks again gets others. Rules:
 
 - complete blocks only, of a minimal length;
 - none of a storage without a full report since its datanode registered;
-- blocks of files that were read of late come last, if at all: to move them hurts readers.
+- blocks of files that were read of late come last, if at all: to move them hurts readers;
+- a block group is one block, of which a balancer moves the internal block that the datanode has.
+  Its minimal length is the group's, and its size that of one internal block.
 
 Which datanode is to lose its replica for one that was moved elsewhere (the `delNodeHint` of
 BlockManager.addStoredBlock, and useDelHint of Hadoop's BlockPlacementPolicyDefault): a balancer
@@ -24,6 +26,8 @@ from typing import Final, Protocol
 
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
+from howdah.namenode.state.inodes.group_table import Group, Internal
+from howdah.namenode.state.inodes.limits import GROUP_IDS
 from howdah.protocol.striping.layout import is_striped
 
 SLICE_BLOCKS: Final = 2000
@@ -62,29 +66,42 @@ def movable_blocks(
     chosen: list[Block] = []
     hot: list[Block] = []
     left_bytes = size_bytes
+    groups: set[int] = set()
     for number, block_id in enumerate(_from_anywhere(storages, dice), 1):
         if left_bytes <= 0:
             return chosen
-        block = blocks.get(block_id)
+        held = blocks.reported_as(block_id)
+        block = held.group if isinstance(held, Internal) else held
         if (
-            block is not None
-            and not is_striped(block_id)  # Internal blocks of groups stay where they are.
+            held is not None
+            and block is not None
             and block.state is BlockState.COMPLETE
             and block.length_bytes >= min_block_bytes
+            and block.block_id not in groups
         ):
+            if held is not block:
+                # The datanode may have several of its internal blocks.
+                groups.add(block.block_id)
             if is_hot is not None and is_hot(block):
                 hot.append(block)
             else:
                 chosen.append(block)
-                left_bytes -= block.length_bytes
+                left_bytes -= _moved_bytes(block)
         if number % SLICE_BLOCKS == 0:
             yield
     for block in hot:
         if left_bytes <= 0:
             break
         chosen.append(block)
-        left_bytes -= block.length_bytes
+        left_bytes -= _moved_bytes(block)
     return chosen
+
+
+def _moved_bytes(block: Block) -> int:
+    """Return what one move takes; of a group, of an internal block that is as long as any."""
+    if isinstance(block, Group):
+        return block.layout.block_length(0)
+    return block.length_bytes
 
 
 def _from_anywhere(storages: list[Storage], dice: Dice) -> Iterator[int]:
@@ -122,7 +139,11 @@ class MoveHints:
             hints.append((source, target))
 
     def forget(self, block_id: int) -> None:
-        self._by_block.pop(block_id, None)
+        """Nothing of the block is in excess any more, nor of any internal block of a group."""
+        if not self._by_block:
+            return
+        for reported_id in range(block_id, block_id + (GROUP_IDS if is_striped(block_id) else 1)):
+            self._by_block.pop(reported_id, None)
 
     def clear(self) -> None:
         self._by_block.clear()

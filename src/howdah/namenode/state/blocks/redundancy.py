@@ -306,6 +306,8 @@ class Redundancy:
         if need is None and self.is_misplaced(group, 0):
             need = Need.MISPLACED
         self._move(block_id, need, is_new=has_changed)
+        if need is not Need.EXCESS and self.move_hints:
+            self.move_hints.forget(block_id)
         _set_membership(self.corrupt, block_id, has_corrupt)
         return need
 
