@@ -384,8 +384,6 @@ class DFSStripedOutputStream:
 
     def _end_group(self) -> None:
         """Step 4."""
-        group = self._group
-        assert group is not None
         if not self._turns.ends_stripe:
             self._end_stripe()
         self._flush()
@@ -393,8 +391,6 @@ class DFSStripedOutputStream:
         self._failures.check()
         if self._failures.must_be_marked:
             self._mark_failures()
-            group = self._group
-            assert group is not None
         begun = {index: writer for index, writer in self._healthy().items() if writer.length}
         for index, writer in begun.items():
             self._try(index, writer.end_block)
@@ -404,7 +400,9 @@ class DFSStripedOutputStream:
         # The stamp can't be changed any more; those that were lost just now are too short or not
         # finalized, by which the namenode knows them.
         self._failures.check()
-        self._previous = group.block.with_length(self._turns.position)
+        # Where datanodes have failed, also in its last stripe, it has a new stamp.
+        assert self._group is not None
+        self._previous = self._group.block.with_length(self._turns.position)
         self._stop_blocks()
         self._group = None
         self._turns.begin_group()

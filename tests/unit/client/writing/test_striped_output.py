@@ -14,9 +14,11 @@ from howdah.protocol.data_transfer.op_requests import Stage
 from howdah.protocol.data_transfer.packets import PacketHeader
 from howdah.protocol.data_transfer.responses import BlockOpResponse
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.striping.coder import Coder
 from howdah.protocol.striping.layout import FIRST_GROUP_ID
 from howdah.protocol.striping.policies import Policy, Schema
 from howdah.runtime.sockets import Connection
+from howdah.testing.waiting import wait_until
 from tests.support.striped_groups import internal_blocks
 from tests.unit.client.striped import CELL, DATA, GROUP, STRIPE, StripedCluster, token_of
 
@@ -181,6 +183,25 @@ def test_a_datanode_that_takes_no_block_is_done_without(striped: StripedCluster)
     with create(striped) as stream:
         stream.write(DATA[: STRIPE + 10])
     assert_whole(striped, DATA[: STRIPE + 10])
+
+
+@pytest.mark.parametrize("length", [CELL, 2 * CELL + 1])
+def test_a_file_ends_under_the_stamp_of_a_failure_that_its_last_stripe_has_met(
+    striped: StripedCluster, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    striped.datanodes[0].refuse_write = BlockOpResponse(Status.ERROR, "its disk is full")
+    encode = Coder.encode
+
+    def encode_late(coder: Coder, data: Any, parity: Any) -> None:
+        wait_until(lambda: stream._inner._blocks[0].error is not None, 30)
+        encode(coder, data, parity)
+
+    monkeypatch.setattr(Coder, "encode", encode_late)
+    with create(striped) as stream:
+        stream.write(DATA[:length])
+    monkeypatch.undo()
+    assert striped.namenode.names().count("updatePipeline") == 1
+    assert_whole(striped, DATA[:length])
 
 
 def test_more_failures_than_parity_end_the_stream(striped: StripedCluster) -> None:
