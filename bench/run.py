@@ -53,6 +53,7 @@ SCRIPTS = (
     "small_files",
     "caching",
     "scale",
+    "groups",
     "many_files",
     "images",
     "pages",

@@ -12,8 +12,9 @@ So what is corrupt, in excess or to be deleted is known by index, and a datanode
 indices of a group.
 
 A row has the file's id, the length of the group's data, the generation stamp with the state, the
-policy, and for each index the number of the storage that holds it. A second holder of an index is
-beside the table. Ids of groups are 16 apart, and rows are numbered without these gaps.
+policy, and for each index the number of the storage that holds it: three of these are in one number
+of 64 bits, as in a block's row. A second holder of an index is beside the table. Ids of groups are
+16 apart, and rows are numbered without these gaps.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from howdah.namenode.state.inodes.block_rows import Beside, Block, BlockState
+from howdah.namenode.state.inodes.block_rows import (
+    STORAGE_BITS,
+    STORAGE_MASK,
+    Beside,
+    Block,
+    BlockState,
+)
 from howdah.namenode.state.inodes.row_page import Page
 from howdah.namenode.state.inodes.row_table import MASK, SHIFT, Table
 from howdah.protocol.striping.layout import INDEX_BITS, GroupLayout
@@ -33,6 +40,10 @@ if TYPE_CHECKING:
 POLICY: Final = 3
 """Where in a row the policy's id is; the numbers before it are those of a block's row."""
 FIRST_HOLDER: Final = 4
+_HOLDERS: Final = 3
+"""In one number of a row."""
+_ELSEWHERE: Final = STORAGE_MASK
+"""In place of a storage's number where that is too large: all holders are beside the table."""
 _FIRST_ID: Final = -(1 << 63)
 _INDEX_MASK: Final = (1 << INDEX_BITS) - 1
 _STAMP: Final = 2
@@ -80,17 +91,32 @@ class Group(Block):
     @property
     def held(self) -> list[tuple[int, Storage]]:
         """Return the good internal blocks: index and storage of each, in the order of indices."""
-        table, page, first = self._table, self._page, self._at + FIRST_HOLDER
+        table = self._table
+        storages, more = table.storages, table.more
         held = []
-        more = table.more
-        for index in range(self.policy.schema.units):
-            number = page[first + index]
-            if number:
-                held.append((index, table.storages[number - 1]))
-                if more:
-                    others = more.get(self.block_id + index, ())
-                    held += [(index, storage) for storage in others]
+        for index, number in self._holders:
+            if number != _ELSEWHERE:
+                held.append((index, storages[number - 1]))
+            if more:
+                others = more.get(self.block_id + index, ())
+                held += [(index, storage) for storage in others]
         return held
+
+    @property
+    def _holders(self) -> list[tuple[int, int]]:
+        """Return the indices that somebody holds, each with a storage's number or `_ELSEWHERE`."""
+        page, first = self._page, self._at + FIRST_HOLDER
+        units = self.policy.schema.units
+        holders = []
+        for begin in range(0, units, _HOLDERS):
+            packed, index = page[first + begin // _HOLDERS], begin
+            while packed:
+                number = packed & STORAGE_MASK
+                if number:
+                    holders.append((index, number))
+                packed >>= STORAGE_BITS
+                index += 1
+        return holders
 
     @property
     def replicas(self) -> list[Storage]:
@@ -104,8 +130,8 @@ class Group(Block):
     @property
     def replica_count(self) -> int:
         """Return of how many of its internal blocks that exist somebody has a good replica."""
-        page, first = self._page, self._at + FIRST_HOLDER
-        return sum(1 for index in self.layout.block_indices if page[first + index])
+        existing = self.layout.block_indices
+        return sum(1 for index, _ in self._holders if index in existing)
 
     @property
     def is_available(self) -> bool:
@@ -195,24 +221,29 @@ class Internal(Block):
         raise TypeError(f"{self.name} is of a group, which has a state")
 
     @property
-    def _place(self) -> int:
-        return self._at + FIRST_HOLDER + self.index
-
-    @property
     def replicas(self) -> list[Storage]:
-        number = self._page[self._place]
+        word, place = divmod(self.index, _HOLDERS)
+        packed = self._page[self._at + FIRST_HOLDER + word]
+        number = packed >> place * STORAGE_BITS & STORAGE_MASK
         if not number:
             return []
         table = self._table
-        return [table.storages[number - 1], *table.more.get(self.block_id, ())]
+        others = table.more.get(self.block_id, ())
+        return list(others) if number == _ELSEWHERE else [table.storages[number - 1], *others]
 
     @replicas.setter
     def replicas(self, storages: Iterable[Storage]) -> None:
         listed = list(storages)
         table = self._table
-        self._page[self._place] = table.number_of(listed[0]) if listed else 0
-        if listed[1:]:
-            table.more[self.block_id] = listed[1:]
+        number = table.number_of(listed[0]) if listed else 0
+        beside = listed[1:]
+        if number >= _ELSEWHERE:
+            number, beside = _ELSEWHERE, listed
+        word, place = divmod(self.index, _HOLDERS)
+        at, bits = self._at + FIRST_HOLDER + word, place * STORAGE_BITS
+        self._page[at] = self._page[at] & ~(STORAGE_MASK << bits) | number << bits
+        if beside:
+            table.more[self.block_id] = beside
         else:
             table.more.pop(self.block_id, None)
 
@@ -284,15 +315,15 @@ class GroupTable:
         units = self._beside.policies[policy_id].schema.units
         table = self._tables.get(units)
         if table is None:
-            table = self._tables[units] = Table(FIRST_HOLDER + units, _STAMP)
+            table = self._tables[units] = Table(_width(units), _STAMP)
         number = _number_of(group_id)
         page = table.page_for(number)
-        at = (number & MASK) * (FIRST_HOLDER + units)
+        at = (number & MASK) * _width(units)
         assert not page[at + _STAMP] & 1, f"there is a group {group_id} already"
         page[at + 1] = length_bytes
         page[at] = file_id
         page[at + POLICY] = policy_id
-        for place in range(at + FIRST_HOLDER, at + FIRST_HOLDER + units):
+        for place in range(at + FIRST_HOLDER, at + _width(units)):
             page[place] = 0
         page[at + _STAMP] = generation_stamp << 3 | state << 1 | 1
         table.added(page)
@@ -307,7 +338,7 @@ class GroupTable:
         number = _number_of(group_id)
         for units, table in self._tables.items():
             page = table.pages.get(number >> SHIFT)
-            at = (number & MASK) * (FIRST_HOLDER + units)
+            at = (number & MASK) * _width(units)
             if page is not None and page[at + _STAMP] & 1:
                 return self._view(group_id, page, at)
         return None
@@ -358,6 +389,11 @@ def _hand_over(block_id: int, mine: dict[int, Any], its: dict[int, Any]) -> None
     kept = mine.pop(block_id, None)
     if kept is not None:
         its[block_id] = kept
+
+
+def _width(units: int) -> int:
+    """Return of how many numbers the rows of such groups are."""
+    return FIRST_HOLDER + -(-units // _HOLDERS)
 
 
 def _number_of(group_id: int) -> int:

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from howdah.namenode.state.inodes.row_page import Page
+from howdah.namenode.state.inodes.sparse_ids import SparseIds
 from howdah.native.layout import check_layout
 from howdah.native.loader import kernel
 
@@ -210,18 +211,24 @@ class PairQueue:
 class IdSet:
     """A set of ids at two bytes each, where they lie close together.
 
-    The lower halves of those that share the upper bits are one sorted array.
+    The lower halves of those that share the upper bits are one sorted array. Ids below zero, of
+    internal blocks of groups, lie far apart, and are in a set of their own.
     """
 
-    __slots__ = ("_count", "_parts")
+    __slots__ = ("_below", "_count", "_parts")
 
     def __init__(self, ids: Iterable[int] = ()) -> None:
         self._parts: dict[int, array[int]] = {}
+        self._below = SparseIds()
         self._count = 0
+        """Of those that are not below zero."""
         for number in ids:
             self.add(number)
 
     def add(self, number: int) -> None:
+        if number < 0:
+            self._below.add(number)
+            return
         low = number & _SET_MASK
         part = self._parts.get(number >> _SET_SHIFT)
         if part is None:
@@ -240,6 +247,9 @@ class IdSet:
             self.add(number)
 
     def discard(self, number: int) -> None:
+        if number < 0:
+            self._below.discard(number)
+            return
         low = number & _SET_MASK
         part = self._parts.get(number >> _SET_SHIFT)
         if part is None:
@@ -255,10 +265,13 @@ class IdSet:
 
     def remaining(self) -> Remaining:
         """What is in it now, to be crossed out."""
-        return Remaining({upper: part[:] for upper, part in self._parts.items()})
+        parts = {upper: part[:] for upper, part in self._parts.items()}
+        return Remaining(parts, self._below.copy())
 
     def __contains__(self, number: object) -> bool:
         assert isinstance(number, int), number
+        if number < 0:
+            return number in self._below
         part = self._parts.get(number >> _SET_SHIFT)
         if part is None:
             return False
@@ -267,23 +280,35 @@ class IdSet:
         return place < len(part) and part[place] == low
 
     def __len__(self) -> int:
-        return self._count
+        return self._count + len(self._below)
 
     def all_from(self, position: int) -> Iterator[int]:
         """All of them as `__iter__` gives them, but those before `position` at the end."""
+        if position >= self._count:
+            yield from self._below.all_from(position - self._count)
+            for upper, part in list(self._parts.items()):
+                first = upper << _SET_SHIFT
+                yield from [first + low for low in part]
+            return
         parts = list(self._parts.items())
         turn = 0
         while turn < len(parts) and position >= len(parts[turn][1]):
             position -= len(parts[turn][1])
             turn += 1
         late: list[int] = []
-        for number, (upper, part) in enumerate((*parts[turn:], *parts[:turn])):
+        is_first = True
+        for upper, part in parts[turn:]:
             first = upper << _SET_SHIFT
             ids = [first + low for low in part]
-            if number == 0:
+            if is_first:
                 late = ids[:position]
                 ids = ids[position:]
+                is_first = False
             yield from ids
+        yield from self._below
+        for upper, part in parts[:turn]:
+            first = upper << _SET_SHIFT
+            yield from [first + low for low in part]
         yield from late
 
     def __iter__(self) -> Iterator[int]:
@@ -291,25 +316,29 @@ class IdSet:
         for upper, part in list(self._parts.items()):
             first = upper << _SET_SHIFT
             yield from [first + low for low in part]
+        yield from self._below
 
 
 class Remaining:
     """Ids that are crossed out one by one, in any order, until some remain.
 
     Those that lie together become flags, a byte each, when the first of them is crossed out.
-    Where few do, as with internal blocks of groups, they stay as they are: flags would take
-    kilobytes for each.
+    Where few do, as on each of many datanodes, they stay as they are.
     """
 
-    __slots__ = ("parts", "touched")
+    __slots__ = ("_below", "parts", "touched")
 
-    def __init__(self, parts: dict[int, array[int]]) -> None:
+    def __init__(self, parts: dict[int, array[int]], below: SparseIds) -> None:
         self.parts: Final = parts
         """The lower halves of ids, by the upper ones, without those that are crossed out."""
         self.touched: Final[dict[int, bytearray]] = {}
         """Of the others: which of them remain. The kernel crosses out here, too."""
+        self._below = below
 
     def add(self, number: int) -> None:
+        if number < 0:
+            self._below.add(number)
+            return
         upper = number >> _SET_SHIFT
         flags = self.touched.get(upper)
         if flags is None:
@@ -317,6 +346,9 @@ class Remaining:
         flags[number & _SET_MASK] = 1
 
     def cross_out(self, number: int) -> None:
+        if number < 0:
+            self._below.discard(number)
+            return
         upper = number >> _SET_SHIFT
         flags = self.touched.get(upper)
         if flags is None:
@@ -340,6 +372,7 @@ class Remaining:
         for upper, part in self.parts.items():
             first = upper << _SET_SHIFT
             yield from [first + low for low in part]
+        yield from self._below
 
 
 def _discard(lows: array[int], low: int) -> None:
