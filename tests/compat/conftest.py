@@ -18,6 +18,12 @@ import pytest
 from tests.support.hadoop.class_archive import make_class_archive
 from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
 from tests.support.hadoop.java import hadoop_java
+from tests.support.security.fixtures import (  # noqa: F401 - fixtures
+    hadoop,
+    hadoop_pair,
+    kdc,
+    kerberos_environment,
+)
 
 _CACHE = Path(__file__).parents[2] / ".cache"
 _RUN_TIMEOUT_S = 100

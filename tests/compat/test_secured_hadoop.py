@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import random
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +19,10 @@ from howdah.formats.tokens.credentials import Credentials
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fsspec import HowdahFileSystem
 from howdah.testing.waiting import wait_until
-from tests.support.security.kdc import REALM, Kdc, NoKdc
+from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_hadoop import AES, SecuredHadoop
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
 DATA = random.Random(34).randbytes((1 << 20) + 300_000)
 CASES = [
@@ -32,37 +31,6 @@ CASES = [
     ("privacy", "privacy", AES),
     ("privacy", "privacy", ""),
 ]
-
-
-@pytest.fixture(scope="session")
-def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
-    try:
-        kdc = Kdc(tmp_path_factory.mktemp("kdc"))
-    except NoKdc as error:
-        pytest.skip(error.message)
-    yield kdc
-    kdc.close()
-
-
-@pytest.fixture(scope="session")
-def hadoop(
-    kdc: Kdc, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SecuredHadoop]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in kdc.environment.items():
-            patch.setenv(name, value)
-        cluster = SecuredHadoop(tmp_path_factory.mktemp("secured"), hadoop_classpath, kdc)
-        yield cluster
-        cluster.close()
-
-
-@pytest.fixture(autouse=True)
-def _environment(kdc: Kdc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in kdc.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path / 'ccache'}")
-    for name in ("HADOOP_TOKEN_FILE_LOCATION", "KRB5KEYTAB", "KRB5PRINCIPAL", "HADOOP_PROXY_USER"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def connect(hadoop: SecuredHadoop, **protection: str) -> HdfsFileSystem:

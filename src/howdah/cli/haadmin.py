@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -68,8 +69,10 @@ class Admin:
     def __init__(self, conf: Configuration, nameservice: str | None) -> None:
         from howdah.failover.settings import Timeouts, only_nameservice, targets
         from howdah.failover.state.service import RequestSource
+        from howdah.security.identity import user_of
 
         self._conf = conf
+        self._user = user_of(conf)
         self._targets = targets(conf, nameservice or only_nameservice(conf))
         self._timeouts = Timeouts.of(conf)
         self._source = RequestSource.USER
@@ -82,7 +85,7 @@ class Admin:
 
     def get_service_state(self, words: Words) -> None:
         target = self._target(words.arguments[0])
-        with _admin_client(target, self._timeouts.check_s) as namenode:
+        with self._asking(target, self._timeouts.check_s) as namenode:
             print(namenode.status().state.value)
 
     def get_all_service_state(self, words: Words) -> None:
@@ -91,7 +94,7 @@ class Admin:
         for target in self._targets.values():
             host, port = target.address
             try:
-                with _admin_client(target, self._timeouts.check_s) as namenode:
+                with self._asking(target, self._timeouts.check_s) as namenode:
                     state = namenode.status().state.value
             except errors.HowdahError as error:
                 state = f"Failed to connect: {_first_line(error)}"
@@ -99,7 +102,7 @@ class Admin:
 
     def check_health(self, words: Words) -> None:
         target = self._target(words.arguments[0])
-        with _admin_client(target, self._timeouts.check_s) as namenode:
+        with self._asking(target, self._timeouts.check_s) as namenode:
             try:
                 namenode.check_health()
             except errors.HealthCheckFailed as error:
@@ -111,19 +114,19 @@ class Admin:
         if _FORCE_ACTIVE not in words.options:
             self._check_others(wanted)
         self._check_manual(target)
-        with _admin_client(target, self._timeouts.to_active_s) as namenode:
+        with self._asking(target, self._timeouts.to_active_s) as namenode:
             namenode.make_active(self._source)
 
     def transition_to_standby(self, words: Words) -> None:
         target = self._target(words.arguments[0])
         self._check_manual(target)
-        with _admin_client(target, self._timeouts.to_active_s) as namenode:
+        with self._asking(target, self._timeouts.to_active_s) as namenode:
             namenode.make_standby(self._source)
 
     def transition_to_observer(self, words: Words) -> None:
         target = self._target(words.arguments[0])
         self._check_manual(target)
-        with _admin_client(target, self._timeouts.to_active_s) as namenode:
+        with self._asking(target, self._timeouts.to_active_s) as namenode:
             namenode.make_observer(self._source)
 
     def failover(self, words: Words) -> None:
@@ -140,7 +143,7 @@ class Admin:
         from howdah.failover.manual_failover import ManualFailover
 
         try:
-            ManualFailover(Fencer(self._conf), self._timeouts, self._source).run(
+            ManualFailover(Fencer(self._conf), self._timeouts, self._source, self._user).run(
                 before,
                 after,
                 forces_fence=_FORCE_FENCE in words.options,
@@ -153,12 +156,23 @@ class Admin:
     def _ask_controller(self, after: Target) -> None:
         from howdah.failover.namenodes import Controller
 
-        controller = Controller(after, self._timeouts.to_active_s)
+        controller = Controller(after, self._timeouts.to_active_s, self._user)
         try:
             controller.fail_over_to_it()
         finally:
             controller.close()
         print(f"Failover to {_as_java_says(after)} successful")
+
+    @contextmanager
+    def _asking(self, target: Target, timeout_s: float) -> Iterator[Namenode]:
+        """A namenode that is asked within the block."""
+        from howdah.failover.namenodes import Namenode
+
+        namenode = Namenode(target, timeout_s, self._user)
+        try:
+            yield namenode
+        finally:
+            namenode.close()
 
     def _target(self, namenode: str) -> Target:
         target = self._targets.get(namenode)
@@ -184,28 +198,13 @@ class Admin:
                 continue
             self._check_manual(target)
             try:
-                with _admin_client(target, _OTHER_NODE_TIMEOUT_S) as namenode:
+                with self._asking(target, _OTHER_NODE_TIMEOUT_S) as namenode:
                     state = namenode.status().state
             except errors.HowdahError as error:
                 message = f"Unexpected error occurred  {_first_line(error)}\n{usage}"
                 raise Refused(message) from error
             if state is ServiceState.ACTIVE:
                 raise Refused(f"transitionToActive: Node {name} is already active\n{usage}")
-
-
-class _admin_client:
-    """A namenode that is asked within the block."""
-
-    def __init__(self, target: Target, timeout_s: float) -> None:
-        from howdah.failover.namenodes import Namenode
-
-        self._namenode = Namenode(target, timeout_s)
-
-    def __enter__(self) -> Namenode:
-        return self._namenode
-
-    def __exit__(self, *_: object) -> None:
-        self._namenode.close()
 
 
 @dataclass(frozen=True, slots=True)

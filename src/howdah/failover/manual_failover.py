@@ -26,7 +26,11 @@ log = logging.getLogger(__name__)
 class ManualFailover:
     """Makes one namenode active in the place of another."""
 
-    def __init__(self, fencer: Fencer, timeouts: Timeouts, source: RequestSource) -> None:
+    def __init__(
+        self, fencer: Fencer, timeouts: Timeouts, source: RequestSource, user: str
+    ) -> None:
+        """`user` is who orders it."""
+        self._user = user
         self._fencer = fencer
         self._timeouts = timeouts
         self._source = source
@@ -37,7 +41,7 @@ class ManualFailover:
         """Raises FailoverFailed; BadFencingConfiguration before anything has happened."""
         parse_methods(before.fencing)
         self._check(before, after, forces_active=forces_active)
-        is_standby = fence_gracefully(before, self._source, self._timeouts.to_standby_s)
+        is_standby = fence_gracefully(before, self._source, self._timeouts.to_standby_s, self._user)
         fences = forces_fence or not is_standby
         if fences:
             try:
@@ -46,7 +50,7 @@ class ManualFailover:
                 log.error("%s", error)
                 raise errors.FailoverFailed(f"Unable to fence {before}. Fencing failed.") from error
         try:
-            make_active(after, self._source, self._timeouts.to_active_s)
+            make_active(after, self._source, self._timeouts.to_active_s, self._user)
         except errors.HowdahError as error:
             log.error("unable to make %s active: %s", after, error)
             message = f"Unable to failover to {after}"
@@ -66,7 +70,7 @@ class ManualFailover:
     def _check(self, before: Target, after: Target, *, forces_active: bool) -> None:
         if before.address == after.address:
             raise errors.FailoverFailed("Can't failover a service to itself")
-        namenode = Namenode(after, self._timeouts.to_active_s)
+        namenode = Namenode(after, self._timeouts.to_active_s, self._user)
         try:
             try:
                 status = namenode.status()

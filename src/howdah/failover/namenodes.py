@@ -1,6 +1,7 @@
 """Calls to namenodes and to failover controllers: HAServiceProtocol and ZKFCProtocol (shell).
 
-A refused connection is not tried again here: nobody listens, and the next check is soon.
+A refused connection is not tried again here: nobody listens, and the next check is soon. `user` is
+who an administrator is; a controller calls as its process.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ _SOURCES: Final = {
 class Namenode:
     """One namenode, asked with one time-out. Methods raise HowdahError."""
 
-    def __init__(self, target: Target, timeout_s: float) -> None:
+    def __init__(self, target: Target, timeout_s: float, user: str | None = None) -> None:
         self.target = target
-        self._client = _client(target.address, HA_PROTOCOL, timeout_s)
+        self._client = _client(target.address, HA_PROTOCOL, timeout_s, user)
 
     def status(self) -> ServiceStatus:
         answer = self._call(
@@ -113,28 +114,34 @@ def _process(answer: ha_pb2.GetServiceStatusResponseProto) -> ServingProcess | N
     )
 
 
-def make_standby(target: Target, source: RequestSource, timeout_s: float) -> None:
+def make_standby(
+    target: Target, source: RequestSource, timeout_s: float, user: str | None = None
+) -> None:
     """Order a namenode to be standby, once. Raises HowdahError."""
-    namenode = Namenode(target, timeout_s)
+    namenode = Namenode(target, timeout_s, user)
     try:
         namenode.make_standby(source)
     finally:
         namenode.close()
 
 
-def make_active(target: Target, source: RequestSource, timeout_s: float) -> None:
+def make_active(
+    target: Target, source: RequestSource, timeout_s: float, user: str | None = None
+) -> None:
     """Order a namenode to be active, once. Raises HowdahError."""
-    namenode = Namenode(target, timeout_s)
+    namenode = Namenode(target, timeout_s, user)
     try:
         namenode.make_active(source)
     finally:
         namenode.close()
 
 
-def fence_gracefully(target: Target, source: RequestSource, timeout_s: float) -> bool:
+def fence_gracefully(
+    target: Target, source: RequestSource, timeout_s: float, user: str | None = None
+) -> bool:
     """Order a namenode to be standby; False if it did not say that it is."""
     try:
-        make_standby(target, source, timeout_s)
+        make_standby(target, source, timeout_s, user)
     except errors.HowdahError as error:
         log.warning("%s did not become standby when it was asked: %s", target, error)
         return False
@@ -144,9 +151,9 @@ def fence_gracefully(target: Target, source: RequestSource, timeout_s: float) ->
 class Controller:
     """The failover controller of a namenode. Methods raise HowdahError."""
 
-    def __init__(self, target: Target, timeout_s: float) -> None:
+    def __init__(self, target: Target, timeout_s: float, user: str | None = None) -> None:
         self.target = target
-        self._client = _client(target.controller_address, CONTROLLER_PROTOCOL, timeout_s)
+        self._client = _client(target.controller_address, CONTROLLER_PROTOCOL, timeout_s, user)
 
     def cede(self, for_ms: int) -> None:
         """Have its namenode made standby, and stay out of the election; -1: no longer."""
@@ -168,10 +175,11 @@ class Controller:
         self._client.close()
 
 
-def _client(address: Address, protocol: str, timeout_s: float) -> RpcClient:
+def _client(address: Address, protocol: str, timeout_s: float, user: str | None) -> RpcClient:
     return RpcClient(
         address,
         protocol,
+        user=user,
         connect_timeout_s=min(timeout_s, _CONNECT_TIMEOUT_S),
         call_timeout_s=timeout_s,
     )

@@ -59,6 +59,10 @@ class HttpAuthentication:
         token = self._token(address)
         if token is not None:
             return Proof((("delegation", token),))
+        return self.proof_by_ticket(address)
+
+    def proof_by_ticket(self, address: Address) -> Proof:
+        """The same for a page that takes no tokens. Raises LoginFailed."""
         parameters: Pairs = ()
         if self._user.real_user is not None:
             parameters = (("doas", str(self._user)),)
@@ -126,6 +130,14 @@ class HttpAuthentication:
                 if token.kind == kind and token.service in services:
                     return token.url_string
         return None
+
+
+def refusal_of_ticket(place: str) -> errors.AuthenticationFailed:
+    """The error for a server that does not take the ticket that it was shown."""
+    return errors.AuthenticationFailed(
+        f"{place} does not take this ticket for its HTTP principal (SPNEGO): is the key in the "
+        "server's keytab the one that the KDC has, and is its clock right?"
+    )
 
 
 def refusal_without_proof(place: str) -> errors.AuthenticationFailed:

@@ -9,9 +9,12 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+
+import pytest
 
 from howdah.errors import HowdahError
 from howdah.testing.waiting import wait_until
@@ -71,6 +74,14 @@ class Kdc:
 
     def keytab(self, user: str) -> Path:
         return self.directory / f"{user}.keytab"
+
+    @contextmanager
+    def in_environment(self) -> Iterator[None]:
+        """This process finds the KDC within the block."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            yield
 
     def start(self) -> None:
         with (self.directory / "kdc.out").open("ab") as log:

@@ -17,6 +17,7 @@ from typing import Final
 from howdah import errors
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.formats.version import NamenodeVersion
+from howdah.fs.hdfs.page_requests import PageRequests
 from howdah.fs.hdfs.pages import pages_of_active, unreachable
 from howdah.namenode.journal.checkpoints.primary import Primary
 from howdah.runtime.atomic_files import replace_file, replacing
@@ -41,21 +42,20 @@ def _fetch_image(words: list[str], cluster: Cluster) -> None:
     version = _version(cluster, place)
     if target.is_dir():
         _check_same(target, version)
-    connection = ClientTls(cluster.conf).http(place, _TIMEOUT_S)
+    page = PageRequests(cluster.conf, cluster.fs.user).get(
+        place, _TARGET, connect_timeout_s=_TIMEOUT_S, read_timeout_s=_TIMEOUT_S
+    )
     try:
-        connection.request("GET", _TARGET)
-        answer = connection.getresponse()
-        if answer.status != 200:
-            reason = answer.read(4096).decode("utf-8", "replace").strip()
-            raise errors.RemoteError(f"{place}{_TARGET}: {answer.status} {reason}")
-        image, md5 = _save(answer, target)
+        with page as answer:
+            if answer.status != 200:
+                reason = answer.read(4096).decode("utf-8", "replace").strip()
+                raise errors.RemoteError(f"{place}{_TARGET}: {answer.status} {reason}")
+            image, md5 = _save(answer, target)
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, errors.HowdahError):
             raise
         hint = unreachable(place, cluster.conf)
         raise errors.Unreachable(f"{place}{_TARGET}: {error}{hint}") from error
-    finally:
-        connection.close()
     if target.is_dir():
         _accompany(image, md5, version)
 
@@ -71,6 +71,7 @@ def _version(cluster: Cluster, place: Place) -> NamenodeVersion:
         bytes_per_s=0,
         timeout_s=_TIMEOUT_S,
         go_on=lambda: None,
+        user=cluster.fs.user,
     )
     try:
         return primary.version()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote_plus
-
-from howdah.runtime.users.names import real_user_of
 
 FLAGS: Final = {
     "-move": "move",
@@ -81,18 +80,17 @@ class Wanted:
     def list_corrupt(self) -> bool:
         return "listcorruptfileblocks" in self.parameters
 
-    def target(self, user: str, skip: int = 0) -> str:
-        """Path and query of the namenode's page."""
+    def target(self, names: Iterable[tuple[str, str]], skip: int = 0) -> str:
+        """Path and query of the namenode's page; `names` say who asks, if nothing else does."""
         asked = [p for p in self.parameters if not (self.move and p in ("move", "delete"))]
-        real_user = real_user_of(user)
-        query = f"ugi={_quoted(real_user or user)}"
-        if real_user is not None:
-            query += f"&doas={_quoted(user)}"
-        query += "".join(f"&{name}=1" for name in asked)
+        query = [f"{name}={_quoted(value)}" for name, value in names]
+        query += [f"{name}=1" for name in asked]
         if self.block_ids is not None:
-            query += "&blockId=" + _quoted("".join(f"{name} " for name in self.block_ids))
-        query += f"&path={_quoted(self.path)}"
-        return f"/fsck?{query}" + (f"&startblockafter={skip}" if skip else "")
+            query.append("blockId=" + _quoted("".join(f"{name} " for name in self.block_ids)))
+        query.append(f"path={_quoted(self.path)}")
+        if skip:
+            query.append(f"startblockafter={skip}")
+        return f"/fsck?{'&'.join(query)}"
 
 
 def parse_words(words: list[str]) -> Wanted:

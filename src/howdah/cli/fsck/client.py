@@ -12,8 +12,8 @@ from howdah.cli.fsck.args import Wanted
 from howdah.config import Configuration, keys
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.hdfs.page_requests import PageRequests
 from howdah.fs.hdfs.pages import pages_of_active, unreachable
-from howdah.runtime.tls.client import ClientTls
 
 _PIECE_BYTES: Final = 1 << 16
 _FILES_A_DOT: Final = 100
@@ -24,41 +24,40 @@ class Namenode:
 
     def __init__(self, fs: HdfsFileSystem, conf: Configuration) -> None:
         self._conf = conf
-        self._user = fs.user
-        self._tls = ClientTls(conf)
+        self._pages = PageRequests(conf, fs.user)
         self._place = pages_of_active(paths.parse(fs.uri).authority, conf, fs.user)
 
     def url(self, wanted: Wanted, skip: int = 0) -> str:
-        return f"{self._place}{wanted.target(self._user, skip)}"
+        return f"{self._place}{wanted.target(self._pages.names, skip)}"
 
     def fetch(self, url: str, *, is_shown: bool) -> str:
         """The whole text. It is printed as it comes, or its progress is shown on a terminal.
 
-        Raises RemoteError where the namenode refuses, Unreachable where it does not answer or
-        breaks off, CallTimeout.
+        Raises RemoteError where the namenode refuses, AuthenticationFailed and LoginFailed where
+        the user is not proven, Unreachable where it does not answer or breaks off, CallTimeout.
         """
-        connection = self._tls.http(
-            self._place, self._conf.get(keys.DFS_CLIENT_FSCK_CONNECT_TIMEOUT) or None
+        page = self._pages.get(
+            self._place,
+            url.removeprefix(str(self._place)),
+            connect_timeout_s=self._conf.get(keys.DFS_CLIENT_FSCK_CONNECT_TIMEOUT) or None,
+            read_timeout_s=self._conf.get(keys.DFS_CLIENT_FSCK_READ_TIMEOUT) or None,
         )
         try:
-            connection.connect()
-            connection.sock.settimeout(self._conf.get(keys.DFS_CLIENT_FSCK_READ_TIMEOUT) or None)
-            connection.request("GET", url.removeprefix(str(self._place)))
-            answer = connection.getresponse()
-            if answer.status != 200:
-                reason = answer.read(4096).decode("utf-8", "replace").strip()
-                raise errors.RemoteError(f"{url}: {answer.status} {reason or answer.reason}")
-            return _read(answer, is_shown=is_shown)
+            with page as answer:
+                if answer.status != 200:
+                    reason = answer.read(4096).decode("utf-8", "replace").strip()
+                    raise errors.RemoteError(f"{url}: {answer.status} {reason or answer.reason}")
+                return _read(answer, is_shown=is_shown)
         except _OutputFailed as failed:
             raise failed.error from None
+        except errors.HowdahError:
+            raise
         except TimeoutError as error:
             hint = unreachable(self._place, self._conf)
             raise errors.CallTimeout(f"{url}: no answer in time{hint}") from error
         except (OSError, http.client.HTTPException) as error:
             hint = unreachable(self._place, self._conf)
             raise errors.Unreachable(f"{url}: {error or repr(error)}{hint}") from error
-        finally:
-            connection.close()
 
 
 class _OutputFailed(Exception):

@@ -7,26 +7,28 @@ import pytest
 from howdah.cli.fsck.args import WrongWords, parse_words
 from howdah.cli.fsck.result import as_json, exit_code, read_corrupt_page
 from howdah.cli.main import main
-from howdah.runtime.users.names import ProxyUser
+
+ANN = (("ugi", "ann"),)
 
 
 def test_options_become_parameters_in_their_order() -> None:
     wanted = parse_words(["/a b", "-files", "-blocks", "-replicaDetails"])
-    assert wanted.target("ann") == "/fsck?ugi=ann&files=1&blocks=1&replicadetails=1&path=%2Fa+b"
-    assert parse_words([]).target("ann") == "/fsck?ugi=ann&path=%2F"
-    acting = parse_words([]).target(ProxyUser("ann", "hive"))
+    assert wanted.target(ANN) == "/fsck?ugi=ann&files=1&blocks=1&replicadetails=1&path=%2Fa+b"
+    assert parse_words([]).target(ANN) == "/fsck?ugi=ann&path=%2F"
+    acting = parse_words([]).target((("ugi", "hive"), ("doas", "ann")))
     assert acting == "/fsck?ugi=hive&doas=ann&path=%2F"
+    assert parse_words(["-files"]).target(()) == "/fsck?files=1&path=%2F"
 
 
 def test_blocks_follow_their_option_up_to_the_next() -> None:
     wanted = parse_words(["-blockId", "blk_1", "blk_2", "-maintenance", "/a"])
     assert (wanted.block_ids, wanted.path) == (("blk_1", "blk_2"), "/a")
-    assert wanted.target("ann") == "/fsck?ugi=ann&maintenance=1&blockId=blk_1+blk_2+&path=%2Fa"
+    assert wanted.target(ANN) == "/fsck?ugi=ann&maintenance=1&blockId=blk_1+blk_2+&path=%2Fa"
 
 
 def test_the_namenode_is_not_asked_to_move_or_to_delete_what_is_to_be_moved() -> None:
-    assert parse_words(["-move", "-delete"]).target("ann") == "/fsck?ugi=ann&path=%2F"
-    assert parse_words(["-delete"]).target("ann") == "/fsck?ugi=ann&delete=1&path=%2F"
+    assert parse_words(["-move", "-delete"]).target(ANN) == "/fsck?ugi=ann&path=%2F"
+    assert parse_words(["-delete"]).target(ANN) == "/fsck?ugi=ann&delete=1&path=%2F"
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,13 @@ class Primary:
         timeout_s: float,
         go_on: Callable[[], None],
         call_timeout_s: float = DEFAULT_CALL_TIMEOUT_S,
+        user: str | None = None,
     ) -> None:
-        """`go_on` is called now and then during transfers, and may raise to give up."""
-        self._rpc = RpcClient(rpc_address, NamenodeProtocol.PROTOCOL, call_timeout_s=call_timeout_s)
+        """`go_on` is called now and then during transfers, and may raise to give up. Calls are
+        made as `user`, by default as the process."""
+        self._rpc = RpcClient(
+            rpc_address, NamenodeProtocol.PROTOCOL, user=user, call_timeout_s=call_timeout_s
+        )
         self._web = web
         self._tls = tls
         self._bytes_per_s = bytes_per_s

@@ -1,0 +1,84 @@
+"""Our commands on Apache's HDFS in secure mode: each proves who its user is.
+
+What they print is judged elsewhere; here they have to be let in, by a ticket.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from howdah.cli.main import main
+from tests.support.security.kdc import Kdc
+from tests.support.security.secured_hadoop import SecuredHadoop
+from tests.support.security.secured_pair import NAMESERVICE, SecuredPair
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
+
+Out = pytest.CaptureFixture[str]
+
+
+class Commands:
+    """Runs commands in this process."""
+
+    def __init__(self, conf: dict[str, str], out: Out) -> None:
+        self._conf = [word for name, value in conf.items() for word in ("-D", f"{name}={value}")]
+        self._out = out
+
+    def __call__(self, name: str, *words: str) -> tuple[int, str, str]:
+        self._out.readouterr()
+        code = main([name, *self._conf, *words])
+        said = self._out.readouterr()
+        return code, said.out, said.err
+
+    def good(self, name: str, *words: str) -> str:
+        """What a command printed that succeeded."""
+        code, out, err = self(name, *words)
+        assert code == 0, (name, words, code, out, err)
+        return out
+
+
+@pytest.fixture
+def operator(hadoop: SecuredHadoop, kdc: Kdc, kerberos_environment: Path, capsys: Out) -> Commands:
+    """The superuser, with a ticket."""
+    kdc.kinit("hdfs", kerberos_environment)
+    return Commands(hadoop.client_conf(), capsys)
+
+
+@pytest.fixture
+def pair_operator(
+    hadoop_pair: SecuredPair, kdc: Kdc, kerberos_environment: Path, capsys: Out
+) -> Commands:
+    kdc.kinit("hdfs", kerberos_environment)
+    return Commands(hadoop_pair.client_conf(), capsys)
+
+
+def test_fsck_checks_files_and_says_nothing_about_who_asks(operator: Commands) -> None:
+    code, out, err = operator("fsck", "/", "-files")
+    assert (code, "is HEALTHY" in out, "ugi=" in err) == (0, True, False)
+
+
+def test_an_image_is_fetched(operator: Commands, tmp_path: Path) -> None:
+    operator.good("dfsadmin", "-fetchImage", str(tmp_path))
+    assert [path for path in tmp_path.iterdir() if path.name.startswith("fsimage_")]
+
+
+def test_haadmin_orders_a_failover(pair_operator: Commands) -> None:
+    states = pair_operator.good("haadmin", "-getAllServiceState")
+    assert sorted(line.split()[1] for line in states.splitlines()) == ["active", "standby"]
+    active = "nn1" if "active" in states.splitlines()[0] else "nn2"
+    other = "nn2" if active == "nn1" else "nn1"
+    pair_operator.good("haadmin", "-ns", NAMESERVICE, "-checkHealth", active)
+    pair_operator.good("haadmin", "-failover", active, other)
+    assert pair_operator.good("haadmin", "-getServiceState", other) == "active\n"
+    pair_operator.good("haadmin", "-transitionToStandby", other)
+    pair_operator.good("haadmin", "-transitionToActive", active)
+
+
+def test_fsck_and_images_come_over_tls_from_the_active_namenode(
+    pair_operator: Commands, tmp_path: Path
+) -> None:
+    assert "is HEALTHY" in pair_operator.good("fsck", "/")
+    pair_operator.good("dfsadmin", "-fetchImage", str(tmp_path))
+    assert [path for path in tmp_path.iterdir() if path.name.startswith("fsimage_")]

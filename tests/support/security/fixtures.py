@@ -1,0 +1,57 @@
+"""The secured clusters that tests of a session share; the first test that needs one starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.security.kdc import Kdc, NoKdc
+from tests.support.security.secured_hadoop import SecuredHadoop
+from tests.support.security.secured_pair import SecuredPair
+
+
+@pytest.fixture(scope="session")
+def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
+    try:
+        kdc = Kdc(tmp_path_factory.mktemp("kdc"))
+    except NoKdc as error:
+        pytest.skip(error.message)
+    yield kdc
+    kdc.close()
+
+
+@pytest.fixture(scope="session")
+def hadoop(
+    kdc: Kdc, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SecuredHadoop]:
+    """A cluster that offers every protection."""
+    with kdc.in_environment():
+        cluster = SecuredHadoop(tmp_path_factory.mktemp("secured"), hadoop_classpath, kdc)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture(scope="session")
+def hadoop_pair(
+    kdc: Kdc, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SecuredPair]:
+    """Two namenodes, whose pages are reached over TLS."""
+    with kdc.in_environment():
+        pair = SecuredPair(tmp_path_factory.mktemp("pair"), hadoop_classpath, kdc)
+    yield pair
+    pair.close()
+
+
+@pytest.fixture
+def kerberos_environment(kdc: Kdc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The process finds the KDC, and has nothing to prove itself by: returns where its ticket cache
+    would be."""
+    for name, value in kdc.environment.items():
+        monkeypatch.setenv(name, value)
+    cache = tmp_path / "ccache"
+    monkeypatch.setenv("KRB5CCNAME", f"FILE:{cache}")
+    for name in ("HADOOP_TOKEN_FILE_LOCATION", "KRB5KEYTAB", "KRB5PRINCIPAL", "HADOOP_PROXY_USER"):
+        monkeypatch.delenv(name, raising=False)
+    return cache

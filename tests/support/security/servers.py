@@ -1,0 +1,103 @@
+"""Servers of Hadoop's on a machine that has a KDC: each a JVM with a log and a configuration."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import escape
+
+from tests.support.hadoop.java import hadoop_java
+
+START_S: Final = 120
+_SERVERS: Final = "org.apache.hadoop.hdfs.server"
+NAMENODE: Final = f"{_SERVERS}.namenode.NameNode"
+DATANODE: Final = f"{_SERVERS}.datanode.DataNode"
+_END_S: Final = 20
+
+
+def free_port() -> int:
+    """A port of loopback that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+class HadoopServers:
+    """Starts and ends them."""
+
+    def __init__(self, directory: Path, jars: str, environment: Mapping[str, str]) -> None:
+        self.directory = directory
+        self._jars = jars
+        self._environment = environment
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        for pages in ("hdfs", "datanode"):
+            (directory / "webapps" / pages).mkdir(parents=True)
+
+    def start(self, name: str, main: str, conf_dir: Path) -> None:
+        """Start a server, whose log is `NAME.log`."""
+        self._processes[name] = self._begin(name, main, conf_dir)
+
+    def run(self, name: str, main: str, conf_dir: Path, *arguments: str) -> None:
+        """Run a program to its end. Raises AssertionError where it fails."""
+        process = self._begin(name, main, conf_dir, *arguments)
+        assert process.wait(START_S) == 0, self.log(name)
+
+    def kill(self, name: str) -> None:
+        process = self._processes.pop(name)
+        process.kill()
+        process.wait(_END_S)
+
+    def check(self) -> None:
+        """Raises AssertionError where one has ended."""
+        for name, process in self._processes.items():
+            assert process.poll() is None, self.log(name)[-4000:]
+
+    def log(self, name: str) -> str:
+        path = self.directory / f"{name}.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def close(self) -> None:
+        for process in self._processes.values():
+            process.kill()
+        for process in self._processes.values():
+            process.wait(_END_S)
+        self._processes.clear()
+
+    def _begin(
+        self, name: str, main: str, conf_dir: Path, *arguments: str
+    ) -> subprocess.Popen[bytes]:
+        krb5 = self._environment.get("KRB5_CONFIG")
+        options = [f"-Djava.security.krb5.conf={krb5}"] if krb5 else []
+        command = hadoop_java(self._jars, conf_dir, self.directory, options=options)
+        with (self.directory / f"{name}.log").open("wb") as log:
+            return subprocess.Popen(
+                [*command, main, *arguments],
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                env={**os.environ, **self._environment},
+            )
+
+
+def write_site_files(directory: Path, conf: Mapping[str, str]) -> None:
+    """Write `core-site.xml`, `hdfs-site.xml` and the settings of logs into a directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("core", "hdfs"):
+        lines = [
+            f"<property><name>{key}</name><value>{escape(value)}</value></property>"
+            for key, value in conf.items()
+            if key.startswith("dfs.") == (name == "hdfs")
+        ]
+        text = "\n".join(["<configuration>", *lines, "</configuration>", ""])
+        (directory / f"{name}-site.xml").write_text(text)
+    (directory / "log4j.properties").write_text(
+        "log4j.rootLogger=INFO,err\n"
+        "log4j.appender.err=org.apache.log4j.ConsoleAppender\n"
+        "log4j.appender.err.target=System.err\n"
+        "log4j.appender.err.layout=org.apache.log4j.PatternLayout\n"
+        "log4j.appender.err.layout.ConversionPattern=%d %p %c{1}: %m%n\n"
+    )
