@@ -79,16 +79,19 @@ class BlockManager:
 
     def new_block_id(self) -> int:
         """The next id; it counts as used once an edit carries it. Not one under which a datanode
-        has a replica from the future: that would be taken for the new block's."""
+        has a replica from the future: that would be taken for the new block's. Nor that of a block
+        that is there: an image may have blocks beyond its last id."""
         block_id = self._namespace.last_block_id + 1
-        while block_id in self.blocks.postponed:
+        while block_id in self.blocks.postponed or block_id in self._namespace.blocks:
             block_id += 1
         return block_id
 
     def new_group_id(self) -> int:
         """The next id of a block group, by the same rule."""
         group_id = next_group_id(self._namespace.last_group_id)
-        while any(group_id + index in self.blocks.postponed for index in range(GROUP_IDS)):
+        while group_id in self._namespace.blocks or any(
+            group_id + index in self.blocks.postponed for index in range(GROUP_IDS)
+        ):
             group_id = next_group_id(group_id)
         return group_id
 

@@ -29,8 +29,10 @@ COMMAND = datanode_namenode_pb2.DatanodeCommandProto
 class Cluster:
     """A namenode with datanodes, and a client that writes the file /ec/f."""
 
-    def __init__(self, nodes: int = 6, racks: int = 1) -> None:
-        self.namenode = InMemoryNamenode()
+    def __init__(
+        self, nodes: int = 6, racks: int = 1, namenode: InMemoryNamenode | None = None
+    ) -> None:
+        self.namenode = namenode or InMemoryNamenode()
         self.nodes = [
             self.namenode.join(f"dn{number}", rack=f"/r{number % racks}") for number in range(nodes)
         ]
