@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -52,23 +53,22 @@ def content(number: int) -> bytes:
     return random.Random(number).randbytes(5 * MIB + number)
 
 
-def is_writable(fs: HdfsFileSystem) -> bool:
+def is_written(fs: HdfsFileSystem, number: int) -> bool:
+    """Write a file; a namenode may go on naming datanodes that have been stopped for a while."""
     try:
-        with fs.create("/coded/probe", overwrite=True) as out:
-            out.write(content(0))
+        with fs.create(f"/coded/{number}", overwrite=True) as out:
+            out.write(content(number))
     except PipelineFailed:
         return False
-    return fs.delete("/coded/probe")
+    return True
 
 
 def write(fs: HdfsFileSystem) -> None:
     fs.mkdirs("/coded")
     fs.client.namenode.enable_erasure_coding_policy(POLICY)
     fs.client.namenode.set_erasure_coding_policy("/coded", POLICY)
-    wait_until(lambda: is_writable(fs), PATIENCE_S, "the namenode names no dead datanode any more")
     for number in range(FILES):
-        with fs.create(f"/coded/{number}") as out:
-            out.write(content(number))
+        wait_until(partial(is_written, fs, number), PATIENCE_S)
 
 
 def java(

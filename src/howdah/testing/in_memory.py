@@ -105,6 +105,8 @@ class InMemoryDatanode:
     cache_capacity_bytes: int = 0
     cached: set[int] = field(default_factory=set)
     """Blocks in its cache."""
+    is_hadoops: bool = False
+    """Whether it introduces itself as a datanode of Hadoop's."""
     heard: datanode_namenode_pb2.NNHAStatusHeartbeatProto | None = None
     """What the last answer to a heartbeat said of the namenode's role."""
 
@@ -142,6 +144,7 @@ class InMemoryDatanode:
                 currentKey=datanode_namenode_pb2.BlockKeyProto(keyId=0, expiryDate=0),
             ),
             softwareVersion="3.5.0",
+            shownVersion=None if self.is_hadoops else "3.5.0",
         )
 
     def register(self) -> None:

@@ -132,13 +132,19 @@ def recovery_order(proto: pb.RecoveringBlockProto) -> RecoverBlock | RecoverGrou
 def _group_recovery(proto: pb.RecoveringBlockProto) -> RecoverGroup:
     policy = policy_from_proto(proto.ecPolicy)
     group = ExtendedBlock.from_proto(proto.block.b)
+    is_committed = proto.HasField("truncateBlock")
     order = RecoverGroup(
         group,
         signed64(proto.newGenStamp),
         tuple(DatanodeAddress.from_proto(node) for node in proto.block.locs),
         tuple(proto.blockIndices),
         policy,
+        committed_bytes=signed64(proto.truncateBlock.numBytes) if is_committed else None,
     )
+    if order.committed_bytes is not None and order.committed_bytes < 0:
+        raise errors.ProtocolViolation(
+            f"{group} was committed with {order.committed_bytes} bytes, which no group has"
+        )
     if min(order.recovery_id, group.generation_stamp) < 0:
         raise errors.ProtocolViolation(f"a recovery of {group} with a stamp that no block has")
     _check_group(group, policy, len(order.nodes), order.indices)

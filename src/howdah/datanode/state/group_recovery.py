@@ -15,6 +15,11 @@ but each internal block is one of its own, and the rest of them tells how long i
 The group is dropped where it is certain that too few internal blocks have bytes, or none of them
 a whole cell. Where datanodes are silent, which may have what is missing, the attempt fails, and
 the namenode makes another.
+
+A group of final length (committed), of which restarts have left unfinished replicas, keeps that
+length, and is not dropped: internal blocks that are as long as they have to be are finished. Where
+these are fewer than a reader needs, the attempt fails, and nothing is cut. Hadoop has no such
+recovery: it leaves the group, and the file open.
 """
 
 from __future__ import annotations
@@ -48,6 +53,9 @@ class Location:
 Answers = Mapping[Location, Candidate | Exception | None]
 """What each datanode said when it was asked: None if it has no replica."""
 
+Longest = dict[int, tuple[Location, Candidate]]
+"""Of each internal block the longest that was found."""
+
 Outcomes = Mapping[Location, str | Exception]
 """The storage on which each participant has its block now, or why it doesn't."""
 
@@ -67,13 +75,15 @@ def agree(order: RecoverGroup, answers: Answers) -> GroupAgreement:
     _give_way(order, answers)
     group = ExtendedBlock(order.group.pool_id, order.group.block_id, order.recovery_id)
     needed = order.policy.schema.data_units
-    longest: dict[int, tuple[Location, Candidate]] = {}
+    longest: Longest = {}
     for location, answer in answers.items():
         if _counts(order, answer):
             assert isinstance(answer, Candidate)
             known = longest.get(location.index)
             if known is None or known[1].length_bytes < answer.length_bytes:
                 longest[location.index] = location, answer
+    if order.committed_bytes is not None:
+        return _keep(order, longest, answers)
     if len(longest) < needed:
         silent = [location for location, answer in answers.items() if isinstance(answer, Exception)]
         could_be = longest.keys() | {location.index for location in silent}
@@ -87,14 +97,29 @@ def agree(order: RecoverGroup, answers: Answers) -> GroupAgreement:
     layout = GroupLayout(order.policy, safe_length(order.policy, lengths))
     if not layout.length:
         return GroupAgreement(group, {})
-    return GroupAgreement(
-        group.with_length(layout.length),
-        {
-            location: candidate
-            for location, candidate in longest.values()
-            if candidate.length_bytes >= layout.block_length(location.index)
-        },
-    )
+    return GroupAgreement(group.with_length(layout.length), _long_enough(longest, layout))
+
+
+def _keep(order: RecoverGroup, longest: Longest, answers: Answers) -> GroupAgreement:
+    """The same of a group that has `committed_bytes`."""
+    assert order.committed_bytes is not None, order
+    layout = GroupLayout(order.policy, order.committed_bytes)
+    participants = _long_enough(longest, layout)
+    if len(participants) < layout.data_blocks:
+        raise errors.RemoteError(
+            f"{order.group} was committed with {layout.length} bytes: {len(participants)} of its "
+            f"internal blocks are whole, and a reader needs {layout.data_blocks}: {_list(answers)}"
+        )
+    group = ExtendedBlock(order.group.pool_id, order.group.block_id, order.recovery_id)
+    return GroupAgreement(group.with_length(layout.length), participants)
+
+
+def _long_enough(longest: Longest, layout: GroupLayout) -> dict[Location, Candidate]:
+    return {
+        location: candidate
+        for location, candidate in longest.values()
+        if candidate.length_bytes >= layout.block_length(location.index) > 0
+    }
 
 
 def settle(order: RecoverGroup, agreement: GroupAgreement, outcomes: Outcomes) -> BlockSynchronized:
@@ -108,11 +133,12 @@ def settle(order: RecoverGroup, agreement: GroupAgreement, outcomes: Outcomes) -
         if isinstance(storage_id, str)
     }
     schema = order.policy.schema
-    if agreement.participants and len(done) < schema.data_units:
+    needed = GroupLayout(order.policy, agreement.group.length_bytes).data_blocks
+    if agreement.participants and len(done) < needed:
         raise errors.RemoteError(
             f"{len(done)} internal blocks of {order.group} could be set to their lengths in "
-            f"{agreement.group.length_bytes} bytes, and {order.policy.name} needs "
-            f"{schema.data_units}: {_list(outcomes)}"
+            f"{agreement.group.length_bytes} bytes of {order.policy.name}, and a reader needs "
+            f"{needed}: {_list(outcomes)}"
         )
     held = [done.get(index, (NO_DATANODE, "")) for index in range(schema.units)] if done else []
     return BlockSynchronized(

@@ -346,7 +346,11 @@ class RecoverBlock:
 @dataclass(frozen=True, slots=True)
 class RecoverGroup:
     """Be the primary of a recovery of a block group: bring its internal blocks, of which `nodes`
-    have those of `indices`, to one number of whole stripes, under `recovery_id` as their stamp."""
+    have those of `indices`, to one number of whole stripes, under `recovery_id` as their stamp.
+
+    `committed_bytes` is the length of a group that its writer has settled: internal blocks that
+    are as long as they are in such a group get the stamp, and no other length will do.
+    """
 
     group: ExtendedBlock
     recovery_id: int
@@ -355,6 +359,7 @@ class RecoverGroup:
     policy: Policy
     ordered_by: str = ""
     """The namenode that gave the order, by its address."""
+    committed_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

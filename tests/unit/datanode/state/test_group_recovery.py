@@ -138,3 +138,39 @@ def test_what_is_whole_everywhere_survives_two_losses(
     for location, one in agreement.participants.items():
         assert one.length_bytes >= layout.block_length(location.index)
     assert not length or len(agreement.participants) >= 3
+
+
+# Groups of final length.
+
+WHOLE = GroupLayout(POLICY, 4 * CELL + 7)
+COMMITTED = replace(ORDER, committed_bytes=WHOLE.length)
+LENGTHS = [WHOLE.block_length(index) for index in range(UNITS)]
+
+
+@pytest.mark.parametrize(
+    ("short", "indices"),
+    [
+        ({}, {0, 1, 2, 3, 4}),
+        ({1: LENGTHS[1] - 1, 4: None}, {0, 2, 3}),
+        ({0: 5, 2: GONE}, {1, 3, 4}),
+    ],
+)
+def test_a_committed_group_keeps_its_length(short: dict[int, Said], indices: set[int]) -> None:
+    said = [short.get(index, LENGTHS[index]) for index in range(UNITS)]
+    assert lengths(agreed(*said, order=COMMITTED)) == (WHOLE.length, indices)
+
+
+@pytest.mark.parametrize("lost", [None, GONE, 0, CELL - 1])
+def test_a_committed_group_is_left_alone_where_too_few_are_whole(lost: Said) -> None:
+    with pytest.raises(errors.RemoteError, match="2 of its internal blocks are whole"):
+        agreed(*LENGTHS[:2], lost, lost, lost, order=COMMITTED)
+
+
+def test_of_a_small_committed_group_one_block_is_enough() -> None:
+    order = replace(ORDER, committed_bytes=10)
+    agreement = agreed(None, None, None, 10, GONE, order=order)
+    assert lengths(agreement) == (10, {3})
+    [location] = agreement.participants
+    settled = settle(order, agreement, {location: "storage"})
+    assert (settled.new_length_bytes, settled.delete) == (10, False)
+    assert [node is NO_DATANODE for node in settled.nodes] == [True, True, True, False, True]

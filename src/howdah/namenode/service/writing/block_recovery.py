@@ -21,7 +21,9 @@ and no datanode finalizes it. If lease recovery finds only replicas of this kind
 recovered in the same way, as a truncation to the committed length, so that no datanode cuts one
 shorter (`recover_lacking`; Hadoop leaves them, and the file open). The block has to be the last
 one, or the one behind it unwritten: that one is dropped first, since Hadoop's namenode takes a
-new stamp of a last block only (FSEditLogLoader.updateBlocks).
+new stamp of a last block only (FSEditLogLoader.updateBlocks). The same holds for a block group of
+which fewer internal blocks are whole than a reader needs. Only howdah's datanodes are primaries of
+its recovery: Hadoop's cut every group to whole stripes.
 
 If an attempt brings no result in time, or its primary dies or registers again, the next
 attempt follows, with a higher recovery id and another primary in turn. Only the latest
@@ -224,12 +226,12 @@ class BlockRecovery:
         may have been restarted before they had finalized theirs (RWR, after a power cut): these
         never become good by themselves."""
         block = self.lacking(file)
-        if block is None or block.block_id in self._recoveries or isinstance(block, Group):
+        if block is None or block.block_id in self._recoveries:
             return
         now_ms = self._namesystem.clock.monotonic_ms()
         waited_ms = now_ms - self._lacking_since_ms[file.inode_id]
         is_due = waited_ms >= LEFT_OVER_AFTER_MS and self._ends_with(file, block)
-        if is_due and self._candidate_storages(block, now_ms):
+        if is_due and self._primaries(block, self._candidate_storages(block, now_ms)):
             self.want(block)
 
     def _ends_with(self, file: File, block: Block) -> bool:
@@ -298,7 +300,7 @@ class BlockRecovery:
         primary = recovery.primary
         if primary is not None and primary.alive and now_ms < recovery.deadline_ms:
             return
-        places = self._candidate_storages(block, now_ms)
+        places = self._primaries(block, self._candidate_storages(block, now_ms))
         if not places:
             return  # No datanode with a replica is up; one may come back.
         failed = self._how_it_failed(recovery)
@@ -396,7 +398,7 @@ class BlockRecovery:
             is_taken = file.writer is not None and is_namenode_holder(file.writer)
             return (
                 is_taken
-                and not block.replica_count
+                and not block.is_available
                 and namespace.is_attached(file)
                 and self._ends_with(file, block)
             )
@@ -429,6 +431,13 @@ class BlockRecovery:
             if source_id == block_id:
                 return namespace.blocks.get(copy_id)
         return namespace.blocks.get(block_id)
+
+    @staticmethod
+    def _primaries(block: Block, places: Sequence[Storage]) -> Sequence[Storage]:
+        """Those of the places whose datanodes may lead the recovery of the block."""
+        if isinstance(block, Group) and block.state is BlockState.COMMITTED:
+            return [storage for storage in places if storage.node.identity.keeps_committed]
+        return places
 
     @staticmethod
     def _primary_name(recovery: _Recovery) -> str:
@@ -538,6 +547,8 @@ class BlockRecovery:
         if lacking is not None and lacking != block:
             raise errors.RemoteError(f"{path} has earlier blocks with too few replicas")
         length = 0 if result.delete_block else result.length_bytes
+        if isinstance(block, Group):
+            self._check_indices(path, block, result)
         if block.state is BlockState.COMMITTED:
             if length != block.length_bytes or result.delete_block:
                 raise errors.RemoteError(
@@ -568,15 +579,18 @@ class BlockRecovery:
                 f"{block.name} of {path} was recovered at no datanode that is known"
             )
 
-    def _check_group(
-        self, path: str, group: Group, result: RecoveryResult, length_bytes: int
-    ) -> None:
+    @staticmethod
+    def _check_indices(path: str, group: Group, result: RecoveryResult) -> None:
         units = group.policy.schema.units
         if any(index >= units for index in result.indices):
             raise errors.RemoteError(
                 f"{group.name} of {path} has no internal block {max(result.indices)}: "
                 f"{group.policy.name} has {units}"
             )
+
+    def _check_group(
+        self, path: str, group: Group, result: RecoveryResult, length_bytes: int
+    ) -> None:
         if result.delete_block:
             unheard = self._block_manager.unreported_holder(group)
             if unheard is None:
@@ -618,7 +632,11 @@ class BlockRecovery:
         stale_stamp = block.generation_stamp
         restamped = edits.EditBlock(block.block_id, block.length_bytes, result.recovery_id)
         namesystem.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), restamped)))
-        self._blocks.note_rebuilt(block, result.targets, stale_stamp)
+        if isinstance(block, Group):
+            parts = list(zip(result.indices, result.targets, strict=True))
+            self._blocks.note_group_rebuilt(block, parts, stale_stamp)
+        else:
+            self._blocks.note_rebuilt(block, result.targets, stale_stamp)
         self._report_targets(block, result)
         del self._recoveries[block.block_id]
         self._said.append(

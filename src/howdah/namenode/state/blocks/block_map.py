@@ -602,6 +602,14 @@ class BlockMap(ReplicaLocations):
                     self.invalidation.invalidate(storage, block.block_id, stale.generation_stamp)
         block.expected = targets
 
+    def note_group_rebuilt(
+        self, group: Group, targets: Sequence[tuple[int, Storage]], stale_stamp: int
+    ) -> None:
+        """The same of a group: which index is where."""
+        for part in group.parts:
+            kept = tuple(storage for index, storage in targets if index == part.index)
+            self.note_rebuilt(part, kept, stale_stamp)
+
     # Roles.
 
     def become_standby(self, nodes: Iterable[Datanode]) -> None:

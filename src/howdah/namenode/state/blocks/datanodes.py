@@ -29,6 +29,9 @@ class DatanodeIdentity:
     ipc_port: int
     info_secure_port: int = 0
     software_version: str = ""
+    keeps_committed: bool = False
+    """Whether as the primary of a recovery it leaves a group the length that it was committed
+    with. Hadoop's datanodes cut every group to whole stripes."""
 
     @property
     def transfer_address(self) -> str:

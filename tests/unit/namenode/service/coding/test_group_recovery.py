@@ -9,7 +9,7 @@ from howdah.namenode.state.inodes.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
-from howdah.testing.in_memory import InMemoryDatanode
+from howdah.testing.in_memory import InMemoryDatanode, Replica
 from tests.unit.namenode.service.coding.test_writing import MIB, Cluster
 
 NOBODY = types_pb2.DatanodeIDProto(
@@ -158,3 +158,117 @@ def test_a_result_with_an_index_that_the_group_does_not_have_changes_nothing() -
         )
     assert cluster.group().generation_stamp == stamp
     assert cluster.group().state is BlockState.UNDER_CONSTRUCTION
+
+
+# A group of final length of which a power cut has left unfinished replicas.
+
+LENGTH = 4 * MIB + 5
+"""A stripe, and a bit of the second cell of the next one."""
+
+
+def committed(
+    left: tuple[int, ...], *, finished: tuple[int, ...] = (), hadoops: bool = False
+) -> Cluster:
+    """The writer has settled a group and asked for the next one. Its datanodes have come back
+    with unfinished replicas of the indices `left`, and whole ones of those `finished`."""
+    cluster = Cluster(nodes=5)
+    cluster.create()
+    block = cluster.add_block()
+    group = cluster.group()
+    layout = type(group.layout)(group.policy, LENGTH)
+    block.b.numBytes = LENGTH
+    cluster.add_block(block.b)
+    for index, place in zip(block.blockIndices, block.locs, strict=True):
+        node = cluster.node(place.id.datanodeUuid)
+        node.is_hadoops = hadoops
+        if index in left or index in finished:
+            node.replicas[node.first_storage][group.block_id + index] = Replica(
+                group.generation_stamp,
+                layout.block_length(index),
+                finalized=index in finished,
+                left_over=index in left,
+            )
+        node.register()
+        node.heartbeat()
+        node.report()
+    return cluster
+
+
+def orders_in_time(cluster: Cluster) -> list[dn.RecoveringBlockProto]:
+    """Its lease is wanted: what primaries are told in the next minute."""
+    found = []
+    for _ in range(12):
+        cluster.call("recoverLease", pb.RecoverLeaseRequestProto(src="/ec/f", clientName="other"))
+        cluster.namenode.tick(5000)
+        found += [order for node in cluster.nodes for order in node.orders()]
+    return found
+
+
+def obey(cluster: Cluster, order: dn.RecoveringBlockProto, indices: tuple[int, ...]) -> None:
+    """The primary has these internal blocks set to their lengths."""
+    group = cluster.file().blocks[0]
+    targets, storages = [NOBODY] * 5, [""] * 5
+    layout = type(cluster.group().layout)(cluster.group().policy, LENGTH)
+    for index, place in zip(order.blockIndices, order.block.locs, strict=True):
+        if index in indices:
+            node = cluster.node(place.id.datanodeUuid)
+            node.settle(group.block_id + index, order.newGenStamp, layout.block_length(index))
+            targets[index] = node.registration().datanodeID
+            storages[index] = node.first_storage
+    commit(
+        cluster,
+        **answer(order, newLength=LENGTH, newTaragets=targets, newTargetStorages=storages),
+    )
+
+
+@pytest.mark.req("FS-127", "XC-003")
+@pytest.mark.parametrize(
+    ("left", "finished"), [((0, 1, 2, 3, 4), ()), ((1, 3, 4), (0, 2)), ((0, 4), (1,))]
+)
+def test_a_committed_group_of_unfinished_replicas_is_recovered_with_its_length(
+    left: tuple[int, ...], finished: tuple[int, ...]
+) -> None:
+    cluster = committed(left, finished=finished)
+    [order, *_] = orders_in_time(cluster)
+    assert order.truncateBlock.numBytes == order.block.b.numBytes == LENGTH
+    assert set(order.blockIndices) >= {*left, *finished}
+    obey(cluster, order, (*left, *finished))
+    for _ in range(3):
+        cluster.namenode.tick(5000)
+    file = cluster.file()
+    assert file.writer is None
+    [group] = file.blocks
+    assert (group.length_bytes, group.state) == (LENGTH, BlockState.COMPLETE)
+    assert group.generation_stamp == order.newGenStamp
+    assert group.replica_count == len({*left, *finished})
+    [again] = cluster.namenode.restarted().namesystem.namespace.blocks.values()
+    assert (again.length_bytes, again.generation_stamp) == (LENGTH, order.newGenStamp)
+
+
+def test_a_committed_group_is_not_made_shorter() -> None:
+    cluster = committed((0, 1, 2, 3, 4))
+    [order, *_] = orders_in_time(cluster)
+    node = cluster.nodes[0]
+    targets = [node.registration().datanodeID, *[NOBODY] * 4]
+    with pytest.raises(errors.RemoteError, match=f"was committed with {LENGTH} bytes"):
+        commit(
+            cluster,
+            **answer(
+                order,
+                newLength=3 * MIB,
+                newTaragets=targets,
+                newTargetStorages=[node.first_storage, *[""] * 4],
+            ),
+        )
+    assert cluster.file().blocks[0].length_bytes == LENGTH
+
+
+def test_hadoops_datanodes_lead_no_recovery_of_a_committed_group() -> None:
+    """They would cut it to whole stripes."""
+    assert orders_in_time(committed((0, 1, 2, 3, 4), hadoops=True)) == []
+
+
+def test_a_committed_group_that_can_be_read_needs_no_recovery() -> None:
+    cluster = committed((3, 4), finished=(0, 1, 2))
+    assert orders_in_time(cluster) == []
+    assert cluster.file().writer is None

@@ -161,7 +161,6 @@ class DatanodeCommands:
         if isinstance(block, Group):
             recovering.ecPolicy.CopyFrom(policy_to_proto(block.policy))
             recovering.blockIndices = bytes(order.indices)
-            return recovering
         if block.truncating or block.state is BlockState.COMMITTED:
             recovering.truncateBlock.blockId = block.block_id & encoders.LONG_MASK
             recovering.truncateBlock.genStamp = order.recovery_id

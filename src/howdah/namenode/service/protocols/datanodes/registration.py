@@ -53,6 +53,7 @@ class Registrations:
             ipc_port=told.ipcPort,
             info_secure_port=told.infoSecurePort,
             software_version=registration.shownVersion or registration.softwareVersion,
+            keeps_committed=registration.HasField("shownVersion"),
         )
         self.check_allowed(identity)
         self._check_rival(identity)
