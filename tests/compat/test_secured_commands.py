@@ -82,3 +82,16 @@ def test_fsck_and_images_come_over_tls_from_the_active_namenode(
     assert "is HEALTHY" in pair_operator.good("fsck", "/")
     pair_operator.good("dfsadmin", "-fetchImage", str(tmp_path))
     assert [path for path in tmp_path.iterdir() if path.name.startswith("fsimage_")]
+
+
+def test_the_doctor_tells_about_kerberos(
+    operator: Commands, hadoop: SecuredHadoop, kdc: Kdc
+) -> None:
+    out = operator.good("doctor")
+    lines = [line for line in out.splitlines() if line.startswith("kerberos: ")]
+    said = "\n".join(lines)
+    assert f"krb5.conf: {kdc.configuration}; realm EXAMPLE.COM; KDC 127.0.0.1:" in said
+    assert ": hdfs@EXAMPLE.COM, for " in said
+    assert "is nn/localhost; offers authentication,integrity,privacy" in said
+    assert "datanode localhost" in said
+    assert "wants no SASL" not in said

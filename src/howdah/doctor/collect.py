@@ -42,11 +42,12 @@ from howdah.doctor.inputs import (
     Facts,
     Host,
     JournalNode,
+    Kerberos,
     Limits,
     Listener,
     Namenode,
 )
-from howdah.errors import HowdahError, InvalidConfiguration
+from howdah.errors import AuthorizationFailed, HowdahError, InvalidConfiguration, ServiceFailed
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.proto import qjournal_pb2
@@ -63,6 +64,8 @@ R = TypeVar("R")
 TIMEOUT_S: Final = 5.0
 QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 _THREADS: Final = 16
+_MOST_DATANODES: Final = 8
+"""So many are asked how data connections begin."""
 _NAME_DIRECTORIES: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
 _MOST_BEAN_BYTES: Final = 16 << 20
 _WILDCARDS: Final = ("0.0.0.0", "::", "")
@@ -81,10 +84,16 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
     problems: list[str] = []
     conf = _readable(conf, problems)
     gateway = _gateway(conf, problems)
-    places = _Places.of(conf, gateway, problems)
+    secured = conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple"
+    user, why_nobody = _login(conf) if secured else (None, "")
+    places = _Places.of(conf, gateway, problems, user)
     hosts = _map_concurrently(_host, dict.fromkeys(places.hosts()))
     here = {host.name for host in hosts if host.is_here}
-    mine = frozenset(roles) if roles is not None else places.roles(here)
+    if roles is not None:
+        mine = frozenset(roles)
+    else:
+        # A secured cluster is another one's: servers here have no Kerberos.
+        mine = frozenset() if secured else places.roles(here)
     own = places.namenodes_at(here) if NAMENODE in mine else []
     namenodes = places.query_all() if asks else ()
     journals = places.query_journals() if asks else ()
@@ -108,7 +117,38 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         limits=_limits(),
         certificate=certificate_of(conf) if mine and is_https_served(conf) else None,
         clock_is_kept=clock.is_kept(),
+        kerberos=_kerberos(conf, user, why_nobody, places, asks=asks) if secured else None,
     )
+
+
+def _login(conf: Configuration) -> tuple[str | None, str]:
+    """Who this process is on a secured cluster; or None, and why."""
+    from howdah.security.identity import user_of
+
+    try:
+        return user_of(conf), ""
+    except HowdahError as error:
+        return None, str(error)
+
+
+def _kerberos(
+    conf: Configuration, user: str | None, problem: str, places: _Places, *, asks: bool
+) -> Kerberos | None:
+    from howdah.doctor import kerberos
+
+    try:
+        return kerberos.look(
+            conf,
+            user,
+            problem,
+            places.rpc_addresses(),
+            places.datanodes[:_MOST_DATANODES],
+            timeout_s=TIMEOUT_S,
+            asks=asks,
+            encrypts_data=places.encrypts_data,
+        )
+    except InvalidConfiguration as error:
+        return Kerberos(problem=str(error))
 
 
 def _map_concurrently(ask: Callable[[T], R], many: Iterable[T]) -> list[R]:
@@ -157,7 +197,15 @@ def _keeps_files(conf: Configuration) -> bool:
 class _Places:
     """Says where the servers are, by the configuration."""
 
-    def __init__(self, conf: Configuration, gateway: Configuration) -> None:
+    def __init__(
+        self, conf: Configuration, gateway: Configuration, user: str | None = None
+    ) -> None:
+        """Servers are asked as `user`, by default as whoever runs this."""
+        self._user = user
+        self.datanodes: list[tuple[str, Address]] = []
+        """Where those that live take data connections, as a namenode said when it was asked."""
+        self.encrypts_data = False
+        """Whether it said that all data is encrypted."""
         self._conf = conf
         self._gateway = gateway
         self.ids: dict[str, tuple[str, ...]] = {}
@@ -168,8 +216,14 @@ class _Places:
         self._journal_ids: dict[str, str] = {}
 
     @classmethod
-    def of(cls, conf: Configuration, gateway: Configuration, problems: list[str]) -> _Places:
-        places = cls(conf, gateway)
+    def of(
+        cls,
+        conf: Configuration,
+        gateway: Configuration,
+        problems: list[str],
+        user: str | None = None,
+    ) -> _Places:
+        places = cls(conf, gateway, user)
         for name in nameservices(conf) or ("",):
             try:
                 places._add(name)
@@ -263,6 +317,13 @@ class _Places:
         finally:
             connection.close()
 
+    def rpc_addresses(self) -> list[tuple[str, Address]]:
+        """The namenodes, by their names or addresses."""
+        return [
+            (".".join(filter(None, whose)) or f"{at[0]}:{at[1]}", at)
+            for whose, at in self._rpc.items()
+        ]
+
     def query_all(self) -> list[tuple[Namenode, tuple[str, ...] | None]]:
         """What each namenode says of itself, and the active ones of the racks of datanodes."""
         return _map_concurrently(self._query, self._rpc)
@@ -275,13 +336,19 @@ class _Places:
         shown = ".".join(part for part in whose if part) or address
         racks: tuple[str, ...] | None = None
         try:
-            with connect(f"hdfs://{address}", conf=Configuration(_IMPATIENT)) as fs:
+            conf = Configuration(_IMPATIENT)
+            with connect(f"hdfs://{address}", conf=conf, user=self._user) as fs:
                 assert isinstance(fs, HdfsFileSystem)
-                state = fs.administration.ha_state()
+                state = _state_of(fs)
                 if state == "ACTIVE":
-                    racks = tuple(
-                        datanode.location for datanode in fs.administration.datanodes("LIVE")
-                    )
+                    datanodes = fs.administration.datanodes("LIVE")
+                    racks = tuple(datanode.location for datanode in datanodes)
+                    if self._user is not None:
+                        defaults = fs.client.namenode.get_server_defaults()
+                        self.encrypts_data = defaults.encryptDataTransfer
+                    self.datanodes = [
+                        (node.id.hostName, (node.id.ipAddr, node.id.xferPort)) for node in datanodes
+                    ]
         except (HowdahError, OSError) as error:
             return Namenode(shown, name, address, None, str(error)), None
         ahead = (
@@ -294,12 +361,14 @@ class _Places:
 
     def query_journals(self) -> list[JournalNode]:
         """What each journal node says of the journal of each nameservice."""
-        return _map_concurrently(
+        answers = _map_concurrently(
             self._query_journal,
             [(name, address) for name, nodes in self.journals.items() for address in nodes],
         )
+        return [answer for answer in answers if answer is not None]
 
-    def _query_journal(self, whose: tuple[str, Address]) -> JournalNode:
+    def _query_journal(self, whose: tuple[str, Address]) -> JournalNode | None:
+        """None where the journal node tells namenodes alone, as on secured clusters."""
         name, (host, port) = whose
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         request = qjournal_pb2.IsFormattedRequestProto(
@@ -311,14 +380,24 @@ class _Places:
                 RpcClient(
                     (host, port),
                     QJOURNAL,
+                    user=self._user,
                     connect_timeout_s=TIMEOUT_S,
                     call_timeout_s=TIMEOUT_S,
                 )
             ) as client:
                 answer = client.call("isFormatted", request, qjournal_pb2.IsFormattedResponseProto)
+        except AuthorizationFailed:
+            return None
         except (HowdahError, OSError) as error:
             return JournalNode(name, address, None, str(error))
         return JournalNode(name, address, answer.isFormatted)
+
+
+def _state_of(fs: HdfsFileSystem) -> str:
+    try:
+        return fs.administration.ha_state()
+    except ServiceFailed:
+        return "ACTIVE"  # One of Hadoop's that is the only one has no role.
 
 
 def _missing_files(conf: Configuration) -> Iterator[tuple[str, str]]:

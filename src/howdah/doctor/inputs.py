@@ -150,6 +150,99 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True)
+class SecuredServer:
+    """How a server wants its clients to prove themselves, as it says to everybody who connects."""
+
+    name: str
+    """`namenode nn1`, `datanode host:port`."""
+    address: str
+    methods: tuple[str, ...] = ()
+    """`KERBEROS`, `TOKEN`, `SIMPLE`; none of a datanode."""
+    principal: str = ""
+    """Who it says that it is."""
+    problem: str = ""
+    """Why this client does not believe that."""
+    protections: tuple[str, ...] | None = None
+    """What it offers; None if it does not say, empty of a datanode that does without SASL."""
+    remark: str = ""
+    """Why it could not be asked, or was not."""
+
+    def line(self) -> str:
+        """For people."""
+        said = [self.remark] if self.remark else []
+        if self.methods:
+            said.append(f"takes {', '.join(self.methods)}")
+        if self.principal:
+            said.append(f"is {self.principal}")
+        if self.protections is not None:
+            said.append(
+                f"offers {','.join(self.protections)}" if self.protections else "wants no SASL"
+            )
+        return f"{self.name} at {self.address}: {'; '.join(said)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kerberos:
+    """What this process has to prove itself by on a secured cluster, and what servers want."""
+
+    files: tuple[tuple[str, bool], ...] = ()
+    """Those of krb5.conf, and whether they can be read."""
+    realm: str = ""
+    """The default one."""
+    kdcs: tuple[str, ...] = ()
+    """Those that krb5.conf names for it."""
+    source: str = ""
+    """The ticket cache or the keytab that a login comes from."""
+    principal: str = ""
+    left_s: int | None = None
+    """For how long still."""
+    keytab_principals: tuple[str, ...] = ()
+    problem: str = ""
+    """Why there is no login."""
+    tokens: tuple[str, ...] = ()
+    """The kind and the service of each that the process was given."""
+    kdc_ahead_s: float | None = None
+    """How far the KDC's clock is ahead of ours."""
+    expected: tuple[tuple[str, str], ...] = ()
+    """Keys of principals of servers, and their values."""
+    rpc_protections: tuple[str, ...] = ()
+    data_protections: tuple[str, ...] = ()
+    encrypts_data: bool = False
+    """Whether a namenode says that all data is encrypted, by keys of its own."""
+    servers: tuple[SecuredServer, ...] = ()
+
+    def lines(self) -> list[str]:
+        """For people."""
+        files = ", ".join(name if there else f"{name} (not there)" for name, there in self.files)
+        lines = [f"krb5.conf: {files}; realm {self.realm or 'none'}"]
+        if self.kdcs:
+            lines[0] += f"; KDC {', '.join(self.kdcs)}"
+        if self.kdc_ahead_s is not None:
+            lines[0] += f", whose clock differs by {abs(self.kdc_ahead_s):.0f} s"
+        login = f"login: {self.source}"
+        if self.keytab_principals:
+            login += f" of {', '.join(self.keytab_principals)}"
+        if self.principal:
+            login += f": {self.principal}"
+        if self.left_s is not None:
+            login += f", for {_span(self.left_s)}"
+        lines.append(login)
+        lines += [f"token: {token}" for token in self.tokens]
+        lines += [f"{key}: {value}" for key, value in self.expected]
+        lines.append(
+            f"protection here: {','.join(self.rpc_protections)} for calls, "
+            f"{','.join(self.data_protections) or 'none'} for data"
+        )
+        lines += [server.line() for server in self.servers]
+        return lines
+
+
+def _span(seconds: int) -> str:
+    hours, minutes = divmod(seconds // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds % 60} s"
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What the system grants a process that is started from here; None is without limit."""
 
@@ -186,6 +279,8 @@ class Facts:
     """None where no server has HTTPS."""
     clock_is_kept: bool | None = None
     """Whether the system's clock follows NTP or the like."""
+    kerberos: Kerberos | None = None
+    """None where the configuration does not ask for it."""
 
     @property
     def spans_machines(self) -> bool:

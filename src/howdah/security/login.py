@@ -19,13 +19,15 @@ from typing import Final, TypeVar
 from howdah import errors
 from howdah.protocol.sasl.keytab import principals_in
 from howdah.protocol.sasl.principals import Principal
-from howdah.security import gssapi
+from howdah.security import gssapi, kdc
 from howdah.security.gssapi import KRB5, SPNEGO, Context, Credential, GssFailure, Inquiry
 
 T = TypeVar("T")
 
 _CACHES: Final = itertools.count(1)
 _KEYTAB_MAGIC: Final = (b"\x05\x01", b"\x05\x02")
+_CLOCK_TIMEOUT_S: Final = 2.0
+_DRIFT_S: Final = 60.0
 _NO_CACHE: Final = "No credentials cache found"
 _CACHE_MAGIC: Final = (b"\x05\x03", b"\x05\x04")
 
@@ -122,6 +124,14 @@ class KerberosLogin:
                 f"the keytab {path} has no key of {wanted}: it is of {', '.join(known) or 'nobody'}"
             )
 
+    def keytab_principals(self) -> tuple[str, ...]:
+        """All that a keytab has keys of; none without one, or for one that is no file."""
+        path = _path(self.source.keytab) if self.source.keytab else None
+        if path is None:
+            return ()
+        self._check_files()
+        return principals_in(path.read_bytes())
+
     def keytab_principal(self) -> str | None:
         """The principal that a keytab logs in as; None without one, or for one that is no file."""
         path = _path(self.source.keytab) if self.source.keytab else None
@@ -163,7 +173,9 @@ class KerberosLogin:
             )
         error = failures[0]
         if isinstance(error, GssFailure):
-            raise errors.LoginFailed(self._explain(str(error), target)) from error
+            raise errors.LoginFailed(
+                f"{self._explain(str(error), target)}{_skew(error)}"
+            ) from error
         raise error
 
     def explain(self, failure: GssFailure, target: Principal) -> errors.AuthenticationFailed:
@@ -199,6 +211,24 @@ _ADVICE: Final = (
      "principals it has"),
     ("Can't find client principal", "the ticket cache is of another principal than {principal}"),
 )  # fmt: skip
+
+
+def _skew(error: GssFailure) -> str:
+    """By how much clocks differ, where that is what was refused."""
+    if "skew" not in str(error):
+        return ""
+    return clock_difference()
+
+
+def clock_difference() -> str:
+    """How far this machine's clock is from that of the default realm's KDC, for messages; empty
+    where it is not far, or no KDC says so."""
+    realm = default_realm()
+    ahead_s = kdc.seconds_ahead(realm, _CLOCK_TIMEOUT_S) if realm else None
+    if ahead_s is None or abs(ahead_s) < _DRIFT_S:
+        return ""
+    side = "behind" if ahead_s > 0 else "ahead of"
+    return f"; this machine's clock is {abs(ahead_s):.0f} s {side} that of the KDC of {realm}"
 
 
 class LoginContext:

@@ -17,6 +17,7 @@ from howdah.protocol.sasl.principals import ServerPrincipals
 from howdah.protocol.sasl.protection import Protection, parse_protections
 
 _DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
+_JOURNAL_PROTOCOL = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 _ROUTER_PROTOCOL = "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol"
 _NAMENODE_PROTOCOLS = frozenset(
     (
@@ -27,6 +28,7 @@ _NAMENODE_PROTOCOLS = frozenset(
 
 _NAMENODE = ServerPrincipals(keys.DFS_NAMENODE_KERBEROS_PRINCIPAL.name)
 _DATANODE = ServerPrincipals(keys.DFS_DATANODE_KERBEROS_PRINCIPAL.name)
+_JOURNALNODE = ServerPrincipals(keys.DFS_JOURNALNODE_KERBEROS_PRINCIPAL.name)
 _ROUTER = ServerPrincipals(keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL.name)
 _ADMINISTERED = ServerPrincipals(keys.HADOOP_SECURITY_SERVICE_USER_NAME_KEY.name)
 _DEFAULT_RULES = (Rule(),)
@@ -44,6 +46,7 @@ class SecuritySettings:
     token_mechanism: str = digest_md5.MECHANISM
     namenode: ServerPrincipals = _NAMENODE
     datanode: ServerPrincipals = _DATANODE
+    journalnode: ServerPrincipals = _JOURNALNODE
     router: ServerPrincipals = _ROUTER
     administered: ServerPrincipals = _ADMINISTERED
     logical_services: Mapping[Address, str] = field(default_factory=dict)
@@ -55,6 +58,8 @@ class SecuritySettings:
         """Whom to expect where a protocol is answered."""
         if protocol == _DATANODE_PROTOCOL:
             return self.datanode
+        if protocol == _JOURNAL_PROTOCOL:
+            return self.journalnode
         if protocol == _ROUTER_PROTOCOL:
             return self.router
         if protocol in _NAMENODE_PROTOCOLS or not self.administered.principal:
@@ -89,6 +94,7 @@ class SecuritySettings:
                 keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
                 keys.DFS_DATANODE_KERBEROS_PRINCIPAL_PATTERN,
             ),
+            journalnode=_principals(conf, keys.DFS_JOURNALNODE_KERBEROS_PRINCIPAL, None),
             router=_principals(
                 conf,
                 keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
@@ -120,9 +126,10 @@ def _cipher_suites(conf: Configuration) -> tuple[str, ...]:
 
 
 def _principals(
-    conf: Configuration, principal: Key[str | None], pattern: Key[str | None]
+    conf: Configuration, principal: Key[str | None], pattern: Key[str | None] | None
 ) -> ServerPrincipals:
-    return ServerPrincipals(principal.name, conf.get(principal) or "", conf.get(pattern) or "")
+    glob = None if pattern is None else conf.get(pattern)
+    return ServerPrincipals(principal.name, conf.get(principal) or "", glob or "")
 
 
 def _logical_services(conf: Configuration) -> dict[Address, str]:

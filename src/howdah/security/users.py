@@ -220,7 +220,7 @@ def log_in(conf: Configuration, user: str | None, keytab: str | None, principal:
     token_file = os.environ.get(TOKEN_FILE) or None
     if not settings.is_enabled:
         return _with_tokens(settings, token_file, user)
-    source = _source(conf, keytab, principal)
+    source = login_source(conf, keytab, principal)
     identity, name, full = _log_in(Identity(settings, source, token_file))
     acts_for = os.environ.get("HADOOP_PROXY_USER") or None
     if user is None and acts_for is not None:
@@ -249,7 +249,10 @@ def _with_tokens(settings: SecuritySettings, token_file: str | None, user: str |
     return SecuredUser(name, Identity(settings, LoginSource(), token_file, False), name)
 
 
-def _source(conf: Configuration, keytab: str | None, principal: str | None) -> LoginSource:
+def login_source(
+    conf: Configuration, keytab: str | None = None, principal: str | None = None
+) -> LoginSource:
+    """What this process logs in from: what is given goes before what is configured."""
     if keytab or principal:
         return LoginSource(keytab or "", principal or "", _cache_of(conf) if not keytab else "")
     keytab = conf.get(keys.HOWDAH_CLIENT_KEYTAB_FILE) or os.environ.get("KRB5KEYTAB") or ""

@@ -9,6 +9,7 @@ whenever something is odd.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from howdah.cli.arguments.parser import Arguments
@@ -55,6 +56,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         document = {
             "build": None if facts.build is None else facts.build.as_dict(),
             "roles": sorted(facts.roles),
+            "kerberos": None if facts.kerberos is None else asdict(facts.kerberos),
             "findings": [finding.as_dict() for finding in findings],
             "exitCode": code,
         }
@@ -62,6 +64,8 @@ def main(argv: list[str], conf: Configuration) -> int:
         return code
     for line in [] if facts.build is None else facts.build.lines():
         print(line)
+    for line in [] if facts.kerberos is None else facts.kerberos.lines():
+        print(f"kerberos: {line}")
     for finding in findings:
         print(finding.line())
     if not findings:

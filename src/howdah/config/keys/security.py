@@ -63,6 +63,10 @@ DFS_DATANODE_KERBEROS_PRINCIPAL_PATTERN = optional_string(
     "dfs.datanode.kerberos.principal.pattern",
     "A glob that the principals of datanodes match; it takes the place of the principal.",
 )
+DFS_JOURNALNODE_KERBEROS_PRINCIPAL = optional_string(
+    "dfs.journalnode.kerberos.principal",
+    "The Kerberos principal of journal nodes; _HOST stands for the host.",
+)
 DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL = optional_string(
     "dfs.federation.router.kerberos.principal",
     "The Kerberos principal of routers, for howdah dfsrouteradmin.",
