@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from howdah import errors
-from howdah.client.reading.replica_check import ReplicaChecker, ReplicaFinding, ReplicaState
+from howdah.client.reading.replica_check import ReplicaChecker
+from howdah.client.reading.replica_finding import ReplicaFinding, ReplicaState
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, crc
 from howdah.testing import MiniCluster
@@ -45,7 +46,9 @@ def put(cluster: MiniCluster, fs: HdfsFileSystem, path: str) -> None:
     with fs.create(path, overwrite=True, block_size=MIB, replication=3) as out:
         out.write(DATA)
     wait_until(lambda: all(len(b) == 3 for b in replicas_of(cluster, path)), 30)
-    wait_until(lambda: all(len(b.nodes) == 3 for b in checker_of(fs).blocks(path)), 30)
+    wait_until(
+        lambda: all(len(b.nodes) == 3 for b in checker_of(fs).finished_blocks(path).blocks), 30
+    )
 
 
 def checker_of(fs: HdfsFileSystem) -> ReplicaChecker:
@@ -55,7 +58,8 @@ def checker_of(fs: HdfsFileSystem) -> ReplicaChecker:
 def findings(fs: HdfsFileSystem, path: str) -> list[list[ReplicaFinding]]:
     checker = checker_of(fs)
     return [
-        [checker.check(path, block, node) for node in block.nodes] for block in checker.blocks(path)
+        [checker.check(path, block, node) for node in block.nodes]
+        for block in checker.finished_blocks(path).blocks
     ]
 
 
@@ -78,7 +82,7 @@ def test_one_damaged_replica_is_found_and_replaced_once_it_is_reported(
     put(cluster, fs, "/damaged")
     replicas_of(cluster, "/damaged")[1][2].flip(600_000)
     checker = checker_of(fs)
-    blocks = checker.blocks("/damaged")
+    blocks = checker.finished_blocks("/damaged").blocks
     found = {
         (number, node): checker.check("/damaged", block, node)
         for number, block in enumerate(blocks)
@@ -98,7 +102,7 @@ def test_one_damaged_replica_is_found_and_replaced_once_it_is_reported(
                 for block in findings(fs, "/damaged")
                 for finding in block
             )
-            and all(len(b.nodes) == 3 for b in checker.blocks("/damaged"))
+            and all(len(b.nodes) == 3 for b in checker.finished_blocks("/damaged").blocks)
         ),
         60,
     )
@@ -143,9 +147,11 @@ def test_the_block_that_is_being_written_is_left_out(
     with fs.create("/open", block_size=MIB) as out:
         out.write(DATA[: MIB + 5])
         out.hflush()
-        assert [block.length_bytes for block in checker_of(fs).blocks("/open")] == [MIB]
+        assert [block.length_bytes for block in checker_of(fs).finished_blocks("/open").blocks] == [
+            MIB
+        ]
 
 
 def test_a_path_that_is_not_there_is_an_error(fs: HdfsFileSystem) -> None:
     with pytest.raises(errors.PathNotFound):
-        checker_of(fs).blocks("/nobody")
+        checker_of(fs).finished_blocks("/nobody")

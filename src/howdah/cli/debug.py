@@ -1,7 +1,7 @@
 """`howdah debug`: look into the files of replicas, and recover leases by hand.
 
-Mirrors Hadoop's DebugAdmin: commands, output and exit codes. `verifyEC` and `verifyReadable`
-are not there; `howdah verify` reads every replica of files that are not erasure-coded.
+Mirrors Hadoop's DebugAdmin: commands, output and exit codes. `verifyReadable` is not there;
+`howdah verify` reads every replica of files.
 """
 
 from __future__ import annotations
@@ -30,10 +30,15 @@ from howdah.protocol.data_transfer.meta_header import (
     decode_meta_header,
     encode_meta_header,
 )
+from howdah.protocol.striping.layout import GroupLayout
 from howdah.runtime.atomic_files import replacing
 
 if TYPE_CHECKING:
+    from howdah.client.reading.replica_check import ReplicaChecker
+    from howdah.client.state.blocks import LocatedBlock
     from howdah.config import Configuration
+    from howdah.fs.api import FileSystem
+    from howdah.protocol.striping.policies import Policy
 
 EXIT_FAILURE: Final = 1
 RETRY_S: Final = 5.0
@@ -194,6 +199,91 @@ def _recover(recover: Callable[[], bool], path: str, attempts: int) -> int:
     return _refuse(f"Giving up on recoverLease for {path} after {attempts} {tries}.", 1)
 
 
+def _verify_ec(words: list[str], conf: Configuration) -> int:
+    from howdah.cli.arguments.administered import administered
+    from howdah.fs.hdfs.filesystem import HdfsFileSystem
+
+    if len(words) < 2:
+        return _help(["verifyEC"], 1)
+    path, words = take_value(words, "-file")
+    block_id, words = take_value(words, "-blockId")
+    if path is None:
+        return _refuse("IllegalArgumentException: Can not create a Path from a null string", 1)
+    with _connected(path, conf) if "://" in path else administered(conf) as fs:
+        if not isinstance(fs, HdfsFileSystem):
+            return _refuse(
+                f"IllegalArgumentException: FileSystem {fs.uri} is not an HDFS file system", 1
+            )
+        try:
+            status = fs.get_file_status(path)
+            if not status.is_file:
+                return _refuse(f"File {path} is not a regular file.", 1)
+            if not fs.is_file_closed(path):
+                return _refuse(f"File {path} is not closed.", 1)
+            checker = fs.client.replica_checker()
+            finished = checker.finished_blocks(status.path)
+        except errors.PathNotFound:
+            return _refuse(f"File {path} does not exist.", 1)
+        if finished.policy is None:
+            return _refuse(f"File {path} is not erasure coded.", 1)
+        wanted = [
+            group for group in finished.blocks if block_id in (None, _name_without_stamp(group))
+        ]
+        is_healthy = True
+        for group in wanted:
+            print(f"Checking EC block group: {_name_without_stamp(group)}", flush=True)
+            problem = _problem_of_group(checker, status.path, group, finished.policy)
+            if not problem:
+                print("Status: OK")
+                continue
+            print(f"Status: ERROR, message: {problem}", file=sys.stderr)
+            is_healthy = False
+            if "-skipFailureBlocks" not in words:
+                break
+        if is_healthy and block_id is None:
+            print("\nAll EC block group status: OK")
+        return 0 if is_healthy else EXIT_FAILURE
+
+
+def _connected(path: str, conf: Configuration) -> FileSystem:
+    import howdah
+
+    return howdah.connect(path, conf=conf, laid_over=False)
+
+
+def _name_without_stamp(group: LocatedBlock) -> str:
+    return f"blk_{group.block.block_id}"
+
+
+def _problem_of_group(
+    checker: ReplicaChecker, path: str, group: LocatedBlock, policy: Policy
+) -> str:
+    """Return what is wrong with a group, first in Hadoop's words, then which internal blocks it
+    is; empty of a sound one."""
+    from howdah.client.reading.replica_finding import ReplicaState
+
+    held = set() if group.members is None else set(group.members.indices)
+    missing = sorted(set(GroupLayout(policy, group.length_bytes).block_indices) - held)
+    if missing:
+        return (
+            "Block group is under-erasure-coded.\n"
+            f"  No datanode has index {', '.join(map(str, missing))}."
+        )
+    found = checker.check_group(path, group, policy)
+    bad = [member for member in found.members if member.finding.state is not ReplicaState.SOUND]
+    if not bad:
+        return ""
+    lines = [
+        f"  {member.block.block.name} at {member.node} is {member.finding.state.value}: "
+        f"{member.finding.message}"
+        for member in bad
+    ]
+    states = {member.finding.state for member in bad}
+    compared = states & {ReplicaState.DIFFERENT, ReplicaState.DOUBTFUL}
+    said = "EC compute result not match." if compared else bad[0].finding.message
+    return "\n".join([said, *lines])
+
+
 def _first_line(error: errors.HowdahError) -> str:
     return str(error).partition("\n")[0]
 
@@ -213,13 +303,13 @@ def _print_usage() -> None:
         print(command.usage)
 
 
-def _help(words: list[str]) -> int:
+def _help(words: list[str], code: int = 0) -> int:
     command = COMMANDS.get(words[0].removeprefix("-")) if words else None
     if command is None:
         _print_usage()
-        return 0
+        return code
     print(f"{command.usage}\n{command.help}\n")
-    return 0
+    return code
 
 
 class Command(NamedTuple):
@@ -249,5 +339,12 @@ COMMANDS: Final = {
         "  Recover the lease of a file, so that it is closed though its writer is gone. It is\n"
         "  tried once, unless -retries says otherwise.",
         _recover_lease,
+    ),
+    "verifyEC": Command(
+        "verifyEC -file <file> [-blockId <blk_Id>] [-skipFailureBlocks]",
+        "  Read all internal blocks of an erasure coded file, code its data again, and compare.\n"
+        "  -blockId: of one block group only. -skipFailureBlocks: go on after a block group that\n"
+        "  is not sound. What is wrong names the internal blocks by their index.",
+        _verify_ec,
     ),
 }

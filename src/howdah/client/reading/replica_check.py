@@ -6,42 +6,36 @@ again elsewhere here: what the datanode sends is compared with its checksums as 
 comes, and summed up once more as a whole, for replicas of a block whose checksums are
 right and whose bytes are not the same exist too: a volume that was restored from a
 backup has them.
+
+The internal blocks of an erasure coded group have different bytes. They are read side by
+side, and their parity is coded again (`howdah.client.reading.group_check`).
 """
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.reading.readers import ReaderFactory, ReadRequest
+from howdah.client.reading.group_check import GroupFinding, check_group
+from howdah.client.reading.readers import ReaderFactory, ReadRequest, ReplicaReader
+from howdah.client.reading.replica_finding import ReplicaFinding, ReplicaState, failed_reading
 from howdah.client.state.blocks import LocatedBlock
 from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.protocol.data_transfer.op_requests import CachingHints
+from howdah.protocol.striping.policies import Policy
 
 _WHOLE_FILE = (1 << 63) - 1
 _BUFFER_BYTES = 1 << 20
 
 
-class ReplicaState(enum.Enum):
-    """What was found of a replica. The values are what reports say."""
-
-    SOUND = "sound"
-    CORRUPT = "corrupt"
-    """Its bytes don't match its checksums."""
-    UNREADABLE = "unreadable"
-    """Its datanode can't be reached, hasn't got it, or ended early."""
-
-
 @dataclass(frozen=True, slots=True)
-class ReplicaFinding:
-    """What one reading showed: `crc` is the CRC-32C of all its bytes, None unless SOUND."""
+class FinishedBlocks:
+    """The blocks of a file, or its block groups and the policy that they are coded by."""
 
-    state: ReplicaState
-    crc: int | None = None
-    message: str = ""
+    blocks: tuple[LocatedBlock, ...]
+    policy: Policy | None
 
 
 class ReplicaChecker:
@@ -53,20 +47,15 @@ class ReplicaChecker:
         self._client_name = client_name
         self._buffer = memoryview(bytearray(_BUFFER_BYTES))
 
-    def blocks(self, path: str) -> tuple[LocatedBlock, ...]:
+    def finished_blocks(self, path: str) -> FinishedBlocks:
         """Return the file's finished blocks; one that is still being written is not among them.
 
-        Raises `PathNotFound`, and `UnsupportedOperation` for erasure coded files.
+        Raises `PathNotFound`.
         """
         blocks: dict[int, LocatedBlock] = {}
         offset = 0
         while True:
             batch = self._namenode.get_block_locations(path, offset, _WHOLE_FILE - offset)
-            if batch.erasure_coding_policy is not None:
-                raise errors.UnsupportedOperation(
-                    f"{path} is erasure coded ({batch.erasure_coding_policy.name}), "
-                    "its replicas cannot be checked here"
-                )
             news = [block for block in batch.blocks if block.end > offset]
             blocks.update((block.offset, block) for block in news)
             if not news:
@@ -75,10 +64,36 @@ class ReplicaChecker:
         last = batch.last_block
         if last is not None and not batch.last_block_complete:
             blocks.pop(last.offset, None)
-        return tuple(blocks[offset] for offset in sorted(blocks))
+        finished = tuple(blocks[offset] for offset in sorted(blocks))
+        return FinishedBlocks(finished, batch.erasure_coding_policy)
 
     def check(self, path: str, block: LocatedBlock, node: DatanodeAddress) -> ReplicaFinding:
         """Read the replica of `block` at `node` from its first byte to its last."""
+        total = 0
+        try:
+            reader = self._open(path, block, node)
+            try:
+                while reader.remaining:
+                    count = reader.read_into(self._buffer)
+                    total = crc(ChecksumType.CRC32C, self._buffer[:count], total)
+            finally:
+                reader.close()
+        except (errors.HowdahError, OSError) as error:
+            return failed_reading(error)
+        return ReplicaFinding(ReplicaState.SOUND, total)
+
+    def check_group(self, path: str, group: LocatedBlock, policy: Policy) -> GroupFinding:
+        """Read all internal blocks of a group, each at every node that has it, and code the data
+        again. Raises `UnsupportedOperation` for a policy whose codec is unknown here."""
+        return check_group(
+            path,
+            group,
+            policy,
+            lambda block, node: self._open(path, block, node),
+            lambda block, node: self.check(path, block, node),
+        )
+
+    def _open(self, path: str, block: LocatedBlock, node: DatanodeAddress) -> ReplicaReader:
         request = ReadRequest(
             path,
             block,
@@ -88,22 +103,10 @@ class ReplicaChecker:
             self._client_name,
             CachingHints(drop_behind=True),
         )
-        total = 0
-        try:
-            reader = self._factory.open(request)
-            if reader is None:
-                raise errors.UnsupportedOperation(f"nothing reads {block.block.name} from {node}")
-            try:
-                while reader.remaining:
-                    count = reader.read_into(self._buffer)
-                    total = crc(ChecksumType.CRC32C, self._buffer[:count], total)
-            finally:
-                reader.close()
-        except errors.ChecksumMismatch as error:
-            return ReplicaFinding(ReplicaState.CORRUPT, None, str(error))
-        except (errors.HowdahError, OSError) as error:
-            return ReplicaFinding(ReplicaState.UNREADABLE, None, str(error))
-        return ReplicaFinding(ReplicaState.SOUND, total)
+        reader = self._factory.open(request)
+        if reader is None:
+            raise errors.UnsupportedOperation(f"nothing reads {block.block.name} from {node}")
+        return reader
 
     def report(self, block: LocatedBlock, node: DatanodeAddress) -> None:
         """Tell the namenode that the replica is bad: it makes another one, then deletes it."""

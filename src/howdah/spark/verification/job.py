@@ -1,11 +1,12 @@
 """`verify`: every replica of every block below some paths, read and compared by Spark.
 
 1. List the trees in parallel (`listing.tree`).
-2. Look up the replicas of the files' finished blocks.
+2. Look up the replicas of the files' finished blocks, and block groups of erasure coded files.
 3. Read each replica whole, against its checksums (`verification.tasks`), at its own node where
    that matters (`verification.placement`).
 4. Compare the replicas of each block (`verification.verdict`), and report the bad ones to the
-   namenode if `mark` is given.
+   namenode if `mark` is given. The internal blocks of a group are read by one task, which codes
+   the data again.
 5. With a manifest: compare digests of the files with those of the last run.
 
 The driver gets sums, and of the replicas only those that `problems` returns.
@@ -359,7 +360,8 @@ def _judged(read: DataFrame, place: Place, mark: bool, attempts: int) -> DataFra
     from pyspark.sql import functions as F
 
     readings = F.struct(
-        "replication", "offset", "length", "node", "storage", "located", "state", "crc", "message"
+        *("replication", "offset", "length", "node", "storage", "located", "policy", "index"),
+        *("state", "crc", "message"),
     )
     blocks = read.groupBy("path", "block_id", "generation_stamp").agg(
         F.collect_list(readings).alias("readings"),

@@ -16,16 +16,18 @@ from howdah.copy.common.arrow_rows import Row, batches, decode
 from howdah.copy.common.filesystems import Place
 from howdah.copy.common.task_progress import Gauge
 from howdah.fs.hdfs.replicas import NOWHERE, Replicas
-from howdah.spark.verification.verdict import BAD, Verdict, file_crc, judge
+from howdah.protocol.striping.layout import is_striped
+from howdah.spark.verification.verdict import BAD, Verdict, file_crc, judge, judge_group
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 REPLICA_SCHEMA: Final = (
     "path binary, replication int, offset long, length long, block_id long, "
-    "generation_stamp long, node string, address string, storage string, located binary"
+    "generation_stamp long, node string, address string, storage string, located binary, "
+    "policy binary"
 )
-READ_SCHEMA: Final = f"{REPLICA_SCHEMA}, state string, crc long, message string"
+READ_SCHEMA: Final = f"{REPLICA_SCHEMA}, index int, state string, crc long, message string"
 JUDGED_SCHEMA: Final = (
     "path binary, replication int, offset long, length long, block string, node string, "
     "storage string, verdict string, marked boolean, message string, replicas int, "
@@ -36,7 +38,8 @@ DIGEST_SCHEMA: Final = "path binary, length long, modification_time_ms long, crc
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Turns files into replicas, as a task. A block without replicas has one row without a node."""
+    """Turns files into replicas, as a task. A block without replicas has one row without a node.
+    A block group is one row."""
 
     place: Place
 
@@ -54,7 +57,7 @@ class LookUp:
             for replica in file_replicas:
                 yield (
                     row["path"],
-                    row["replication"],
+                    row["replication"] if replica.expected is None else replica.expected,
                     replica.offset,
                     replica.length_bytes,
                     replica.block_id,
@@ -63,13 +66,14 @@ class LookUp:
                     replica.address,
                     replica.storage_id,
                     replica.located,
+                    replica.policy,
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class ReadReplicas:
-    """Reads replicas and adds a finding to each, as a task. `progress` is the directory for its
-    gauge."""
+    """Reads replicas and adds a finding to each, as a task. A block group becomes a row for each
+    internal block, by its index. `progress` is the directory for the gauge."""
 
     place: Place
     progress: str = ""
@@ -82,12 +86,35 @@ class ReadReplicas:
         replicas = Replicas(fs)
         with closing(Gauge.of_task(self.place, self.progress)) as gauge:
             for row in _dicts(given):
+                if row["policy"] is not None:
+                    yield from _group_rows(replicas, row, gauge)
+                    continue
                 verdict: tuple[str, int | None, str] = (Verdict.MISSING.value, None, "")
                 if row["node"] != NOWHERE:
                     finding = replicas.check(decode(row["path"]), row["located"])
                     verdict = (finding.state.value, finding.crc, finding.message)
                     gauge.add(1, row["length"])
-                yield (*row.values(), *verdict)
+                yield (*row.values(), 0, *verdict)
+
+
+def _group_rows(replicas: Replicas, row: dict[str, Any], gauge: Gauge) -> Iterator[Row]:
+    """The rows of the internal blocks; each has the CRC of the group's data."""
+    readings = list(replicas.check_group(decode(row["path"]), row["located"], row["policy"]))
+    gauge.add(sum(reading.node != NOWHERE for reading in readings), row["length"])
+    for reading in readings:
+        place = {
+            "node": reading.node,
+            "storage": reading.storage_id,
+            "located": reading.located,
+        }
+        finding = reading.finding
+        yield (
+            *(row | place).values(),
+            reading.index,
+            finding.state.value,
+            reading.crc,
+            finding.message,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +131,16 @@ class Judge:
     def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         known = Replicas(self.place.connect())
         for row in _dicts(given):
-            readings = sorted(row["readings"], key=lambda reading: str(reading["node"]))
-            judgement = judge(
-                [reading["state"] for reading in readings],
-                [reading["crc"] for reading in readings],
+            readings = sorted(
+                row["readings"], key=lambda reading: (reading["index"], str(reading["node"]))
             )
-            there = sum(reading["node"] != NOWHERE for reading in readings)
+            states = [reading["state"] for reading in readings]
+            crcs = [reading["crc"] for reading in readings]
+            if is_striped(row["block_id"]):
+                judgement = judge_group(states, crcs)
+            else:
+                judgement = judge(states, crcs)
+            there = len({r["index"] if r["policy"] else r["node"] for r in readings if r["node"]})
             for reading, verdict in zip(readings, judgement.verdicts, strict=True):
                 marked = self.marks and verdict in BAD
                 if marked:
@@ -119,7 +150,7 @@ class Judge:
                     reading["replication"],
                     reading["offset"],
                     reading["length"],
-                    f"blk_{row['block_id']}_{row['generation_stamp']}",
+                    f"blk_{row['block_id'] + reading['index']}_{row['generation_stamp']}",
                     reading["node"],
                     reading["storage"],
                     verdict.value,

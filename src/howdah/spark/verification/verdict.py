@@ -3,6 +3,9 @@
 Each replica was read by itself. A replica that does not match its own checksums is corrupt. The
 others must have the same bytes. If they do not, the majority is right; if there is no majority,
 the replicas are doubtful, and none of them may be given up.
+
+The internal blocks of an erasure coded group were compared as they were read
+(`howdah.client.reading.group_check`).
 """
 
 from __future__ import annotations
@@ -22,13 +25,14 @@ class Verdict(enum.StrEnum):
     CORRUPT = "corrupt"
     """Its bytes don't match its checksums."""
     DIFFERENT = "different"
-    """It matches its checksums, but the majority has other bytes."""
+    """It matches its checksums, but the majority has other bytes; or it does not fit the other
+    internal blocks of its group."""
     DOUBTFUL = "doubtful"
-    """Replicas differ, and there is no majority."""
+    """Replicas differ, and there is no majority; or internal blocks do not fit each other."""
     UNREADABLE = "unreadable"
     """Its datanode cannot be reached, or does not have it."""
     MISSING = "missing"
-    """The namenode knows no replica of the block."""
+    """The namenode knows no replica of the block, or of the internal block."""
 
 
 BAD = frozenset((Verdict.CORRUPT, Verdict.DIFFERENT))
@@ -64,6 +68,16 @@ def judge(states: Sequence[str], crcs: Sequence[int | None]) -> Judgement:
         else:
             verdicts.append(Verdict.SOUND if crc == believed else Verdict.DIFFERENT)
     return Judgement(tuple(verdicts), believed)
+
+
+def judge_group(states: Sequence[str], crcs: Sequence[int | None]) -> Judgement:
+    """Take over what reading an erasure coded group has shown; each reading has the CRC of the
+    group's data.
+
+    >>> judge_group(["sound", "missing", "different"], [5, 5, 5]).verdicts[2].value
+    'different'
+    """
+    return Judgement(tuple(Verdict(state) for state in states), crcs[0])
 
 
 def file_crc(parts: Sequence[tuple[int, int, int | None]], length: int) -> int | None:
