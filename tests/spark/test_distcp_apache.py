@@ -11,7 +11,6 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.copy.common.failures import CopyFailed
 from howdah.copy.options import attributes
 from howdah.fs.acl import parse_acl
 from howdah.fs.api import FileSystem
@@ -238,7 +237,7 @@ def test_small_files_of_apaches_are_compacted(
     assert content == b"".join(b"line %d\n" % i for i in range(8))
 
 
-def test_an_erasure_coded_file_is_copied_and_its_policy_is_refused_by_name(
+def test_an_erasure_coded_file_is_copied_with_its_policy_or_without(
     spark: Any, apache: HadoopCluster, theirs: HdfsFileSystem, java: HadoopDistCp
 ) -> None:
     java.make_striped("/striped")
@@ -246,17 +245,13 @@ def test_an_erasure_coded_file_is_copied_and_its_policy_is_refused_by_name(
     # Their checksums are of another kind.
     words = ["-update", "-skipcrccheck", f"{apache.uri}/whole", f"{apache.uri}/striped"]
     assert java.run(words).exit_code == 0
-    with pytest.raises(CopyFailed, match="/striped/f"):
-        distcp(
-            spark,
-            "/striped",
-            "/refused",
-            options=Options(preserve=attributes("e")),
-            conf=apache.conf,
-        )
+    keep = Options(preserve=attributes("e"))
+    distcp(spark, "/striped", "/kept", options=keep, conf=apache.conf)
     distcp(spark, "/striped", "/copied", conf=apache.conf)
-    (content,) = read_tree(theirs, "/copied").values()
-    assert content == b"x" * 100_000
+    for target, is_coded in (("/kept", True), ("/copied", False)):
+        (content,) = read_tree(theirs, target).values()
+        assert content == b"x" * 100_000
+        assert theirs.get_file_status(f"{target}/f").is_erasure_coded is is_coded
 
 
 BEFORE: Tree = {"same": b"1", "a": b"2", "b": b"3", "d": None, "d/x": b"4", "gone": b"5"}

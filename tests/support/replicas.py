@@ -17,6 +17,8 @@ from typing import Protocol
 
 from howdah.config import Configuration, namenode_address
 from howdah.proto import client_namenode_pb2 as messages
+from howdah.protocol.data_transfer.checksum import checksum_chunks
+from howdah.protocol.data_transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 from howdah.rpc.client import RpcClient
 
 _CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -66,6 +68,15 @@ class ReplicaFile:
     def flip(self, offset: int = 0) -> None:
         """Damage the byte at `offset`, in place, as a rotting disk does."""
         flip(self.path, offset)
+
+    def change(self, offset: int = 0) -> None:
+        """Damage the byte at `offset`, and have the checksums fit, as a bad writer does."""
+        self.flip(offset)
+        data, meta = self.read(), self.meta_path.read_bytes()
+        spec = decode_meta_header(meta[:META_HEADER_BYTES])
+        sums = bytearray(spec.sums_length(len(data)))
+        checksum_chunks(spec, data, sums)
+        self.meta_path.write_bytes(meta[:META_HEADER_BYTES] + bytes(sums))
 
 
 def flip(path: Path, offset: int) -> None:

@@ -23,12 +23,14 @@ file there where the target's streams can be aborted, as those of object stores 
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 import time
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from howdah import errors
@@ -38,7 +40,7 @@ from howdah.copy.common.failures import PERMANENT, CopyFailed, ReadFailed, Sourc
 from howdah.copy.common.filesystems import Place
 from howdah.copy.listing.entries import WHOLE, Entry
 from howdah.copy.options import Attribute
-from howdah.copy.preserving import is_set_afterwards, preserve
+from howdah.copy.preserving import has_coding_policies, is_set_afterwards, preserve
 from howdah.copy.server_side import Offers
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
@@ -49,6 +51,7 @@ from howdah.options import CopyCheck
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.runtime.byte_rate import Throttle
 
+_log = logging.getLogger(__name__)
 COMPOSITE: Final = "COMPOSITE_CRC"
 LENGTH: Final = "length"
 MOST_TRIES: Final = 3
@@ -235,7 +238,9 @@ class Copier:
         begin = source.target_length
         stream = _open(source_fs, source, begin)
         try:
-            with self._fs.append(target) as out:
+            # A block group that has ended gets no more bytes.
+            new_block = self._fs.get_file_status(target).is_erasure_coded
+            with self._fs.append(target, new_block=new_block) as out:
                 there = self._fs.get_file_status(target).length
                 if there != begin:
                     # Another attempt or another writer has appended to it since.
@@ -252,14 +257,21 @@ class Copier:
     def _create(self, source_fs: FileSystem, source: Entry, path: str) -> FSDataOutputStream:
         keep = self._settings.preserve
         same_blocks = Attribute.BLOCK_SIZE in keep or Attribute.CHECKSUM_TYPE in keep
-        if source.erasure_coded and Attribute.ERASURE_CODING_POLICY in keep:
-            raise errors.UnsupportedOperation(
-                f"{source.path} is erasure coded, and howdah cannot preserve that yet"
-            )
         fs = self._fs
         if Attribute.CHECKSUM_TYPE in keep and source.length:
             fs = self._with_checksums_of(source_fs, source)
-        return fs.create(
+        create: Callable[..., FSDataOutputStream] = fs.create
+        if source.coding_policy and Attribute.ERASURE_CODING_POLICY in keep:
+            if has_coding_policies(fs):
+                create = partial(fs.create, ec_policy=source.coding_policy)
+            else:
+                _log.warning(
+                    "%s: %s has no erasure coding policies, so %s is not preserved",
+                    source.path,
+                    fs.uri,
+                    source.coding_policy,
+                )
+        return create(
             path,
             overwrite=True,
             create_parent=self._settings.direct,

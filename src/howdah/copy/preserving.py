@@ -2,16 +2,21 @@
 
 An attribute that is equal already is not set, so an ordinary user can preserve the owner of the
 files that he owns. Owner, ACL and mode come last, since they may forbid all else.
+
+The erasure coding policy of a file is an option of its creation. A directory gets the one that its
+source has or inherits. Replicated sources leave the target's policy as it is, as in Hadoop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set
+from typing import TypeGuard
 
 from howdah import errors
-from howdah.copy.listing.entries import Entry
+from howdah.copy.listing.entries import Entry, Kind
 from howdah.copy.options import Attribute
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 
 _RAW = "raw."
@@ -50,6 +55,11 @@ def check_support(fs: FileSystem, wanted: Set[Attribute]) -> None:
             raise XAttrsNotSupported(f"XAttrs not supported for file system: {fs.uri}") from error
 
 
+def has_coding_policies(fs: FileSystem) -> TypeGuard[HdfsFileSystem]:
+    """Whether the files of a filesystem can be erasure coded by a policy that is named."""
+    return isinstance(fs, HdfsFileSystem)
+
+
 def is_set_afterwards(wanted: Set[Attribute]) -> bool:
     """Whether attributes are given to a file that is there, and not when it is created."""
     return bool(wanted - _AT_CREATION)
@@ -59,6 +69,8 @@ def preserve(
     source_fs: FileSystem, source: Entry, target_fs: FileSystem, path: str, wanted: Set[Attribute]
 ) -> None:
     """Give `path` the wanted attributes of `source`."""
+    if Attribute.ERASURE_CODING_POLICY in wanted and source.kind == Kind.DIRECTORY:
+        _coding_policy(source, target_fs, path)
     if not is_set_afterwards(wanted):
         return
     now = target_fs.get_file_status(path)
@@ -73,6 +85,14 @@ def preserve(
         _acl(source_fs, source, target_fs, now)
     elif Attribute.PERMISSION in wanted and source.permission != now.permission:
         target_fs.set_permission(path, source.permission)
+
+
+def _coding_policy(source: Entry, target_fs: FileSystem, path: str) -> None:
+    if not source.coding_policy or not has_coding_policies(target_fs):
+        return
+    policy = target_fs.get_erasure_coding_policy(path)
+    if policy is None or policy.name != source.coding_policy:
+        target_fs.set_erasure_coding_policy(path, source.coding_policy)
 
 
 def _owner(source: Entry, target_fs: FileSystem, now: FileStatus, wanted: Set[Attribute]) -> None:

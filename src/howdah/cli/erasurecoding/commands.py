@@ -22,6 +22,7 @@ from howdah.protocol.striping.policies import REPLICATION_NAME
 EXIT_USAGE: Final = 1
 EXIT_FAILURE: Final = 2
 EXIT_SET_FAILURE: Final = 3
+EXIT_NOT_CHECKED: Final = 255
 _HELP: Final = "[-help <command-name>]"
 
 
@@ -359,5 +360,6 @@ COMMANDS: Final = (
         "parameter -policy is specified, verify if the cluster setup can support the given policy.",
         (),
         _verify_cluster_setup,
+        EXIT_NOT_CHECKED,
     ),
 )

@@ -66,7 +66,8 @@ class Entry:
     replication: int = 0
     block_size: int = 0
     has_acl: bool = False
-    erasure_coded: bool = False
+    coding_policy: str = ""
+    """The erasure coding policy that a file has, or that new files of a directory get."""
     target: int = Found.ABSENT
     target_length: int = 0
     target_modification_time_ms: int = 0
@@ -99,7 +100,7 @@ class Entry:
             replication=status.replication,
             block_size=status.block_size,
             has_acl=status.has_acl,
-            erasure_coded=status.erasure_coding_policy is not None,
+            coding_policy=(status.erasure_coding_policy or "") if status.is_erasure_coded else "",
             target=target_state,
             target_length=target.length if target is not None else 0,
             target_modification_time_ms=target.modification_time_ms if target is not None else 0,
@@ -197,7 +198,7 @@ SCHEMA: Final = (
     "kind int, filesystem int, source binary, relative binary, length long, "
     "modification_time_ms long, access_time_ms long, permission int, owner string, "
     "`group` string, replication int, block_size long, has_acl boolean, "
-    "erasure_coded boolean, target int, target_length long, "
+    "coding_policy string, target int, target_length long, "
     "target_modification_time_ms long, target_block_size long, offset long, "
     "chunk_length long"
 )

@@ -220,6 +220,8 @@ def test_the_setup_of_the_cluster_is_verified(
     assert capsys.readouterr().out == "9 DataNodes are required\n" * 2
     assert run("-verifyClusterSetup", "-policy") == 255
     assert run("-verifyClusterSetup", "A") == 1
+    cluster.fails = errors.IllegalArgument("The policy name A does not exist")
+    assert run("-verifyClusterSetup", "-policy", "A") == 255
 
 
 def test_policies_are_added_from_a_file(

@@ -147,9 +147,9 @@ class Summed:
         content = read(self._fs, path)[:length]
         return FileChecksum("COMPOSITE-CRC32C", crc(ChecksumType.CRC32C, content).to_bytes(4))
 
-    def append(self, path: str) -> Any:
+    def append(self, path: str, **options: Any) -> Any:
         self.before_append()
-        return self._fs.append(path)
+        return self._fs.append(path, **options)
 
 
 def adding(fs: MemoryFileSystem, number: int) -> tuple[Attempt, Summed]:

@@ -64,6 +64,7 @@ class Ls(Command):
     def prepare(self, parsed: Parsed) -> list[str]:
         self._options = parsed
         self._columns = Columns()
+        self._policies: dict[str, str] = {}
         self.recursive = "R" in parsed and "d" not in parsed
         return list(parsed.arguments) or ["."]
 
@@ -78,11 +79,13 @@ class Ls(Command):
             items = self._sorted(items)
             if items and not self.recursive and not self._bare():
                 self.out.line(f"Found {len(items)} items")
+        # As in Hadoop, only this column begins anew in each directory.
+        self._columns.policy = 0
         for item in items:
             self._columns.fit(
                 item.require_status(),
                 human="h" in self._options,
-                policy=self._policy(item.require_status()),
+                policy=self._policy(item),
             )
         super().process_paths(parent, items)
 
@@ -101,18 +104,28 @@ class Ls(Command):
                 name,
                 time_ms=self._time_ms(status),
                 human="h" in self._options,
-                policy=self._policy(status),
+                policy=self._policy(item),
             )
         )
 
     def _bare(self) -> bool:
         return "C" in self._options or self.shell.json
 
-    def _policy(self, status: FileStatus) -> str | None:
-        """The erasure coding column, None where it isn't asked for."""
+    def _policy(self, item: Item) -> str | None:
+        """The erasure coding column, None where it isn't asked for.
+
+        Of a directory whose files are replicated on purpose its summary alone says so.
+        """
         if "e" not in self._options:
             return None
-        return status.erasure_coding_policy or ("" if status.is_directory else REPLICATED)
+        status = item.require_status()
+        if status.erasure_coding_policy or not status.is_directory:
+            return status.erasure_coding_policy or REPLICATED
+        policy = self._policies.get(item.path)
+        if policy is None:
+            policy = item.fs.content_summary(item.path).erasure_coding_policy
+            self._policies[item.path] = policy
+        return policy
 
     def _time_ms(self, status: FileStatus) -> int:
         return status.access_time_ms if "u" in self._options else status.modification_time_ms

@@ -1,0 +1,97 @@
+"""Erasure-coded files as the parts around the client see them.
+
+The shared cluster has three datanodes: as many as XOR-2-1 needs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from howdah.client.reading.replica_finding import ReplicaState
+from howdah.copy.options import Options, attributes
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.hdfs.replicas import Replicas
+from howdah.sync.job import sync
+from howdah.testing import MiniCluster
+
+POLICY = "XOR-2-1-1024k"
+MIB = 1 << 20
+DATA = random.Random(5).randbytes(2 * MIB + 77)
+
+
+@pytest.fixture(scope="module")
+def coded(howdah_cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
+    """The policy is enabled, and `/coded/src` has it, with files and a directory."""
+    with howdah_cluster.connect() as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        fs.client.namenode.enable_erasure_coding_policy(POLICY)
+        fs.mkdirs("/coded/src/d")
+        fs.set_erasure_coding_policy("/coded/src", POLICY)
+        for name in ("f", "d/g"):
+            with fs.create(f"/coded/src/{name}") as out:
+                out.write(DATA)
+        fs.create("/coded/src/plain", replicate=True).close()
+        yield fs
+        fs.delete("/coded", recursive=True)
+        fs.client.namenode.disable_erasure_coding_policy(POLICY)
+
+
+def policy_of(fs: HdfsFileSystem, path: str) -> str | None:
+    return fs.get_file_status(path).erasure_coding_policy
+
+
+def test_a_copy_keeps_the_policies_of_files_and_directories(
+    coded: HdfsFileSystem, howdah_cluster: MiniCluster
+) -> None:
+    source, target = "/coded/src", "/coded/kept"
+    options = Options(preserve=attributes("e"), update=True, update_root=True)
+    sync(source, target, options=options, conf=howdah_cluster.conf)
+    for name in ("", "/d", "/f", "/d/g"):
+        assert policy_of(coded, target + name) == POLICY
+    assert coded.open(f"{target}/d/g").read() == DATA
+
+
+def test_copies_of_other_layouts_are_equal_by_their_composite_checksums(
+    coded: HdfsFileSystem, howdah_cluster: MiniCluster
+) -> None:
+    source, target = "/coded/src", "/coded/replicated"
+    options = Options(update=True)
+    sync(source, target, options=options, conf=howdah_cluster.conf)
+    assert policy_of(coded, f"{target}/f") is None
+    # Newer, so that times alone would have it copied again.
+    coded.set_times(f"{source}/f", coded.get_file_status(f"{target}/f").modification_time_ms + 9)
+    again = sync(source, target, options=options, conf=howdah_cluster.conf).counters
+    assert (again.files_copied, again.files_skipped) == (0, 3)
+
+
+def test_what_is_appended_to_a_coded_copy_begins_a_new_group(
+    coded: HdfsFileSystem, howdah_cluster: MiniCluster
+) -> None:
+    source, target = "/coded/grows", "/coded/grown"
+    coded.mkdirs(target)
+    coded.set_erasure_coding_policy(target, POLICY)
+    with coded.create(f"{source}/f") as out:
+        out.write(DATA)
+    options = Options(update=True, append=True)
+    sync(source, target, options=options, conf=howdah_cluster.conf)
+    assert policy_of(coded, f"{target}/f") == POLICY
+    file_id = coded.get_file_status(f"{target}/f").file_id
+    with coded.append(f"{source}/f") as out:
+        out.write(b"more")
+    sync(source, target, options=options, conf=howdah_cluster.conf)
+    with coded.open(f"{target}/f") as stream:
+        assert stream.read() == DATA + b"more"
+    assert coded.get_file_status(f"{target}/f").file_id == file_id
+
+
+def test_replicas_of_coded_files_are_groups(coded: HdfsFileSystem) -> None:
+    replicas = Replicas(coded)
+    (group,) = replicas.of("/coded/src/f")
+    assert group.policy is not None
+    assert group.expected == 3
+    readings = list(replicas.check_group("/coded/src/f", group.located, group.policy))
+    assert [reading.index for reading in readings] == [0, 1, 2]
+    assert {reading.finding.state for reading in readings} == {ReplicaState.SOUND}
