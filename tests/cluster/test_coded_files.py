@@ -14,6 +14,8 @@ from howdah.client.reading.replica_finding import ReplicaState
 from howdah.copy.options import Options, attributes
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.replicas import Replicas
+from howdah.spark.compaction.directory_state import reason_to_skip, state_of
+from howdah.spark.compaction.directory_swap import Exchange
 from howdah.sync.job import sync
 from howdah.testing import MiniCluster
 
@@ -95,3 +97,49 @@ def test_replicas_of_coded_files_are_groups(coded: HdfsFileSystem) -> None:
     readings = list(replicas.check_group("/coded/src/f", group.located, group.policy))
     assert [reading.index for reading in readings] == [0, 1, 2]
     assert {reading.finding.state for reading in readings} == {ReplicaState.SOUND}
+
+
+def exchanged(fs: HdfsFileSystem, directory: str) -> None:
+    exchange = Exchange(fs, directory)
+    exchange.begin()
+    with fs.create(f"{exchange.building}/new") as out:
+        out.write(b"12")
+    exchange.finish()
+
+
+@pytest.mark.parametrize("of_directory", [POLICY, None])
+@pytest.mark.parametrize("of_files", [POLICY, None])
+def test_a_compacted_directory_and_its_files_keep_their_policies(
+    coded: HdfsFileSystem, of_directory: str | None, of_files: str | None
+) -> None:
+    directory = f"/coded/compact-{of_directory}-{of_files}"
+    coded.mkdirs(directory)
+    for name in ("a", "b"):
+        given = {"ec_policy": of_files} if of_files else {"replicate": True}
+        coded.create(f"{directory}/{name}", **given).close()
+    if of_directory:
+        coded.set_erasure_coding_policy(directory, of_directory)
+    exchanged(coded, directory)
+    assert [status.name for status in coded.list_status(directory)] == ["new"]
+    assert policy_of(coded, directory) == of_directory
+    assert policy_of(coded, f"{directory}/new") == of_files
+    with coded.open(f"{directory}/new") as stream:
+        assert stream.read() == b"12"
+
+
+def test_a_replicated_directory_below_a_coded_one_stays_replicated(coded: HdfsFileSystem) -> None:
+    directory = "/coded/src/replicated"
+    coded.mkdirs(directory)
+    coded.set_erasure_coding_policy(directory, "replication")
+    coded.create(f"{directory}/a").close()
+    exchanged(coded, directory)
+    coded.create(f"{directory}/later").close()
+    assert policy_of(coded, f"{directory}/new") is policy_of(coded, f"{directory}/later") is None
+
+
+def test_files_of_several_policies_are_not_compacted_together(coded: HdfsFileSystem) -> None:
+    coded.create("/coded/mixed/a", ec_policy=POLICY).close()
+    coded.create("/coded/mixed/b").close()
+    assert reason_to_skip(coded, state_of(coded, "/coded/mixed")) == (
+        f"its files have different erasure coding policies: {POLICY}, none"
+    )

@@ -1,12 +1,13 @@
 """Giving a new directory the attributes of the one that it replaces.
 
-The directory gets owner, group, mode, ACL, extended attributes, storage policy, quotas and
-modification time, and snapshots of it are allowed again. Its files, which are new, get owner,
-group, mode, ACL, extended attributes, storage policy and replication of an old one, and the newest
-times, so cold data stays cold, and incremental readers do not read it all again. An attribute that
-is equal already is not set, so an ordinary user can do this with his own files. Owner, mode and ACL
-come last: they may forbid all else. Blocks of files with a storage policy of their own are written
-as the directory's says, which is where there must be room, and a mover brings them to their place.
+The directory gets owner, group, mode, ACL, extended attributes, storage policy, erasure coding
+policy, quotas and modification time, and snapshots of it are allowed again. Its files, which are
+new, get owner, group, mode, ACL, extended attributes, storage policy, erasure coding policy and
+replication of an old one, and the newest times, so cold data stays cold, and incremental readers
+do not read it all again. An attribute that is equal already is not set, so an ordinary user can do
+this with his own files. Owner, mode and ACL come last: they may forbid all else. Blocks of files
+with a storage policy of their own are written as the directory's says, which is where there must
+be room, and a mover brings them to their place.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.status import ContentSummary, FileStatus
+from howdah.protocol.striping.policies import REPLICATION_NAME
 
 _RAW = "raw."
 _STICKY = 0o1000
@@ -27,9 +29,10 @@ class DirectoryAttributes:
         self._fs = fs
         self._like = like
 
-    def prepare(self, building: str) -> None:
-        """Set what must be set before files are written."""
+    def prepare(self, building: str, like: FileStatus | None = None) -> None:
+        """Set what must be set before files are written; `like` is one of the old files."""
         fs = self._fs
+        self._coding_policy(building, self._like if like is None else like)
         policy = fs.get_file_status(building).storage_policy
         if policy != self._like.storage_policy:
             fs.set_storage_policy(building, fs.get_storage_policy(self._like.path).name)
@@ -55,12 +58,14 @@ class DirectoryAttributes:
                     fs.set_xattr(status.path, name, value)
                 if policy:
                     fs.set_storage_policy(status.path, policy)
-                if status.replication != like.replication:
+                # Of an erasure coded file it has no meaning.
+                if not status.is_erasure_coded and status.replication != like.replication:
                     fs.set_replication(status.path, like.replication)
                 fs.set_times(status.path, modification_time_ms, access_time_ms or -1)
                 self._alike(status, like)
         for name, value in xattrs_of(fs, self._like.path).items():
             fs.set_xattr(building, name, value)
+        self._coding_policy(building, self._like)
         self._quotas(building)
         fs.set_times(building, self._like.modification_time_ms)
         self._alike(fs.get_file_status(building), self._like)
@@ -76,6 +81,15 @@ class DirectoryAttributes:
                 return
         if status.permission != like.permission:
             fs.set_permission(status.path, like.permission)
+
+    def _coding_policy(self, building: str, like: FileStatus) -> None:
+        """Have new files in the directory coded as `like` is, or would code its new files."""
+        now = self._fs.get_file_status(building)
+        if (now.is_erasure_coded or like.is_erasure_coded) and (
+            now.erasure_coding_policy != like.erasure_coding_policy
+        ):
+            policy = like.erasure_coding_policy if like.is_erasure_coded else REPLICATION_NAME
+            self._fs.set_erasure_coding_policy(building, policy)
 
     def _quotas(self, building: str) -> None:
         summary: ContentSummary = self._fs.content_summary(self._like.path)

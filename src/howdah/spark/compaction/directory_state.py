@@ -141,6 +141,7 @@ def differences(fs: FileSystem, files: list[FileStatus]) -> str:
         ("groups", {status.group for status in files}),
         ("modes", {f"{status.permission:04o}" for status in files}),
         ("storage policies", {str(status.storage_policy) for status in files}),
+        ("erasure coding policies", {status.erasure_coding_policy or "none" for status in files}),
     ):
         if len(values) > 1:
             return f"its files have different {attribute}: {', '.join(sorted(values))}"

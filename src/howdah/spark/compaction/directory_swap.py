@@ -92,7 +92,7 @@ class Exchange:
     def begin(self) -> None:
         """Create the directory for the new files."""
         self._fs.mkdirs(self.building)
-        self._like.prepare(self.building)
+        self._like.prepare(self.building, self.before.file)
 
     def drop(self) -> None:
         """Delete the new files; but not if the directory's name is free by now, as then the old
@@ -210,6 +210,7 @@ def _attributes(status: FileStatus) -> tuple[object, ...]:
         status.permission,
         status.has_acl,
         status.storage_policy,
+        status.erasure_coding_policy,
         status.is_snapshot_enabled,
     )
 
