@@ -343,7 +343,7 @@ class Client:
     def _do_take_over(self) -> None:
         """Take a file from its writer, which is then refused."""
         stream = self._any_stream()
-        path = stream and self._tree.path_of(stream.number)
+        path = None if stream is None else self._tree.path_of(stream.number)
         if stream is None or path is None:
             return
         self._streams.remove(stream)

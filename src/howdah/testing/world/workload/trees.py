@@ -153,9 +153,11 @@ class Tree:
         if path is None:
             return
         entry = self.model.entries[path]
+        blocks, numbers = _blocks(entry, len(self.contents[number].possible), self.model)
         self.model.entries[path] = replace(
             entry,
-            **_blocks(entry, len(self.contents[number].possible), self.model),
+            blocks=blocks,
+            block_numbers=numbers,
             writer=_WRITER if is_open else None,
             is_writing=is_open and bool(self.contents[number].possible),
         )
@@ -169,9 +171,9 @@ class Tree:
         self.model.entries[path] = replace(entry, writer=None, is_cut=False)
 
     def concat(self, target: str, sources: Sequence[str]) -> None:
-        parts = [self.contents[self.model.entries[path].number] for path in (target, *sources)]
+        entries = [self.model.entries.get(path) for path in (target, *sources)]
         self.model.concat(target, list(sources), now_ms=_NOW_MS)
-        data = b"".join(part.promised for part in parts)
+        data = b"".join(self.contents[entry.number].promised for entry in entries if entry)
         self.contents[self.model.entries[target].number] = Content(data, data)
 
     def rename(self, source: str, target: str, *, overwrite: bool) -> None:
@@ -210,7 +212,9 @@ class Tree:
         ]
 
 
-def _blocks(entry: Entry, length: int, model: ModelNamespace) -> dict[str, tuple[int, ...]]:
+def _blocks(
+    entry: Entry, length: int, model: ModelNamespace
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """A file's blocks when it has so many bytes: the last of those that it has grows, if it is
     not full, and new ones follow."""
     lengths, numbers = list(entry.blocks), list(entry.block_numbers)
@@ -224,7 +228,7 @@ def _blocks(entry: Entry, length: int, model: ModelNamespace) -> dict[str, tuple
         taken = min(room, more)
         lengths[-1] += taken
         more -= taken
-    return {"blocks": tuple(lengths), "block_numbers": tuple(numbers)}
+    return tuple(lengths), tuple(numbers)
 
 
 def name_of(path: str) -> str:
