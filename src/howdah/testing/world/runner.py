@@ -83,6 +83,11 @@ def run_seed(
 def run_seeds(scenario: str, seeds: Iterable[int]) -> Iterator[Result]:
     """Run worlds one after another, each in a forked child of this process."""
     warm_up()
+    yield from run_warm(scenario, seeds)
+
+
+def run_warm(scenario: str, seeds: Iterable[int]) -> Iterator[Result]:
+    """Do the same where `warm_up` was called, or code was changed behind it."""
     for seed in seeds:
         yield _run_forked(scenario, seed)
 

@@ -1,0 +1,368 @@
+"""Faults that this project had, or nearly had, each put back by a small change of its source.
+
+    python -m tests.support.old_faults --list
+    python -m tests.support.old_faults reads_before_durable 1-200
+    python -m tests.support.old_faults --all 1-20
+
+The first form lists them. The others run the scenarios of a fault, seed by seed, until a simulated
+world finds it, and tell which seed did. The status is 1 if a fault was not found. A change that no
+longer fits the source fails with its text: whoever changes the source mends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.testing.world import loader, runner
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Replaces a text that a module has once."""
+
+    module: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class OldFault:
+    """Is a fault: what goes wrong, how to put it back, and which scenarios are to find it."""
+
+    name: str
+    what: str
+    changes: tuple[Change, ...]
+    scenarios: tuple[str, ...]
+
+    def put_back(self) -> None:
+        for change in self.changes:
+            loader.change_code(change.module, change.old, change.new)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Says which world found a fault, and how."""
+
+    scenario: str
+    seed: int
+    worlds: int
+    problem: str
+
+
+_BARRIER: Final = "howdah.namenode.service.ha.durability_barrier"
+_BLOCKS: Final = "howdah.namenode.state.blocks"
+_WRITING: Final = "howdah.namenode.service.writing"
+_REPLICAS: Final = "howdah.datanode.replicas"
+_ONE: Final = ("datanodes", "datanodes-all-faults")
+_PAIR: Final = ("highly-available", "highly-available-all-faults")
+
+
+def _fault(
+    name: str, what: str, module: str, old: str, new: str, scenarios: tuple[str, ...]
+) -> OldFault:
+    return OldFault(name, what, (Change(module, old, new),), scenarios)
+
+
+FAULTS: Final = (
+    _fault(
+        "reads_before_durable",
+        "answers do not wait until the log is durable",
+        _BARRIER,
+        "        if self._namesystem.broken is not None:\n            return True  # The process",
+        "        if True:\n            return False\n"
+        "        if self._namesystem.broken is not None:\n            return True  # The process",
+        ("namenode",),
+    ),
+    _fault(
+        "directory_not_synced",
+        "a directory that is made is not synced into the one above it",
+        "howdah.runtime.disk",
+        "    _run(Operation.MAKE_DIRECTORY, path, lambda: path.mkdir(mode=mode, exist_ok=True))\n"
+        "    sync_directory(path.parent)\n",
+        "    _run(Operation.MAKE_DIRECTORY, path, lambda: path.mkdir(mode=mode, exist_ok=True))\n",
+        ("namenode", "datanodes"),
+    ),
+    _fault(
+        "name_of_file_not_synced",
+        "a file that replaces another one is not synced into its directory",
+        "howdah.runtime.atomic_files",
+        "        raise\n    fsync_directory(target.parent)\n",
+        "        raise\n",
+        ("namenode", "highly-available"),
+    ),
+    _fault(
+        "segment_not_synced",
+        "the log is written and not synced",
+        "howdah.namenode.journal.directory_journal",
+        "        self._open_writer().sync()",
+        "        self._open_writer().write()",
+        ("namenode",),
+    ),
+    _fault(
+        "hsync_without_sync",
+        "hsync is answered without a sync of the data",
+        f"{_REPLICAS}.writer",
+        "        if not self.block_is_synced:\n            os.fdatasync(self._block_fd)\n",
+        "",
+        _ONE,
+    ),
+    _fault(
+        "hsync_without_names",
+        "hsync does not sync the directory of a new replica",
+        f"{_REPLICAS}.writer",
+        "        sync_directories(self._unsynced)\n",
+        "",
+        _ONE,
+    ),
+    _fault(
+        "close_without_sync",
+        "a block that was synced once is not synced when it ends",
+        "howdah.datanode.transfer.receiver",
+        "durable = self._settings.sync_on_close or self._writer.replica.synced",
+        "durable = False",
+        _ONE,
+    ),
+    _fault(
+        "recovery_takes_shortest",
+        "a recovery takes the shortest of the replicas that restarted",
+        "howdah.datanode.state.block_recovery",
+        "            length = max(one.length_bytes for one in of_best)",
+        "            length = min(one.length_bytes for one in of_best)",
+        _ONE,
+    ),
+    _fault(
+        "recovery_believes_final",
+        "a recovery believes a final replica that a power cut has damaged",
+        "howdah.datanode.recovery.replica_recovery",
+        "        if not _prove(store, block.pool_id, replica):\n            return None\n",
+        "",
+        _ONE,
+    ),
+    _fault(
+        "recovery_drops_silent",
+        "a recovery drops a block though datanodes that may have it do not answer",
+        "howdah.datanode.state.block_recovery",
+        "        _check_empty(order, members, answers)\n",
+        "",
+        _ONE,
+    ),
+    _fault(
+        "recovery_below_floor",
+        "a recovery takes replicas that are shorter than what the namenode knows",
+        "howdah.datanode.state.block_recovery",
+        "    length, participants = _choose(whole or candidates)",
+        "    length, participants = _choose(candidates)",
+        _ONE,
+    ),
+    _fault(
+        "ack_before_mirror",
+        "a datanode acknowledges a packet that its mirror has failed to take",
+        "howdah.datanode.transfer.responder",
+        "                    pending += encode_ack(header.seqno, replies)",
+        "                    pending += encode_ack(header.seqno, (Status.SUCCESS,) * len(replies))",
+        _ONE,
+    ),
+    _fault(
+        "last_good_replica_deleted",
+        "an order to delete a replica is not checked again before it is sent",
+        f"{_BLOCKS}.invalidation",
+        "    def _must_stay(self, block: Block, invalidated: Invalidated) -> bool:\n",
+        "    def _must_stay(self, block: Block, invalidated: Invalidated) -> bool:\n"
+        "        return False\n",
+        _ONE,
+    ),
+    _fault(
+        "future_replica_deleted",
+        "a replaced active deletes replicas of blocks that its successor has added",
+        f"{_BLOCKS}.invalidation",
+        "        return self.keeps_future and self._last_stamp() < generation_stamp <= _MOST_STAMP",
+        "        return False",
+        _PAIR,
+    ),
+    _fault(
+        "stale_replica_kept",
+        "a replica with an older stamp stays where a newer one has to be copied to",
+        f"{_BLOCKS}.block_map",
+        "        if self._is_active and block.is_settled and block.replicas:\n"
+        "            self.invalidation.invalidate(",
+        "        if False:\n            self.invalidation.invalidate(",
+        _ONE,
+    ),
+    _fault(
+        "postponed_forgotten",
+        "a standby forgets the reports that its log does not explain yet",
+        f"{_BLOCKS}.block_map",
+        "        elif self._may_come(replica.block_id, replica.generation_stamp):\n"
+        "            self._postpone(storage, replica)",
+        "        elif False:\n            self._postpone(storage, replica)",
+        _PAIR,
+    ),
+    _fault(
+        "pipeline_not_awaited",
+        "reports of a recovered pipeline that come before its stamp is known are dropped",
+        f"{_BLOCKS}.block_map",
+        "            if not block.is_settled or not self._is_active:\n"
+        "                self._postpone(storage, replica)\n",
+        "            if not block.is_settled or not self._is_active:\n",
+        _ONE,
+    ),
+    _fault(
+        "news_lost",
+        "what a datanode could not report is forgotten",
+        "howdah.datanode.control.incremental_reports",
+        "        except AWAY:\n            raise\n        except errors.HowdahError as error:\n"
+        "            self._refused(",
+        "        except AWAY:\n            return\n        except errors.HowdahError as error:\n"
+        "            self._refused(",
+        (*_ONE, *_PAIR),
+    ),
+    _fault(
+        "retry_runs_twice",
+        "a repeated call runs again",
+        "howdah.namenode.service.calls.at_most_once",
+        "        if not RetryCache.applies(caller):\n",
+        "        if True:\n",
+        (*_ONE, *_PAIR),
+    ),
+    _fault(
+        "journal_ack_without_sync",
+        "a journal node acknowledges edits that it did not sync",
+        "howdah.journalnode.journal_storage",
+        "                if write.is_synced:\n",
+        "                if False:\n",
+        _PAIR,
+    ),
+    _fault(
+        "promise_not_kept",
+        "a journal node takes edits of a writer that was replaced",
+        "howdah.journalnode.state.acceptor",
+        "        if info.epoch != state.writer_epoch:\n            refusal = errors.WriterFenced(",
+        "        if False:\n            refusal = errors.WriterFenced(",
+        _PAIR,
+    ),
+    _fault(
+        "takeover_chooses_shortest",
+        "a writer that takes over chooses the shortest segment",
+        "howdah.namenode.state.quorum.recovery",
+        "    return 1, epoch, segment.last_txid",
+        "    return 1, epoch, -segment.last_txid",
+        _PAIR,
+    ),
+    _fault(
+        "serves_beside_lease",
+        "a replaced active goes on to answer when its lease has ended",
+        _BARRIER,
+        "        until_ms = lease.lease_until_ms()\n",
+        "        until_ms = None\n",
+        _PAIR,
+    ),
+    _fault(
+        "lease_not_awaited",
+        "a new active does not wait for the end of its predecessor's lease",
+        "howdah.namenode.state.quorum.recovery",
+        "        if left_ms:\n            latest_ms",
+        "        if False:\n            latest_ms",
+        _PAIR,
+    ),
+    _fault(
+        "lost_replica_counted",
+        "a block that was being written keeps a datanode that lost its replica",
+        f"{_BLOCKS}.block_map",
+        "        return unsettled | self.postponed.at(storage)",
+        "        return set()",
+        _ONE,
+    ),
+    _fault(
+        "orders_not_sent_again",
+        "an order to delete that was lost on its way is not sent again",
+        f"{_BLOCKS}.reconstruction",
+        "            self._map.invalidation.send_again(block)\n",
+        "            pass\n",
+        _ONE,
+    ),
+    _fault(
+        "append_does_not_rename",
+        "a pipeline goes on under a new stamp that its replica does not have on the disk",
+        f"{_REPLICAS}.store",
+        "            if durable:\n                sync_directories(directories)\n",
+        "",
+        _ONE,
+    ),
+    _fault(
+        "purged_too_early",
+        "segments that the oldest image needs are removed",
+        "howdah.storage.retention",
+        "    needed = kept_txid + 1\n",
+        "    return 1 << 62\n    needed = kept_txid + 1\n",
+        ("namenode", *_PAIR),
+    ),
+)
+
+
+def seeds_until_found(fault: OldFault, seeds: Sequence[int]) -> Finding | int:
+    """Run the fault's scenarios in turn until a world finds it; else how many worlds did not."""
+    runner.warm_up()
+    fault.put_back()
+    worlds = 0
+    for seed in seeds:
+        for scenario in fault.scenarios:
+            worlds += 1
+            for result in runner.run_warm(scenario, [seed]):
+                if result.problem:
+                    return Finding(scenario, seed, worlds, result.problem)
+    return worlds
+
+
+def _in_child(fault: OldFault, seeds: Sequence[int]) -> bool:
+    """A fault that was put back stays: so each has a process."""
+    began_s = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        found = seeds_until_found(fault, seeds)
+        if isinstance(found, int):
+            print(f"{fault.name}: NOT FOUND in {found} worlds", end="")
+        else:
+            why = found.problem.strip().rpartition("Unexpected: ")[2].splitlines()
+            print(
+                f"{fault.name}: found by {found.scenario} {found.seed}, "
+                f"world {found.worlds}: {' | '.join(why[:3])[:300]}",
+                end="",
+            )
+        print(f" ({time.monotonic() - began_s:.0f} s)", flush=True)
+        os._exit(isinstance(found, int))
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def _ranges(words: Sequence[str]) -> Iterator[int]:
+    for word in words:
+        first, _, last = word.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def main() -> int:
+    by_name = {fault.name: fault for fault in FAULTS}
+    parser = argparse.ArgumentParser(prog="python -m tests.support.old_faults")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("words", nargs="*", metavar="FAULT|SEEDS")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join(f"{fault.name:28} {fault.what}" for fault in FAULTS))
+        return 0
+    names = [word for word in arguments.words if not word[0].isdigit()]
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        parser.error(f"no such fault: {', '.join(unknown)}")
+    seeds = list(_ranges([word for word in arguments.words if word[0].isdigit()] or ["1-2000"]))
+    chosen = list(FAULTS) if arguments.all else [by_name[name] for name in names]
+    return int(not all([_in_child(fault, seeds) for fault in chosen]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
