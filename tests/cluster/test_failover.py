@@ -15,11 +15,11 @@ import pytest
 from howdah import connect
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
+from howdah.testing.histories.linearizability import check
+from howdah.testing.histories.recording import Kind, record
 from howdah.testing.waiting import wait_until
 from tests.support.failover import server_faults
-from tests.support.failover.recording import Kind, record
 from tests.support.failover.workload import IMPATIENT, ask_directly, working
-from tests.support.linearizability import check
 
 TIMEOUT_S = 60.0
 

@@ -13,12 +13,13 @@ import pytest
 
 from howdah import connect, errors
 from howdah.fs.api import FileSystem
+from howdah.testing.histories.linearizability import check
+from howdah.testing.histories.recording import Kind, record
 from howdah.testing.waiting import wait_until
 from tests.support.failover import server_faults
 from tests.support.failover.links import CLIENTS, Silenced
 from tests.support.failover.network import PartitionedCluster
 from tests.support.failover.network_faults import DATANODES, JOURNAL_NODES, Weather
-from tests.support.failover.recording import Kind, record
 from tests.support.failover.workload import (
     IMPATIENT,
     TIMEOUT_S,
@@ -26,7 +27,6 @@ from tests.support.failover.workload import (
     wait_until_they_go_on,
     working,
 )
-from tests.support.linearizability import check
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="who has a connection is asked of Linux"

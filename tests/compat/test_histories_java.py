@@ -18,8 +18,8 @@ from howdah.namenode.state.images.image import write_image
 from howdah.namenode.state.inodes.inodes import Directory, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.image_files import save_image
+from howdah.testing.fingerprint import walk
 from howdah.testing.in_memory import InMemoryNamenode
-from tests.support.namespaces.fingerprint import walk
 from tests.support.namespaces.snapshots import BoundedSnapshotHistories
 from tests.support.torture import times
 

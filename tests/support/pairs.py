@@ -22,6 +22,7 @@ from howdah.formats.edits.codec import decode_record
 from howdah.namenode.service.calls.settings import Settings
 from howdah.namenode.state.images.image import read_image, write_image
 from howdah.proto import datanode_namenode_pb2 as dn
+from howdah.testing.fingerprint import Fingerprint, fingerprint
 from howdah.testing.in_memory import (
     CLUSTER,
     InMemoryDatanode,
@@ -30,7 +31,6 @@ from howdah.testing.in_memory import (
     Replica,
     replayed,
 )
-from tests.support.namespaces.fingerprint import Fingerprint, fingerprint
 
 _Info = dn.ReceivedDeletedBlockInfoProto
 

@@ -1,7 +1,6 @@
 """Clients under failovers: what they were told, and whether it holds.
 
 - `write_ledger`   writers and readers that note what was acknowledged
-- `recording`  clients whose histories `tests.support.linearizability` checks
 - `workload`       the former at work on a cluster meanwhile
 - `writers`    one who writes files meanwhile, and reads them all at the end
 - `java_client` Hadoop's client at work meanwhile

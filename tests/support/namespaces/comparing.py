@@ -13,8 +13,8 @@ from howdah.namenode.state.inodes import acls, storage_policies, xattrs
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Directory, File, INode, Symlink
 from howdah.namenode.state.tree.namespace import Namespace
+from howdah.testing.fingerprint import shown_by
 from howdah.testing.in_memory import InMemoryNamenode
-from tests.support.namespaces.fingerprint import shown_by
 
 SCOPES: Final = {AclScope.ACCESS: model_acls.ACCESS, AclScope.DEFAULT: model_acls.DEFAULT}
 

@@ -27,8 +27,8 @@ from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.inodes.inodes import Block
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import Deferred
+from howdah.testing.fingerprint import fingerprint
 from howdah.testing.in_memory import InMemoryNamenode, replayed
-from tests.support.namespaces.fingerprint import fingerprint
 
 REPORTS: Final = frozenset(
     {

@@ -22,9 +22,9 @@ from howdah.namenode.state.inodes.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.service import Deferred
+from howdah.testing.fingerprint import check_consistent
 from howdah.testing.in_memory import InMemoryNamenode
 from tests.support.namespaces.comparing import compare
-from tests.support.namespaces.fingerprint import check_consistent
 from tests.support.namespaces.survival import NotedNamespace, check_survival
 
 BLOCK: Final = 1024

@@ -28,8 +28,8 @@ from howdah.namenode.state.tree.namespace import Namespace
 from howdah.storage.image_files import save_image
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.segments import finished_name, in_progress_name
+from howdah.testing.fingerprint import Fingerprint, check_consistent, fingerprint
 from howdah.testing.in_memory import InMemoryNamenode
-from tests.support.namespaces.fingerprint import Fingerprint, check_consistent, fingerprint
 
 IMAGES: Final = 2
 TEARS: Final = 2

@@ -10,8 +10,9 @@ import pytest
 import howdah
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import forget
+from howdah.testing.histories.linearizability import check
+from howdah.testing.histories.recording import Kind, record
 from howdah.testing.waiting import wait_until
-from tests.support.failover.recording import Kind, record
 from tests.support.failover.write_ledger import (
     FileWriter,
     LogWriter,
@@ -21,7 +22,6 @@ from tests.support.failover.write_ledger import (
     breach,
     content,
 )
-from tests.support.linearizability import check
 
 URI = "mem://failover-clients"
 JOIN_S = 20

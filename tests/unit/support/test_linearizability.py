@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.linearizability import (
+from howdah.testing.histories.linearizability import (
     Answer,
     Append,
     Call,

@@ -10,7 +10,8 @@ import pytest
 
 from howdah.namenode.state.inodes.inode_features import Features
 from howdah.namenode.state.snapshots.snapshot_model import ATTRIBUTES, Version
-from tests.support.namespaces import comparing, fingerprint
+from howdah.testing import fingerprint
+from tests.support.namespaces import comparing
 
 
 def attributes_in(module: ModuleType) -> set[str]:

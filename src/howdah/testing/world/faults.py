@@ -27,8 +27,12 @@ HANGING_DISK: Final = "hanging disk"
 FULL_DISK: Final = "full disk"
 CLOCK: Final = "clock"
 SCARCE: Final = "scarce"
+BLACKOUT: Final = "blackout"
+"""All machines of servers lose their power at one moment: what is promised is on a disk."""
 
-ORDINARY: Final = (KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK)
+ORDINARY: Final = (
+    *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT),
+)
 ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE)
 _PAUSE_S: Final = 3.0
 """The mean time between two faults is half of it."""
@@ -75,7 +79,9 @@ class FaultPlan:
             at_s += dice.uniform(0.01, _PAUSE_S)
             kind = dice.choice(kinds)
             fault = Fault(kind, at_s, dice.uniform(0.1, _WITHIN_S), "", amount=dice.random())
-            if kind in (KILL, PAUSE, SCARCE):
+            if kind == BLACKOUT:
+                fault = replace(fault, duration_s=min(fault.duration_s, _WITHIN_S / 4))
+            elif kind in (KILL, PAUSE, SCARCE):
                 fault = replace(fault, target=dice.choice(servers))
             elif kind in (CUT, ONE_WAY):
                 left, right = dice.sample(machines, 2)
@@ -164,6 +170,8 @@ class Supervisor:
 
     def _break(self, fault: Fault) -> Callable[[], None] | None:
         """Do it; how to undo it, or None if it can't happen now."""
+        if fault.kind == BLACKOUT:
+            return self._black_out()
         if fault.kind in (KILL, PAUSE, SCARCE):
             return self._break_server(fault, self.cluster.servers[fault.target])
         machine = self.world.machines[fault.target]
@@ -208,6 +216,16 @@ class Supervisor:
             # Controllers come later than the namenodes that they look after.
             for server in sorted(servers, key=lambda s: s.role is CONTROLLER):
                 self._up(server)
+
+        return on
+
+    def _black_out(self) -> Callable[[], None]:
+        machines = dict.fromkeys(server.machine for server in self.cluster.servers.values())
+        undone = [undo for undo in map(self._lose_power, machines) if undo is not None]
+
+        def on() -> None:
+            for undo in undone:
+                undo()
 
         return on
 

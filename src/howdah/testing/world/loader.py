@@ -38,11 +38,13 @@ from howdah.testing.world import (
 )
 from howdah.testing.world.primitives import HIDDEN, PRIVATE, SHARED_OF_HOWDAH, SIMULATED
 from howdah.testing.world.processes import Process
+from howdah.testing.world.scheduler import Task
 
 _SOURCE: Final = Path(howdah.__file__).parent.parent
 _LIBRARY: Final = Path(real_os.__file__).parent
 Code = tuple[types.CodeType, importlib.machinery.ModuleSpec, bool]
 _codes: dict[str, Code] = {}
+_LOADING_NS: Final = 100_000
 
 
 def _is_shared_of_howdah(name: str) -> bool:
@@ -203,6 +205,10 @@ class ModuleTree:
         self._process = process
         self._prefix = f"{process.machine.name}_{process.name}_{process.pid}~"
         self._private: dict[str, types.ModuleType] = {}
+        self._loading: dict[str, Task | None] = {}
+        """Modules that are being executed, and by whom."""
+        self._waiting: dict[Task, str] = {}
+        """Threads that wait for one of these."""
         self.files = files.Files(process)
         self.simulated: dict[str, Any] = {
             "_socket": sockets.make(process),
@@ -256,6 +262,7 @@ class ModuleTree:
     def _load(self, name: str) -> types.ModuleType:
         module = self._private.get(name)
         if module is not None:
+            self._wait_until_loaded(name)
             return module
         parent, _, last = name.rpartition(".")
         if parent and is_private(parent):
@@ -272,6 +279,7 @@ class ModuleTree:
         module.__dict__["__builtins__"] = self._builtins
         self._private[name] = module
         sys.modules[module.__name__] = module
+        self._loading[name] = self._process.scheduler.current
         real_path = sys.modules["os.path"]
         try:
             exec(code, module.__dict__)
@@ -281,10 +289,29 @@ class ModuleTree:
             raise
         finally:
             sys.modules["os.path"] = real_path  # which `os` sets
+            del self._loading[name]
         if parent in self._private:
             setattr(self._private[parent], last, module)
         self._adjust(name, module)
         return module
+
+    def _wait_until_loaded(self, name: str) -> None:
+        """Wait until the thread that executes a module has done so, unless that one waits for this
+        one, as with the locks of Python's imports."""
+        scheduler = self._process.scheduler
+        current = scheduler.current
+        if current is None:
+            return
+        while (loader := self._loading.get(name)) is not None and loader is not current:
+            other: Task | None = loader
+            while other is not None and other is not current:
+                waits_for = self._waiting.get(other)
+                other = None if waits_for is None else self._loading.get(waits_for)
+            if other is current:
+                return
+            self._waiting[current] = name
+            scheduler.park(scheduler.now_ns + _LOADING_NS)
+            del self._waiting[current]
 
     def _adjust(self, name: str, module: Any) -> None:
         if name == "random":

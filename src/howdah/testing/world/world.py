@@ -11,7 +11,7 @@ from typing import Any, Final
 from howdah.testing.world.loader import ModuleTree
 from howdah.testing.world.network import Network
 from howdah.testing.world.processes import Machine, Process
-from howdah.testing.world.scheduler import Deadlock, OutOfTime, Scheduler
+from howdah.testing.world.scheduler import Deadlock, OutOfTime, Scheduler, Uncaught
 
 _PATIENCE_S: Final = 600.0
 _KEPT_LINES: Final = 2000
@@ -143,6 +143,11 @@ class World:
         if self.scheduler.uncaught:
             failed = self.scheduler.uncaught[0]
             raise Unexpected(f"{failed.task} of {failed.process} failed\n{failed.text}")
+
+    def fail(self, what: str) -> None:
+        """Note that something is wrong: the world ends soon, and `run` raises Unexpected."""
+        self.scheduler.uncaught.append(Uncaught("the world", "a check", what))
+        self.scheduler.note("wrong", what.partition("\n")[0])
 
     # -- faults
 

@@ -15,8 +15,10 @@ from howdah.testing.world.cluster import (
 from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan, Supervisor
 from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.scenarios.namenode import format_namenode
+from howdah.testing.world.watching import Watch
 from howdah.testing.world.workload.checking import check_all_replicated, check_expectations
 from howdah.testing.world.workload.clients import Client, Expectations
+from howdah.testing.world.workload.contention import Contention
 from howdah.testing.world.world import World
 
 _URI: Final = f"hdfs://nn:{RPC_PORT}"
@@ -54,6 +56,7 @@ def writes_under_faults(
         machine = world.machine(name)
         machine.disk.is_strict = dice.random() < 0.3
         cluster.server(NAMENODE if name == "nn" else DATANODE, name, machine)
+    watch = Watch(cluster)
     nn = world.machines["nn"]
     world.call(nn, "format", lambda process: format_namenode(cluster, process))
     for name in names:
@@ -61,11 +64,11 @@ def writes_under_faults(
     cluster.wait_ready()
 
     plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds)
-    return write_and_check(cluster, clients, _URI, plan)
+    return write_and_check(cluster, clients, _URI, plan, watch)
 
 
 def write_and_check(
-    cluster: Cluster, clients: Machine, uri: str, plan: FaultPlan
+    cluster: Cluster, clients: Machine, uri: str, plan: FaultPlan, watch: Watch
 ) -> Mapping[str, object]:
     """Let writers write while the faults of the plan happen; then heal all, and read everything
     that was promised."""
@@ -80,17 +83,26 @@ def write_and_check(
     ]
     for number, worker in enumerate(workers):
         world.process(clients, f"client{number}").start(worker)
+
+    def all_done() -> bool:
+        return all(worker.is_done for worker in workers)
+
+    contention = Contention(world, "contention", expectations, connect, all_done)
+    world.process(clients, "contention").start(contention)
     supervisor = Supervisor(cluster)
     supervisor.follow(plan)
-    world.run(lambda: all(worker.is_done for worker in workers), timeout_s=3600.0)
+    world.run(lambda: all_done() and contention.is_done, timeout_s=3600.0)
     supervisor.heal()
     world.run_for(_QUIET_S)
     check_expectations(world, clients, expectations, connect)
     check_all_replicated(world, clients, connect, _DATANODES)
+    watch.check_at_rest()
     return {
         "operations": dict(sorted(expectations.counts.items())),
         "errors": dict(expectations.errors),
         "faults": supervisor.count,
         "ended": supervisor.ended,
+        "compared": watch.compared,
+        "answers": watch.answers,
         "segments": world.network.segment_count,
     }

@@ -17,6 +17,7 @@ from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan
 from howdah.testing.world.processes import Process
 from howdah.testing.world.scenarios.datanodes import write_and_check
 from howdah.testing.world.scenarios.namenode import format_namenode
+from howdah.testing.world.watching import Watch
 from howdah.testing.world.world import World
 
 _URI: Final = "hdfs://ns"
@@ -44,7 +45,7 @@ SETTINGS: Final = {
 }
 
 
-def build(world: World, settings: Mapping[str, str] | None = None) -> Cluster:
+def build(world: World, settings: Mapping[str, str] | None = None) -> tuple[Cluster, Watch]:
     """Make the machines and servers, format the namespace, and start everything."""
     dice = world.dice("scenario")
     cluster = Cluster(world, {**SETTINGS, **(settings or {})})
@@ -59,6 +60,7 @@ def build(world: World, settings: Mapping[str, str] | None = None) -> Cluster:
         cluster.server(DATANODE, name, world.machine(name))
     for machine in world.machines.values():
         machine.disk.is_strict = dice.random() < 0.3
+    watch = Watch(cluster)
     for name in ("jn0", "jn1", "jn2"):
         cluster.servers[name].start()
     cluster.wait_ready("jn0", "jn1", "jn2")
@@ -78,7 +80,7 @@ def build(world: World, settings: Mapping[str, str] | None = None) -> Cluster:
     for name in ("nnb", "fca", "fcb", "dn0", "dn1", "dn2"):
         cluster.servers[name].start()
     cluster.wait_ready()
-    return cluster
+    return cluster, watch
 
 
 def writes_under_all_faults(world: World) -> Mapping[str, object]:
@@ -97,6 +99,6 @@ def writes_under_faults(
     was promised."""
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
     clients = world.machine("clients")
-    cluster = build(world, settings)
+    cluster, watch = build(world, settings)
     plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds)
-    return write_and_check(cluster, clients, _URI, plan)
+    return write_and_check(cluster, clients, _URI, plan, watch)

@@ -17,6 +17,7 @@ _TRIES: Final = 12
 _RETRY_S: Final = 5.0
 _REPLICATION_S: Final = 240.0
 _MOST_SHOWN: Final = 12
+NOT_CLOSED: Final = "its lease is not recovered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ class _Observer:
     def _content(self, path: str, *, is_shown: bool) -> bytes | str:
         try:
             if not is_shown and not self._is_closed(path):
-                return "its lease is not recovered"
+                return NOT_CLOSED
             with self._fs.open(path) as file:
                 return bytes(file.read())
         except (self._errors.HowdahError, OSError) as error:
@@ -211,6 +212,10 @@ def _named(acl: Acl) -> frozenset[tuple[str, str, int]]:
 
 
 def _compare_content(path: str, expected: Content, found: bytes | str) -> list[str]:
+    if found == NOT_CLOSED and expected.promised != expected.possible:
+        # All machines may have lost their power, and with it what the namenode was told of: then
+        # a file stays open for a datanode that may come back with more.
+        return []
     if isinstance(found, str):
         return [f"{path}, {expected}: {found}"]
     if expected.allows(found):

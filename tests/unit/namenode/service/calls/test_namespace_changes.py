@@ -14,8 +14,8 @@ from howdah.namenode.state.inodes.block_events import EditDoesNotFit
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.testing.fingerprint import fingerprint
 from howdah.testing.in_memory import InMemoryDatanode
-from tests.support.namespaces.fingerprint import fingerprint
 
 
 @pytest.fixture

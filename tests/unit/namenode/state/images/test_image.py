@@ -22,7 +22,7 @@ from howdah.namenode.state.images.image import read_image, write_image
 from howdah.namenode.state.inodes import row_table
 from howdah.namenode.state.inodes.inodes import BlockState, Directory, File, Symlink
 from howdah.namenode.state.tree.namespace import Namespace
-from tests.support.namespaces.fingerprint import fingerprint
+from howdah.testing.fingerprint import fingerprint
 
 GOLDEN = Path(__file__).parents[3] / "formats" / "golden"
 ACL = (

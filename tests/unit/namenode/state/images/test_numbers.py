@@ -19,7 +19,7 @@ from howdah.namenode.state.images.image import read_image, write_image
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit
 from howdah.namenode.state.inodes.directory import INode
 from howdah.namenode.state.tree.namespace import Namespace
-from tests.support.namespaces.fingerprint import fingerprint
+from howdah.testing.fingerprint import fingerprint
 
 OWNED = ed.Permission("alice", "staff", 0o755)
 BLOCK = EditBlock(1073741825, 10, 1001)

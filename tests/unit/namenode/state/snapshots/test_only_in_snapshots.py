@@ -15,8 +15,8 @@ from howdah.namenode.state.inodes.inodes import Directory
 from howdah.namenode.state.snapshots.snapshots import Snapshottable
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.testing.fingerprint import check_consistent, fingerprint
 from howdah.testing.in_memory import InMemoryNamenode, reloaded, replayed
-from tests.support.namespaces.fingerprint import check_consistent, fingerprint
 
 MODE = types_pb2.FsPermissionProto(perm=0o755)
 CLIENT = "DFSClient_only"

@@ -13,8 +13,8 @@ from howdah.namenode.state.inodes.inodes import File
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.testing.fingerprint import check_consistent
 from howdah.testing.in_memory import InMemoryNamenode
-from tests.support.namespaces.fingerprint import check_consistent
 
 pytestmark = pytest.mark.usefixtures("nodes")
 

@@ -11,7 +11,7 @@ import pytest
 from howdah.formats.edits import edits
 from howdah.namenode.state.inodes.block_events import BlockEvent, BlockRemoved
 from howdah.namenode.state.tree.namespace import Namespace
-from tests.support.namespaces.fingerprint import check_consistent, fingerprint
+from howdah.testing.fingerprint import check_consistent, fingerprint
 
 OWNER = edits.Permission("u", "g", 0o755)
 FIRST_BLOCK = 1 << 30

@@ -1,6 +1,6 @@
 """Clients that do things at once to few files, and note every call with its answer.
 
-What they note is a history for `tests.support.linearizability`. A call that fails
+What they note is a history for `howdah.testing.histories.linearizability`. A call that fails
 in a way that says nothing of the file (no connection, no namenode, a lease of somebody else)
 counts as never answered, which is always true; one that certainly changed nothing is left out.
 
@@ -19,7 +19,7 @@ from contextlib import suppress
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from tests.support.linearizability import (
+from howdah.testing.histories.linearizability import (
     Answer,
     Append,
     Call,

@@ -1,0 +1,170 @@
+"""What must hold of namenodes at all times: checked while a world runs, and not only at its end.
+
+- An answer that leaves an active was computed before any later active answered. So nobody hears
+  of two actives, though two may believe to be active.
+- Whoever has read the log up to a transaction has the same namespace: the active, its standbys and
+  observers, and each namenode that starts from an image and the log behind it.
+- The parts of a namespace say the same (`fingerprint.check_consistent`), when nobody changes it.
+
+`Watch` sees the objects of a namenode's process, and asks nothing of it: what it does changes
+nothing in the world.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Final
+
+from howdah.testing.world.cluster import NAMENODE, Cluster, Server
+from howdah.testing.world.processes import Process
+
+_SERVER: Final = "howdah.namenode.server.process.server"
+_BARRIER: Final = "howdah.namenode.service.ha.durability_barrier"
+_FINGERPRINT: Final = "howdah.testing.fingerprint"
+_EACH_S: Final = 1.7
+_SHOWN_DIFFERENCES: Final = 8
+
+
+class Watch:
+    """Watches the namenodes of a cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """The servers are made, and none runs yet."""
+        self._cluster = cluster
+        self._world = cluster.world
+        self._namenodes: dict[str, tuple[Process, Any]] = {}
+        self._seen: dict[int, tuple[str, str, dict[str, Any]]] = {}
+        """By transaction: who had read so far, the digest of its namespace, and all of that."""
+        self._answered_ns: dict[int, tuple[int, str]] = {}
+        """By epoch: when its writer answered for the first time, and who that is."""
+        self.compared = 0
+        """How often two namespaces of one transaction were compared."""
+        self.answers = 0
+        for server in cluster.servers.values():
+            if server.role is NAMENODE:
+                self._attach(server)
+        self._look_later()
+
+    def _attach(self, server: Server) -> None:
+        adjust_before = server.adjust
+
+        def adjust(process: Process) -> None:
+            adjust_before(process)
+            self._note_namenodes(server.name, process)
+            self._hear_answers(server.name, process)
+
+        server.adjust = adjust
+
+    def _note_namenodes(self, name: str, process: Process) -> None:
+        made = process.modules.load(_SERVER).Namenode
+        initialize = made.__init__
+
+        def __init__(namenode: Any, *arguments: Any, **named: Any) -> None:
+            initialize(namenode, *arguments, **named)
+            self._namenodes[name] = process, namenode
+            self._compare(name, process, namenode)
+
+        made.__init__ = __init__
+
+    # -- answers
+
+    def _hear_answers(self, name: str, process: Process) -> None:
+        barrier = process.modules.load(_BARRIER).DurableBarrier
+        must_wait, when_clear = barrier.must_wait, barrier.when_clear
+
+        def must_wait_and_note(self_: Any, *, early: bool = False) -> bool:
+            waits: bool = must_wait(self_, early=early)
+            if not waits:
+                self._answers(name, self_, self._world.scheduler.now_ns)
+            return waits
+
+        def when_clear_and_note(
+            self_: Any, send: Callable[[], None], give_up: Callable[[], None] | None = None
+        ) -> None:
+            computed_ns = self._world.scheduler.now_ns
+            epoch = getattr(self_.lease, "epoch", None)
+
+            def send_and_note() -> None:
+                self._answers(name, self_, computed_ns, epoch)
+                send()
+
+            when_clear(self_, send_and_note, give_up)
+
+        barrier.must_wait = must_wait_and_note
+        barrier.when_clear = when_clear_and_note
+
+    def _answers(self, name: str, barrier: Any, computed_ns: int, epoch: int | None = None) -> None:
+        """An answer leaves."""
+        if epoch is None:
+            epoch = getattr(barrier.lease, "epoch", None)
+        if epoch is None or barrier.log is None:
+            return
+        self.answers += 1
+        now_ns = self._world.scheduler.now_ns
+        self._answered_ns.setdefault(epoch, (now_ns, name))
+        for later, (first_ns, other) in self._answered_ns.items():
+            if later > epoch and first_ns < computed_ns:
+                self._world.fail(
+                    f"{name}, the active of epoch {epoch}, gives an answer that it computed "
+                    f"{(computed_ns - first_ns) / 1e9:.6f} s after {other} answered for the first "
+                    f"time as the active of epoch {later}"
+                )
+
+    # -- namespaces
+
+    def _look_later(self) -> None:
+        self._world.scheduler.after(_EACH_S, self._look)
+
+    def _look(self) -> None:
+        self.look()
+        self._look_later()
+
+    def look(self) -> None:
+        """Compare the namespaces of those that run."""
+        for name, (process, namenode) in self._namenodes.items():
+            if not process.is_dead:
+                self._compare(name, process, namenode)
+
+    def _compare(self, name: str, process: Process, namenode: Any) -> None:
+        namesystem, writer = namenode.namesystem, namenode.log_writer
+        txid: int = namesystem.last_txid
+        if writer.is_open and writer.durable_txid < txid:
+            return  # A crash may take it back.
+        fingerprint = process.modules.find(_FINGERPRINT)
+        if fingerprint is None:
+            fingerprint = process.modules.load(_FINGERPRINT)
+        found: dict[str, Any] = fingerprint.fingerprint(namesystem.namespace)
+        digest = hashlib.sha256(repr(sorted(found.items(), key=str)).encode()).hexdigest()
+        known = self._seen.get(txid)
+        if known is None:
+            self._seen[txid] = name, digest, found
+            return
+        self.compared += 1
+        other, theirs, all_of_theirs = known
+        if theirs != digest:
+            parts = sorted(
+                key
+                for key in found.keys() | all_of_theirs.keys()
+                if repr(found.get(key)) != repr(all_of_theirs.get(key))
+            )
+            lines = [
+                f"{key}: {found.get(key)!r}, was {all_of_theirs.get(key)!r}"
+                for key in parts[:_SHOWN_DIFFERENCES]
+            ]
+            self._world.fail(
+                f"{name} and {other} differ at transaction {txid}\n" + "\n".join(lines)
+            )
+
+    def check_at_rest(self) -> None:
+        """Look whether the parts of each namespace fit. Nobody may change anything."""
+        self.look()
+        for name, (process, namenode) in self._namenodes.items():
+            if process.is_dead:
+                continue
+            fingerprint = process.modules.load(_FINGERPRINT)
+            try:
+                fingerprint.check_consistent(namenode.namesystem.namespace)
+            except AssertionError as error:
+                self._world.fail(f"the namespace of {name} is not consistent: {error!r}")
+        self._world.check()
