@@ -65,6 +65,8 @@ def check_all_replicated(
             if status.is_directory:
                 found += lacking(fs, status.path)
                 continue
+            if not fs.is_file_closed(status.path):
+                continue
             wanted = min(status.replication, datanodes)
             counts = [len(block.hosts) for block in fs.block_locations(status.path)]
             if any(count != wanted for count in counts):
