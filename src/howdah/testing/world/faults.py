@@ -31,7 +31,7 @@ BLACKOUT: Final = "blackout"
 """All machines of servers lose their power at one moment: what is promised is on a disk."""
 
 ORDINARY: Final = (
-    *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT),
+    *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT, BLACKOUT),
 )
 ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE)
 _PAUSE_S: Final = 3.0

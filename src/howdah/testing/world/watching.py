@@ -135,7 +135,8 @@ class Watch:
         if fingerprint is None:
             fingerprint = process.modules.load(_FINGERPRINT)
         found: dict[str, Any] = fingerprint.fingerprint(namesystem.namespace)
-        digest = hashlib.sha256(repr(sorted(found.items(), key=str)).encode()).hexdigest()
+        found = {key: _in_order(value) for key, value in found.items()}
+        digest = hashlib.sha256(repr(_in_order(found)).encode()).hexdigest()
         known = self._seen.get(txid)
         if known is None:
             self._seen[txid] = name, digest, found
@@ -156,6 +157,17 @@ class Watch:
                 f"{name} and {other} differ at transaction {txid}\n" + "\n".join(lines)
             )
 
+    def restart_all(self) -> None:
+        """Start each namenode anew, one after the other: it has to be what it was."""
+        self.look()
+        for server in self._cluster.servers.values():
+            if server.role is NAMENODE:
+                server.kill()
+                server.start()
+                self._cluster.wait_ready(server.name)
+        self.look()
+        self._world.check()
+
     def check_at_rest(self) -> None:
         """Look whether the parts of each namespace fit. Nobody may change anything."""
         self.look()
@@ -168,3 +180,16 @@ class Watch:
             except AssertionError as error:
                 self._world.fail(f"the namespace of {name} is not consistent: {error!r}")
         self._world.check()
+
+
+def _in_order(value: Any) -> Any:
+    """Return the same with the keys of each dict in order: what is read from an image comes in
+    another one."""
+    if isinstance(value, dict):
+        return {
+            key: _in_order(value[key])
+            for key in sorted(value, key=lambda key: (str(type(key)), key))
+        }
+    if isinstance(value, list | tuple):
+        return [_in_order(each) for each in value]
+    return value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from howdah.testing.world.cluster import (
@@ -24,14 +25,23 @@ from howdah.testing.world.world import World
 _URI: Final = f"hdfs://nn:{RPC_PORT}"
 _DATANODES: Final = 3
 _CLIENTS: Final = 3
-_OPERATIONS: Final = 80
-_FAULTS: Final = 5
+_OPERATIONS: Final = 200
+_FAULTS: Final = 8
+_IMAGE_CHANCE: Final = 0.5
 _QUIET_S: Final = 30.0
 """How long a cluster may take to be itself again when all faults are over."""
 _SETTINGS: Final = {
     "fs.defaultFS": _URI,
     "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
 }
+
+
+def save_image(process: Process, connect: Callable[[Process], Any]) -> None:
+    """Have the active write an image: the next start reads it, and no log."""
+    administration = connect(process).administration
+    administration.safe_mode("enter")
+    administration.save_namespace()
+    administration.safe_mode("leave")
 
 
 def writes_under_all_faults(world: World) -> Mapping[str, object]:
@@ -97,6 +107,10 @@ def write_and_check(
     check_expectations(world, clients, expectations, connect)
     check_all_replicated(world, clients, connect, _DATANODES)
     watch.check_at_rest()
+    if world.dice("restart").random() < _IMAGE_CHANCE:
+        world.call(clients, "administrator", partial(save_image, connect=connect))
+    watch.restart_all()
+    check_all_replicated(world, clients, connect, _DATANODES)
     return {
         "operations": dict(sorted(expectations.counts.items())),
         "errors": dict(expectations.errors),

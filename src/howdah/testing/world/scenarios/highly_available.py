@@ -21,7 +21,7 @@ from howdah.testing.world.watching import Watch
 from howdah.testing.world.world import World
 
 _URI: Final = "hdfs://ns"
-_FAULTS: Final = 8
+_FAULTS: Final = 12
 _FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 SETTINGS: Final = {
     "fs.defaultFS": _URI,

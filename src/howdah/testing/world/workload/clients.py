@@ -38,7 +38,7 @@ _ALWAYS: Final = ("create", "write", "close")
 _MOST_OPEN: Final = 3
 _WRITE_BYTES: Final = 90_000
 _LARGEST_BYTES: Final = 500_000
-_PACES_S: Final = (0.02, 0.2, 1.0)
+_PACES_S: Final = (0.02, 0.1, 0.4)
 _PATIENCE_S: Final = 90.0
 """How long a client waits for the end of a recovery."""
 _KEPT_STEPS: Final = 60
@@ -63,6 +63,8 @@ _REFUSALS: Final = (
     "UnsupportedOperation",
 )
 """Errors by which a namenode says that an operation cannot be done: they are answers."""
+_VAGUE_REFUSALS: Final = ("AlreadyBeingCreated", "RemoteError")
+"""Errors that say so where the model says so too, and otherwise perhaps something else."""
 
 
 @dataclass
@@ -235,7 +237,7 @@ class Client:
             answer = step.act()
         except (self._errors.HowdahError, OSError, ValueError) as error:
             name = type(error).__name__
-            if name not in _REFUSALS and not (refused and name == "RemoteError"):
+            if name not in _REFUSALS and not (refused and name in _VAGUE_REFUSALS):
                 self._expectations.counts["unanswered"] += 1
                 self._expectations.errors[name] += 1
                 raise _Unanswered(f"{step}: {name}: {error}") from error
