@@ -70,6 +70,13 @@ class HowdahError(Exception):
         named.args = (named.message,)
         return named.about(path)
 
+    def adding(self, words: str) -> Self:
+        """One of its type, with words behind its message."""
+        longer = copy.copy(self)
+        longer.message = f"{self.message}{words}"
+        longer.args = (longer.message,)
+        return longer
+
     def numbered_as(self, cause: Exception) -> Self:
         """The same, with the `errno` of what caused it, where both are an `OSError`."""
         if isinstance(self, OSError) and isinstance(cause, OSError) and cause.errno:
@@ -284,6 +291,8 @@ class AuthenticationFailed(HowdahError, PermissionError):
     other is not who it has to be. The message says which, and never has a secret."""
 
     java_class = "javax.security.sasl.SaslException"
+    TICKET_NOT_TAKEN: ClassVar[str] = "GSS initiate failed"
+    """What Hadoop's servers say of a ticket that they do not take, whatever the reason."""
     errno_code = errno.EACCES
 
 

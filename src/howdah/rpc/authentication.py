@@ -22,6 +22,7 @@ from howdah.protocol.sasl.gssapi import GssapiClient
 from howdah.protocol.sasl.mechanism import ClientMechanism, Layer
 from howdah.runtime.users.names import ProvenUser
 from howdah.security.hosts import host_names
+from howdah.security.login import clock_difference
 from howdah.security.users import Prover
 
 TOKEN: Final = "TOKEN"
@@ -83,6 +84,7 @@ class _Chooser:
         self._timeout_s = timeout_s
         self._server = f"{address[0]}:{address[1]}"
         self.method = SIMPLE
+        self._target = ""
 
     def choose(self, offers: Sequence[Offer]) -> tuple[Offer, ClientMechanism] | None:
         settings = self._user.settings
@@ -150,13 +152,20 @@ class _Chooser:
         target = accepted.accept(
             offer.protocol, offer.server_id, host_names(self._address[0]), self._server
         )
+        self._target = str(target)
         context = login.context(target, self._timeout_s)
         return GssapiClient(context, self._user.settings.rpc_protections, setting=_RPC_PROTECTION)
 
     def explain(self, error: errors.HowdahError) -> errors.HowdahError:
-        """The same with the server, and with what there is of tokens where one was refused."""
+        """The same with the server, and with what there is of tokens where one was refused, or
+        with what may be wrong with a ticket."""
         where = "" if self._server in error.message else f"{self._server}: "
         hint = f" ({self._user.show_tokens()})" if self.method == TOKEN else ""
+        if errors.AuthenticationFailed.TICKET_NOT_TAKEN in error.message:
+            hint = (
+                f" (it got a ticket for {self._target}: has its keytab that principal, with the "
+                f"key that the KDC has, and is its clock right?{clock_difference()})"
+            )
         error.message = f"{where}{error.message}{hint}"
         error.args = (error.message,)
         return error

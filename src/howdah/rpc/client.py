@@ -61,8 +61,6 @@ DEFAULT_MAX_RESPONSE_BYTES = wire.DEFAULT_MAX_FRAME_BYTES
 # Hadoop's client does (ipc.client.connection.maxidletime).
 IDLE_LIMIT_S = 10.0
 _NOT_SIMPLE = "SIMPLE authentication is not enabled"
-_GSS_FAILED = "GSS initiate failed"
-"""What Hadoop's servers say of a ticket that they do not take, whatever the reason."""
 
 
 class AnswerType(Protocol[Read]):
@@ -287,7 +285,7 @@ class RpcClient:
         try:
             return self._connect_once(client_id, timeout_s, meanwhile)
         except errors.AuthenticationFailed as error:
-            if _GSS_FAILED not in error.message:
+            if errors.AuthenticationFailed.TICKET_NOT_TAKEN not in error.message:
                 raise
         # Two tickets of one instant look like a replay to a server, and one may have ended on its
         # way: a further one tells.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -184,11 +185,22 @@ class KerberosLogin:
 
     def _explain(self, words: str, target: Principal | None = None) -> str:
         asked = f"no context with {target}" if target is not None else "no Kerberos login"
-        advice = next((text for part, text in _ADVICE if part in words), "")
-        advice = advice.format(source=self.source, target=target, principal=self.source.principal)
+        foreign = _FOREIGN.search(words)
+        if foreign is not None:
+            advice = (
+                f"the realm {foreign[2]} does not know the realm {foreign[1]}: is it misspelt in "
+                "the principal of the server, or does krb5.conf ([domain_realm]) send its host "
+                "there? Realms that trust each other need a key in common"
+            )
+        else:
+            advice = next((text for part, text in _ADVICE if re.search(part, words)), "")
+            advice = advice.format(
+                source=self.source, target=target, principal=self.source.principal
+            )
         return f"{asked} from {self.source}: {words}{f' ({advice})' if advice else ''}"
 
 
+_FOREIGN: Final = re.compile(r"Server krbtgt/([^@\s]+)@(\S+) not found")
 _ADVICE: Final = (
     ("credential has expired", "the ticket is over: get another one by kinit, or log in by a "
      "keytab"),
@@ -198,11 +210,12 @@ _ADVICE: Final = (
     (_NO_CACHE, "there is no such ticket cache: get a ticket by kinit -c"),
     ("No Kerberos credentials available", "there is no ticket: get one by kinit, or log in by a "
      "keytab (keytab= and principal=, or howdah.client.keytab.file)"),
-    ("Server not found in Kerberos database", "the KDC knows no {target}: the principal of the "
+    (r"Server \S+ not found in Kerberos", "the KDC knows no {target}: the principal of the "
      "server, _HOST included, is set by *.kerberos.principal"),
     ("not found in Kerberos database", "the KDC does not know the principal"),
     ("Cannot contact any KDC", "is the KDC up, and does krb5.conf name it?"),
     ("Cannot find KDC", "krb5.conf names no KDC of that realm"),
+    ("Decrypt integrity check failed", "the key of the keytab is an old one: export it again"),
     ("Preauthentication failed", "the key of the keytab is an old one: export it again"),
     ("Password incorrect", "the key of the keytab is an old one: export it again"),
     ("Keytab contains no suitable keys", "{source} has no key of {principal}: klist -k shows which "

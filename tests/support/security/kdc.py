@@ -56,7 +56,7 @@ class Kdc:
         lines = [f"addprinc -randkey {name}" for name in (*SERVICES, *USERS)]
         lines.append(f"ktadd -norandkey -k {self.services_keytab} {' '.join(SERVICES)}")
         lines += [f"ktadd -norandkey -k {self.keytab(name)} {name}" for name in USERS]
-        self._run("kadmin.local", "-r", REALM, stdin="\n".join(lines) + "\n")
+        self._administer(*lines)
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -98,6 +98,19 @@ class Kdc:
             self._process.terminate()
             self._process.wait(10)
             self._process = None
+
+    def add(self, user: str) -> None:
+        """Add a principal, with a keytab."""
+        self._administer(
+            f"addprinc -randkey {user}", f"ktadd -norandkey -k {self.keytab(user)} {user}"
+        )
+
+    def renew_key(self, user: str) -> None:
+        """Give a principal another key, which its keytab has not."""
+        self._administer(f"change_password -randkey {user}")
+
+    def _administer(self, *lines: str) -> None:
+        self._run("kadmin.local", "-r", REALM, stdin="\n".join(lines) + "\n")
 
     def kinit(self, user: str, cache: Path, *options: str) -> None:
         """Get a ticket by the user's keytab into a cache."""

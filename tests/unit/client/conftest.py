@@ -416,7 +416,7 @@ class FakeNamenode:
             file.blocks[-1] = previous
         nodes = [node for node in self.datanodes if node.address not in excluded]
         if not nodes:
-            raise errors.RemoteError(f"File {path} could only be written to 0 nodes")
+            raise errors.NoDatanodes(f"File {path} could only be written to 0 nodes")
         block = ExtendedBlock(POOL, next(self._ids), 1001)
         file.blocks.append(block)
         return self._located(block, 0, nodes)

@@ -14,6 +14,7 @@ from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import HDFS_DELEGATION, Token
 from howdah.proto import rpc_pb2
 from howdah.protocol.sasl.protection import Protection
+from howdah.rpc import authentication
 from howdah.rpc.client import RpcClient
 from howdah.security.login import LoginSource
 from howdah.security.settings import SecuritySettings
@@ -125,6 +126,16 @@ def test_a_token_that_is_over_is_an_invalid_token(
     how.refuses = errors.InvalidToken("token (token for alice) is expired")
     with pytest.raises(errors.InvalidToken, match="is expired"):
         call(connected(address, user_with(path)))
+
+
+def test_a_ticket_that_a_server_does_not_take_is_tried_once_more_and_explained(
+    how: Behaviour, address: tuple[str, int], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authentication, "clock_difference", lambda: "; the clock is late")
+    how.refuses = errors.AuthenticationFailed("GSS initiate failed")
+    with pytest.raises(errors.AuthenticationFailed, match=r"has its keytab.*; the clock is late"):
+        call(connected(address, user_with(path)))
+    assert how.connections == 2
 
 
 def test_a_standby_is_a_standby_in_the_middle_of_the_authentication(

@@ -134,6 +134,9 @@ class Streamer:
         self.lengths: Final = LengthUpdates(machine, namenode, client_name, file_id)
         self._thread: threading.Thread | None = None
         self._acks: Acks | None = None
+        self._unreached: dict[DatanodeAddress, str] = {}
+        """Why the datanodes failed that are left out of the next block, since the last that did
+        not: the namenode knows only how many there are."""
 
     # --- for writers ----------------------------------------------------------------
 
@@ -442,6 +445,11 @@ class Streamer:
                     self._flags,
                     self._favored_nodes,
                 )
+            except errors.NoDatanodes as error:
+                if not self._unreached:
+                    raise
+                why = "; ".join(f"{node}: {reason}" for node, reason in self._unreached.items())
+                raise error.adding(f" This client left out {why}") from error
             except (errors.NotReplicatedYet, errors.SafeMode):
                 delay_s = next(delays, None)
                 if delay_s is None:
@@ -472,6 +480,7 @@ class Streamer:
                 failure.node,
                 failure,
             )
+            self._unreached[failure.node] = failure.reason
             with self._lock:
                 abandon = self._pipeline.setup_failed(
                     failure.node, failure.reason, time.monotonic(), restarts=failure.restarts
@@ -480,6 +489,7 @@ class Streamer:
             if abandon is not None:
                 self._perform(abandon)
             return
+        self._unreached.clear()
         try:
             if connect.renews:
                 self._calls.update_pipeline(self._client_name, block.block, opened.block, opened)

@@ -550,6 +550,19 @@ def test_no_reachable_node_ends_in_an_error_that_names_each(cluster: FakeCluster
     assert cluster.namenode.names().count("abandonBlock") == 3
 
 
+def test_a_namenode_that_has_no_other_node_is_told_with_why_these_failed(
+    cluster: FakeCluster,
+) -> None:
+    for node in cluster.datanodes:
+        node.refuse_write = BlockOpResponse(Status.ERROR, "wants SASL")
+    out = cluster.create(block_write_retries=9)
+    out.write(b"x")
+    with pytest.raises(errors.NoDatanodes, match="could only be written to 0 nodes") as caught:
+        out.close()
+    for node in cluster.datanodes:
+        assert f"{node.address}: wants SASL" in str(caught.value)
+
+
 @pytest.mark.req("OS-037", "LM-034")
 def test_datanodes_without_room_are_an_i_o_error_in_the_middle_of_writing(
     cluster: FakeCluster,
