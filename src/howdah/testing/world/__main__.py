@@ -20,6 +20,14 @@ def _seeds(words: list[str]) -> list[int]:
     return seeds
 
 
+def _line(result: runner.Result) -> str:
+    return (
+        f"{result.scenario} {result.seed}: {result.simulated_s} s in {result.cpu_s} s of processor "
+        f"time ({result.real_s} s), {result.turns} turns, trace {result.trace[:12]}, "
+        f"{result.figures}"
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m howdah.testing.world",
@@ -40,6 +48,9 @@ def main() -> int:
         metavar="PLACES",
         help="faults that do not happen, by their places in the plan, such as 0,3",
     )
+    parser.add_argument(
+        "--profile", action="store_true", help="say where the processor time of each world went"
+    )
     parser.add_argument("--json", action="store_true", help="print each result as a line of JSON")
     arguments = parser.parse_args()
     seeds = _seeds(arguments.seeds)
@@ -58,17 +69,17 @@ def main() -> int:
         print("\n".join([*result.story, result.problem or "it does not fail"]))
         print(f"--without {','.join(map(str, left_out))}" if left_out else "all faults are needed")
         return int(bool(result.problem))
+    if arguments.profile:
+        for result, report in runner.profile(arguments.scenario, seeds):
+            print(f"{_line(result)}\n{report}\n", flush=True)
+        return 0
     failed = 0
     for result in runner.run_seeds(arguments.scenario, seeds):
         failed += bool(result.problem)
         if arguments.json:
             print(json.dumps(dataclasses.asdict(result), default=str), flush=True)
             continue
-        print(
-            f"{result.scenario} {result.seed}: {result.simulated_s} s in {result.real_s} s, "
-            f"{result.turns} turns, trace {result.trace[:12]}, {result.figures}",
-            flush=True,
-        )
+        print(_line(result), flush=True)
         if result.problem:
             print("\n".join([*result.story, result.problem]), file=sys.stderr, flush=True)
     return int(failed > 0)

@@ -14,7 +14,10 @@ _PURE: Final = ("strftime", "strptime", "asctime", "struct_time", "get_clock_inf
 
 def make(process: Process) -> Any:
     """Make the module, for one process."""
-    scheduler, wall = process.scheduler, process.machine.wall
+    scheduler = process.scheduler
+
+    def wall_ns() -> int:
+        return process.machine.wall.now_ns()
 
     def now_ns() -> int:
         return scheduler.now_ns
@@ -33,20 +36,20 @@ def make(process: Process) -> Any:
 
     def clock_gettime_ns(clock: int) -> int:
         if clock == real.CLOCK_REALTIME:
-            return wall.now_ns()
+            return wall_ns()
         if clock in (real.CLOCK_PROCESS_CPUTIME_ID, real.CLOCK_THREAD_CPUTIME_ID):
             return cpu_ns()
         return scheduler.now_ns
 
     def gmtime(seconds: float | None = None) -> real.struct_time:
-        return real.gmtime(wall.now_ns() // 10**9 if seconds is None else seconds)
+        return real.gmtime(wall_ns() // 10**9 if seconds is None else seconds)
 
     def ctime(seconds: float | None = None) -> str:
         return real.asctime(gmtime(seconds))
 
     functions = {
-        "time": lambda: wall.now_ns() / 1e9,
-        "time_ns": wall.now_ns,
+        "time": lambda: wall_ns() / 1e9,
+        "time_ns": wall_ns,
         "monotonic": now,
         "monotonic_ns": now_ns,
         "perf_counter": now,

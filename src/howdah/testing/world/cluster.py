@@ -102,7 +102,7 @@ class Server:
         self.machine.start()
         self._forget_ready()
         world = self.cluster.world
-        process = self.process = world.process(self.machine, self.name)
+        process = self.process = world.process(self.machine, self.name, kind=self.role.module)
         process.on_end = self._ended
         world.story.record(self.name, "starts")
 

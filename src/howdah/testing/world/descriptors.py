@@ -56,8 +56,9 @@ class Description:
 
     def changed(self) -> None:
         """Wake up who waits: something may be ready now."""
-        for task in list(self._waiting):
-            self.scheduler.wake(task)
+        if self._waiting:
+            for task in list(self._waiting):
+                self.scheduler.wake(task)
 
     def join(self, task: Task) -> None:
         self._waiting.append(task)
@@ -133,6 +134,10 @@ class DescriptorTable:
         description.references -= 1
         if description.references == 0:
             description.closed()
+
+    def take_over(self, other: DescriptorTable) -> None:
+        """Hold what another table holds, which is used no more."""
+        self._open.update(other._open)
 
     def close_all(self) -> None:
         """Close them all, at the end of a process."""

@@ -169,6 +169,10 @@ class Files:
         self._mounts = process.machine.mounts
         self._descriptors = process.descriptors
 
+    def begin(self) -> None:
+        """See the disks of the machine on which the process is now."""
+        self._mounts = self._process.machine.mounts
+
     # -- paths
 
     def _name(self, path: Any) -> str:

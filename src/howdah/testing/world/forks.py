@@ -56,7 +56,7 @@ def make(parent: Process) -> Any:
         keeps: Collection[int] | None = None,
     ) -> int:
         parent.fault("fork")
-        child = parent.fork()
+        child = parent.fork(_code_name(main)[0])
         state = _State(parent, child)
         pickled = state.pickle((_code_name(main), inherited))
         for number in closes:

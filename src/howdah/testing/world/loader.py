@@ -12,12 +12,15 @@ on addresses, which no seed decides.
 from __future__ import annotations
 
 import builtins
+import dataclasses
+import functools
 import importlib
 import importlib.machinery
 import importlib.metadata
 import importlib.resources
 import importlib.util
 import io
+import itertools
 import os as real_os
 import sys
 import types
@@ -38,19 +41,25 @@ from howdah.testing.world import (
 )
 from howdah.testing.world.primitives import HIDDEN, PRIVATE, SHARED_OF_HOWDAH, SIMULATED
 from howdah.testing.world.processes import Process
-from howdah.testing.world.scheduler import Task
 
 _SOURCE: Final = Path(howdah.__file__).parent.parent
 _LIBRARY: Final = Path(real_os.__file__).parent
 Code = tuple[types.CodeType, importlib.machinery.ModuleSpec, bool]
 _codes: dict[str, Code] = {}
-_LOADING_NS: Final = 100_000
+_numbers = itertools.count(1)
+_TIMES_OF_LOADING: Final = (
+    ("logging", "_startTime"),
+    ("howdah.web.monitoring.process", "_STARTED_S"),
+)
+"""What modules set to the time at which they are loaded."""
 
 
+@functools.cache
 def _is_shared_of_howdah(name: str) -> bool:
     return any(name == shared or name.startswith(f"{shared}.") for shared in SHARED_OF_HOWDAH)
 
 
+@functools.cache
 def is_private(name: str) -> bool:
     """Whether each process has a copy of this module."""
     if name.partition(".")[0] == "howdah":
@@ -60,6 +69,11 @@ def is_private(name: str) -> bool:
             return True
         name = name.rpartition(".")[0]
     return False
+
+
+@functools.cache
+def _private_below(name: str, attributes: tuple[str, ...]) -> list[str]:
+    return [each for each in attributes if each != "*" and is_private(f"{name}.{each}")]
 
 
 def code_of(name: str) -> Code:
@@ -84,6 +98,25 @@ def _find_code(name: str) -> Code:
     assert spec is not None, f"{path} is no module"
     assert isinstance(code, types.CodeType), f"{path} has no code"
     return code, spec, path is package
+
+
+@functools.cache
+def _compiled(text: str) -> types.CodeType:
+    return compile(text, "<string>", "exec")
+
+
+def _execute(text: Any, globals: Any = None, locals: Any = None, /) -> None:
+    """Do as `exec` does, and compile a text once: each process makes the same classes again, and
+    most of the time went into compiling the methods that `dataclasses` writes for them."""
+    exec(_compiled(text) if isinstance(text, str) else text, globals, locals)
+
+
+def _compile_generated_methods_once() -> None:
+    # The module is shared by all processes. A name of a module goes before the builtin one.
+    vars(dataclasses)["exec"] = _execute
+
+
+_compile_generated_methods_once()
 
 
 class OrderedSet(set[Any]):
@@ -203,12 +236,9 @@ class ModuleTree:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._prefix = f"{process.machine.name}_{process.name}_{process.pid}~"
+        # As long in every process: messages between processes have it in them.
+        self._prefix = f"process{next(_numbers):06}~"
         self._private: dict[str, types.ModuleType] = {}
-        self._loading: dict[str, Task | None] = {}
-        """Modules that are being executed, and by whom."""
-        self._waiting: dict[Task, str] = {}
-        """Threads that wait for one of these."""
         self.files = files.Files(process)
         self.simulated: dict[str, Any] = {
             "_socket": sockets.make(process),
@@ -257,12 +287,20 @@ class ModuleTree:
             primitives.check_listed(name, "importlib")
         return importlib.import_module(name)
 
+    def begin(self) -> None:
+        """Say that the process begins now, which has loaded modules before."""
+        self.files.begin()
+        self.simulated["_socket"].socket._address = self._process.machine.address
+        for name, attribute in _TIMES_OF_LOADING:
+            if name in self._private:
+                now_s = self._process.machine.wall.now_ns() / 1e9
+                setattr(self._private[name], attribute, now_s)
+
     # -- loading
 
     def _load(self, name: str) -> types.ModuleType:
         module = self._private.get(name)
         if module is not None:
-            self._wait_until_loaded(name)
             return module
         parent, _, last = name.rpartition(".")
         if parent and is_private(parent):
@@ -279,8 +317,9 @@ class ModuleTree:
         module.__dict__["__builtins__"] = self._builtins
         self._private[name] = module
         sys.modules[module.__name__] = module
-        self._loading[name] = self._process.scheduler.current
         real_path = sys.modules["os.path"]
+        scheduler = self._process.scheduler
+        scheduler.loading += 1
         try:
             exec(code, module.__dict__)
         except BaseException:
@@ -288,40 +327,27 @@ class ModuleTree:
             sys.modules.pop(module.__name__, None)
             raise
         finally:
+            scheduler.loading -= 1
             sys.modules["os.path"] = real_path  # which `os` sets
-            del self._loading[name]
         if parent in self._private:
             setattr(self._private[parent], last, module)
         self._adjust(name, module)
         return module
 
-    def _wait_until_loaded(self, name: str) -> None:
-        """Wait until the thread that executes a module has done so, unless that one waits for this
-        one, as with the locks of Python's imports."""
-        scheduler = self._process.scheduler
-        current = scheduler.current
-        if current is None:
-            return
-        while (loader := self._loading.get(name)) is not None and loader is not current:
-            other: Task | None = loader
-            while other is not None and other is not current:
-                waits_for = self._waiting.get(other)
-                other = None if waits_for is None else self._loading.get(waits_for)
-            if other is current:
-                return
-            self._waiting[current] = name
-            scheduler.park(scheduler.now_ns + _LOADING_NS)
-            del self._waiting[current]
-
     def _adjust(self, name: str, module: Any) -> None:
         if name == "random":
-            dice, initialize = self._process.random, module.Random.__init__
+            process, initialize = self._process, module.Random.__init__
 
             def __init__(generator: Any, seed: Any = None) -> None:
-                initialize(generator, dice.getrandbits(128) if seed is None else seed)
+                if seed is None and process.scheduler.loading:
+                    maker = sys._getframe(1).f_globals["__name__"]
+                    initialize(generator, 0)
+                    process.add_source_of_chance(generator, maker.rpartition("~")[2])
+                else:
+                    initialize(generator, process.random.getrandbits(128) if seed is None else seed)
 
             module.Random.__init__ = __init__
-            module._inst.seed(dice.getrandbits(128))
+            process.add_source_of_chance(module._inst, name)
         elif name == "pickle":
             _adjust_pickle(module, self)
         elif name == "logging":
@@ -336,7 +362,6 @@ class ModuleTree:
         fromlist: Any = (),
         level: int = 0,
     ) -> Any:
-        importer = str((globals or {}).get("__name__", "?")).rpartition("~")[2]
         if level:
             package = globals["__package__"]
             for _ in range(level - 1):
@@ -357,7 +382,8 @@ class ModuleTree:
         if is_private(name):
             return self._import_private(name, fromlist)
         if not _is_shared_of_howdah(name):
-            primitives.check_listed(name, importer)
+            importer = str((globals or {}).get("__name__", "?"))
+            primitives.check_listed(name, importer.rpartition("~")[2])
         if name.startswith("howdah"):
             return builtins.__import__(name, None, None, fromlist or ("__name__",), 0)
         package_or_module = builtins.__import__(name, None, None, fromlist, 0)
@@ -385,11 +411,7 @@ class ModuleTree:
 
     def _view(self, shared: Any, name: str, fromlist: Any) -> Any:
         """Return a shared package with its private modules: `from email import utils`."""
-        private = [
-            attribute
-            for attribute in fromlist or ()
-            if attribute != "*" and is_private(f"{name}.{attribute}")
-        ]
+        private = _private_below(name, tuple(fromlist or ()))
         if not private:
             top = name.partition(".")[0]
             if not fromlist and any(attribute.startswith(f"{top}.") for attribute in self._private):

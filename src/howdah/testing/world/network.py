@@ -43,6 +43,10 @@ class Network:
 
     def __init__(self, scheduler: Scheduler, dice: random.Random) -> None:
         self.scheduler = scheduler
+        self.begin(dice)
+
+    def begin(self, dice: random.Random) -> None:
+        """Begin with no machine and nothing under way."""
         self.dice = dice
         self.machines: dict[str, Host] = {}
         """By their addresses."""
@@ -99,7 +103,8 @@ class Network:
     # -- delivery
 
     def latency(self, source: str, target: str) -> int:
-        return self.dice.randrange(*(_LOCAL_LATENCY_NS if source == target else self.latency_ns))
+        first, behind = _LOCAL_LATENCY_NS if source == target else self.latency_ns
+        return first + int(self.dice.random() * (behind - first))
 
     def deliver(self, source: str, target: str, when_ns: int, arrive: Callable[[], None]) -> None:
         """Let something arrive, at the earliest at a time, and when it gets through."""

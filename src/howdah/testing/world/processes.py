@@ -15,6 +15,8 @@ from howdah.testing.world.disk import Disk, Mounts
 from howdah.testing.world.network import Network
 from howdah.testing.world.scheduler import Scheduler, Task, Uncaught
 
+MAIN_IDENT: Final = 1
+"""What the main thread of each process is called."""
 _FIRST_PORT: Final = 40_000
 _FIRST_PID: Final = 100
 _WALL_START_NS: Final = 1_800_000_000 * 10**9
@@ -48,6 +50,44 @@ class Modules(Protocol):
 
     def import_module(self, name: str, package: str | None = None) -> Any:
         """Import, as of `importlib`."""
+
+    def begin(self) -> None:
+        """Say that the process begins now, which has loaded modules before."""
+
+
+class Blanks(Protocol):
+    """Has processes that have loaded their modules, and have not begun."""
+
+    def take(self, kind: str) -> Process | None:
+        """Return one that has loaded the modules of a kind, if there is one."""
+
+
+def new_process(
+    machine: Machine,
+    name: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    kind: str,
+    make_modules: Callable[[Process], Modules],
+    parent: Process | None = None,
+    descriptors: DescriptorTable | None = None,
+    blanks: Blanks | None = None,
+) -> Process:
+    """Make a process that has not begun, of one that has loaded its modules if there is one."""
+    if blanks is not None:
+        blank = blanks.take(kind)
+        if blank is not None and blank.environment == {**_ENVIRONMENT, **(environment or {})}:
+            blank.begin_as(machine, name, parent=parent, descriptors=descriptors, blanks=blanks)
+            return blank
+    return Process(
+        machine,
+        name,
+        environment,
+        make_modules=make_modules,
+        parent=parent,
+        descriptors=descriptors,
+        blanks=blanks,
+    )
 
 
 class WallClock:
@@ -145,21 +185,21 @@ class Process:
         make_modules: Callable[[Process], Modules],
         parent: Process | None = None,
         descriptors: DescriptorTable | None = None,
+        blanks: Blanks | None = None,
     ) -> None:
-        self.machine = machine
         self.scheduler = machine.scheduler
-        self.name = name
-        self.pid = machine.next_pid()
-        self.parent = parent
-        self.started_ns = self.scheduler.now_ns
         self.environment = {**_ENVIRONMENT, **(environment or {})}
-        self.random = random.Random(f"{self.scheduler.seed}/{machine.name}/{name}/{self.pid}")
+        self.random = random.Random()
+        self._sources_of_chance: dict[str, random.Random] = {}
+        """Those that modules made when they were loaded."""
         self.descriptors = descriptors if descriptors is not None else DescriptorTable()
         self.send_patience_s: dict[int, float] = {}
         """SO_SNDTIMEO, by descriptor."""
         self.tasks: list[Task] = []
         self.main: Task | None = None
         self.boot_locals: dict[int, dict[str, Any]] = {}
+        """Of the main thread."""
+        self.boot_sentinel: Callable[[], None] | None = None
         self.children: dict[int, Process] = {}
         self.watchers: list[Description] = []
         self.status: int | None = None
@@ -178,9 +218,48 @@ class Process:
         """Hears of lines in the log: level, logger, message."""
         self.on_end: Callable[[Process], None] | None = None
         self._closing: list[int] = []
-        machine.processes[self.pid] = self
         self._make_modules = make_modules
+        self._blanks = blanks
+        self._settle(machine, name, parent)
         self.modules = make_modules(self)
+
+    def _settle(self, machine: Machine, name: str, parent: Process | None) -> None:
+        self.machine = machine
+        self.name = name
+        self.pid = machine.next_pid()
+        self.parent = parent
+        self.started_ns = self.scheduler.now_ns
+        self._seed(self.random, "")
+        for what, source in self._sources_of_chance.items():
+            self._seed(source, what)
+        machine.processes[self.pid] = self
+
+    def add_source_of_chance(self, source: random.Random, module: str) -> None:
+        """Seed what a module makes when it is loaded. It must not matter when that is."""
+        known = self._sources_of_chance
+        name = f"{module}/{sum(each.startswith(f'{module}/') for each in known)}"
+        known[name] = source
+        self._seed(source, name)
+
+    def _seed(self, source: random.Random, what: str) -> None:
+        source.seed(f"{self.scheduler.seed}/{self.machine.name}/{self.name}/{self.pid}/{what}")
+
+    def begin_as(
+        self,
+        machine: Machine,
+        name: str,
+        *,
+        parent: Process | None = None,
+        descriptors: DescriptorTable | None = None,
+        blanks: Blanks | None = None,
+    ) -> None:
+        """Become a process that has not begun, of a machine: this one has loaded modules only."""
+        self.machine.processes.clear()
+        self._settle(machine, name, parent)
+        self._blanks = blanks
+        if descriptors is not None:
+            self.descriptors.take_over(descriptors)
+        self.modules.begin()
 
     def __repr__(self) -> str:
         return f"<process {self.name} ({self.pid}) on {self.machine.name}>"
@@ -211,6 +290,8 @@ class Process:
         task = self.scheduler.spawn(self, name, live)
         if self.main is None:
             self.main = task
+            task.ident, task.locals = MAIN_IDENT, self.boot_locals
+            task.sentinel = self.boot_sentinel
         return task
 
     def _finish(self) -> None:
@@ -272,15 +353,18 @@ class Process:
             self.is_stopped = False
             self.scheduler.resume(self)
 
-    def fork(self) -> Process:
-        """Make a child with the same descriptors, which has not begun."""
-        child = Process(
+    def fork(self, kind: str) -> Process:
+        """Make a child with the same descriptors, which has not begun. `kind` is the module that
+        it needs first."""
+        child = new_process(
             self.machine,
             f"{self.name}'",
             self.environment,
+            kind=kind,
             make_modules=self._make_modules,
             parent=self,
             descriptors=self.descriptors.copy(),
+            blanks=self._blanks,
         )
         child.send_patience_s = dict(self.send_patience_s)
         child.on_log, child.faults = self.on_log, self.faults

@@ -6,16 +6,19 @@ them, in the middle of the next world: so each world has a process for itself.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
+from howdah.testing.world.blanks import BlankProcesses
+from howdah.testing.world.profiling import Profile
 from howdah.testing.world.scenarios import SCENARIOS
 from howdah.testing.world.world import World
 
@@ -28,6 +31,8 @@ _WARM: Final = (
     "howdah.client.writing.output",
     "howdah.client.reading.input",
 )
+_MOST_BLANKS: Final = 16
+"""Of a kind: each has a few megabytes."""
 _TAIL_LINES: Final = 60
 
 
@@ -41,12 +46,18 @@ class Result:
     """Empty if all was well."""
     trace: str
     simulated_s: float
+    cpu_s: float
+    """Processor time, modules that had to be loaded included."""
     real_s: float
     turns: int
     planned_faults: int = 0
+    processes: dict[str, int] = field(default_factory=dict)
+    """How many there were, by the module that they needed first."""
     figures: dict[str, object] = field(default_factory=dict)
     story: tuple[str, ...] = ()
     """Its last lines, where there was a problem."""
+    profile: tuple[str, ...] = ()
+    """Where its time went, if that was asked."""
 
 
 def run_seed(
@@ -55,11 +66,12 @@ def run_seed(
     *,
     left_out: Collection[int] = (),
     tell: Callable[[str], None] | None = None,
+    blanks: BlankProcesses | None = None,
 ) -> Result:
     """Run one world here. The process must not run another one, nor go on for long."""
     gc.disable()
-    began_s = time.monotonic()
-    world = World(seed, left_out=left_out)
+    began_s, began_cpu_s = time.monotonic(), time.process_time()
+    world = World(seed, left_out=left_out, blanks=blanks)
     world.story.listener = tell
     problem, figures = "", dict[str, object]()
     try:
@@ -72,9 +84,11 @@ def run_seed(
         problem,
         world.scheduler.trace,
         round(world.now_s, 3),
+        round(time.process_time() - began_cpu_s, 3),
         round(time.monotonic() - began_s, 3),
         world.scheduler.turns,
         world.planned_faults,
+        dict(world.kinds),
         figures,
         tuple(world.story.lines)[-_TAIL_LINES:] if problem else (),
     )
@@ -88,27 +102,56 @@ def run_seeds(scenario: str, seeds: Iterable[int]) -> Iterator[Result]:
 
 def run_warm(scenario: str, seeds: Iterable[int]) -> Iterator[Result]:
     """Do the same where `warm_up` was called, or code was changed behind it."""
+    blanks = BlankProcesses()
     for seed in seeds:
-        yield _run_forked(scenario, seed)
+        result = _run_forked(scenario, seed, blanks=blanks)
+        yield result
+        # For the next one, which needs about as many.
+        provide(blanks, result.processes)
+
+
+def profile(scenario: str, seeds: Iterable[int]) -> Iterator[tuple[Result, str]]:
+    """Run worlds as `run_seeds` does, and say of each where its processor time went."""
+    warm_up()
+    blanks = BlankProcesses()
+    for seed in seeds:
+        result = _run_forked(scenario, seed, blanks=blanks, profiled=True)
+        yield result, "\n".join(result.profile)
+        provide(blanks, result.processes)
+
+
+def provide(blanks: BlankProcesses, kinds: Mapping[str, int]) -> None:
+    """Make blank processes for the worlds of forked children."""
+    blanks.provide({kind: min(count, _MOST_BLANKS) for kind, count in kinds.items()})
+    gc.freeze()
 
 
 def shrink(scenario: str, seed: int) -> tuple[Result, list[int]]:
     """Leave out one fault after the other, as long as the world still fails; the last failure, and
     what was left out."""
     warm_up()
-    result = _run_forked(scenario, seed)
+    blanks = BlankProcesses()
+    result = _run_forked(scenario, seed, blanks=blanks)
     left_out: list[int] = []
     if not result.problem:
         return result, left_out
     for place in range(result.planned_faults):
-        smaller = _run_forked(scenario, seed, [*left_out, place])
+        provide(blanks, result.processes)
+        smaller = _run_forked(scenario, seed, [*left_out, place], blanks)
         if smaller.problem:
             result = smaller
             left_out.append(place)
     return result, left_out
 
 
-def _run_forked(scenario: str, seed: int, left_out: Collection[int] = ()) -> Result:
+def _run_forked(
+    scenario: str,
+    seed: int,
+    left_out: Collection[int] = (),
+    blanks: BlankProcesses | None = None,
+    *,
+    profiled: bool = False,
+) -> Result:
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -117,7 +160,10 @@ def _run_forked(scenario: str, seed: int, left_out: Collection[int] = ()) -> Res
         status = 1
         try:
             os.close(reading)
-            result = run_seed(scenario, seed, left_out=left_out)
+            with Profile() if profiled else contextlib.nullcontext() as samples:
+                result = run_seed(scenario, seed, left_out=left_out, blanks=blanks)
+            if samples is not None:
+                result = replace(result, profile=tuple(samples.report().splitlines()))
             with os.fdopen(writing, "w") as pipe:
                 json.dump(asdict(result), pipe, default=str)
             status = 0
@@ -129,9 +175,10 @@ def _run_forked(scenario: str, seed: int, left_out: Collection[int] = ()) -> Res
     _, status = os.waitpid(pid, 0)
     if not said:
         why = f"its process ended with status {os.waitstatus_to_exitcode(status)}"
-        return Result(scenario, seed, why, "", 0.0, 0.0, 0)
+        return Result(scenario, seed, why, "", 0.0, 0.0, 0.0, 0)
     fields = json.loads(said)
-    return Result(**{**fields, "story": tuple(fields["story"])})
+    lists = {name: tuple(fields[name]) for name in ("story", "profile")}
+    return Result(**{**fields, **lists})
 
 
 def warm_up() -> None:

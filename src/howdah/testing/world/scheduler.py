@@ -35,6 +35,7 @@ START_NS: Final = 1_000_000_000
 """What the monotonic clock shows when a world begins."""
 _TURN_NS: Final = (500, 5_000)
 """How long a turn of a task takes: loops that poll a clock come to an end."""
+_FACTS_AT_ONCE: Final = 1024
 
 
 class Deadlock(Exception):
@@ -73,6 +74,7 @@ class Task:
 
     __slots__ = (
         "cpu_ns",
+        "fact",
         "glet",
         "ident",
         "is_late",
@@ -89,6 +91,9 @@ class Task:
         self.ident = ident
         self.process = process
         self.name = name
+        owner = process.name if process is not None else ""
+        self.fact = f" {('run', owner, name)}\n"
+        """What is noted of its turns."""
         self.state = "ready"
         self.turn = 0
         """Counts waits and turns, so that a timer knows whether it is still meant."""
@@ -109,6 +114,10 @@ class Scheduler:
     """Runs tasks and timers in an order that `seed` decides."""
 
     def __init__(self, seed: int) -> None:
+        self.begin(seed)
+
+    def begin(self, seed: int) -> None:
+        """Begin at the beginning, with nothing to run."""
         self.seed = seed
         self.random = random.Random(f"{seed}/order")
         self.now_ns = START_NS
@@ -121,25 +130,40 @@ class Scheduler:
         """Hears of all that gets into the trace."""
         self.before_turn: list[Callable[[], None]] = []
         """Called between two turns, when no task runs."""
+        self.loading = 0
+        """How many imports are under way: none of them lets others go first."""
         self._trace = hashlib.sha256()
+        self._facts: list[str] = []
+        """Those that are not yet in the digest."""
         self._ready: list[Task] = []
         self._stopped: list[Task] = []
-        self._timers: list[tuple[int, int, Callable[[], None]]] = []
+        self._timers: list[tuple[int, int, Callable[[], None] | Task, int]] = []
+        """When, the place among those of the same time, what to call or whom to wake, and the turn
+        in which a task has set it."""
         self._numbers = 0
         self._hub = getcurrent()
+        self._to_hub = self._hub.switch
+        self._chance = self.random.random
 
     # -- the trace
 
     def note(self, *facts: object) -> None:
         """Write a fact into the trace. It must not hold anything that two runs of a seed differ
         in, such as an address."""
-        self._trace.update(f"{self.now_ns} {facts}\n".encode())
+        self._facts.append(f"{self.now_ns} {facts}\n")
+        if len(self._facts) >= _FACTS_AT_ONCE:
+            self._digest()
         if self.on_note is not None:
             self.on_note(self.now_ns, facts)
+
+    def _digest(self) -> None:
+        self._trace.update("".join(self._facts).encode())
+        self._facts.clear()
 
     @property
     def trace(self) -> str:
         """Return a digest of all that was noted; equal for two runs of one seed."""
+        self._digest()
         return self._trace.hexdigest()
 
     @property
@@ -185,7 +209,7 @@ class Scheduler:
     def at(self, when_ns: int, act: Callable[[], None]) -> None:
         """Call `act` at a virtual time, outside of all tasks: it must not wait."""
         self._numbers += 1
-        heapq.heappush(self._timers, (when_ns, self._numbers, act))
+        heapq.heappush(self._timers, (when_ns, self._numbers, act, 0))
 
     def after(self, delay_s: float, act: Callable[[], None]) -> None:
         """Call `act` after some virtual time, in the same way."""
@@ -195,18 +219,12 @@ class Scheduler:
         """Wait; True if woken, False if the deadline came."""
         task = self.current
         assert task is not None, "only a task may wait"
+        assert not self.loading, "a module waits while it is imported"
         task.turn += 1
         task.state = "parked"
         if deadline_ns is not None:
-            turn = task.turn
-
-            def be_late() -> None:
-                if task.state == "parked" and task.turn == turn:
-                    task.state = "ready"
-                    task.is_late = True
-                    self._ready.append(task)
-
-            self.at(deadline_ns, be_late)
+            self._numbers += 1
+            heapq.heappush(self._timers, (deadline_ns, self._numbers, task, task.turn))
         self._switch(task)
         return not task.is_late
 
@@ -218,7 +236,7 @@ class Scheduler:
     def give_way(self) -> None:
         """Let others go first here, by chance."""
         task = self.current
-        if task is not None and self.random.random() < self.yield_chance:
+        if task is not None and not self.loading and self._chance() < self.yield_chance:
             task.state = "ready"
             self._ready.append(task)
             self._switch(task)
@@ -230,7 +248,7 @@ class Scheduler:
         self._hub.switch()
 
     def _switch(self, task: Task) -> None:
-        self._hub.switch()
+        self._to_hub()
         task.turn += 1
         process = task.process
         if process is not None and process.pending_signals and task is process.main:
@@ -246,22 +264,37 @@ class Scheduler:
 
     def step(self) -> None:
         """Run one turn of a task, or one timer. Raises Deadlock."""
-        for act in self.before_turn:
-            act()
-        if self._ready:
-            self._turn()
-        elif self._timers:
-            when_ns, _, act = heapq.heappop(self._timers)
+        if self.before_turn:
+            for act in list(self.before_turn):
+                act()
+        timers = self._timers
+        while timers:
+            when_ns, _, whom, turn = timers[0]
+            if isinstance(whom, Task):
+                if whom.turn != turn or whom.state != "parked":
+                    heapq.heappop(timers)  # It has been woken before.
+                    continue
+                if when_ns > self.now_ns and self._ready:
+                    break
+                whom.state, whom.is_late = "ready", True
+                self._ready.append(whom)
+            elif when_ns > self.now_ns and self._ready:
+                break
+            heapq.heappop(timers)
             self.now_ns = max(self.now_ns, when_ns)
-            act()
-        else:
+            if not isinstance(whom, Task):
+                whom()
+            return
+        if not self._ready:
             raise Deadlock("nobody is ready and no timer is set")
+        self._turn()
 
     def _turn(self) -> None:
         ready = self._ready
         count = len(ready)
-        drawn = self.random.randrange(count) if count > 1 else 0
-        ready[drawn], ready[-1] = ready[-1], ready[drawn]
+        if count > 1:
+            drawn = int(self._chance() * count)
+            ready[drawn], ready[-1] = ready[-1], ready[drawn]
         task = ready.pop()
         process = task.process
         if process is not None:
@@ -271,10 +304,14 @@ class Scheduler:
                 self._stopped.append(task)
                 return
         self.turns += 1
-        took_ns = self.random.randrange(*_TURN_NS)
+        took_ns = _TURN_NS[0] + int(self._chance() * (_TURN_NS[1] - _TURN_NS[0]))
         self.now_ns += took_ns
         task.cpu_ns += took_ns
-        self.note("run", process.name if process is not None else "", task.name)
+        self._facts.append(f"{self.now_ns}{task.fact}")
+        if len(self._facts) >= _FACTS_AT_ONCE:
+            self._digest()
+        if self.on_note is not None:
+            self.on_note(self.now_ns, ("run", process.name if process else "", task.name))
         task.state = "running"
         self.current = task
         try:

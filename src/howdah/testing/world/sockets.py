@@ -435,17 +435,20 @@ def make(process: Process) -> Any:
     """Make the module, for one process."""
     wires = process.machine.network
     scheduler = process.scheduler
-    own = process.machine.address
+
+    def own() -> str:
+        return process.machine.address
 
     class socket(Socket):
         __slots__ = ()
-        _process, _scheduler, _network, _address = process, scheduler, wires, own
+        _process, _scheduler, _network = process, scheduler, wires
+        _address = process.machine.address
 
     def socketpair(
         family: int = real.AF_UNIX, type: int = real.SOCK_STREAM, proto: int = 0
     ) -> tuple[socket, socket]:
         keeps_records = type & 0xF == real.SOCK_SEQPACKET
-        left, right = network.pair(wires, own, keeps_records=keeps_records)
+        left, right = network.pair(wires, own(), keeps_records=keeps_records)
         add = process.descriptors.add
         return (
             socket(family, type & 0xF, proto, add(left)),
@@ -458,16 +461,16 @@ def make(process: Process) -> Any:
         scheduler.give_way()
         if isinstance(host, bytes):
             host = host.decode()
-        ip = _ANY if host in (None, "") else wires.address_of(host, own)
+        ip = _ANY if host in (None, "") else wires.address_of(host, own())
         if host is None and not flags & real.AI_PASSIVE:
-            ip = own
+            ip = own()
         if family == real.AF_INET6:
             raise real_socket.gaierror(real.EAI_NONAME, "Name or service not known")
         kind = type or real.SOCK_STREAM
         return [(real.AF_INET, kind, real.IPPROTO_TCP, "", (ip, int(port or 0)))]
 
     def gethostbyaddr(address: str) -> tuple[str, list[str], list[str]]:
-        ip = wires.address_of(address, own)
+        ip = wires.address_of(address, own())
         return wires.name_of(ip), [], [ip]
 
     def dup(number: int) -> int:
@@ -479,7 +482,7 @@ def make(process: Process) -> Any:
         "socketpair": socketpair,
         "getaddrinfo": getaddrinfo,
         "gethostname": lambda: process.machine.name,
-        "gethostbyname": lambda host: wires.address_of(host, own),
+        "gethostbyname": lambda host: wires.address_of(host, own()),
         "gethostbyaddr": gethostbyaddr,
         "getnameinfo": lambda address, flags: (wires.name_of(address[0]), str(address[1])),
         "getdefaulttimeout": lambda: None,

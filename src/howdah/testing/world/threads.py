@@ -10,13 +10,11 @@ import _thread as real
 import itertools
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from howdah.testing.world.primitives import simulated_module
-from howdah.testing.world.processes import Process
+from howdah.testing.world.processes import MAIN_IDENT, Process
 from howdah.testing.world.scheduler import Scheduler, Task
-
-_MAIN_IDENT: Final = 1
 
 
 class _Lock:
@@ -41,6 +39,9 @@ class _Lock:
             return True
         if not blocking:
             return False
+        return self._wait(timeout)
+
+    def _wait(self, timeout: float | None) -> bool:
         deadline_ns = (
             None if timeout in (-1, None) else self._scheduler.now_ns + round(timeout * 1e9)
         )
@@ -68,7 +69,11 @@ class _Lock:
         return self._is_held
 
     def __enter__(self) -> bool:
-        return self.acquire()
+        self._scheduler.give_way()
+        if not self._is_held:
+            self._is_held = True
+            return True
+        return self._wait(None)
 
     def __exit__(self, *_: object) -> None:
         self.release()
@@ -149,7 +154,7 @@ def make(process: Process) -> Any:
         return task.ident
 
     def get_ident() -> int:
-        return scheduler.current.ident if scheduler.current is not None else _MAIN_IDENT
+        return scheduler.current.ident if scheduler.current is not None else MAIN_IDENT
 
     def _set_sentinel() -> lock:
         sentinel = lock()
@@ -160,6 +165,8 @@ def make(process: Process) -> Any:
 
         if scheduler.current is not None:
             scheduler.current.sentinel = end
+        else:
+            process.boot_sentinel = end
         return sentinel
 
     def _excepthook(args: Any) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
+from howdah.testing.world.blanks import CLIENT, BlankProcesses
 from howdah.testing.world.loader import ModuleTree
 from howdah.testing.world.network import Network
-from howdah.testing.world.processes import Machine, Process
+from howdah.testing.world.processes import Machine, Process, new_process
 from howdah.testing.world.scheduler import Deadlock, OutOfTime, Scheduler, Uncaught
 
 _PATIENCE_S: Final = 600.0
@@ -60,15 +61,25 @@ class World:
     42
     """
 
-    def __init__(self, seed: int, *, left_out: Collection[int] = ()) -> None:
+    def __init__(
+        self, seed: int, *, left_out: Collection[int] = (), blanks: BlankProcesses | None = None
+    ) -> None:
         """`left_out` are the places of faults that do not happen, in the plan that the seed
-        makes."""
+        makes. `blanks` are for one world: it goes on where they are."""
         self.seed = seed
         self.left_out = frozenset(left_out)
         self.planned_faults = 0
         """How many faults the seed has drawn, those that are left out among them."""
-        self.scheduler = Scheduler(seed)
-        self.network = Network(self.scheduler, self.dice("network"))
+        self._blanks = blanks
+        self.kinds: Counter[str] = Counter()
+        """How many processes there were, by the module that they need first."""
+        if blanks is None:
+            self.scheduler = Scheduler(seed)
+            self.network = Network(self.scheduler, self.dice("network"))
+        else:
+            self.scheduler, self.network = blanks.scheduler, blanks.network
+            self.scheduler.begin(seed)
+            self.network.begin(self.dice("network"))
         self.story = Story(self.scheduler)
         self.machines: dict[str, Machine] = {}
 
@@ -93,12 +104,25 @@ class World:
         return made
 
     def process(
-        self, machine: Machine, name: str, environment: Mapping[str, str] | None = None
+        self,
+        machine: Machine,
+        name: str,
+        environment: Mapping[str, str] | None = None,
+        *,
+        kind: str = CLIENT,
     ) -> Process:
-        """Make a process, which `Process.start` begins."""
-        made = Process(machine, name, environment, make_modules=ModuleTree)
+        """Make a process, which `Process.start` begins. `kind` is the module that it needs
+        first."""
+        made = new_process(
+            machine, name, environment, kind=kind, make_modules=ModuleTree, blanks=self
+        )
         made.on_log = self.story.logger(name)
         return made
+
+    def take(self, kind: str) -> Process | None:
+        """Return a process that has loaded its modules before the world began, if there is one."""
+        self.kinds[kind] += 1
+        return self._blanks.take(kind) if self._blanks is not None else None
 
     def call(
         self,
@@ -107,9 +131,10 @@ class World:
         run: Callable[[Process], Any],
         *,
         timeout_s: float = _PATIENCE_S,
+        kind: str = CLIENT,
     ) -> Any:
         """Run a function in a process of its own to its end, and return what it returns."""
-        process = self.process(machine, name)
+        process = self.process(machine, name, kind=kind)
         returned: list[Any] = []
 
         def main(own: Process) -> int:

@@ -191,3 +191,19 @@ def test_a_set_keeps_the_order_in_which_things_came() -> None:
     assert list(things & set("oz")) == ["o", "z"]
     assert list(things - set("hlo")) == [" ", "w", "r", "d", "z"]
     assert things.pop() == "h"
+
+
+def test_time_passes_for_others_while_a_thread_does_not_wait() -> None:
+    world = World(1)
+
+    def spin(process: Process) -> float:
+        threading, time = process.modules.load("threading"), process.modules.load("time")
+        timer = threading.Timer(0.001, lambda: woken.append(True))
+        woken: list[bool] = []
+        timer.start()
+        while not woken:
+            time.monotonic()
+            process.scheduler.give_way()
+        return float(time.monotonic())
+
+    assert world.call(world.machine("one"), "spinner", spin, timeout_s=1) < 1.1

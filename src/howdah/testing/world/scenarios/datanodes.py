@@ -67,8 +67,7 @@ def writes_under_faults(
         machine.disk.is_strict = dice.random() < 0.3
         cluster.server(NAMENODE if name == "nn" else DATANODE, name, machine)
     watch = Watch(cluster)
-    nn = world.machines["nn"]
-    world.call(nn, "format", lambda process: format_namenode(cluster, process))
+    format_namenode(cluster, world.machines["nn"])
     for name in names:
         cluster.servers[name].start()
     cluster.wait_ready()

@@ -22,6 +22,7 @@ from howdah.testing.world.world import World
 
 _URI: Final = "hdfs://ns"
 _FAULTS: Final = 12
+_BOOTSTRAP: Final = "howdah.namenode.server.process.bootstrap"
 _FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 SETTINGS: Final = {
     "fs.defaultFS": _URI,
@@ -66,16 +67,16 @@ def build(world: World, settings: Mapping[str, str] | None = None) -> tuple[Clus
     cluster.wait_ready("jn0", "jn1", "jn2")
     first, second = world.machines["nna"], world.machines["nnb"]
     cluster.settings["dfs.ha.namenode.id"] = "a"
-    world.call(first, "format", lambda process: format_namenode(cluster, process))
+    format_namenode(cluster, first)
     cluster.servers["nna"].start()
     cluster.wait_ready("nna")
 
     def bootstrap(process: Process) -> Any:
-        module = process.modules.load("howdah.namenode.server.process.bootstrap")
+        module = process.modules.load(_BOOTSTRAP)
         return module.bootstrap_standby(cluster.configuration(process))
 
     cluster.settings["dfs.ha.namenode.id"] = "b"
-    world.call(second, "bootstrap", bootstrap)
+    world.call(second, "bootstrap", bootstrap, kind=_BOOTSTRAP)
     del cluster.settings["dfs.ha.namenode.id"]
     for name in ("nnb", "fca", "fcb", "dn0", "dn1", "dn2"):
         cluster.servers[name].start()

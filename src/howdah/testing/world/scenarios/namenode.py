@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from howdah.testing.world.cluster import NAMENODE, RPC_PORT, Cluster
-from howdah.testing.world.processes import Process
+from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.world import Unexpected, World
 
 _URI: Final = f"hdfs://nn:{RPC_PORT}"
@@ -25,11 +25,17 @@ _SETTINGS: Final = {
 }
 
 
-def format_namenode(cluster: Cluster, process: Process) -> None:
+_FORMAT: Final = "howdah.namenode.server.process.format"
+
+
+def format_namenode(cluster: Cluster, machine: Machine) -> None:
     """Make the directories of a new namespace."""
-    process.modules.load("howdah.namenode.server.process.format").format_namenode(
-        cluster.configuration(process)
-    )
+
+    def run(process: Process) -> None:
+        module = process.modules.load(_FORMAT)
+        module.format_namenode(cluster.configuration(process))
+
+    cluster.world.call(machine, "format", run, kind=_FORMAT)
 
 
 class _Model:
@@ -57,7 +63,7 @@ def power_losses(world: World) -> Mapping[str, object]:
     machine, clients = world.machine("nn"), world.machine("clients")
     machine.disk.is_strict = dice.random() < 0.5
     namenode = cluster.server(NAMENODE, "nn", machine)
-    world.call(machine, "format", lambda process: format_namenode(cluster, process))
+    format_namenode(cluster, machine)
     model, done, is_over = _Model(), list[int](), list[bool]()
 
     calls = [0]

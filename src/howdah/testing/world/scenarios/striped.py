@@ -35,7 +35,7 @@ def striped_files_survive_losses(world: World) -> Mapping[str, object]:
     names = ["nn", *(f"dn{number}" for number in range(_DATANODES))]
     for name in names:
         cluster.server(NAMENODE if name == "nn" else DATANODE, name, world.machine(name))
-    world.call(world.machines["nn"], "format", lambda process: format_namenode(cluster, process))
+    format_namenode(cluster, world.machines["nn"])
     for name in names:
         cluster.servers[name].start()
     cluster.wait_ready()
