@@ -288,7 +288,7 @@ METHODS: Final[Mapping[str, Method]] = {
     ),
     "getErasureCodingCodecs": Method(READ, "", OWN, COORDINATED, audit="getErasureCodingCodecs"),
     "getECTopologyResultForPolicies": Method(
-        UNCHECKED, "", REFUSED, UNCOORDINATED, audit="getECTopologyResultForPolicies"
+        UNCHECKED, "", OWN, UNCOORDINATED, audit="getECTopologyResultForPolicies"
     ),
     "setErasureCodingPolicy": Method(
         WRITE, "src", EVERY, audit="setErasureCodingPolicy", traits=ONCE | SHOWS_OWNER
@@ -296,10 +296,10 @@ METHODS: Final[Mapping[str, Method]] = {
     "unsetErasureCodingPolicy": Method(
         WRITE, "src", EVERY, audit="unsetErasureCodingPolicy", traits=ONCE | SHOWS_OWNER
     ),
-    "addErasureCodingPolicies": Method(WRITE, "", REFUSED, traits=ONCE),
-    "removeErasureCodingPolicy": Method(WRITE, "", REFUSED, traits=ONCE),
-    "enableErasureCodingPolicy": Method(WRITE, "", REFUSED, traits=ONCE),
-    "disableErasureCodingPolicy": Method(WRITE, "", REFUSED, traits=ONCE),
+    "addErasureCodingPolicies": Method(WRITE, "", OWN, traits=ONCE),
+    "removeErasureCodingPolicy": Method(WRITE, "", OWN, traits=ONCE),
+    "enableErasureCodingPolicy": Method(WRITE, "", OWN, traits=ONCE),
+    "disableErasureCodingPolicy": Method(WRITE, "", OWN, traits=ONCE),
     "listCacheDirectives": Method(READ, "", OWN, COORDINATED),
     "addCacheDirective": Method(WRITE, "", OWN, traits=ONCE),
     "modifyCacheDirective": Method(WRITE, "", OWN, traits=ONCE),

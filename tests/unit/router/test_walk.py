@@ -12,9 +12,13 @@ pytestmark = pytest.mark.req("LM-020")
 OUTCOMES = dict(walk())
 IN_EACH = {
     "addCachePool",
+    "addErasureCodingPolicies",
+    "disableErasureCodingPolicy",
+    "enableErasureCodingPolicy",
     "mkdirs",
     "modifyCachePool",
     "removeCachePool",
+    "removeErasureCodingPolicy",
 }
 """Changes that a caller repeats until each nameservice has made them."""
 

@@ -14,7 +14,7 @@ from howdah.proto import ha_pb2, rpc_pb2, types_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core, is_unavailable
 from howdah.router.calls.paths import Work
-from howdah.router.state.methods import ANSWERS
+from howdah.router.state.methods import ANSWERS, is_write
 from howdah.router.state.table import merging
 from howdah.router.state.table.mount_table import Location
 
@@ -22,8 +22,6 @@ _ANY: Final = (
     "getServerDefaults",
     "getStoragePolicies",
     "getDataEncryptionKey",
-    "getErasureCodingPolicies",
-    "getErasureCodingCodecs",
 )
 """What is the same in all nameservices: the default one, or the first that can be reached."""
 
@@ -35,8 +33,18 @@ _ALL: Final = (
     "finalizeUpgrade",
     "metaSave",
     "setBalancerBandwidth",
+    "removeErasureCodingPolicy",
+    "enableErasureCodingPolicy",
+    "disableErasureCodingPolicy",
 )
 """Done in all nameservices; each has to do it."""
+
+_UNIONS: Final = {
+    "getErasureCodingPolicies": "ecPolicies",
+    "addErasureCodingPolicies": "responses",
+}
+"""The entries of all nameservices, in this field of the answer; equal ones once. As in Hadoop, a
+policy that nameservices have with other states or ids is there more than once."""
 
 
 def cluster_methods(core: Core) -> dict[str, Work]:
@@ -46,6 +54,7 @@ def cluster_methods(core: Core) -> dict[str, Work]:
         **{method: calls.any_one(method) for method in _ANY},
         **{method: calls.sum(method) for method in _SUMS},
         **{method: calls.all(method) for method in _ALL},
+        **{method: calls.union(method, field) for method, field in _UNIONS.items()},
     }
 
 
@@ -102,6 +111,19 @@ class _Simple(_Asking):
         async def work(request: Message, caller: Caller) -> Message:
             done = await self._every(method, request, caller, may_miss=True)
             answer: Message = merging.summed([response for _, response in done], ANSWERS[method])
+            return answer
+
+        return work
+
+    def union(self, method: str, field: str) -> Work:
+        async def work(request: Message, caller: Caller) -> Message:
+            # A change has to reach all.
+            done = await self._every(method, request, caller, may_miss=not is_write(method))
+            answer = ANSWERS[method]()
+            entries: list[Message] = []
+            for _, response in done:
+                entries += [entry for entry in getattr(response, field) if entry not in entries]
+            getattr(answer, field).extend(entries)
             return answer
 
         return work
@@ -182,6 +204,29 @@ class ClusterCalls(_Asking):
         done = await self._every("rollingUpgrade", request, caller)
         under_way = [response for _, response in done if response.HasField("rollingUpgradeInfo")]
         answer = (under_way or [response for _, response in done])[0]
+        assert isinstance(answer, Message)
+        return answer
+
+    async def get_erasure_coding_codecs(
+        self, request: types_pb2.GetErasureCodingCodecsRequestProto, caller: Caller
+    ) -> Message:
+        """List the codecs of all nameservices; of several entries for one the last counts."""
+        done = await self._every("getErasureCodingCodecs", request, caller, may_miss=True)
+        codecs = {codec.codec: codec.coders for _, answer in done for codec in answer.codec}
+        answer = types_pb2.GetErasureCodingCodecsResponseProto()
+        for codec, coders in codecs.items():
+            answer.codec.add(codec=codec, coders=coders)
+        return answer
+
+    async def get_ectopology_result_for_policies(
+        self, request: types_pb2.GetECTopologyResultForPoliciesRequestProto, caller: Caller
+    ) -> Message:
+        """Return the first answer of a nameservice that cannot support the policies; any one where
+        all can."""
+        done = await self._every("getECTopologyResultForPolicies", request, caller)
+        answers = [answer for _, answer in done]
+        refusals = [answer for answer in answers if not answer.response.isSupported]
+        answer = (refusals or answers)[0]
         assert isinstance(answer, Message)
         return answer
 
