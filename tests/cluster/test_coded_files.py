@@ -10,8 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
+import howdah
+from howdah import errors
 from howdah.client.reading.replica_finding import ReplicaState
 from howdah.copy.options import Options, attributes
+from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.replicas import Replicas
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
@@ -143,3 +146,44 @@ def test_files_of_several_policies_are_not_compacted_together(coded: HdfsFileSys
     assert reason_to_skip(coded, state_of(coded, "/coded/mixed")) == (
         f"its files have different erasure coding policies: {POLICY}, none"
     )
+
+
+@pytest.fixture
+def web(howdah_cluster: MiniCluster) -> Iterator[FileSystem]:
+    address = howdah_cluster.http.partition("//")[2].rstrip("/")
+    with howdah.connect(f"webhdfs://{address}", conf=howdah_cluster.conf) as connected:
+        yield connected
+
+
+def test_policies_are_managed_over_http(coded: HdfsFileSystem, web: FileSystem) -> None:
+    assert web.get_erasure_coding_policies() == coded.get_erasure_coding_policies()
+    assert web.get_erasure_coding_codecs() == coded.get_erasure_coding_codecs()
+    web.mkdirs("/coded/web")
+    assert web.get_erasure_coding_policy("/coded/web") is None
+    web.set_erasure_coding_policy("/coded/web", POLICY)
+    assert web.get_erasure_coding_policy("/coded/web") == coded.get_erasure_coding_policy(
+        "/coded/src"
+    )
+    with pytest.raises(errors.HowdahError, match="does not match any enabled"):
+        web.set_erasure_coding_policy("/coded/web", "RS-10-4-1024k")
+    web.unset_erasure_coding_policy("/coded/web")
+    assert web.get_erasure_coding_policy("/coded/web") is None
+    with pytest.raises(errors.NoCodingPolicySet):
+        web.unset_erasure_coding_policy("/coded/web")
+
+
+def test_coded_files_are_read_and_written_over_http(coded: HdfsFileSystem, web: FileSystem) -> None:
+    with web.open("/coded/src/f") as stream:
+        assert stream.read() == DATA
+        assert stream.pread(MIB - 5, 10) == DATA[MIB - 5 : MIB + 5]
+    with web.create("/coded/src/by-web") as out:
+        out.write(DATA)
+    assert policy_of(coded, "/coded/src/by-web") == POLICY
+    status = web.get_file_status("/coded/src/by-web")
+    assert status.is_erasure_coded
+    assert status.erasure_coding_policy == POLICY
+    assert status in web.list_status("/coded/src")
+    with coded.open("/coded/src/by-web") as stream:
+        assert stream.read() == DATA
+    assert web.get_file_checksum("/coded/src/f") == coded.get_file_checksum("/coded/src/by-web")
+    assert web.content_summary("/coded/src/f") == coded.content_summary("/coded/src/f")

@@ -282,24 +282,38 @@ METHODS: Final[Mapping[str, Method]] = {
     "reencryptEncryptionZone": Method(WRITE, "zone", EVERY),
     "listReencryptionStatus": Method(READ, "", REFUSED, COORDINATED),
     "getEZForPath": Method(READ, "src", ONE, COORDINATED, audit="getEZForPath", traits=SHOWS_OWNER),
-    "getErasureCodingPolicy": Method(READ, "src", ONE, COORDINATED, audit="getErasureCodingPolicy"),
-    "getErasureCodingPolicies": Method(
-        READ, "", OWN, COORDINATED, audit="getErasureCodingPolicies"
+    "getErasureCodingPolicy": Method(
+        READ, "src", ONE, COORDINATED, audit="getErasureCodingPolicy", webhdfs="GETECPOLICY"
     ),
-    "getErasureCodingCodecs": Method(READ, "", OWN, COORDINATED, audit="getErasureCodingCodecs"),
+    "getErasureCodingPolicies": Method(
+        READ, "", OWN, COORDINATED, audit="getErasureCodingPolicies", webhdfs="GETECPOLICIES"
+    ),
+    "getErasureCodingCodecs": Method(
+        READ, "", OWN, COORDINATED, audit="getErasureCodingCodecs", webhdfs="GETECCODECS"
+    ),
     "getECTopologyResultForPolicies": Method(
         UNCHECKED, "", OWN, UNCOORDINATED, audit="getECTopologyResultForPolicies"
     ),
     "setErasureCodingPolicy": Method(
-        WRITE, "src", EVERY, audit="setErasureCodingPolicy", traits=ONCE | SHOWS_OWNER
+        WRITE,
+        "src",
+        EVERY,
+        audit="setErasureCodingPolicy",
+        webhdfs="SETECPOLICY",
+        traits=ONCE | SHOWS_OWNER,
     ),
     "unsetErasureCodingPolicy": Method(
-        WRITE, "src", EVERY, audit="unsetErasureCodingPolicy", traits=ONCE | SHOWS_OWNER
+        WRITE,
+        "src",
+        EVERY,
+        audit="unsetErasureCodingPolicy",
+        webhdfs="UNSETECPOLICY",
+        traits=ONCE | SHOWS_OWNER,
     ),
     "addErasureCodingPolicies": Method(WRITE, "", OWN, traits=ONCE),
     "removeErasureCodingPolicy": Method(WRITE, "", OWN, traits=ONCE),
-    "enableErasureCodingPolicy": Method(WRITE, "", OWN, traits=ONCE),
-    "disableErasureCodingPolicy": Method(WRITE, "", OWN, traits=ONCE),
+    "enableErasureCodingPolicy": Method(WRITE, "", OWN, webhdfs="ENABLEECPOLICY", traits=ONCE),
+    "disableErasureCodingPolicy": Method(WRITE, "", OWN, webhdfs="DISABLEECPOLICY", traits=ONCE),
     "listCacheDirectives": Method(READ, "", OWN, COORDINATED),
     "addCacheDirective": Method(WRITE, "", OWN, traits=ONCE),
     "modifyCacheDirective": Method(WRITE, "", OWN, traits=ONCE),

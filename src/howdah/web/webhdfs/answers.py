@@ -15,6 +15,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2, types_pb2
+from howdah.protocol.striping.messages import PolicyState, policy_to_proto
+from howdah.protocol.striping.policies import Policy, Schema
 from howdah.web.webhdfs.json_values import Json, decoded
 from howdah.web.webhdfs.names import acl_entries, xattr_named
 
@@ -96,7 +98,54 @@ def file_status(status: Json) -> types_pb2.HdfsFileStatusProto:
         childrenNum=status.get("childrenNum", -1),
         storagePolicy=status.get("storagePolicy", 0),
         flags=sum(flag for name, flag in _FLAGS.items() if status.get(name)),
+        ecPolicy=_policy_of_status(status),
     )
+
+
+def _policy_of_status(status: Json) -> types_pb2.ErasureCodingPolicyProto | None:
+    """The policy of a status; None of servers that show its name alone."""
+    whole = status.get("ecPolicyObj")
+    return None if whole is None else _coding_policy(whole | {"schema": whole})
+
+
+def _coding_policy(
+    policy: Json, state: PolicyState | None = None
+) -> types_pb2.ErasureCodingPolicyProto:
+    schema = policy["schema"]
+    return policy_to_proto(
+        Policy(
+            policy["id"],
+            Schema(
+                schema["codecName"],
+                schema["numDataUnits"],
+                schema["numParityUnits"],
+                schema.get("extraOptions") or {},
+            ),
+            policy["cellSize"],
+        ),
+        state,
+    )
+
+
+def _coding_policy_of_path(answer: Any) -> Message:
+    return types_pb2.GetErasureCodingPolicyResponseProto(
+        ecPolicy=None if answer is None else _coding_policy(answer)
+    )
+
+
+def _coding_policies(answer: Any) -> Message:
+    response = types_pb2.GetErasureCodingPoliciesResponseProto()
+    for info in answer["ErasureCodingPolicies"]["ErasureCodingPolicyInfo"] or ():
+        policy = response.ecPolicies.add()
+        policy.CopyFrom(_coding_policy(info["policy"], PolicyState[info["state"]]))
+    return response
+
+
+def _coding_codecs(answer: Any) -> Message:
+    response = types_pb2.GetErasureCodingCodecsResponseProto()
+    for codec, coders in answer["ErasureCodingCodecs"].items():
+        response.codec.add(codec=codec, coders=coders)
+    return response
 
 
 def _listing(answer: Any) -> Message:
@@ -391,10 +440,15 @@ ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "createSymlink": _nothing(pb.CreateSymlinkResponseProto),
     "delete": _result(pb.DeleteResponseProto),
     "deleteSnapshot": _nothing(pb.DeleteSnapshotResponseProto),
+    "disableErasureCodingPolicy": _nothing(types_pb2.DisableErasureCodingPolicyResponseProto),
     "disallowSnapshot": _nothing(pb.DisallowSnapshotResponseProto),
+    "enableErasureCodingPolicy": _nothing(types_pb2.EnableErasureCodingPolicyResponseProto),
     "getAclStatus": _acl_status,
     "getBlockLocations": _located_blocks,
     "getContentSummary": _content_summary,
+    "getErasureCodingCodecs": _coding_codecs,
+    "getErasureCodingPolicies": _coding_policies,
+    "getErasureCodingPolicy": _coding_policy_of_path,
     "getFileInfo": lambda answer: pb.GetFileInfoResponseProto(fs=file_status(answer["FileStatus"])),
     "getFileLinkInfo": lambda answer: pb.GetFileLinkInfoResponseProto(
         fs=file_status(answer["FileStatus"])
@@ -425,6 +479,7 @@ ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "renameSnapshot": _nothing(pb.RenameSnapshotResponseProto),
     "satisfyStoragePolicy": _nothing(pb.SatisfyStoragePolicyResponseProto),
     "setAcl": _nothing(types_pb2.SetAclResponseProto),
+    "setErasureCodingPolicy": _nothing(types_pb2.SetErasureCodingPolicyResponseProto),
     "setOwner": _nothing(pb.SetOwnerResponseProto),
     "setPermission": _nothing(pb.SetPermissionResponseProto),
     "setQuota": _nothing(pb.SetQuotaResponseProto),
@@ -433,6 +488,7 @@ ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "setTimes": _nothing(pb.SetTimesResponseProto),
     "setXAttr": _nothing(types_pb2.SetXAttrResponseProto),
     "truncate": _result(pb.TruncateResponseProto),
+    "unsetErasureCodingPolicy": _nothing(types_pb2.UnsetErasureCodingPolicyResponseProto),
     "unsetStoragePolicy": _nothing(pb.UnsetStoragePolicyResponseProto),
 }
 ABSENT: Final[Mapping[str, Callable[[], Message]]] = {

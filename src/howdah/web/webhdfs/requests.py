@@ -29,6 +29,7 @@ REPEATABLE: Final = frozenset(
         *("MODIFYACLENTRIES", "REMOVEACLENTRIES", "REMOVEDEFAULTACL", "REMOVEACL"),
         *("ALLOWSNAPSHOT", "DISALLOWSNAPSHOT", "SETSTORAGEPOLICY", "UNSETSTORAGEPOLICY"),
         *("SETQUOTA", "SETQUOTABYSTORAGETYPE", "CREATE", "APPEND"),
+        *("SETECPOLICY", "ENABLEECPOLICY", "DISABLEECPOLICY"),
     )
 )
 """Changes that may be asked for twice: the second time changes nothing, and says the same. Of
@@ -240,6 +241,18 @@ def _set_policy(request: Any) -> RestRequest:
     return RestRequest("PUT", "SETSTORAGEPOLICY", request.src, query)
 
 
+# Erasure coding.
+
+
+def _set_coding_policy(request: Any) -> RestRequest:
+    query = _pairs(ecpolicy=request.ecPolicyName or None)
+    return RestRequest("PUT", "SETECPOLICY", request.src, query)
+
+
+def _of_coding_policy(operation: str) -> Make:
+    return lambda request: RestRequest("PUT", operation, "/", _pairs(ecpolicy=request.ecPolicyName))
+
+
 # Snapshots.
 
 
@@ -281,10 +294,15 @@ REQUESTS: Final[Mapping[str, Make]] = {
     "createSymlink": _create_symlink,
     "delete": _delete,
     "deleteSnapshot": _delete_snapshot,
+    "disableErasureCodingPolicy": _of_coding_policy("DISABLEECPOLICY"),
     "disallowSnapshot": _on_path("DISALLOWSNAPSHOT", "snapshotRoot"),
+    "enableErasureCodingPolicy": _of_coding_policy("ENABLEECPOLICY"),
     "getAclStatus": _get("GETACLSTATUS"),
     "getBlockLocations": _block_locations,
     "getContentSummary": _get("GETCONTENTSUMMARY", "path"),
+    "getErasureCodingCodecs": _without_body("GETECCODECS"),
+    "getErasureCodingPolicies": _without_body("GETECPOLICIES"),
+    "getErasureCodingPolicy": _get("GETECPOLICY"),
     "getFileInfo": _get("GETFILESTATUS"),
     "getFileLinkInfo": _get("GETFILELINKSTATUS"),
     "getFsStats": _without_body("GETSTATUS"),
@@ -311,6 +329,7 @@ REQUESTS: Final[Mapping[str, Make]] = {
     "renameSnapshot": _rename_snapshot,
     "satisfyStoragePolicy": _on_path("SATISFYSTORAGEPOLICY"),
     "setAcl": _with_acl("SETACL"),
+    "setErasureCodingPolicy": _set_coding_policy,
     "setOwner": _set_owner,
     "setPermission": _set_permission,
     "setQuota": _set_quota,
@@ -319,5 +338,6 @@ REQUESTS: Final[Mapping[str, Make]] = {
     "setTimes": _set_times,
     "setXAttr": _set_xattr,
     "truncate": _truncate,
+    "unsetErasureCodingPolicy": _on_path("UNSETECPOLICY", method="POST"),
     "unsetStoragePolicy": _on_path("UNSETSTORAGEPOLICY", method="POST"),
 }

@@ -12,9 +12,19 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.striping.messages import PolicyState, policy_to_proto
+from howdah.protocol.striping.policies import SYSTEM_POLICIES, Policy, Schema
 from howdah.runtime.users.names import ProxyUser
 from howdah.web.http import request_of
-from howdah.web.webhdfs.answers import ABSENT, ANSWERS, loaded, remote_error, response
+from howdah.web.webhdfs import json_values
+from howdah.web.webhdfs.answers import (
+    ABSENT,
+    ANSWERS,
+    file_status,
+    loaded,
+    remote_error,
+    response,
+)
 from howdah.web.webhdfs.call_chain import Rpc
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import OPERATIONS, parse_request
@@ -56,10 +66,21 @@ CALLS: list[tuple[str, Message]] = [
     ),
     ("delete", pb.DeleteRequestProto(src=PATH, recursive=True)),
     ("deleteSnapshot", pb.DeleteSnapshotRequestProto(snapshotRoot=PATH, snapshotName="s")),
+    (
+        "disableErasureCodingPolicy",
+        types_pb2.DisableErasureCodingPolicyRequestProto(ecPolicyName="RS-4-2-64k"),
+    ),
     ("disallowSnapshot", pb.DisallowSnapshotRequestProto(snapshotRoot=PATH)),
+    (
+        "enableErasureCodingPolicy",
+        types_pb2.EnableErasureCodingPolicyRequestProto(ecPolicyName="RS-4-2-64k"),
+    ),
     ("getAclStatus", types_pb2.GetAclStatusRequestProto(src=PATH)),
     ("getBlockLocations", pb.GetBlockLocationsRequestProto(src=PATH, offset=5, length=7)),
     ("getContentSummary", pb.GetContentSummaryRequestProto(path=PATH)),
+    ("getErasureCodingCodecs", types_pb2.GetErasureCodingCodecsRequestProto()),
+    ("getErasureCodingPolicies", types_pb2.GetErasureCodingPoliciesRequestProto()),
+    ("getErasureCodingPolicy", types_pb2.GetErasureCodingPolicyRequestProto(src=PATH)),
     ("getFileInfo", pb.GetFileInfoRequestProto(src=PATH)),
     ("getFileLinkInfo", pb.GetFileLinkInfoRequestProto(src=PATH)),
     ("getFsStats", pb.GetFsStatusRequestProto()),
@@ -104,6 +125,10 @@ CALLS: list[tuple[str, Message]] = [
     ),
     ("satisfyStoragePolicy", pb.SatisfyStoragePolicyRequestProto(src=PATH)),
     ("setAcl", types_pb2.SetAclRequestProto(src=PATH, aclSpec=ENTRIES)),
+    (
+        "setErasureCodingPolicy",
+        types_pb2.SetErasureCodingPolicyRequestProto(src=PATH, ecPolicyName="RS-4-2-64k"),
+    ),
     ("setOwner", pb.SetOwnerRequestProto(src=PATH, username="ann")),
     ("setPermission", pb.SetPermissionRequestProto(src=PATH, permission=MODE)),
     (
@@ -121,6 +146,7 @@ CALLS: list[tuple[str, Message]] = [
     ("setTimes", pb.SetTimesRequestProto(src=PATH, mtime=5, atime=MINUS_ONE)),
     ("setXAttr", types_pb2.SetXAttrRequestProto(src=PATH, xAttr=XATTR, flag=3)),
     ("truncate", pb.TruncateRequestProto(src=PATH, newLength=5, clientName="")),
+    ("unsetErasureCodingPolicy", types_pb2.UnsetErasureCodingPolicyRequestProto(src=PATH)),
     ("unsetStoragePolicy", pb.UnsetStoragePolicyRequestProto(src=PATH)),
 ]
 
@@ -153,6 +179,41 @@ def test_both_tables_have_the_same_calls() -> None:
     assert ABSENT.keys() <= ANSWERS.keys()
     operations = {make_request(*call).operation for call in CALLS}
     assert operations <= {name for _, name in OPERATIONS}
+
+
+@pytest.mark.parametrize(
+    "policy", [*SYSTEM_POLICIES.values(), Policy(64, Schema("rs", 4, 2, {"a": "b"}), 65536)]
+)
+def test_a_policy_comes_back_as_the_server_had_it(policy: Policy) -> None:
+    shown = json_values.coding_policy(policy_to_proto(policy))
+    found = response("getErasureCodingPolicy", json.loads(json.dumps(shown)))
+    assert isinstance(found, types_pb2.GetErasureCodingPolicyResponseProto)
+    assert found.ecPolicy == policy_to_proto(policy)
+    status = types_pb2.HdfsFileStatusProto(
+        fileType="IS_FILE",
+        path=b"f",
+        length=5,
+        permission=MODE,
+        owner="ann",
+        group="g",
+        modification_time=1,
+        access_time=2,
+        flags=types_pb2.HdfsFileStatusProto.HAS_EC,
+        ecPolicy=policy_to_proto(policy),
+    )
+    again = file_status(json.loads(json.dumps(json_values.file_status(status))))
+    assert again.ecPolicy == policy_to_proto(policy)
+    listed = policy_to_proto(policy, PolicyState.ENABLED)
+    info = [json_values.coding_policy_info(listed)]
+    told = {"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": info}}
+    policies = response("getErasureCodingPolicies", told)
+    assert isinstance(policies, types_pb2.GetErasureCodingPoliciesResponseProto)
+    assert list(policies.ecPolicies) == [listed]
+
+
+def test_replicated_files_have_no_policy() -> None:
+    found = response("getErasureCodingPolicy", None)
+    assert found == types_pb2.GetErasureCodingPolicyResponseProto()
 
 
 @pytest.mark.parametrize(
