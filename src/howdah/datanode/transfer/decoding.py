@@ -8,7 +8,7 @@ do not fit their checksums is told to the namenode.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -147,17 +147,32 @@ def decoded(
     made = {index: memoryview(bytearray(length_bytes)) for index in work.lost}
     coder.decode(present, made)
     if validates:
-        checked, *_ = units
-        others = {index: unit for index, unit in present.items() if index != checked}
-        again = bytearray(length_bytes)
-        coder.decode({**others, work.lost[0]: made[work.lost[0]]}, {checked: memoryview(again)})
-        unit = units[checked]
+        _validate(order, coder, present, made)
+    return made
+
+
+def _validate(
+    order: Reconstruct,
+    coder: Coder,
+    present: Mapping[int, memoryview],
+    made: Mapping[int, memoryview],
+) -> None:
+    """Decode a unit that was read from all that was made and from others. Raises
+    `ChecksumMismatch` where that is not what was read: some unit that was made is wrong then."""
+    checked = next(index for index, unit in present.items() if unit)
+    others = [index for index in present if index != checked]
+    for first in range(0, len(made), coder.data_units):
+        part = dict(list(made.items())[first : first + coder.data_units])
+        # Each of these counts: a coder uses as many units as it needs, and is given no more.
+        part |= {index: present[index] for index in others[: coder.data_units - len(part)]}
+        unit = present[checked]
+        again = bytearray(max(map(len, part.values())))
+        coder.decode(part, {checked: again})
         if again[: len(unit)] != unit or any(again[len(unit) :]):
             raise errors.ChecksumMismatch(
-                f"{order.group}: what was made of internal block {work.lost[0]} does not fit "
-                f"block {checked}, of which it was made"
+                f"{order.group}: what was made of internal blocks {sorted(made)} does not fit "
+                f"block {checked}, of which they were made"
             )
-    return made
 
 
 @lru_cache(maxsize=64)

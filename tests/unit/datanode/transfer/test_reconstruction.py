@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import random
 import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
+from howdah import errors
 from howdah.datanode.settings import DataSettings, ReconstructionSettings
 from howdah.datanode.state.messages import CorruptFound, Reconstruct, ReplicaReceived
+from howdah.datanode.state.reconstruction import plan
 from howdah.datanode.transfer import reconstruction
-from howdah.datanode.transfer.decoding import internal_block
+from howdah.datanode.transfer.decoding import decoded, internal_block
 from howdah.datanode.transfer.reconstruction import Reconstructions
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.protocol.striping.coder import Coder
@@ -129,6 +135,75 @@ def test_what_was_made_is_held_against_its_sources(lab: Lab) -> None:
     worker.works.close()
 
 
+@pytest.mark.parametrize(
+    ("policy", "lost"),
+    [(POLICY, (0, 3)), (POLICY, (3, 4)), (Policy(65, Schema("rs", 2, 3), 2048), (0, 1, 4))],
+    ids=["data and parity", "parity", "more than data units"],
+)
+@pytest.mark.parametrize("length", [10, 6145, 20_000])
+def test_a_wrong_byte_in_any_block_that_was_made_is_found(
+    policy: Policy, lost: tuple[int, ...], length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = unit_blocks(random.Random(length).randbytes(length), policy)
+    lost = tuple(index for index in lost if index in blocks)
+    node = DatanodeAddress("127.0.0.1", "localhost", "node", 1)
+    order = Reconstruct(
+        ExtendedBlock("BP-1", FIRST_GROUP_ID, 1001, length),
+        policy,
+        (node,) * (len(blocks) - len(lost)),
+        tuple(index for index in blocks if index not in lost),
+        (node,) * len(lost),
+        (StorageType.DISK,) * len(lost),
+        ("",) * len(lost),
+    )
+    work = plan(order)
+    read = {index: memoryview(blocks[index]) for index in order.live[: work.needed]}
+
+    def made() -> dict[int, memoryview]:
+        return decoded(order, work, read, work.length_bytes, validates=True)
+
+    right = {index: bytes(unit)[: len(blocks[index])] for index, unit in made().items()}
+    assert right == {index: blocks[index] for index in lost}
+    decode = Coder.decode
+    for wrong in lost:
+
+        def decode_wrongly(
+            coder: Coder, present: Any, made: dict[int, Any], wrong: int = wrong
+        ) -> None:
+            decode(coder, present, made)
+            if wrong in made:
+                made[wrong][len(made[wrong]) // 2] ^= 1
+
+        monkeypatch.setattr(Coder, "decode", decode_wrongly)
+        with pytest.raises(errors.ChecksumMismatch, match="of which they were made"):
+            made()
+        monkeypatch.setattr(Coder, "decode", decode)
+
+
+def test_what_does_not_fit_its_sources_is_never_finalized(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker = Worker(replace(SETTINGS, reconstruction=replace(QUICK, validates=True)))
+    group = Group(lab, 20_000)
+    decode, calls = Coder.decode, itertools.count(1)
+
+    def decode_wrongly(coder: Coder, present: Any, made: dict[int, Any]) -> None:
+        decode(coder, present, made)
+        if 3 in made and next(calls) == 4:  # in the middle of the block
+            made[3][100] ^= 1
+
+    monkeypatch.setattr(Coder, "decode", decode_wrongly)
+    worker.run(group.order([1, 2, 4], 2))
+    assert "does not fit block 1" in caplog.text
+    for target in group.targets:
+        assert not [event for event in target.events if isinstance(event, ReplicaReceived)]
+    monkeypatch.undo()
+    worker.run(group.order([1, 2, 4], 2))
+    assert group.made(0) == (0, group.blocks[0])
+    assert group.made(1) == (3, group.blocks[3])
+    worker.works.close()
+
+
 def test_a_corrupt_source_is_told_and_another_one_is_read(
     lab: Lab, worker: Worker, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -154,6 +229,105 @@ def test_sources_that_are_gone_or_silent_are_replaced(lab: Lab, worker: Worker) 
         nodes = (dumb, DatanodeAddress("127.0.0.1", "localhost", "gone", 1), *order.sources)
         worker.run(replace(order, sources=nodes, live=(1, 3, *order.live)))
     assert group.made(0) == (0, group.blocks[0])
+
+
+class Faulty:
+    """Stands before a datanode; of each answer it passes on so many bytes, and then says nothing,
+    closes, or lies in each byte."""
+
+    def __init__(self, node: DatanodeAddress, bytes_passed: int, then: str) -> None:
+        self._node, self._bytes_passed, self._then = node, bytes_passed, then
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address = replace(node, uuid=f"faulty-{node.uuid}", transfer_port=self._port)
+        self._threads = [threading.Thread(target=self._serve)]
+        self._open: list[socket.socket] = []
+        self._threads[0].start()
+
+    @property
+    def _port(self) -> int:
+        port: int = self._server.getsockname()[1]
+        return port
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                near, _ = self._server.accept()
+            except OSError:
+                return
+            far = socket.create_connection((self._node.ip, self._node.transfer_port))
+            self._open += [near, far]
+            for act in (partial(self._ask, near, far), partial(self._answer, near, far)):
+                self._threads.append(threading.Thread(target=act))
+                self._threads[-1].start()
+
+    @staticmethod
+    def _ask(near: socket.socket, far: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := near.recv(65536):
+                far.sendall(data)
+
+    def _answer(self, near: socket.socket, far: socket.socket) -> None:
+        left = self._bytes_passed
+        with contextlib.suppress(OSError):
+            while data := far.recv(65536):
+                near.sendall(data[:left])
+                rest, left = data[left:], max(left - len(data), 0)
+                if rest and self._then == "lie":
+                    near.sendall(bytes(byte ^ 1 for byte in rest))
+                elif rest and self._then == "close":
+                    near.shutdown(socket.SHUT_RDWR)
+                    return
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        for each in self._open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in list(self._threads):
+            thread.join(20)
+        for each in self._open:
+            each.close()
+
+
+@pytest.mark.parametrize("then", ["say nothing", "close", "lie"])
+@pytest.mark.parametrize("bytes_passed", [(0, 0), (300, 4000), (2500, 2500), (5000, 6900)])
+def test_sources_that_fail_on_the_way_leave_no_wrong_byte(
+    lab: Lab, worker: Worker, bytes_passed: tuple[int, int], then: str
+) -> None:
+    """Two of three sources fail, in the same piece or one after the other; each has another."""
+    group = Group(lab, 20_000)
+    sources = {index: group.holders[index].address for index in (1, 2, 3)}
+    faulty = [
+        Faulty(sources[index], count, then)
+        for index, count in zip((1, 3), bytes_passed, strict=True)
+    ]
+    try:
+        order = group.order([2, 3, 1], 2)
+        nodes = (faulty[0].address, sources[2], faulty[1].address)
+        worker.run(replace(order, sources=nodes + order.sources[1:], live=(1, 2, 3, 3, 1)))
+    finally:
+        for each in faulty:
+            each.close()
+    assert group.made(0) == (0, group.blocks[0])
+    assert group.made(1) == (4, group.blocks[4])
+
+
+def test_a_target_never_has_a_block_whose_making_ended_half_way(
+    lab: Lab, worker: Worker, caplog: pytest.LogCaptureFixture
+) -> None:
+    group = Group(lab, 20_000)
+    faulty = Faulty(group.holders[1].address, 4000, "close")
+    try:
+        order = group.order([1, 2, 3], 2)
+        worker.run(replace(order, sources=(faulty.address, *order.sources[1:])))
+    finally:
+        faulty.close()
+    assert "no source is left" in caplog.text
+    for target in group.targets:
+        assert not [event for event in target.events if isinstance(event, ReplicaReceived)]
+        assert not target.files("finalized")
 
 
 def test_without_enough_sources_nothing_is_made(
