@@ -50,6 +50,8 @@ def lengths(agreement: GroupAgreement) -> tuple[int, set[int]]:
 
 GONE = errors.CallTimeout("no answer")
 OLD = candidate(4, 3 * CELL, stamp=1000)
+LONG = (1 << 31) + CELL
+"""More than 2 GiB, and a multiple of the cells."""
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,10 @@ OLD = candidate(4, 3 * CELL, stamp=1000)
         ([2 * CELL, CELL, CELL - 1, 2 * CELL, 2 * CELL], 6 * CELL, {0, 3, 4}),
         ([2 * CELL, None, GONE, 2 * CELL, 2 * CELL], 6 * CELL, {0, 3, 4}),
         ([2 * CELL, 2 * CELL, CELL, CELL, OLD], 3 * CELL, {0, 1, 2, 3}),
+        # Replicas that are empty, or were left behind by a new stamp, are as good as none.
+        ([2 * CELL, 0, 2 * CELL, 2 * CELL, OLD], 6 * CELL, {0, 2, 3}),
+        ([2 * CELL, candidate(1, 0), 2 * CELL + 1, CELL, OLD], 3 * CELL, {0, 2, 3}),
+        ([LONG, LONG + CELL, LONG - 1, LONG + 5, None], 3 * LONG, {0, 1, 3}),
         # No stripe is whole, or there cannot be one.
         ([CELL, CELL, 5, 5, 5], 0, set()),
         ([CELL, CELL, None, 0, None], 0, set()),
