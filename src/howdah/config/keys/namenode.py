@@ -404,13 +404,16 @@ DFS_NAMENODE_RECONSTRUCTION_PENDING_TIMEOUT_SEC = duration(
     "dfs.namenode.reconstruction.pending.timeout-sec", "300", "s", "When a repair is given up."
 )
 DFS_NAMENODE_REPLICATION_MAX_STREAMS = integer(
-    "dfs.namenode.replication.max-streams", 2, "Repairs a datanode sends at once.", minimum=1
+    "dfs.namenode.replication.max-streams",
+    2,
+    "Repairs a datanode sends at once; 0: none.",
+    minimum=0,
 )
 DFS_NAMENODE_REPLICATION_MAX_STREAMS_HARD_LIMIT = integer(
     "dfs.namenode.replication.max-streams-hard-limit",
     4,
     "The same for the most urgent repairs, and for datanodes that are about to leave.",
-    minimum=1,
+    minimum=0,
 )
 DFS_NAMENODE_REPLICATION_WORK_MULTIPLIER_PER_ITERATION = integer(
     "dfs.namenode.replication.work.multiplier.per.iteration",

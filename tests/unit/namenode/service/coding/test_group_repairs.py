@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from howdah.config import Configuration
+from howdah.namenode.server.process.settings import settings_from
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.namenode.state.blocks.reconstruction import Streams
 from howdah.namenode.state.inodes.group_table import Group
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.protocol.data_transfer.blocks import signed64
@@ -75,6 +78,19 @@ def test_an_order_that_another_one_has_replaced_is_not_sent() -> None:
     assert len(infos) == 1
     [target] = infos[0].targetDnInfos.datanodes
     assert target.id.datanodeUuid != worker.uuid
+
+
+def test_without_streams_nothing_is_made_anew() -> None:
+    conf = Configuration({"dfs.namenode.replication.max-streams": "0"})
+    settings = settings_from(conf, "BP-1")
+    assert (settings.max_streams, settings.most_streams) == (0, 4)
+    cluster = Cluster(nodes=7)
+    cluster.namenode.namesystem.block_manager.reconstruction.streams = Streams(0, 4)
+    group = cluster.write()
+    for index in (1, 3):
+        cluster.node(keeper(group, index).identity.uuid).drop(group.block_id + index)
+        cluster.namenode.tick(1000)
+        assert not reconstructions(cluster)
 
 
 def obey_deletions(cluster: Cluster) -> list[tuple[str, int]]:
