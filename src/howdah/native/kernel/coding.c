@@ -318,6 +318,8 @@ static int
 overlaps(const Py_buffer *a, const Py_buffer *b)
 {
     const uintptr_t first = (uintptr_t)a->buf, second = (uintptr_t)b->buf;
+    if (a->len == 0 || b->len == 0)
+        return 0; /* wherever it lies */
     return first < second + (size_t)b->len && second < first + (size_t)a->len;
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import mmap
 import os
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -134,6 +136,49 @@ def test_parity_is_made_of_other_parity(method: Multiply) -> None:
     assert made == parity[2]
 
 
+@given(
+    policy=st.sampled_from(
+        [
+            ("rs", 3, 2),
+            ("rs", 6, 3),
+            ("rs", 10, 4),
+            ("rs", 2, 3),
+            ("rs-legacy", 6, 3),
+            ("xor", 2, 1),
+        ]
+    ),
+    lengths=st.lists(st.integers(0, 300), min_size=1, max_size=4),
+    data=st.data(),
+)
+def test_units_come_back_in_any_order_into_buffers_that_were_used_before(
+    policy: tuple[str, int, int], lengths: list[int], data: st.DataObject
+) -> None:
+    """One stripe after the other, as a reader has them: whichever units are lost of it, its
+    buffers held those of another stripe before."""
+    coder = Coder(*policy)
+    count = coder.data_units + coder.parity_units
+    used = [bytearray(b"\x5a" * max(lengths)) for _ in range(count)]
+    for number, length in enumerate(lengths):
+        dice = random.Random(number)
+        units: list[bytes] = [dice.randbytes(length) for _ in range(coder.data_units)]
+        parity = [bytearray(length) for _ in range(coder.parity_units)]
+        coder.encode(units, parity)
+        units += map(bytes, parity)
+        order = data.draw(st.permutations(range(count)))
+        lost = order[: data.draw(st.integers(1, coder.parity_units))]
+        left = order[len(lost) :][: data.draw(st.integers(coder.data_units, count))]
+        if len(left) < coder.data_units:
+            left = order[len(lost) :]
+        for index in left:
+            used[index][:length] = units[index]
+        views = [memoryview(each)[:length] for each in used]
+        coder.decode(
+            {index: views[index] for index in left}, {index: views[index] for index in lost}
+        )
+        assert [bytes(views[index]) for index in lost] == [units[index] for index in lost]
+        assert [bytes(views[index]) for index in left] == [units[index] for index in left]
+
+
 # -- lengths ---------------------------------------------------------------------------------
 
 
@@ -228,6 +273,105 @@ def test_methods_that_are_not_there_are_refused(module: ModuleType) -> None:
     for number in (-1, len(module.PRODUCT_METHODS)):
         with pytest.raises(ValueError, match="there is no method"):
             module.multiply_units(b"\1", [b"a"], [bytearray(1)], number)
+
+
+class Liar(Sequence[Any]):
+    """Says that it has other numbers of items than it has."""
+
+    def __init__(self, items: Sequence[Any], length: int) -> None:
+        self._items, self._length = items, length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+
+class Shrinking(list[Any]):
+    """Loses its items while they are looked at."""
+
+    def __getitem__(self, index: Any) -> Any:
+        item = super().__getitem__(index)
+        self.clear()
+        return item
+
+
+@pytest.mark.skipif(kernel() is None, reason="the kernel is not built")
+@pytest.mark.parametrize(
+    ("rows", "inputs", "outputs", "number", "error"),
+    [
+        (b"\1", [memoryview(bytes(20))[::2]], [bytearray(10)], 0, BufferError),
+        (b"\1", [b"a"], [memoryview(bytearray(4))[::2]], 0, BufferError),
+        (memoryview(b"\1\1\1")[::2], [b"a", b"b"], [bytearray(1)], 0, BufferError),
+        (b"\1", [b"a"], [memoryview(b"b")], 0, BufferError),
+        (b"\1", 7, [bytearray(1)], 0, TypeError),
+        (b"\1", (each for each in [b"a"]), [bytearray(1)], 0, TypeError),
+        (b"\1", {0: "a"}, [bytearray(1)], 0, TypeError),
+        ("1", [b"a"], [bytearray(1)], 0, TypeError),
+        (b"\1", [b"a"], [bytearray(1)], 1 << 70, OverflowError),
+        (b"\1", [b"a"], [bytearray(1)], "0", TypeError),
+        (b"\1\1", Liar([b"a"], 2), [bytearray(1)], 0, IndexError),
+        (b"\1\1", Shrinking([b"a", b"b"]), [bytearray(1)], 0, IndexError),
+        (b"\1\1", [b"a"], Liar([bytearray(1)], 2), 0, IndexError),
+        (b"\1", [b"a"], Liar([bytearray(1)], -1), 0, ValueError),
+        (b"\1", [b"a"], Liar([bytearray(1)], 1 << 62), 0, ValueError),
+        (b"", [], [bytearray(1)] * 2, 0, ValueError),
+    ],
+)
+def test_hostile_arguments_are_refused_and_nothing_stays_held(
+    rows: Any, inputs: Any, outputs: Any, number: Any, error: type[Exception]
+) -> None:
+    native = kernel()
+    assert native is not None
+    with pytest.raises(error):
+        native.multiply_units(rows, inputs, outputs, number)
+    if isinstance(outputs, list) and isinstance(outputs[0], bytearray):
+        outputs[0].append(1)  # which a buffer that is held refuses
+
+
+@pytest.mark.skipif(kernel() is None, reason="the kernel is not built")
+def test_products_of_nothing_are_zeros_or_nothing() -> None:
+    native = kernel()
+    assert native is not None
+    for number in range(len(native.PRODUCT_METHODS)):
+        made = bytearray(b"\x77" * 100)
+        native.multiply_units(b"", [], [made], number)
+        assert made == bytes(100)
+        native.multiply_units(b"", [b"abc"], [], number)
+        native.multiply_units(b"\1", [b""], [bytearray()], number)
+        whole = bytearray(b"\x77" * 100)
+        # An input without bytes overlaps nothing, wherever it is.
+        native.multiply_units(b"\1", [bytes(50)], [whole], number)
+        assert whole == bytes(100)
+
+
+@pytest.mark.skipif(kernel() is None, reason="the kernel is not built")
+def test_an_empty_input_may_lie_within_an_output(method: Multiply) -> None:
+    whole = bytearray(b"\x77" * 100)
+    view = memoryview(whole)
+    method(b"\1\1", [view[50:50], b"a" * 100], [view])
+    assert whole == b"a" * 100
+
+
+@pytest.mark.torture
+@pytest.mark.skipif(kernel() is None, reason="the kernel is not built")
+def test_units_longer_than_two_gib_are_coded() -> None:
+    """The input is a file of holes with some bytes at its end."""
+    length = (1 << 31) + 4096 + 3
+    with tempfile.TemporaryFile() as file:
+        file.seek(length - 5000)
+        tail = random.Random(1).randbytes(5000)
+        file.write(tail)
+        file.flush()
+        with mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ) as unit:
+            made = mmap.mmap(-1, length)
+            Coder("rs", 2, 1).decode({1: memoryview(unit), 0: b""}, {2: made})
+            expected = bytearray(5000)
+            Coder("rs", 2, 1).encode([b"", tail], [expected])
+            assert made[length - 5000 :] == expected
+            assert not any(made[:5000])
+            made.close()
 
 
 @pytest.mark.skipif(kernel() is None, reason="the kernel is not built")
