@@ -7,6 +7,9 @@
             ...
         cluster.kill("datanode1")
 
+`simulate` runs a function as a client of a cluster that is simulated from a seed and fails
+(docs/simulation.md).
+
 `howdah.testing.plugin` is the pytest plugin (fixture `howdah_cluster`).
 `howdah.testing.spark` runs Hadoop's own client against the cluster, and
 `howdah.testing.spark_cluster` has Spark as processes. `check_filesystem` holds any
@@ -26,15 +29,28 @@ if TYPE_CHECKING:
     from howdah.local.servers import ServerFailed as ServerFailed
     from howdah.testing.contract import check_filesystem as check_filesystem
     from howdah.testing.minicluster import MiniCluster as MiniCluster
+    from howdah.testing.world.simulation import Simulation as Simulation
+    from howdah.testing.world.simulation import SimulationFailed as SimulationFailed
+    from howdah.testing.world.simulation import simulate as simulate
 
-__all__ = ["MiniCluster", "ServerFailed", "check_filesystem"]
+__all__ = [
+    "MiniCluster",
+    "ServerFailed",
+    "Simulation",
+    "SimulationFailed",
+    "check_filesystem",
+    "simulate",
+]
 
 # The pytest plugin is in this package and is loaded in every pytest run;
 # those that don't use a cluster shall not pay for one.
 _HOME = {
     "MiniCluster": "howdah.testing.minicluster",
     "ServerFailed": "howdah.local.servers",
+    "Simulation": "howdah.testing.world.simulation",
+    "SimulationFailed": "howdah.testing.world.simulation",
     "check_filesystem": "howdah.testing.contract",
+    "simulate": "howdah.testing.world.simulation",
 }
 
 

@@ -34,6 +34,8 @@ ORDINARY: Final = (
     *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT, BLACKOUT),
 )
 ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE)
+KINDS: Final = tuple(dict.fromkeys(ALL))
+"""All kinds of faults, by name."""
 _PAUSE_S: Final = 3.0
 """The mean time between two faults is half of it."""
 _WITHIN_S: Final = 8.0
@@ -123,9 +125,11 @@ class Supervisor:
 
     def follow(self, plan: FaultPlan) -> None:
         """Let the faults of a plan happen from now on, but for those that the world leaves out."""
+        first = self.world.planned_faults
         self.world.planned_faults += len(plan.faults)
-        for fault in plan.without(self.world.left_out).faults:
-            self.world.scheduler.after(fault.at_s, partial(self._happen, fault))
+        for place, fault in enumerate(plan.faults, first):
+            if place not in self.world.left_out:
+                self.world.scheduler.after(fault.at_s, partial(self._happen, fault, place))
 
     def heal(self) -> None:
         """End all faults: wires, disks and clocks are well, and what is down comes up."""
@@ -151,13 +155,14 @@ class Supervisor:
 
     # -- faults
 
-    def _happen(self, fault: Fault) -> None:
+    def _happen(self, fault: Fault, place: int) -> None:
         if self._is_over:
             return
         undo = self._break(fault)
         if undo is None:
             return
         self.happened.append(fault)
+        self.world.faults.append(f"{place}: {fault}")
         self.world.story.record("fault", str(fault))
 
         def heal() -> None:

@@ -257,12 +257,13 @@ class ModuleTree:
         )
         assert {*self.simulated} >= SIMULATED, SIMULATED - {*self.simulated}
         self.simulated[forks.SEAM] = forks.make(process)
-        self._builtins = dict(vars(builtins))
-        self._builtins["__import__"] = self._import
-        self._builtins["open"] = self.simulated["io"].open
-        self._builtins["set"] = OrderedSet
-        self._builtins["print"] = lambda *_, **__: None
-        self._builtins["input"] = _no_input
+        self.builtins = dict(vars(builtins))
+        """Those of the code that the process runs."""
+        self.builtins["__import__"] = self._import
+        self.builtins["open"] = self.simulated["io"].open
+        self.builtins["set"] = OrderedSet
+        self.builtins["print"] = self._print
+        self.builtins["input"] = _no_input
 
     # -- what a scenario calls
 
@@ -314,7 +315,7 @@ class ModuleTree:
         module.__file__, module.__spec__, module.__loader__ = spec.origin, spec, spec.loader
         if is_package:
             module.__path__ = list(spec.submodule_search_locations or ())
-        module.__dict__["__builtins__"] = self._builtins
+        module.__dict__["__builtins__"] = self.builtins
         self._private[name] = module
         sys.modules[module.__name__] = module
         real_path = sys.modules["os.path"]
@@ -420,6 +421,11 @@ class ModuleTree:
         return _copy_of(
             shared, **{attribute: self._load(f"{name}.{attribute}") for attribute in private}
         )
+
+    def _print(self, *values: object, **options: Any) -> None:
+        if options.get("file") is None:
+            options["file"] = self.simulated["sys"].stdout
+        print(*values, **options)
 
     def _new_event_loop(self) -> Any:
         return self.load("asyncio").SelectorEventLoop()

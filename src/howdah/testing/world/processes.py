@@ -42,6 +42,9 @@ class Modules(Protocol):
     def load(self, name: str) -> Any:
         """Return a module, imported if it is not yet there."""
 
+    builtins: dict[str, Any]
+    """Those of the code that the process runs."""
+
     simulated: dict[str, Any]
     """Those of this package, by the names that they have in Python."""
 

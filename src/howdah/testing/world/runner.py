@@ -19,8 +19,8 @@ from typing import Final
 
 from howdah.testing.world.blanks import BlankProcesses
 from howdah.testing.world.profiling import Profile
-from howdah.testing.world.scenarios import SCENARIOS
-from howdah.testing.world.world import World
+from howdah.testing.world.scenarios import SCENARIOS, Scenario
+from howdah.testing.world.world import Unexpected, World
 
 _WARM: Final = (
     "howdah.namenode.server.process.server",
@@ -56,30 +56,39 @@ class Result:
     figures: dict[str, object] = field(default_factory=dict)
     story: tuple[str, ...] = ()
     """Its last lines, where there was a problem."""
+    faults: tuple[str, ...] = ()
+    """Those that happened, each behind its place in the plan."""
     profile: tuple[str, ...] = ()
     """Where its time went, if that was asked."""
 
 
 def run_seed(
-    scenario: str,
+    scenario: str | Scenario,
     seed: int,
     *,
     left_out: Collection[int] = (),
     tell: Callable[[str], None] | None = None,
     blanks: BlankProcesses | None = None,
+    whole_story: bool = False,
 ) -> Result:
     """Run one world here. The process must not run another one, nor go on for long."""
+    run = SCENARIOS[scenario] if isinstance(scenario, str) else scenario
     gc.disable()
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     world = World(seed, left_out=left_out, blanks=blanks)
     world.story.listener = tell
     problem, figures = "", dict[str, object]()
     try:
-        figures = dict(SCENARIOS[scenario](world))
+        figures = dict(run(world))
+    except Unexpected as error:
+        # Of what a scenario waited for, its message says all but where.
+        place = traceback.extract_tb(error.__traceback__)[1:2]
+        problem = "".join([*traceback.format_list(place), f"Unexpected: {error}"])
     except Exception:  # noqa: BLE001 - whatever it is, it is the answer
         problem = traceback.format_exc()
+    lines = tuple(world.story.lines)
     return Result(
-        scenario,
+        scenario if isinstance(scenario, str) else getattr(scenario, "__name__", "scenario"),
         seed,
         problem,
         world.scheduler.trace,
@@ -90,7 +99,8 @@ def run_seed(
         world.planned_faults,
         dict(world.kinds),
         figures,
-        tuple(world.story.lines)[-_TAIL_LINES:] if problem else (),
+        lines if whole_story else lines[-_TAIL_LINES:] if problem else (),
+        faults=tuple(world.faults),
     )
 
 
@@ -104,7 +114,7 @@ def run_warm(scenario: str, seeds: Iterable[int]) -> Iterator[Result]:
     """Do the same where `warm_up` was called, or code was changed behind it."""
     blanks = BlankProcesses()
     for seed in seeds:
-        result = _run_forked(scenario, seed, blanks=blanks)
+        result = run_forked(scenario, seed, blanks=blanks)
         yield result
         # For the next one, which needs about as many.
         provide(blanks, result.processes)
@@ -115,7 +125,7 @@ def profile(scenario: str, seeds: Iterable[int]) -> Iterator[tuple[Result, str]]
     warm_up()
     blanks = BlankProcesses()
     for seed in seeds:
-        result = _run_forked(scenario, seed, blanks=blanks, profiled=True)
+        result = run_forked(scenario, seed, blanks=blanks, profiled=True)
         yield result, "\n".join(result.profile)
         provide(blanks, result.processes)
 
@@ -131,27 +141,29 @@ def shrink(scenario: str, seed: int) -> tuple[Result, list[int]]:
     what was left out."""
     warm_up()
     blanks = BlankProcesses()
-    result = _run_forked(scenario, seed, blanks=blanks)
+    result = run_forked(scenario, seed, blanks=blanks)
     left_out: list[int] = []
     if not result.problem:
         return result, left_out
     for place in range(result.planned_faults):
         provide(blanks, result.processes)
-        smaller = _run_forked(scenario, seed, [*left_out, place], blanks)
+        smaller = run_forked(scenario, seed, [*left_out, place], blanks)
         if smaller.problem:
             result = smaller
             left_out.append(place)
     return result, left_out
 
 
-def _run_forked(
-    scenario: str,
+def run_forked(
+    scenario: str | Scenario,
     seed: int,
     left_out: Collection[int] = (),
     blanks: BlankProcesses | None = None,
     *,
     profiled: bool = False,
+    whole_story: bool = False,
 ) -> Result:
+    """Run one world in a forked child of this process."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -161,7 +173,9 @@ def _run_forked(
         try:
             os.close(reading)
             with Profile() if profiled else contextlib.nullcontext() as samples:
-                result = run_seed(scenario, seed, left_out=left_out, blanks=blanks)
+                result = run_seed(
+                    scenario, seed, left_out=left_out, blanks=blanks, whole_story=whole_story
+                )
             if samples is not None:
                 result = replace(result, profile=tuple(samples.report().splitlines()))
             with os.fdopen(writing, "w") as pipe:
@@ -174,10 +188,11 @@ def _run_forked(
         said = pipe.read()
     _, status = os.waitpid(pid, 0)
     if not said:
+        name = scenario if isinstance(scenario, str) else "scenario"
         why = f"its process ended with status {os.waitstatus_to_exitcode(status)}"
-        return Result(scenario, seed, why, "", 0.0, 0.0, 0.0, 0)
+        return Result(name, seed, why, "", 0.0, 0.0, 0.0, 0)
     fields = json.loads(said)
-    lists = {name: tuple(fields[name]) for name in ("story", "profile")}
+    lists = {name: tuple(fields[name]) for name in ("story", "faults", "profile")}
     return Result(**{**fields, **lists})
 
 

@@ -70,6 +70,8 @@ class World:
         self.left_out = frozenset(left_out)
         self.planned_faults = 0
         """How many faults the seed has drawn, those that are left out among them."""
+        self.faults: list[str] = []
+        """Those that have happened, each behind its place."""
         self._blanks = blanks
         self.kinds: Counter[str] = Counter()
         """How many processes there were, by the module that they need first."""

@@ -44,6 +44,25 @@ def save_image(process: Process, connect: Callable[[Process], Any]) -> None:
     administration.safe_mode("leave")
 
 
+def build(
+    world: World, settings: Mapping[str, str] | None = None, *, datanodes: int = _DATANODES
+) -> tuple[Cluster, Watch]:
+    """Make the machines and servers, format the namespace, and start everything."""
+    dice = world.dice("scenario")
+    cluster = Cluster(world, {**_SETTINGS, **(settings or {})})
+    names = ["nn", *(f"dn{number}" for number in range(datanodes))]
+    for name in names:
+        machine = world.machine(name)
+        machine.disk.is_strict = dice.random() < 0.3
+        cluster.server(NAMENODE if name == "nn" else DATANODE, name, machine)
+    watch = Watch(cluster)
+    format_namenode(cluster, world.machines["nn"])
+    for name in names:
+        cluster.servers[name].start()
+    cluster.wait_ready()
+    return cluster, watch
+
+
 def writes_under_all_faults(world: World) -> Mapping[str, object]:
     """Do the same with settings that the seed draws, disks that fill up, wall clocks that jump,
     and servers that get no threads or descriptors."""
@@ -58,20 +77,8 @@ def writes_under_faults(
 ) -> Mapping[str, object]:
     """Write files while servers die, machines lose their power and wires are cut; then heal all,
     and read everything that was promised."""
-    dice = world.dice("scenario")
-    cluster = Cluster(world, {**_SETTINGS, **(settings or {})})
     clients = world.machine("clients")
-    names = ["nn", *(f"dn{number}" for number in range(_DATANODES))]
-    for name in names:
-        machine = world.machine(name)
-        machine.disk.is_strict = dice.random() < 0.3
-        cluster.server(NAMENODE if name == "nn" else DATANODE, name, machine)
-    watch = Watch(cluster)
-    format_namenode(cluster, world.machines["nn"])
-    for name in names:
-        cluster.servers[name].start()
-    cluster.wait_ready()
-
+    cluster, watch = build(world, settings)
     plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds)
     return write_and_check(cluster, clients, _URI, plan, watch)
 

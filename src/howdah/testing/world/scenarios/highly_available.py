@@ -21,6 +21,7 @@ from howdah.testing.world.watching import Watch
 from howdah.testing.world.world import World
 
 _URI: Final = "hdfs://ns"
+_DATANODES: Final = 3
 _FAULTS: Final = 12
 _BOOTSTRAP: Final = "howdah.namenode.server.process.bootstrap"
 _FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
@@ -46,7 +47,9 @@ SETTINGS: Final = {
 }
 
 
-def build(world: World, settings: Mapping[str, str] | None = None) -> tuple[Cluster, Watch]:
+def build(
+    world: World, settings: Mapping[str, str] | None = None, *, datanodes: int = _DATANODES
+) -> tuple[Cluster, Watch]:
     """Make the machines and servers, format the namespace, and start everything."""
     dice = world.dice("scenario")
     cluster = Cluster(world, {**SETTINGS, **(settings or {})})
@@ -57,7 +60,8 @@ def build(world: World, settings: Mapping[str, str] | None = None) -> tuple[Clus
         for role, name in (NAMENODE, f"nn{letter}"), (CONTROLLER, f"fc{letter}"):
             server = cluster.server(role, name, machine)
             server.settings["dfs.ha.namenode.id"] = letter
-    for name in ("dn0", "dn1", "dn2"):
+    storing = [f"dn{number}" for number in range(datanodes)]
+    for name in storing:
         cluster.server(DATANODE, name, world.machine(name))
     for machine in world.machines.values():
         machine.disk.is_strict = dice.random() < 0.3
@@ -78,7 +82,7 @@ def build(world: World, settings: Mapping[str, str] | None = None) -> tuple[Clus
     cluster.settings["dfs.ha.namenode.id"] = "b"
     world.call(second, "bootstrap", bootstrap, kind=_BOOTSTRAP)
     del cluster.settings["dfs.ha.namenode.id"]
-    for name in ("nnb", "fca", "fcb", "dn0", "dn1", "dn2"):
+    for name in ("nnb", "fca", "fcb", *storing):
         cluster.servers[name].start()
     cluster.wait_ready()
     return cluster, watch
