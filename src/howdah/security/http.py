@@ -40,7 +40,7 @@ Address = tuple[str, int]
 class Proof:
     """What goes with one request. With a `context` the server's answer has to prove it, too."""
 
-    parameters: Pairs
+    parameters: Pairs = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: LoginContext | None = None
 

@@ -16,7 +16,7 @@ import ssl
 import struct
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -43,6 +43,7 @@ _NOT_IN_A_VALUE: Final = re.compile("[^\t\x20-\x7e]")
 _TIMEVAL: Final = struct.Struct("@ll")
 _STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-9]\d\d)(?: .*)?", re.DOTALL)
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
+_MOST_SHOWN: Final = 200
 _FRAMING: Final = ("content-length", "transfer-encoding")
 _LENGTH: Final = re.compile(r"\d{1,19}", re.ASCII)
 _HEADER: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9a-zA-Z]+):([^\0\r\n]*)")
@@ -71,7 +72,7 @@ class Head:
     """The head of an answer; names of `headers` are in lower case."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
 
 
 def redirection(head: Head, origin: Place) -> tuple[Place, str]:
@@ -81,14 +82,23 @@ def redirection(head: Head, origin: Place) -> tuple[Place, str]:
     try:
         parts = urlsplit(location)
         port, host = parts.port, parts.hostname
-    except ValueError as error:
-        raise errors.ProtocolViolation(f"{origin} sends to {location!r}: {error}") from error
+    except ValueError:
+        # Not with its query, nor with what names the error: that may be a token.
+        raise errors.ProtocolViolation(f"{origin} sends to {_shown(location)}: no URL") from None
     scheme = origin.scheme
     if parts.scheme != scheme or not host:
-        raise errors.ProtocolViolation(f"{origin} sends to {location!r}, which is no {scheme} URL")
+        raise errors.ProtocolViolation(
+            f"{origin} sends to {_shown(location)}, which is no {scheme} URL"
+        )
     target = parts.path or "/"
     place = Place(origin.is_secure, host, port or (443 if origin.is_secure else 80))
     return place, f"{target}?{parts.query}" if parts.query else target
+
+
+def _shown(target: str) -> str:
+    """A URL or a target for messages: without its query, in which a token may be."""
+    path, mark, _ = target.partition("?")
+    return f"{path[:_MOST_SHOWN]!r}{' (with a query)' if mark else ''}"
 
 
 class Connections:
@@ -235,7 +245,7 @@ class Exchange:
         """Send a head, and with it what a short body begins with. Raises Unreachable."""
         self._has_no_body = method == "HEAD"
         if not _TARGET.fullmatch(target):
-            raise errors.IllegalArgument(f"{target!r} cannot be asked for")
+            raise errors.IllegalArgument(f"{_shown(target)} cannot be asked for")
         lines = [f"{method} {target} HTTP/1.1"]
         for name, value in {"Host": self.place.header, "User-Agent": _AGENT, **headers}.items():
             if not _NAME.fullmatch(name) or _NOT_IN_A_VALUE.search(value):

@@ -41,6 +41,14 @@ class Behaviour:
     refuses_simple: bool = False
     """Says to those who do not authenticate what Hadoop's servers say."""
     answers_plain: bool = False
+    plain_after: int | None = None
+    """So many answers are protected; those that follow are not."""
+    swaps_wraps: bool = False
+    """Sends what belongs first behind what follows it."""
+    challenge: bytes | None = None
+    """What it asks instead of a challenge."""
+    token_is_offered: bool = True
+    challenges_for_ever: bool = False
     repeats_answers: bool = False
     long_answers: bool = False
     hangs: bool = False
@@ -49,6 +57,7 @@ class Behaviour:
     preambles: list[bytes] = field(default_factory=list)
     wrapped: list[bool] = field(default_factory=list)
     connections: int = 0
+    answers: int = 0
 
 
 class _Peer:
@@ -89,13 +98,14 @@ class _Peer:
         name, password = credentials_of(how.identifier, how.password)
         digest = DigestServer({name: password}.get, protections=how.protections)
         offer = Sasl(state=Sasl.NEGOTIATE)
-        offer.auths.add(
-            method="TOKEN",
-            mechanism="DIGEST-MD5",
-            protocol="",
-            serverId="default",
-            challenge=digest.challenge(),
-        )
+        if how.token_is_offered:
+            offer.auths.add(
+                method="TOKEN",
+                mechanism="DIGEST-MD5",
+                protocol="",
+                serverId="default",
+                challenge=digest.challenge() if how.challenge is None else how.challenge,
+            )
         offer.auths.add(
             method="KERBEROS", mechanism="GSSAPI", protocol="nn", serverId="evil.example.com"
         )
@@ -105,6 +115,9 @@ class _Peer:
             self._sock.sendall(wire.encode_error(-33, b"", -1, how.refuses, fatal=True))
             return False
         assert chosen.state == Sasl.INITIATE
+        while how.challenges_for_ever:
+            self._answer_sasl(Sasl(state=Sasl.CHALLENGE, token=digest.challenge()))
+            self._sasl()
         proof = digest.check(chosen.token)
         if proof is None:
             error = errors.AuthenticationFailed("DIGEST-MD5: digest response format violation.")
@@ -151,15 +164,19 @@ class _Peer:
         _, position = wire.read_delimited(payload, position)
         body = wire.read_delimited(payload, position)[0]
         answer = wire.encode_answer_bytes(header.callId, header.clientId, header.retryCount, body)
-        if self._layer is None or self._how.answers_plain:
+        how = self._how
+        how.answers += 1
+        is_late = how.plain_after is not None and how.answers > how.plain_after
+        if self._layer is None or how.answers_plain or is_late:
             self._sock.sendall(answer)
             return
         pieces = [answer]
-        if self._how.splits_wraps:
+        if how.splits_wraps or how.swaps_wraps:
             pieces = [answer[:3], answer[3:10], answer[10:]]
-        for piece in pieces:
-            self._wrap(self._layer.wrap(piece))
-        if self._how.long_answers:
+        tokens = [self._layer.wrap(piece) for piece in pieces]
+        for token in reversed(tokens) if how.swaps_wraps else tokens:
+            self._wrap(token)
+        if how.long_answers:
             self._sock.sendall(struct.pack(">I", 1 << 30))
 
     def _wrap(self, token: bytes) -> None:

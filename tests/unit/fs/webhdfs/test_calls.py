@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -214,6 +215,28 @@ def test_a_datanode_that_is_not_there_is_named_to_the_namenode(has_another: bool
 def test_only_addresses_of_the_same_kind_are_followed(location: str) -> None:
     with pytest.raises(errors.ProtocolViolation):
         redirection(Head(307, {"location": location}), Place(False, "host", 1))
+
+
+@pytest.mark.parametrize("start", ["ftp://h/a", "http://h:x/a", "http://[h/a", "/a"])
+def test_no_token_of_a_redirection_is_in_an_error_or_a_representation(start: str) -> None:
+    head = Head(307, {"location": f"{start}?op=OPEN&delegation=SECRET"})
+    with pytest.raises(errors.ProtocolViolation) as caught:
+        redirection(head, Place(False, "host", 1))
+    told = "".join(traceback.format_exception(caught.value))
+    assert ("SECRET" in told, "SECRET" in repr(head)) == (False, False)
+    assert "with a query" in str(caught.value)
+
+
+def test_no_token_of_a_target_that_cannot_be_asked_for_is_in_the_error() -> None:
+    with serving(lambda request: TRUE) as address:
+        host, _, port = address.partition(":")
+        connections = Connections(5, 5, ClientTls(Configuration()))
+        exchange = connections.exchange(Place(False, host, int(port)))
+        with pytest.raises(errors.IllegalArgument) as caught:
+            exchange.begin("GET", "/a b?delegation=SECRET", {})
+        exchange.close()
+        connections.close()
+    assert str(caught.value) == "'/a b' (with a query) cannot be asked for"
 
 
 def test_an_answer_may_not_be_longer_than_it_may_be() -> None:
