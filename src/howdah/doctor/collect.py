@@ -15,7 +15,7 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from howdah.config import Configuration, keys
 from howdah.config.journal_uri import JournalUri, is_journal_uri
@@ -39,6 +39,7 @@ from howdah.doctor.inputs import (
     NAMENODE,
     ROUTER,
     Directory,
+    ErasureCoding,
     Facts,
     Host,
     JournalNode,
@@ -67,6 +68,7 @@ _THREADS: Final = 16
 _MOST_DATANODES: Final = 8
 """So many are asked how data connections begin."""
 _NAME_DIRECTORIES: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
+_BLOCK_GROUPS: Final = "/jmx?qry=Hadoop:service=NameNode,name=ECBlockGroupsState"
 _MOST_BEAN_BYTES: Final = 16 << 20
 _WILDCARDS: Final = ("0.0.0.0", "::", "")
 _IMPATIENT: Final = {
@@ -110,6 +112,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         listeners=tuple(_map_concurrently(_looked_at, _listeners(conf, gateway, mine, own))),
         namenodes=tuple(namenode for namenode, _ in namenodes),
         racks=next((racks for _, racks in namenodes if racks is not None), None),
+        coding=places.coding,
         shared_edits=places.shared_edits,
         journal_nodes={name: len(nodes) for name, nodes in places.journals.items()},
         journals=tuple(journals),
@@ -204,6 +207,8 @@ class _Places:
         self._user = user
         self.datanodes: list[tuple[str, Address]] = []
         """Where those that live take data connections, as a namenode said when it was asked."""
+        self.coding: ErasureCoding | None = None
+        """What an active namenode said of it."""
         self.encrypts_data = False
         """Whether it said that all data is encrypted."""
         self._conf = conf
@@ -304,16 +309,33 @@ class _Places:
 
     def name_directories(self, whose: tuple[str, str]) -> tuple[Path, ...]:
         """What a namenode says of its directories on its web port; nothing if it does not."""
-        place = self._http.get(whose)
-        if place is None:
-            return ()
-        connection = ClientTls(self._conf).http(place, TIMEOUT_S)
         try:
-            connection.request("GET", _NAME_DIRECTORIES)
-            [bean] = json.loads(connection.getresponse().read(_MOST_BEAN_BYTES))["beans"]
-            return tuple(map(Path, json.loads(bean["NameDirStatuses"])["active"]))
+            bean = self._bean(whose, _NAME_DIRECTORIES)
+            return () if bean is None else tuple(map(Path, _active_of(bean)))
         except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
             return ()  # then the configuration's are looked at
+
+    def erasure_coding(self, whose: tuple[str, str]) -> ErasureCoding | None:
+        """What a namenode says of erasure coding on its web port; None if it does not."""
+        try:
+            bean = self._bean(whose, _BLOCK_GROUPS)
+            if bean is None:
+                return None
+            enabled = [name.strip() for name in bean["EnabledEcPolicies"].split(",")]
+            return ErasureCoding(tuple(filter(None, enabled)), int(bean["TotalECBlockGroups"]))
+        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+            return None  # One of before erasure coding has no such bean.
+
+    def _bean(self, whose: tuple[str, str], query: str) -> dict[str, Any] | None:
+        place = self._http.get(whose)
+        if place is None:
+            return None
+        connection = ClientTls(self._conf).http(place, TIMEOUT_S)
+        try:
+            connection.request("GET", query)
+            bean: dict[str, Any]
+            [bean] = json.loads(connection.getresponse().read(_MOST_BEAN_BYTES))["beans"]
+            return bean
         finally:
             connection.close()
 
@@ -341,6 +363,7 @@ class _Places:
                 assert isinstance(fs, HdfsFileSystem)
                 state = _state_of(fs)
                 if state == "ACTIVE":
+                    self.coding = self.coding or self.erasure_coding(whose)
                     datanodes = fs.administration.datanodes("LIVE")
                     racks = tuple(datanode.location for datanode in datanodes)
                     if self._user is not None:
@@ -391,6 +414,11 @@ class _Places:
         except (HowdahError, OSError) as error:
             return JournalNode(name, address, None, str(error))
         return JournalNode(name, address, answer.isFormatted)
+
+
+def _active_of(bean: dict[str, Any]) -> list[str]:
+    directories: list[str] = list(json.loads(bean["NameDirStatuses"])["active"])
+    return directories
 
 
 def _state_of(fs: HdfsFileSystem) -> str:

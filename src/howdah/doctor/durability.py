@@ -1,23 +1,28 @@
-"""What is there only once: journal, name directory, rack (pure)."""
+"""What is there only once: journal, name directory, rack; and too few nodes and racks for erasure
+coding (pure)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from howdah.config import keys
 from howdah.config.journal_uri import is_journal_uri
-from howdah.doctor.findings import Finding, warning
+from howdah.doctor.findings import Finding, error, warning
 from howdah.doctor.inputs import NAMENODE, Facts
 
 _FEW_RACKS: Final = 3
 """From so many datanodes on racks are worth the while."""
+_UNITS: Final = re.compile(r"-(?P<data>\d+)-(?P<parity>\d+)-\d+k$")
+"""Of the name of an erasure coding policy."""
 
 
 def check(facts: Facts) -> Iterator[Finding]:
     yield from _journals(facts)
     yield from _name_directories(facts)
     yield from _racks(facts)
+    yield from _coding(facts)
 
 
 def _journals(facts: Facts) -> Iterator[Finding]:
@@ -87,4 +92,38 @@ def _racks(facts: Facts) -> Iterator[Finding]:
         if others >= _FEW_RACKS - 1:
             yield warning(
                 "one rack", "nothing says in which rack a machine is, so all are in one", advice
+            )
+
+
+def _coding(facts: Facts) -> Iterator[Finding]:
+    """Of the policy that is enabled by default only where there are erasure coded files."""
+    if facts.coding is None or not facts.racks:
+        return
+    by_default = facts.conf.get(keys.DFS_NAMENODE_EC_SYSTEM_DEFAULT_POLICY)
+    nodes, racks = len(facts.racks), len(set(facts.racks))
+    for name in facts.coding.enabled:
+        units = _UNITS.search(name)
+        if units is None or (name == by_default and not facts.coding.block_groups):
+            continue
+        data, parity = int(units["data"]), int(units["parity"])
+        disable = f"disable it: howdah ec -disablePolicy -policy {name}"
+        if nodes < data:
+            yield error(
+                "erasure coding",
+                f"{name} is enabled and needs {data} datanodes to write a file at all, of which "
+                f"{nodes} are live",
+                f"start more datanodes, or {disable}",
+            )
+        elif nodes < data + parity:
+            yield warning(
+                "erasure coding",
+                f"{name} is enabled and needs {data + parity} datanodes, of which {nodes} are live",
+                f"start more datanodes, or {disable}; its files lack internal blocks, and bear "
+                "the loss of fewer datanodes",
+            )
+        elif racks < (needed := -(-(data + parity) // parity)) and racks > 1:
+            yield warning(
+                "erasure coding",
+                f"{name} is enabled and needs {needed} racks, of which there are {racks}",
+                f"add racks, or {disable}; its files may not bear the loss of a rack",
             )

@@ -107,6 +107,15 @@ class Namenode:
 
 
 @dataclass(frozen=True, slots=True)
+class ErasureCoding:
+    """What a namenode says of erasure coding: the names of enabled policies, and how many block
+    groups there are."""
+
+    enabled: tuple[str, ...]
+    block_groups: int
+
+
+@dataclass(frozen=True, slots=True)
 class JournalNode:
     """What a journal node said when it was asked for the journal of a nameservice. `is_formatted`
     is None if it did not answer, which `error` then explains."""
@@ -267,6 +276,7 @@ class Facts:
     namenodes: tuple[Namenode, ...] = ()
     racks: tuple[str, ...] | None = None
     """The rack of each live datanode, as a namenode says; None if none answered."""
+    coding: ErasureCoding | None = None
     shared_edits: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The shared log of each nameservice with several namenodes."""
     journal_nodes: dict[str, int] = field(default_factory=dict)

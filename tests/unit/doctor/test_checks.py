@@ -18,6 +18,7 @@ from howdah.doctor.inputs import (
     ROUTER,
     Build,
     Directory,
+    ErasureCoding,
     Facts,
     Holder,
     Host,
@@ -162,6 +163,18 @@ def test_values_that_do_not_fit(values: dict[str, str], level: str, check: str, 
         ({"clock_is_kept": False}, ("warning", "clock")),
         ({"limits": Limits(1024, None)}, ("warning", "descriptors")),
         ({"racks": ("/default-rack",) * 2}, ("warning", "replication")),
+        (
+            {"racks": ("/a",) * 4 + ("/b",), "coding": ErasureCoding(("RS-6-3-1024k",), 1)},
+            ("error", "erasure coding"),
+        ),
+        (
+            {"racks": ("/a",) * 4 + ("/b",), "coding": ErasureCoding(("RS-4-2-64k",), 0)},
+            ("warning", "erasure coding"),
+        ),
+        (
+            {"racks": ("/a",) * 4 + ("/b",), "coding": ErasureCoding(("RS-3-2-1024k",), 0)},
+            ("warning", "erasure coding"),
+        ),
         ({"directories": (replace(DISK, is_read_only=True),)}, ("error", "directory")),
         ({"directories": (replace(DISK, is_writable=False),)}, ("error", "directory")),
         ({"directories": (replace(DISK, is_directory=False),)}, ("error", "directory")),
@@ -360,6 +373,22 @@ def test_one_name_directory_is_enough_only_with_journal_nodes() -> None:
 
 
 @pytest.mark.req("LM-021")
+@pytest.mark.parametrize(
+    ("racks", "coding"),
+    [
+        # Everybody has this one enabled.
+        (("/a", "/b", "/c"), ErasureCoding(("RS-6-3-1024k",), 0)),
+        (("/a", "/b", "/c"), ErasureCoding(("XOR-2-1-1024k",), 7)),
+        # One rack is another finding.
+        (("/a",) * 5, ErasureCoding(("RS-3-2-1024k",), 7)),
+        (("/a", "/b", "/c"), ErasureCoding((), 7)),
+        ((), ErasureCoding(("RS-3-2-1024k",), 7)),
+    ],
+)
+def test_enough_for_erasure_coding(racks: tuple[str, ...], coding: ErasureCoding) -> None:
+    assert found(facts(racks=racks, coding=coding)) == []
+
+
 def test_racks_that_nobody_named() -> None:
     unmapped = Configuration()
     machines = tuple(replace(THERE, name=f"m{number}") for number in range(3))
