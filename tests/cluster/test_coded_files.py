@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,12 @@ import howdah
 from howdah import errors
 from howdah.client.reading.replica_finding import ReplicaState
 from howdah.copy.options import Options, attributes
+from howdah.doctor.collect import gather
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.replicas import Replicas
+from howdah.fs.metadata_transfer import apply_metadata
+from howdah.fsspec.filesystem import HowdahFileSystem
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.directory_swap import Exchange
 from howdah.sync.job import sync
@@ -187,3 +191,59 @@ def test_coded_files_are_read_and_written_over_http(coded: HdfsFileSystem, web: 
         assert stream.read() == DATA
     assert web.get_file_checksum("/coded/src/f") == coded.get_file_checksum("/coded/src/by-web")
     assert web.content_summary("/coded/src/f") == coded.content_summary("/coded/src/f")
+
+
+def test_doctor_knows_what_is_enabled_and_used(
+    coded: HdfsFileSystem, howdah_cluster: MiniCluster
+) -> None:
+    coding = gather(howdah_cluster.conf, ()).coding
+    assert coding is not None
+    assert set(coding.enabled) == {POLICY, "RS-6-3-1024k"}
+    assert coding.block_groups > 0
+
+
+def test_fsspec_creates_files_by_a_policy(
+    coded: HdfsFileSystem, howdah_cluster: MiniCluster
+) -> None:
+    def filesystem(**options: Any) -> HowdahFileSystem:
+        host, port = howdah_cluster.uri.removeprefix("hdfs://").split(":")
+        return HowdahFileSystem(host, int(port), skip_instance_cache=True, **options)
+
+    def written(fs: HowdahFileSystem, path: str, **options: str) -> str | None:
+        with fs.open(path, "wb", **options) as out:
+            out.write(b"abc")
+        return policy_of(coded, path)
+
+    plain, by_policy = filesystem(), filesystem(ec_policy=POLICY)
+    assert written(plain, "/coded/a") is None
+    assert written(plain, "/coded/b", ec_policy=POLICY) == POLICY
+    assert written(by_policy, "/coded/c") == POLICY
+    assert written(by_policy, "/coded/d", ec_policy="replication") is None
+    assert written(plain, "/coded/src/e", ec_policy="replication") is None
+    assert plain.info("/coded/c")["ec_policy"] == POLICY
+    assert "ec_policy" not in plain.info("/coded/a")
+    with plain.transaction:
+        with plain.open("/coded/t", "wb", ec_policy=POLICY) as out:
+            out.write(b"abc")
+    assert policy_of(coded, "/coded/t") == POLICY
+    with pytest.raises(errors.HowdahError, match="does not match any enabled"):
+        written(plain, "/coded/f", ec_policy="RS-10-4-1024k")
+    with pytest.raises(TypeError, match="did you mean 'ec_policy'"):
+        filesystem(ec_polic=POLICY)
+
+
+def test_the_replication_of_a_coded_file_is_no_wish(
+    coded: HdfsFileSystem, howdah_cluster: MiniCluster
+) -> None:
+    usual = coded.server_defaults().replication
+    assert usual > 1
+    options = Options(preserve=attributes("r"))
+    sync("/coded/src", "/coded/with-replication", options=options, conf=howdah_cluster.conf)
+    assert coded.get_file_status("/coded/with-replication/f").replication == usual
+    coded.create("/coded/moved").close()
+    apply_metadata(coded, coded.get_file_status("/coded/src/f"), "/coded/moved")
+    assert coded.get_file_status("/coded/moved").replication == usual
+    # Nor is that of a replicated file one for a coded copy.
+    coded.create("/coded/three", replication=3).close()
+    sync("/coded/three", "/coded/src/three", options=options, conf=howdah_cluster.conf)
+    assert policy_of(coded, "/coded/src/three") == POLICY

@@ -257,6 +257,8 @@ class Copier:
     def _create(self, source_fs: FileSystem, source: Entry, path: str) -> FSDataOutputStream:
         keep = self._settings.preserve
         same_blocks = Attribute.BLOCK_SIZE in keep or Attribute.CHECKSUM_TYPE in keep
+        # That of an erasure coded file has no meaning, and is 1.
+        keeps_replication = Attribute.REPLICATION in keep and not source.coding_policy
         fs = self._fs
         if Attribute.CHECKSUM_TYPE in keep and source.length:
             fs = self._with_checksums_of(source_fs, source)
@@ -275,7 +277,7 @@ class Copier:
             path,
             overwrite=True,
             create_parent=self._settings.direct,
-            replication=(source.replication or None) if Attribute.REPLICATION in keep else None,
+            replication=(source.replication or None) if keeps_replication else None,
             block_size=(source.block_size or None) if same_blocks else None,
         )
 

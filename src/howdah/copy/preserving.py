@@ -76,7 +76,9 @@ def preserve(
     now = target_fs.get_file_status(path)
     if Attribute.XATTR in wanted:
         _xattrs(source_fs, source.path, target_fs, path)
-    if Attribute.REPLICATION in wanted and now.is_file and source.replication != now.replication:
+    # Erasure coded files, on either side, have none.
+    is_replicated = now.is_file and not now.is_erasure_coded and not source.coding_policy
+    if Attribute.REPLICATION in wanted and is_replicated and source.replication != now.replication:
         target_fs.set_replication(path, max(source.replication, 1))
     if Attribute.TIMES in wanted:
         target_fs.set_times(path, source.modification_time_ms, source.access_time_ms)

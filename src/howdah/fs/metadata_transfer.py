@@ -27,7 +27,9 @@ def apply_metadata(fs: FileSystem, status: FileStatus, target: str) -> None:
                 fs.set_xattr(target, name, value)
     if status.storage_policy != there.storage_policy and _has_own_policy(fs, status):
         fs.set_storage_policy(target, fs.get_storage_policy(status.path).name)
-    if status.is_file and status.replication != there.replication:
+    # Erasure coded files, on either side, have none.
+    is_replicated = status.is_file and not (status.is_erasure_coded or there.is_erasure_coded)
+    if is_replicated and status.replication != there.replication:
         fs.set_replication(target, status.replication)
     with suppress(errors.UnsupportedOperation):
         fs.set_times(target, status.modification_time_ms, status.access_time_ms or -1)

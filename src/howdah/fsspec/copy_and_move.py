@@ -168,7 +168,8 @@ class MovingFileSystem(NamingFileSystem):
             self.cp_file(
                 source,
                 target,
-                replication=status.replication or None,
+                # That of an erasure coded file has no meaning, and is 1.
+                replication=None if status.is_erasure_coded else status.replication or None,
                 hdfs_block_size=status.block_size or None,
             )
             copied.append((status, target))

@@ -17,7 +17,7 @@ import contextlib
 import io
 import logging
 import os
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ from howdah.fsspec.copy_and_move import MovingFileSystem
 from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
 from howdah.fsspec.path_patterns import a_pool_calls, check_names
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
+from howdah.protocol.striping.policies import REPLICATION_NAME
 from howdah.security.identity import acting_user
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class HowdahFileSystem(MovingFileSystem):
     """HDFS in fsspec's terms. `host`, `port` and `user` may come from the URL.
 
     `conf` are Hadoop keys that override the site files of `HADOOP_CONF_DIR`;
-    `replication` and `block_size` hold for new files; for `proxy_to` the `user` acts, as in
+    `replication`, `block_size` and `ec_policy` hold for new files. An `ec_policy` is the name of an
+    erasure coding policy, or `replication` for replicated files in a directory with a policy;
+    without one the directory decides. For `proxy_to` the `user` acts, as in
     fsspec's WebHDFS. On a cluster secured by Kerberos the user is that of a `keytab` and its
     `principal`, of the ticket cache `kerb_ticket`, or of what `howdah.connect` finds without.
     Anything else is a `TypeError`.
@@ -77,6 +80,7 @@ class HowdahFileSystem(MovingFileSystem):
         keytab: str | None = None,
         principal: str | None = None,
         kerb_ticket: str | None = None,
+        ec_policy: str | None = None,
         **storage_options: Any,
     ) -> None:
         options.check(
@@ -86,6 +90,7 @@ class HowdahFileSystem(MovingFileSystem):
         authority = (host or "") + (f":{port}" if host and port else "")
         self._replication = replication
         self._block_size = block_size
+        self._ec_policy = ec_policy
         ticket = {} if kerb_ticket is None else {_TICKET_CACHE: kerb_ticket}
         configuration = self._configuration({**(conf or {}), **ticket})
         real_user = None
@@ -356,15 +361,32 @@ class HowdahFileSystem(MovingFileSystem):
         replication: int | None = None,
         hdfs_block_size: int | None = None,
         permission: int | None = None,
+        ec_policy: str | None = None,
         **kwargs: Any,
     ) -> FSDataOutputStream:
-        return self._hdfs.create(
+        return self._creator(ec_policy or self._ec_policy)(
             path,
             overwrite=overwrite,
             replication=replication or self._replication,
             block_size=hdfs_block_size or self._block_size,
             permission=permission,
         )
+
+    def _creator(self, ec_policy: str | None) -> Callable[..., FSDataOutputStream]:
+        """What creates files by an erasure coding policy; None: by that of their directory."""
+        fs = self._hdfs
+        if ec_policy is None:
+            return fs.create
+        from howdah.fs.hdfs.filesystem import HdfsFileSystem  # hardly ever needed
+
+        if not isinstance(fs, HdfsFileSystem):
+            raise errors.UnsupportedOperation(
+                f"{fs.uri} has no files with an erasure coding policy of their own "
+                f"(ec_policy={ec_policy!r})"
+            )
+        if ec_policy == REPLICATION_NAME:
+            return partial(fs.create, replicate=True)
+        return partial(fs.create, ec_policy=ec_policy)
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **kwargs: Any
@@ -565,4 +587,5 @@ def _info(status: FileStatus) -> Info:
         "blocksize": status.block_size,
         "file_id": status.file_id,
         **({} if status.etag is None else {"ETag": status.etag}),
+        **({"ec_policy": status.erasure_coding_policy} if status.is_erasure_coded else {}),
     }

@@ -17,7 +17,7 @@ from typing import Final
 FILESYSTEM: Final = frozenset(
     (
         *("host", "port", "user", "replication", "block_size", "conf", "proxy_to"),
-        *("keytab", "principal", "kerb_ticket"),
+        *("keytab", "principal", "kerb_ticket", "ec_policy"),
     )
 )
 # What fsspec itself takes out of the options of any filesystem, or hands on to it.
@@ -33,7 +33,7 @@ OF_FSSPEC: Final = frozenset(
     )
 )
 READING: Final = frozenset(("cache_type", "cache_options", "block_size", "size"))
-WRITING: Final = frozenset(("replication", "hdfs_block_size", "permission"))
+WRITING: Final = frozenset(("replication", "hdfs_block_size", "permission", "ec_policy"))
 # What callers bring along for other filesystems, whichever the mode is: it means nothing.
 ANYWHERE: Final = frozenset(("block_size", "blocksize", "cache_type", "cache_options", "size"))
 # What other clients of HDFS call it.
