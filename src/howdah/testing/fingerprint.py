@@ -40,6 +40,7 @@ def fingerprint(namespace: Namespace) -> Fingerprint:
         "leases": {inode_id: leases.holder_of(inode_id) for inode_id in leases.held()},
         "caching": namespace.caching.record(),
         "coding policies": namespace.coding_policies.records(),
+        "tokens": namespace.tokens.record(),
     }
     for path, inode in walk(namespace):
         found[path] = (

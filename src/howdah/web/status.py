@@ -210,6 +210,7 @@ class NamenodeStatus:
     """Some of the blocks without a good replica, each with its file, in lines of Hadoop's."""
     expired_datanodes: int = 0
     """How often a datanode was declared dead since the start."""
+    delegation_tokens: int = 0
 
 
 def _lines(status: NamenodeStatus) -> str:

@@ -27,9 +27,12 @@ from tests.support.security.servers import (
 
 ALL: Final = "authentication,integrity,privacy"
 AES: Final = "AES/CTR/NoPadding"
+OTHER_REALM: Final = "OTHER.ORG"
+"""Whose users are let in where the KDC trusts it."""
 _RULES: Final = " ".join(
     [
         *(f"RULE:[2:$1@$0]({name}@{REALM})s/.*/hdfs/" for name in ("nn", "dn")),
+        f"RULE:[1:$1@$0](.*@{OTHER_REALM})s/@.*//",
         "DEFAULT",
     ]
 )
@@ -67,6 +70,8 @@ def security_settings(kdc: Kdc, secret: Path) -> dict[str, str]:
         "hadoop.security.auth_to_local": _RULES,
         "hadoop.proxyuser.oozie.hosts": "*",
         "hadoop.proxyuser.oozie.users": "bob",
+        "hadoop.proxyuser.httpfs.hosts": "*",
+        "hadoop.proxyuser.httpfs.users": "alice,bob",
         "dfs.namenode.kerberos.principal": f"nn/_HOST@{REALM}",
         "dfs.namenode.keytab.file": keytab,
         "dfs.datanode.kerberos.principal": f"dn/_HOST@{REALM}",
@@ -117,12 +122,20 @@ class SecuredHadoop:
         self.secret.write_text("a secret of this test alone\n")
         try:
             self._servers.run("format", NAMENODE, self.conf_dir, "-format", "-nonInteractive")
-            self._servers.start("namenode", NAMENODE, self.conf_dir)
-            self._servers.start("datanode", DATANODE, self.conf_dir)
-            wait_until(self._is_up, timeout_s=START_S)
+            self.start()
         except BaseException:
             self.close()
             raise
+
+    def start(self) -> None:
+        """Start the servers, and wait until they serve. A cluster that was made is started."""
+        self._servers.start("namenode", NAMENODE, self.conf_dir)
+        self._servers.start("datanode", DATANODE, self.conf_dir)
+        wait_until(self._is_up, timeout_s=START_S)
+
+    @property
+    def name_directory(self) -> Path:
+        return self.directory / "name"
 
     @property
     def uri(self) -> str:
@@ -153,6 +166,7 @@ class SecuredHadoop:
         return fs
 
     def close(self) -> None:
+        """Kill the servers; `start` starts others on what they leave."""
         self._servers.close()
 
     def _is_up(self) -> bool:
@@ -182,7 +196,7 @@ class SecuredHadoop:
             "fs.defaultFS": self.uri,
             "dfs.namenode.rpc-address": f"localhost:{self.rpc_port}",
             "dfs.namenode.http-address": f"localhost:{self.http_port}",
-            "dfs.namenode.name.dir": f"file://{self.directory}/name",
+            "dfs.namenode.name.dir": f"file://{self.name_directory}",
             **datanode_settings(self.directory),
             **security_settings(self.kdc, self.secret),
             # Its pages need no TLS then.

@@ -116,6 +116,7 @@ def namenode_status(
         safe_mode_needed_blocks=namesystem.safe_mode.needed_blocks,
         corrupt_files=some_corrupt(namesystem),
         expired_datanodes=datanodes.expired,
+        delegation_tokens=len(namesystem.namespace.tokens),
     )
 
 

@@ -23,10 +23,9 @@ _BLOCK_MANAGER: Final = "org.apache.hadoop.hdfs.server.blockmanagement.BlockMana
 _CACHING: Final = frozenset({"NORMAL", "DECOMMISSION_INPROGRESS", "ENTERING_MAINTENANCE"})
 """What datanodes cache that are in these states counts."""
 _ABSENT: Final[Mapping[str, object]] = {
-    # Encryption, provided storage, tokens, and locks that somebody waits for.
+    # Encryption, provided storage, and locks that somebody waits for.
     "NumEncryptionZones": 0,
     "ProvidedCapacityTotal": 0,
-    "CurrentTokensCount": 0,
     "LockQueueLength": 0,
     "ReadLockLongHoldCount": 0,
     "WriteLockLongHoldCount": 0,
@@ -315,6 +314,7 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         "Snapshots": status.snapshots,
         "SnapshottableDirectories": status.snapshottable_directories,
         **_ABSENT,
+        "CurrentTokensCount": status.delegation_tokens,
         **_block_groups(status),
         "HighestPriorityLowRedundancyECBlocks": status.block_groups.highest,
         **{
@@ -361,7 +361,7 @@ def _namesystem_state(status: NamenodeStatus) -> Bean:
         "FsLockQueueLength": 0,
         "NumEncryptionZones": 0,
         "ProvidedCapacityTotal": 0,
-        "CurrentTokensCount": 0,
+        "CurrentTokensCount": status.delegation_tokens,
     }
 
 

@@ -36,7 +36,6 @@ OF_TOKENS: Final = {
     edits.UpdateMasterKeyOp,
 }
 REFUSED: Final = {
-    *OF_TOKENS,
     # Of blocks with random ids, which Hadoop before 2.0 made.
     edits.SetGenstampV1Op,
 }
@@ -49,6 +48,7 @@ SHOWS_NOTHING: Final = {
     *OF_BLOCK_NUMBERS,
     *OF_SNAPSHOTS,
     *OF_CODING_POLICIES,
+    *OF_TOKENS,
     *REFUSED,
 }
 """They change nothing that a snapshot shows."""

@@ -116,7 +116,7 @@ def write_image(
         records.diffs(attached(namespace, go_on)) if namespace.snapshots.count else None,
         records.references,
     )
-    writer.secrets(rec.SecretsRecord())
+    writer.secrets(namespace.tokens.record())
     writer.cache(namespace.caching.record())
     writer.finish()
 
@@ -223,7 +223,7 @@ def read_image(
     """
     reader = ImageReader(source, name)
     counters = reader.namesystem()
-    _refuse_in_image(reader, counters, name)
+    _refuse_in_image(counters, name)
     _check_counters(counters, name)
     namespace = Namespace()
     namespace.generation_stamp = counters.generation_stamp
@@ -250,6 +250,7 @@ def read_image(
         _end_leases(namespace)
         namespace.tally.count_all(namespace.inodes)
         namespace.marks.find_all(namespace.inodes)
+        _load_tokens(namespace, reader.secrets())
         _load_caching(namespace, reader.cache())
     except OverflowError as error:
         raise errors.CorruptImage(f"image {name} is damaged: a number is too large") from error
@@ -287,6 +288,13 @@ def _load_caching(namespace: Namespace, record: rec.CacheRecord) -> None:
         namespace.caching.load(record)
     except EditDoesNotFit as error:
         raise Impossible(f"its cache pools make no sense: {error}") from None
+
+
+def _load_tokens(namespace: Namespace, record: rec.SecretsRecord) -> None:
+    try:
+        namespace.tokens.load(record)
+    except EditDoesNotFit as error:
+        raise Impossible(f"its delegation tokens make no sense: {error}") from None
 
 
 def _load_coding_policies(namespace: Namespace, reader: ImageReader) -> None:
@@ -477,16 +485,9 @@ def _end_leases(namespace: Namespace) -> None:
 # What there is no place for.
 
 
-def _refuse_in_image(reader: ImageReader, counters: rec.NamesystemRecord, name: str) -> None:
-    secrets = reader.secrets()
-    for has_it, feature in (
-        (secrets.keys or secrets.tokens, "delegation tokens"),
-        (
-            counters.legacy_generation_stamp_limit != _NO_LEGACY_BLOCKS,
-            "blocks from before Hadoop 2",
-        ),
-    ):
-        if has_it:
-            raise errors.UnsupportedOperation(
-                f"image {name} cannot be loaded: it has {feature}, which are not supported"
-            )
+def _refuse_in_image(counters: rec.NamesystemRecord, name: str) -> None:
+    if counters.legacy_generation_stamp_limit != _NO_LEGACY_BLOCKS:
+        raise errors.UnsupportedOperation(
+            f"image {name} cannot be loaded: it has blocks from before Hadoop 2, which are not "
+            "supported"
+        )

@@ -52,6 +52,7 @@ from howdah.namenode.state.snapshots.places import find_in_snapshot, path_in_sna
 from howdah.namenode.state.snapshots.snapshots import Snapshots
 from howdah.namenode.state.tree.attribute_edits import AttributeEdits, begin_with
 from howdah.namenode.state.tree.coding_policies import CodingPolicies
+from howdah.namenode.state.tree.delegation_tokens import DelegationTokens
 from howdah.namenode.state.tree.deletion import Deletion
 from howdah.namenode.state.tree.leases import LeaseRegistry
 from howdah.namenode.state.tree.path_cache import Way, Ways
@@ -131,6 +132,7 @@ class Namespace:
         appended between the two goes then, as it always does in Hadoop."""
         self.rolling_upgrade: Final = RollingUpgrade()
         self.caching: Final = CachePools()
+        self.tokens: Final = DelegationTokens()
         self.coding_policies: Final = CodingPolicies(self.blocks.groups.policies)
         self._departures: Final = Deletion(
             self.inodes, self.snapshots, self.leases, self.tally, self.marks, self._free_block
@@ -156,6 +158,7 @@ class Namespace:
             **self.rolling_upgrade.appliers,
             **self.caching.appliers,
             **self.coding_policies.appliers,
+            **self.tokens.appliers,
             **AttributeEdits(
                 self.existing, self._file, self._replication_changed, self.marks
             ).appliers,
