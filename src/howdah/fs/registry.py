@@ -143,6 +143,7 @@ def connect(
     real_user: str | None = None,
     keytab: str | None = None,
     principal: str | None = None,
+    token_file: str | None = None,
     laid_over: bool = True,
 ) -> FileSystem:
     """The filesystem of `uri`, or the default one; a path behind the authority is ignored.
@@ -160,8 +161,9 @@ def connect(
     count: a service for those who use it. The servers have to allow it (`hadoop.proxyuser.*`).
 
     On a cluster that is secured by Kerberos the user is who the process can prove to be: by its
-    ticket cache, by a `keytab` with the `principal` whose key it has, or by the tokens of
-    `HADOOP_TOKEN_FILE_LOCATION`. Raises LoginFailed where it has nothing.
+    ticket cache, by a `keytab` with the `principal` whose key it has, or by the delegation tokens
+    of a `token_file`, else of `HADOOP_TOKEN_FILE_LOCATION`. Raises LoginFailed where it has
+    nothing.
     """
     if real_user is not None:
         from howdah.runtime.users.names import ProxyUser  # few need it
@@ -172,9 +174,11 @@ def connect(
     configuration = Configuration.load() if conf is None else conf
     warn_of_misspelt(configuration)
     location, configuration = resolve_uri(uri, configuration)
-    if keytab or principal:
+    if keytab or principal or token_file:
         from howdah.security.identity import user_of
 
-        user = user_of(configuration, user, keytab=keytab, principal=principal)
+        user = user_of(
+            configuration, user, keytab=keytab, principal=principal, token_file=token_file
+        )
     make = _factory(location.scheme, configuration, laid_over=laid_over)
     return make(location.authority, configuration, user)

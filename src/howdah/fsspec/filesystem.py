@@ -58,7 +58,9 @@ class HowdahFileSystem(MovingFileSystem):
     erasure coding policy, or `replication` for replicated files in a directory with a policy;
     without one the directory decides. For `proxy_to` the `user` acts, as in
     fsspec's WebHDFS. On a cluster secured by Kerberos the user is that of a `keytab` and its
-    `principal`, of the ticket cache `kerb_ticket`, or of what `howdah.connect` finds without.
+    `principal`, of the ticket cache `kerb_ticket`, of the delegation tokens in a `token_file`, or
+    of what `howdah.connect` finds without. Files are named, never what is in them: a filesystem
+    that is pickled has no secret, and finds the files where it is used.
     Anything else is a `TypeError`.
     """
 
@@ -81,6 +83,7 @@ class HowdahFileSystem(MovingFileSystem):
         principal: str | None = None,
         kerb_ticket: str | None = None,
         ec_policy: str | None = None,
+        token_file: str | None = None,
         **storage_options: Any,
     ) -> None:
         options.check(
@@ -95,7 +98,9 @@ class HowdahFileSystem(MovingFileSystem):
         configuration = self._configuration({**(conf or {}), **ticket})
         real_user = None
         if proxy_to:
-            real_user = user or acting_user(configuration, keytab=keytab, principal=principal)
+            real_user = user or acting_user(
+                configuration, keytab=keytab, principal=principal, token_file=token_file
+            )
         self._hdfs: FileSystem = connect(
             f"{self._scheme}://{authority}/",
             conf=configuration,
@@ -103,6 +108,7 @@ class HowdahFileSystem(MovingFileSystem):
             real_user=real_user,
             keytab=keytab,
             principal=principal,
+            token_file=token_file,
         )
 
     def _configuration(self, conf: Mapping[str, str]) -> Configuration:

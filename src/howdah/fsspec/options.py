@@ -17,7 +17,7 @@ from typing import Final
 FILESYSTEM: Final = frozenset(
     (
         *("host", "port", "user", "replication", "block_size", "conf", "proxy_to"),
-        *("keytab", "principal", "kerb_ticket", "ec_policy"),
+        *("keytab", "principal", "kerb_ticket", "ec_policy", "token_file"),
     )
 )
 # What fsspec itself takes out of the options of any filesystem, or hands on to it.
@@ -43,6 +43,7 @@ _ELSEWHERE: Final = {
     "hdfs_block_size": "block_size",
     "kerberos_ticket": "kerb_ticket",
     "ticket_cache": "kerb_ticket",
+    "token": "token_file",
     "username": "user",
 }
 _SPELT_ALIKE: Final = 0.85

@@ -10,18 +10,13 @@ from __future__ import annotations
 import base64
 import binascii
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from howdah import errors
-from howdah.formats.tokens.token import (
-    HDFS_DELEGATION,
-    LOGICAL_SERVICE,
-    SWEBHDFS_DELEGATION,
-    WEBHDFS_DELEGATION,
-)
+from howdah.formats.tokens.token import HDFS_DELEGATION, LOGICAL_SERVICE, WEB_KINDS
 from howdah.protocol.sasl.principals import Principal
 from howdah.security.hosts import host_names, ip_addresses
 from howdah.security.login import LoginContext
@@ -30,8 +25,6 @@ from howdah.security.users import LOGIN_TIMEOUT_S, SecuredUser
 COOKIE: Final = "hadoop.auth"
 NEGOTIATE: Final = "Negotiate"
 UNAUTHORIZED: Final = 401
-_KINDS: Final = (WEBHDFS_DELEGATION, SWEBHDFS_DELEGATION, HDFS_DELEGATION)
-
 Pairs = tuple[tuple[str, str], ...]
 Address = tuple[str, int]
 
@@ -46,23 +39,33 @@ class Proof:
 
 
 class HttpAuthentication:
-    """Of one user at the namenodes of one namespace. Thread-safe."""
+    """Of one user at the namenodes of one namespace. Thread-safe.
 
-    def __init__(self, user: SecuredUser, nameservice: str | None) -> None:
+    `rpc` are the addresses where these answer RPC: a token for one of them is good here, too.
+    """
+
+    def __init__(
+        self, user: SecuredUser, nameservice: str | None, rpc: Iterable[Address] = ()
+    ) -> None:
         self._user = user
         self._nameservice = nameservice
+        self._rpc = tuple(rpc)
         self._lock = threading.Lock()
         self._cookies: dict[Address, str] = {}
 
-    def proof(self, address: Address) -> Proof:
-        """What a request to a namenode has to have. Raises LoginFailed."""
-        token = self._token(address)
+    def proof(self, address: Address, *, of_token: bool = False) -> Proof:
+        """What a request to a namenode has to have. For a request about a token, `of_token`, a
+        ticket is shown if there is one. Raises LoginFailed."""
+        shows_ticket = of_token and self._user.login is not None
+        token = None if shows_ticket else self._token(address)
         if token is not None:
             return Proof((("delegation", token),))
         return self.proof_by_ticket(address)
 
     def proof_by_ticket(self, address: Address) -> Proof:
         """The same for a page that takes no tokens. Raises LoginFailed."""
+        if not self._user.settings.is_enabled:
+            return Proof((("user.name", str(self._user)),))
         parameters: Pairs = ()
         if self._user.real_user is not None:
             parameters = (("doas", str(self._user)),)
@@ -118,16 +121,20 @@ class HttpAuthentication:
     def _token(self, address: Address) -> str | None:
         if self._user.real_user is not None:
             return None
-        host, port = address
-        services = {f"{host.lower()}:{port}", *(f"{ip}:{port}" for ip in ip_addresses(host))}
+        tokens = self._user.tokens()
+        if not tokens:
+            return None
+        services = set(_services(address))
         if self._nameservice is not None:
             services |= {
                 f"{LOGICAL_SERVICE}{self._nameservice}",
                 *(f"ha-{scheme}:{self._nameservice}" for scheme in ("webhdfs", "swebhdfs")),
             }
-        for kind in _KINDS:
-            for token in self._user.tokens():
-                if token.kind == kind and token.service in services:
+        rpc_services = {name for where in self._rpc for name in _services(where)} | services
+        for kind in WEB_KINDS:
+            good = rpc_services if kind == HDFS_DELEGATION else services
+            for token in tokens:
+                if token.kind == kind and token.service in good:
                     return token.url_string
         return None
 
@@ -138,6 +145,13 @@ def refusal_of_ticket(place: str) -> errors.AuthenticationFailed:
         f"{place} does not take this ticket for its HTTP principal (SPNEGO): is the key in the "
         "server's keytab the one that the KDC has, and is its clock right?"
     )
+
+
+def _services(address: Address) -> Iterator[str]:
+    host, port = address
+    yield f"{host.lower()}:{port}"
+    for ip in ip_addresses(host):
+        yield f"{ip}:{port}"
 
 
 def refusal_without_proof(place: str) -> errors.AuthenticationFailed:

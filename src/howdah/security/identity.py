@@ -20,12 +20,14 @@ def user_of(
     *,
     keytab: str | None = None,
     principal: str | None = None,
+    token_file: str | None = None,
 ) -> str:
     """Who calls are made as: on a secured cluster the user of the ticket, of the keytab or of the
     token that there is, else `current_user`.
 
-    `user` is who is asked for: on a secured cluster that user himself, or a `ProxyUser`. A keytab
-    and a principal that are given go before those of the configuration and the environment.
+    `user` is who is asked for: on a secured cluster that user himself, or a `ProxyUser`. A keytab,
+    a principal and a file of tokens that are given go before those of the configuration and the
+    environment.
     Raises LoginFailed where nothing proves who this process is, and IllegalArgument for a keytab
     without a secured cluster.
     """
@@ -37,18 +39,22 @@ def user_of(
                 "a keytab or a principal is for a cluster that is secured by Kerberos: set "
                 f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} = kerberos"
             )
-        if not os.environ.get(TOKEN_FILE):
+        if not token_file and not os.environ.get(TOKEN_FILE):
             return user or current_user()
     from howdah.security.users import log_in
 
-    return log_in(conf, user, keytab, principal)
+    return log_in(conf, user, keytab, principal, token_file)
 
 
 def acting_user(
-    conf: Configuration, *, keytab: str | None = None, principal: str | None = None
+    conf: Configuration,
+    *,
+    keytab: str | None = None,
+    principal: str | None = None,
+    token_file: str | None = None,
 ) -> str:
     """Who this process is, whomever it acts for: the name to act by. Raises as `user_of`."""
     if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "simple":
         return process_user()
-    user = user_of(conf, keytab=keytab, principal=principal)
+    user = user_of(conf, keytab=keytab, principal=principal, token_file=token_file)
     return getattr(user, "real_user", None) or str(user)

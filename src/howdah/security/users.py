@@ -8,7 +8,7 @@ UserGroupInformation in Hadoop.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from howdah.config import Configuration, keys
 from howdah.config.value_types import Address
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
-from howdah.formats.tokens.token import HDFS_DELEGATION, Token
+from howdah.formats.tokens.token import HDFS_DELEGATION, WEB_KINDS, Token
 from howdah.protocol.data_transfer.blocks import BlockToken
 from howdah.runtime.fork_safety import PerProcess
 from howdah.runtime.users.current import TOKEN_FILE, current_user
@@ -34,12 +34,16 @@ LOGIN_TIMEOUT_S: Final = 30.0
 @dataclass(frozen=True, slots=True)
 class Identity:
     """What proves who a process is: all but the tokens and tickets themselves, which are found
-    anew in another process."""
+    anew in another process. Without a `token_file` it is that of the process's environment."""
 
     settings: SecuritySettings
     source: LoginSource
     token_file: str | None = None
     has_login: bool = True
+
+    def find_token_file(self) -> str | None:
+        """The file of tokens that this process has."""
+        return self.token_file or os.environ.get(TOKEN_FILE) or None
 
 
 class Prover(ProvenUser):
@@ -79,32 +83,61 @@ class Prover(ProvenUser):
 
 
 class SecuredUser(Prover):
-    """A user's short name, whom `principal` acts for if that is another one."""
+    """A user's short name, whom `principal` acts for if that is another one.
 
-    __slots__ = ("_login", "_tokens", "has_fallen_back", "identity", "principal", "real_user")
+    One that carries tokens has them in place of those of a file, and takes them to other
+    processes. Such a one is made for that alone (`carrying`).
+    """
+
+    __slots__ = (
+        "_carried",
+        "_login",
+        "_tokens",
+        "has_fallen_back",
+        "identity",
+        "principal",
+        "real_user",
+    )
 
     identity: Identity
     principal: str
     real_user: str | None
     has_fallen_back: bool
     """Whether a namenode asked for no proof, which this client is allowed to take."""
+    _carried: tuple[Token, ...]
     _login: PerProcess[KerberosLogin]
     _tokens: TokenFile
 
     def __new__(
-        cls, user: str, identity: Identity, principal: str, real_user: str | None = None
+        cls,
+        user: str,
+        identity: Identity,
+        principal: str,
+        real_user: str | None = None,
+        carried: tuple[Token, ...] = (),
     ) -> SecuredUser:
         made = super().__new__(cls, user)
         made.identity = identity
         made.principal = principal
         made.real_user = real_user
         made.has_fallen_back = False
+        made._carried = carried
         made._login = PerProcess(lambda: KerberosLogin(identity.source))
-        made._tokens = TokenFile(identity.token_file)
+        made._tokens = TokenFile(identity.find_token_file())
         return made
 
     def __reduce__(self) -> tuple[type[SecuredUser], tuple[object, ...]]:
-        return type(self), (str(self), self.identity, self.principal, self.real_user)
+        given = str(self), self.identity, self.principal, self.real_user, self._carried
+        return type(self), given
+
+    @property
+    def carried(self) -> tuple[Token, ...]:
+        return self._carried
+
+    def carrying(self, tokens: Iterable[Token]) -> SecuredUser:
+        """The same user in any process, by these tokens alone."""
+        alone = Identity(self.settings, LoginSource(), has_login=False)
+        return SecuredUser(str(self), alone, str(self), carried=tuple(tokens))
 
     def proves_itself_at(self, address: Address) -> bool:
         return self.settings.is_enabled or self.delegation_token(address) is not None
@@ -135,7 +168,7 @@ class SecuredUser(Prover):
 
     def tokens(self) -> list[Token]:
         """All that this process was given. Raises LoginFailed where the file cannot be read."""
-        return list(self._tokens.credentials().tokens.values())
+        return list(self._carried or self._tokens.credentials().tokens.values())
 
     def delegation_token(self, address: Address) -> Token | None:
         """The token for the namenode at an address, if there is one.
@@ -144,9 +177,8 @@ class SecuredUser(Prover):
         """
         if self.real_user is not None:
             return None  # It would be the real user's, who acts for nobody by a token.
-        tokens = self._tokens.credentials().tokens.values()
         services = None
-        for token in tokens:
+        for token in self.tokens():
             if token.kind != HDFS_DELEGATION:
                 continue
             if services is None:
@@ -166,9 +198,8 @@ class SecuredUser(Prover):
             yield f"{ip}:{port}"
 
     def show_tokens(self) -> str:
-        tokens = self._tokens.credentials().tokens.values()
-        where = f" in {self.identity.token_file}" if self.identity.token_file else ""
-        return f"tokens{where}: {'; '.join(map(str, tokens)) or 'none'}"
+        where = f" in {self._tokens.path}" if self._tokens.path and not self._carried else ""
+        return f"tokens{where}: {'; '.join(map(str, self.tokens())) or 'none'}"
 
 
 class BlockTokenUser(Prover):
@@ -214,12 +245,20 @@ def asking_of_a_block(user: str, token: BlockToken) -> str:
     return str(user)
 
 
-def log_in(conf: Configuration, user: str | None, keytab: str | None, principal: str | None) -> str:
+def log_in(
+    conf: Configuration,
+    user: str | None,
+    keytab: str | None,
+    principal: str | None,
+    token_file: str | None,
+) -> str:
     """`howdah.security.identity.user_of`, where that is not decided by a glance."""
     settings = SecuritySettings.from_configuration(conf)
-    token_file = os.environ.get(TOKEN_FILE) or None
+    if token_file is not None:
+        token_file = os.path.abspath(os.path.expanduser(token_file))
+        TokenFile(token_file).credentials()  # What was named has to be there.
     if not settings.is_enabled:
-        return _with_tokens(settings, token_file, user)
+        return _with_tokens(Identity(settings, LoginSource(), token_file, has_login=False), user)
     source = login_source(conf, keytab, principal)
     identity, name, full = _log_in(Identity(settings, source, token_file))
     acts_for = os.environ.get("HADOOP_PROXY_USER") or None
@@ -238,15 +277,25 @@ def log_in(conf: Configuration, user: str | None, keytab: str | None, principal:
     )
 
 
-def _with_tokens(settings: SecuritySettings, token_file: str | None, user: str | None) -> str:
+def user_by_tokens(conf: Configuration, tokens: Sequence[Token]) -> SecuredUser:
+    """The user that tokens were issued to, who has them alone, in any process."""
+    settings = SecuritySettings.from_configuration(conf)
+    owner = _owner(tokens) or current_user()
+    alone = Identity(settings, LoginSource(), has_login=False)
+    name = settings.user_of(owner, default_realm()) if settings.is_enabled else owner
+    return SecuredUser(name, alone, owner, carried=tuple(tokens))
+
+
+def _with_tokens(identity: Identity, user: str | None) -> str:
     """On a cluster that is not secured, or is said not to be, tokens are used where there are any,
     as Hadoop's clients do."""
     name = user or current_user()
+    token_file = identity.find_token_file()
     if token_file is None or real_user_of(name) is not None:
         return name
     if not any(_delegation_tokens(token_file)):
         return name
-    return SecuredUser(name, Identity(settings, LoginSource(), token_file, False), name)
+    return SecuredUser(name, identity, name)
 
 
 def login_source(
@@ -273,12 +322,13 @@ def _log_in(identity: Identity) -> tuple[Identity, str, str]:
         login = KerberosLogin(identity.source)
         full = login.keytab_principal() or login.inquire(LOGIN_TIMEOUT_S).principal
     except errors.LoginFailed as error:
-        if identity.source.keytab or identity.token_file is None:
+        token_file = identity.find_token_file()
+        if identity.source.keytab or token_file is None:
             raise
-        tokens = list(_delegation_tokens(identity.token_file))
+        tokens = list(_delegation_tokens(token_file))
         if not tokens:
             raise errors.LoginFailed(
-                f"{error}; and {identity.token_file} ({TOKEN_FILE}) has no delegation token of HDFS"
+                f"{error}; and {token_file} ({TOKEN_FILE}) has no delegation token of HDFS"
             ) from error
         owner = _owner(tokens) or current_user()
         without = Identity(settings, identity.source, identity.token_file, has_login=False)
@@ -288,7 +338,7 @@ def _log_in(identity: Identity) -> tuple[Identity, str, str]:
 
 def _delegation_tokens(path: str) -> Iterator[Token]:
     for token in TokenFile(path).credentials().tokens.values():
-        if token.kind == HDFS_DELEGATION:
+        if token.kind in WEB_KINDS:
             yield token
 
 

@@ -111,3 +111,33 @@ def test_a_token_takes_the_place_of_a_ticket(tmp_path: Path) -> None:
 def test_who_is_acted_for_is_said() -> None:
     ours = HttpAuthentication(user_with(Login(), real="oozie@R"), None)
     assert ours.proof(ADDRESS).parameters == (("doas", "alice"),)
+
+
+def test_a_request_about_a_token_shows_a_ticket(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    web = Token(b"i", b"p", WEBHDFS_DELEGATION, "127.0.0.1:9870")
+    path.write_bytes(Credentials({"b": web}).encode())
+    ours = HttpAuthentication(user_with(Login(), path), None)
+    assert "Authorization" in ours.proof(ADDRESS, of_token=True).headers
+    # Who has tokens alone has nothing better: the server says what is wrong.
+    alone = HttpAuthentication(user_with(None, path), None)
+    assert alone.proof(ADDRESS, of_token=True).parameters == (("delegation", web.url_string),)
+
+
+def test_a_token_of_rpc_is_good_at_the_same_namenode(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    rpc = Token(b"i", b"p", HDFS_DELEGATION, "127.0.0.1:8020")
+    web = Token(b"i", b"p", WEBHDFS_DELEGATION, "127.0.0.1:8020")
+    path.write_bytes(Credentials({"a": web, "b": rpc}).encode())
+    user = user_with(None, path)
+    assert HttpAuthentication(user, None, [("127.0.0.1", 8020)]).proof(ADDRESS).parameters == (
+        ("delegation", rpc.url_string),
+    )
+    with pytest.raises(errors.LoginFailed, match="no token for it"):
+        HttpAuthentication(user, None, [("127.0.0.1", 8021)]).proof(ADDRESS)
+
+
+def test_without_security_a_user_without_a_token_says_his_name(tmp_path: Path) -> None:
+    identity = Identity(SecuritySettings(), LoginSource(), None, False)
+    ours = HttpAuthentication(SecuredUser("alice", identity, "alice"), None)
+    assert ours.proof(ADDRESS).parameters == (("user.name", "alice"),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from howdah.config import Configuration
 from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import HDFS_DELEGATION, Token
+from howdah.fsspec import HowdahFileSystem
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.users.names import ProxyUser
 from howdah.security.identity import user_of
@@ -135,3 +137,46 @@ def test_the_configuration_is_read_whole() -> None:
 def test_a_value_that_is_none_is_named(name: str, value: str) -> None:
     with pytest.raises(errors.InvalidConfiguration, match=name):
         SecuritySettings.from_configuration(Configuration({**SECURED, name: value}))
+
+
+def test_a_token_file_that_is_named_goes_before_that_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", token_file(tmp_path / "env"))
+    mine = token_file(tmp_path / "mine", "carol@OTHER.COM")
+    user = user_of(Configuration(SECURED), token_file=mine)
+    assert user == "carol"
+    assert user_of(Configuration(SECURED)) == "bob"
+    assert isinstance(user, SecuredUser)
+    assert mine in user.show_tokens()
+    with pytest.raises(errors.LoginFailed, match="nothing-here"):
+        user_of(Configuration(SECURED), token_file=str(tmp_path / "nothing-here"))
+    # It is good where security is not asked for, too.
+    assert isinstance(user_of(Configuration({}), token_file=mine), SecuredUser)
+
+
+def test_a_user_in_another_process_has_the_tokens_of_that_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", token_file(tmp_path / "here"))
+    user = user_of(Configuration(SECURED))
+    pickled = pickle.dumps(user)
+    assert b"secret" not in pickled
+    monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", token_file(tmp_path / "there"))
+    there = pickle.loads(pickled)
+    assert isinstance(there, SecuredUser)
+    assert str(tmp_path / "there") in there.show_tokens()
+    assert there.delegation_token(("h1", 8020)) is not None
+
+
+def test_pickled_filesystems_have_no_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mine = token_file(tmp_path / "mine")
+    fs = HowdahFileSystem("ns", conf=SECURED, token_file=mine, skip_instance_cache=True)
+    for pickled in (pickle.dumps(fs), pickle.dumps(fs.hdfs)):
+        assert b"secret" not in pickled
+    again = pickle.loads(pickle.dumps(fs))
+    assert again.hdfs.user == pickle.loads(pickle.dumps(fs.hdfs)).user == "bob"
+    with pytest.raises(TypeError, match="did you mean 'token_file'"):
+        HowdahFileSystem("ns", conf=SECURED, token="x")

@@ -38,6 +38,11 @@ HADOOP_SECURITY_KERBEROS_TICKET_CACHE_PATH = optional_string(
 HADOOP_SECURITY_SASL_MECHANISM = string(
     "hadoop.security.sasl.mechanism", "DIGEST-MD5", "How tokens prove themselves."
 )
+HADOOP_SECURITY_TOKEN_SERVICE_USE_IP = boolean(
+    "hadoop.security.token.service.use_ip",
+    True,
+    "Tokens that a client gets name their server by its IP address, not by its host name.",
+)
 HADOOP_SECURITY_SERVICE_USER_NAME_KEY = optional_string(
     "hadoop.security.service.user.name.key",
     "The principal of a server that is administered; else that of namenodes.",

@@ -19,6 +19,8 @@ from howdah.proto import rpc_pb2
 HDFS_DELEGATION: Final = "HDFS_DELEGATION_TOKEN"
 WEBHDFS_DELEGATION: Final = "WEBHDFS delegation"
 SWEBHDFS_DELEGATION: Final = "SWEBHDFS delegation"
+WEB_KINDS: Final = (WEBHDFS_DELEGATION, SWEBHDFS_DELEGATION, HDFS_DELEGATION)
+"""What is good over HTTP, the first before the others."""
 HDFS_BLOCK: Final = "HDFS_BLOCK_TOKEN"
 LOGICAL_SERVICE: Final = "ha-hdfs:"
 """In front of a nameservice's name, where a token is good at all of its namenodes."""

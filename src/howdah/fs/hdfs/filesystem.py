@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from howdah.client.dfs import OutputStream
     from howdah.client.namenode import NamenodeProxy
     from howdah.client.state.writing.statistics import OutputStatistics
-    from howdah.formats.tokens.token import Token
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
     from howdah.fs.hdfs.walk import BatchedWalk
     from howdah.fs.inotify import InotifyStream
@@ -398,26 +397,10 @@ class HdfsFileSystem(HdfsNamespace):
             )
         return self._namenode.set_safe_mode(name, checked=checked)
 
-    def get_delegation_token(self, renewer: str) -> Token | None:
-        """A token by which others are this user here, for as long as it is renewed; None where the
-        cluster is not secured. Only `renewer` may renew it: the owner himself can be named.
+    def _token_service(self) -> str:
+        from howdah.fs.hdfs.tokens import rpc_service
 
-        Whoever has the token has the user's rights: write it to no log. Raises AccessDenied, and
-        `RemoteError` for who is known by a token himself.
-        """
-        from howdah.fs.hdfs.tokens import with_service
-
-        proto = self._namenode.get_delegation_token(renewer)
-        return None if proto is None else with_service(proto, self._authority, self._conf)
-
-    def renew_delegation_token(self, token: Token) -> int:
-        """Until when the token is good now, in milliseconds since 1970. Raises AccessDenied for who
-        is not its renewer, and InvalidToken for one that is over."""
-        return self._namenode.renew_delegation_token(token.to_proto())
-
-    def cancel_delegation_token(self, token: Token) -> None:
-        """Make a token worthless at once. Its owner and its renewer may."""
-        self._namenode.cancel_delegation_token(token.to_proto())
+        return rpc_service(self._authority, self._conf)
 
     def msync(self) -> None:
         """See all that others have done before this call, when reads go to observers.

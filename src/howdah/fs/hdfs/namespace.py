@@ -53,6 +53,7 @@ from howdah.proto import types_pb2
 
 if TYPE_CHECKING:
     from howdah.client.namenode import NamenodeProxy
+    from howdah.formats.tokens.token import Token
 
 HOME_PREFIX = "/user"
 DIRECTORY_MODE = 0o777
@@ -127,6 +128,33 @@ class HdfsNamespace(FileSystem):
         except errors.UnresolvedPath:
             where, (whole, *parts) = self._all_behind_links((target, *sources), last=True)
             where.concat(whole, parts)
+
+    # --- delegation tokens ------------------------------------------------------------
+
+    def get_delegation_token(self, renewer: str) -> Token | None:
+        """A token by which others are this user here, for as long as it is renewed; None where the
+        cluster is not secured. Only `renewer` may renew it: the owner himself can be named.
+
+        Whoever has the token has the user's rights: write it to no log. Raises AccessDenied, and
+        `RemoteError` for who is known by a token himself.
+        """
+        from howdah.formats.tokens.token import Token
+
+        proto = self._namenode.get_delegation_token(renewer)
+        return None if proto is None else Token.from_proto(proto).at(self._token_service())
+
+    def renew_delegation_token(self, token: Token) -> int:
+        """Until when the token is good now, in milliseconds since 1970. Raises AccessDenied for who
+        is not its renewer, and InvalidToken for one that is over."""
+        return self._namenode.renew_delegation_token(token.to_proto())
+
+    def cancel_delegation_token(self, token: Token) -> None:
+        """Make a token worthless at once. Its owner and its renewer may."""
+        self._namenode.cancel_delegation_token(token.to_proto())
+
+    def _token_service(self) -> str:
+        """The name by which clients find a token for this filesystem."""
+        raise NotImplementedError
 
     # --- namespace --------------------------------------------------------------------
 

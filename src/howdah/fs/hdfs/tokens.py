@@ -1,25 +1,35 @@
-"""Delegation tokens as a client keeps them: with the service that they are good at."""
+"""The services of delegation tokens: the names by which clients find the token for a server.
+
+A namenode does not say by which name its clients call it, so its token has no service. Clients give
+the token that of a nameservice, or the address and port, as Hadoop's clients look for it.
+"""
 
 from __future__ import annotations
 
 import socket
 
 from howdah.client.namenodes.target import target_of
-from howdah.config import Configuration
-from howdah.formats.tokens.token import LOGICAL_SERVICE, Token
-from howdah.proto import rpc_pb2
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Address
+from howdah.formats.tokens.token import LOGICAL_SERVICE
 
 
-def with_service(proto: rpc_pb2.TokenProto, authority: str, conf: Configuration) -> Token:
-    """The token of a namenode, which does not say by which name its clients call it: by that of
-    a nameservice, or by address and port, as Hadoop's clients look for it."""
-    token = Token.from_proto(proto)
+def rpc_service(authority: str, conf: Configuration) -> str:
+    """Return the service of a token of `hdfs://AUTHORITY`."""
     target = target_of(authority, conf)
     if target.nameservice is not None:
-        return token.at(f"{LOGICAL_SERVICE}{target.nameservice}")
-    ((host, port),) = target.namenodes.values()
+        return f"{LOGICAL_SERVICE}{target.nameservice}"
+    (address,) = target.namenodes.values()
+    return service_at(address, conf)
+
+
+def service_at(address: Address, conf: Configuration) -> str:
+    """Return the service of a token for one server: its IP address and port, or its name."""
+    host, port = address
+    if not conf.get(keys.HADOOP_SECURITY_TOKEN_SERVICE_USE_IP):
+        return f"{host.lower()}:{port}"
     try:
         host = str(socket.getaddrinfo(host, port, socket.AF_INET)[0][4][0])
     except OSError:
         pass  # What has no address now was called by its name.
-    return token.at(f"{host}:{port}")
+    return f"{host}:{port}"

@@ -32,7 +32,7 @@ from howdah.web.connections import (
     redirection,
 )
 from howdah.web.webhdfs.answers import ABSENT, loaded, remote_error, response
-from howdah.web.webhdfs.requests import RestRequest, make_request
+from howdah.web.webhdfs.requests import OF_TOKENS, RestRequest, make_request
 
 if TYPE_CHECKING:
     from howdah.security.http import HttpAuthentication, Proof
@@ -93,6 +93,11 @@ class RestCalls:
         return self._user
 
     @property
+    def has_several(self) -> bool:
+        """Whether there are several namenodes, of which one is active."""
+        return len(self._namenodes) > 1
+
+    @property
     def address(self) -> Address:
         place = self._namenodes[self._current]
         return place.host, place.port
@@ -126,9 +131,10 @@ class RestCalls:
         if isinstance(destination, Exchange):
             return destination
         place, target = destination
+        proof = self._proof_at(place)
         there = self.connections.exchange(place)
         try:
-            head = self._sent(there, request.method, target)
+            head = self._sent(there, request.method, target, proof)
             if head.status >= 300:
                 raise _error(there, head, request)
         except BaseException:
@@ -165,7 +171,8 @@ class RestCalls:
                 raise error from None
             there = self.connections.exchange(place, fresh=True)
         try:
-            there.begin(request.method, target, {**self.headers, **_BODY})
+            proof = self._proof_at(place)
+            there.begin(request.method, target, {**self.headers, **proof, **_BODY})
             refusal = there.refused()
             if refusal is not None:
                 raise _error(there, refusal, request)
@@ -173,6 +180,13 @@ class RestCalls:
             there.close()
             raise
         return there
+
+    def _proof_at(self, place: Place) -> Mapping[str, str]:
+        """What a redirected request has to have. A datanode gets it in the address; HttpFS
+        redirects to itself, and wants the same as before."""
+        if self._authentication is None or place not in self._namenodes.values():
+            return NO_HEADERS
+        return self._authentication.proof((place.host, place.port)).headers
 
     def _at_active(self, request: RestRequest, act: Callable[[Exchange, Head], T]) -> T:
         """Return the result of `act` for an answer of the active namenode that is no error. Close
@@ -232,11 +246,12 @@ class RestCalls:
             return exchange, head
         place = exchange.place
         address = place.host, place.port
-        proof = authentication.proof(address)
+        of_token = request.operation in OF_TOKENS
+        proof = authentication.proof(address, of_token=of_token)
         exchange, head = self._answered(exchange, request, None, proof)
         if authentication.is_stale(address, proof, head.status):
             exchange.close()
-            proof = authentication.proof(address)
+            proof = authentication.proof(address, of_token=of_token)
             exchange = self.connections.exchange(place)
             exchange, head = self._answered(exchange, request, None, proof)
         # An error is one whoever sends it; what is to be believed has to be proven.

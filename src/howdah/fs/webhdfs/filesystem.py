@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.namenodes.target import target_of
 from howdah.client.statistics import Tally
 from howdah.config import Configuration, keys
 from howdah.config.nameservices import (
@@ -23,11 +24,13 @@ from howdah.config.nameservices import (
     nameservices,
     value_of,
 )
+from howdah.config.value_types import Address
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.hdfs.links import follow_links
 from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.hdfs.status import server_defaults
+from howdah.fs.hdfs.tokens import service_at
 from howdah.fs.paths import PathLike
 from howdah.fs.status import FileChecksum, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
@@ -87,9 +90,22 @@ def _authentication_of(user: str, authority: str, conf: Configuration) -> HttpAu
     from howdah.security.http import HttpAuthentication
     from howdah.security.users import SecuredUser
 
-    if not isinstance(user, SecuredUser) or not user.settings.is_enabled:
+    if not isinstance(user, SecuredUser):
         return None
-    return HttpAuthentication(user, authority if authority in nameservices(conf) else None)
+    nameservice = authority if authority in nameservices(conf) else None
+    return HttpAuthentication(user, nameservice, _rpc_addresses(authority, nameservice, conf))
+
+
+def _rpc_addresses(authority: str, nameservice: str | None, conf: Configuration) -> list[Address]:
+    """Where the namenodes behind an authority answer RPC, as far as the configuration says so."""
+    if nameservice is not None:
+        return []  # Its tokens have its name.
+    host = authority.rpartition(":")[0] or authority
+    known = [conf.get(keys.DFS_NAMENODE_RPC_ADDRESS)]
+    default = paths.parse(conf.get(keys.FS_DEFAULTFS) or "/")
+    if default.scheme == "hdfs":
+        known += target_of(default.authority, conf).namenodes.values()
+    return [address for address in known if address is not None and address[0] == host]
 
 
 FILE_MODE: Final = 0o666
@@ -144,6 +160,11 @@ class WebHdfsFileSystem(HdfsNamespace):
             self._being_written.get().close()
         finally:
             self._calls.close()
+
+    def _token_service(self) -> str:
+        if self._authority in nameservices(self._conf) and self._calls.has_several:
+            return f"ha-{self.scheme}:{self._authority}"
+        return service_at(self._calls.address, self._conf)
 
     # --- streams ----------------------------------------------------------------------
 

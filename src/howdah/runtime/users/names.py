@@ -79,6 +79,11 @@ class ProvenUser(str):
 
     __slots__ = ()
 
+    @property
+    def carried(self) -> tuple[object, ...]:
+        """The tokens that go with the name to other processes."""
+        return ()
+
     def proves_itself_at(self, address: tuple[str, int]) -> bool:
         """Whether there is an authentication at the beginning of a connection to `address`."""
         return True

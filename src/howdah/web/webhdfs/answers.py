@@ -13,6 +13,7 @@ from typing import Any, Final
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.formats.tokens.token import Token
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2, types_pb2
 from howdah.protocol.striping.messages import PolicyState, policy_to_proto
@@ -32,6 +33,8 @@ _FLAGS: Final = {
     "ecBit": types_pb2.HdfsFileStatusProto.HAS_EC,
     "snapshotEnabled": types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED,
 }
+_FROM_LOGIN: Final = "Failed to obtain user group information: "
+"""In front of the exception that a token was refused with."""
 _LABELS: Final = {"CREATE": "+", "MODIFY": "M", "DELETE": "-", "RENAME": "R"}
 _POOL_DEFAULT: Final = "/default-rack"
 
@@ -63,6 +66,8 @@ def remote_error(status: int, body: bytes, operation: str) -> errors.HowdahError
         exception = json.loads(body)["RemoteException"]
         name = exception.get("javaClassName") or exception["exception"]
         message = str(exception.get("message") or "").partition("\n\tat ")[0].rstrip()
+        if message.startswith(_FROM_LOGIN):
+            name, _, message = message.removeprefix(_FROM_LOGIN).partition(": ")
         return errors.from_java(str(name), message)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         text = body[:200].decode("utf-8", "replace").strip()
@@ -262,6 +267,20 @@ def _located_blocks(answer: Any) -> Message:
     )
 
 
+# Delegation tokens.
+
+
+def _delegation_token(answer: Any) -> Message:
+    token = answer["Token"]
+    if token is None:
+        return rpc_pb2.GetDelegationTokenResponseProto()
+    try:
+        proto = Token.from_url_string(token["urlString"]).to_proto()
+    except errors.IllegalArgument as error:
+        raise ValueError(error.message) from None
+    return rpc_pb2.GetDelegationTokenResponseProto(token=proto)
+
+
 # ACLs, attributes, policies.
 
 
@@ -434,6 +453,7 @@ def _nothing(response_type: Callable[..., Message]) -> Callable[[Any], Message]:
 
 ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "allowSnapshot": _nothing(pb.AllowSnapshotResponseProto),
+    "cancelDelegationToken": _nothing(rpc_pb2.CancelDelegationTokenResponseProto),
     "checkAccess": _nothing(pb.CheckAccessResponseProto),
     "concat": _nothing(pb.ConcatResponseProto),
     "createSnapshot": lambda answer: pb.CreateSnapshotResponseProto(snapshotPath=answer["Path"]),
@@ -446,6 +466,7 @@ ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "getAclStatus": _acl_status,
     "getBlockLocations": _located_blocks,
     "getContentSummary": _content_summary,
+    "getDelegationToken": _delegation_token,
     "getErasureCodingCodecs": _coding_codecs,
     "getErasureCodingPolicies": _coding_policies,
     "getErasureCodingPolicy": _coding_policy_of_path,
@@ -476,6 +497,9 @@ ANSWERS: Final[Mapping[str, Callable[[Any], Message]]] = {
     "removeXAttr": _nothing(types_pb2.RemoveXAttrResponseProto),
     "rename": _result(pb.RenameResponseProto),
     "rename2": _nothing(pb.Rename2ResponseProto),
+    "renewDelegationToken": lambda answer: rpc_pb2.RenewDelegationTokenResponseProto(
+        newExpiryTime=answer["long"]
+    ),
     "renameSnapshot": _nothing(pb.RenameSnapshotResponseProto),
     "satisfyStoragePolicy": _nothing(pb.SatisfyStoragePolicyResponseProto),
     "setAcl": _nothing(types_pb2.SetAclResponseProto),

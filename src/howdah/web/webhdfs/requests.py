@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.formats.tokens.token import Token
 from howdah.proto import types_pb2
 from howdah.runtime.users.names import real_user_of
 from howdah.web.webhdfs.json_values import acl_entry, signed, xattr_name
@@ -28,12 +29,18 @@ REPEATABLE: Final = frozenset(
         *("MKDIRS", "SETREPLICATION", "SETOWNER", "SETPERMISSION", "SETTIMES", "SETACL"),
         *("MODIFYACLENTRIES", "REMOVEACLENTRIES", "REMOVEDEFAULTACL", "REMOVEACL"),
         *("ALLOWSNAPSHOT", "DISALLOWSNAPSHOT", "SETSTORAGEPOLICY", "UNSETSTORAGEPOLICY"),
-        *("SETQUOTA", "SETQUOTABYSTORAGETYPE", "CREATE", "APPEND"),
+        *("SETQUOTA", "SETQUOTABYSTORAGETYPE", "CREATE", "APPEND", "RENEWDELEGATIONTOKEN"),
         *("SETECPOLICY", "ENABLEECPOLICY", "DISABLEECPOLICY"),
     )
 )
 """Changes that may be asked for twice: the second time changes nothing, and says the same. Of
 CREATE and APPEND that is true of the namenode, which only says where to send the bytes."""
+
+
+OF_TOKENS: Final = frozenset(
+    ("GETDELEGATIONTOKEN", "RENEWDELEGATIONTOKEN", "CANCELDELEGATIONTOKEN")
+)
+"""Operations that a token alone is not enough for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +260,21 @@ def _of_coding_policy(operation: str) -> Make:
     return lambda request: RestRequest("PUT", operation, "/", _pairs(ecpolicy=request.ecPolicyName))
 
 
+# Delegation tokens.
+
+
+def _get_token(request: Any) -> RestRequest:
+    return RestRequest("GET", "GETDELEGATIONTOKEN", "/", _pairs(renewer=request.renewer or None))
+
+
+def _with_token(operation: str) -> Make:
+    def make(request: Any) -> RestRequest:
+        text = Token.from_proto(request.token).url_string
+        return RestRequest("PUT", operation, "/", _pairs(token=text))
+
+    return make
+
+
 # Snapshots.
 
 
@@ -288,6 +310,7 @@ def _snapshot_diff_listing(request: Any) -> RestRequest:
 
 REQUESTS: Final[Mapping[str, Make]] = {
     "allowSnapshot": _on_path("ALLOWSNAPSHOT", "snapshotRoot"),
+    "cancelDelegationToken": _with_token("CANCELDELEGATIONTOKEN"),
     "checkAccess": _check_access,
     "concat": _concat,
     "createSnapshot": _create_snapshot,
@@ -300,6 +323,7 @@ REQUESTS: Final[Mapping[str, Make]] = {
     "getAclStatus": _get("GETACLSTATUS"),
     "getBlockLocations": _block_locations,
     "getContentSummary": _get("GETCONTENTSUMMARY", "path"),
+    "getDelegationToken": _get_token,
     "getErasureCodingCodecs": _without_body("GETECCODECS"),
     "getErasureCodingPolicies": _without_body("GETECPOLICIES"),
     "getErasureCodingPolicy": _get("GETECPOLICY"),
@@ -325,6 +349,7 @@ REQUESTS: Final[Mapping[str, Make]] = {
     "removeDefaultAcl": _on_path("REMOVEDEFAULTACL"),
     "removeXAttr": _remove_xattr,
     "rename": _rename,
+    "renewDelegationToken": _with_token("RENEWDELEGATIONTOKEN"),
     "rename2": _rename2,
     "renameSnapshot": _rename_snapshot,
     "satisfyStoragePolicy": _on_path("SATISFYSTORAGEPOLICY"),

@@ -15,6 +15,7 @@ from howdah.config import Configuration
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
+from howdah.security.http import Proof
 from howdah.web.channel import Channel
 from howdah.web.connections import (
     AnswerLost,
@@ -26,6 +27,7 @@ from howdah.web.connections import (
 from howdah.web.http import Request, Response, answer
 from howdah.web.server import Answer, HttpServer
 from howdah.web.webhdfs.faults import refused
+from howdah.web.webhdfs.requests import RestRequest
 
 STANDBY = refused(errors.StandbyError("Operation category READ is not supported in state standby"))
 TRUE = answer(200, b'{"boolean":true}', "application/json")
@@ -286,3 +288,47 @@ def test_what_is_no_authority_is_refused() -> None:
             WebHdfsFileSystem(authority, Configuration({}))
     assert WebHdfsFileSystem("host", Configuration({}), "bob")._calls.address == ("host", 9870)
     assert WebHdfsFileSystem("[::1]:1", Configuration({}), "bob")._calls.address == ("::1", 1)
+
+
+class _Proving:
+    """An authentication by a header, at whatever address."""
+
+    def proof(self, address: tuple[str, int], *, of_token: bool = False) -> Proof:
+        return Proof((), {"Authorization": "mine"})
+
+    def is_stale(self, address: object, proof: object, status: int) -> bool:
+        return False
+
+    def check(self, address: object, proof: object, headers: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("to_itself", [True, False])
+def test_a_server_that_redirects_to_itself_gets_the_proof_again(to_itself: bool) -> None:
+    """As HttpFS does. A datanode gets none: it is in the address."""
+    heard: list[tuple[str, bool]] = []
+    places: list[str] = []
+
+    def handler(request: Request) -> Answer:
+        is_data = request.query.get("data") == "true"
+        has_proof = request.headers.get("authorization") == "mine"
+        heard.append(("data" if is_data else "op", has_proof))
+        if is_data:
+            return answer(200, b"", "application/octet-stream")
+        place = places[0 if to_itself else 1]
+        return Response(307, {"Location": f"http://{place}/webhdfs/v1/a?op=OPEN&data=true"})
+
+    with serving(handler) as namenode, serving(handler) as datanode:
+        places += [namenode, datanode]
+        with WebHdfsFileSystem(namenode, Configuration({}), "bob") as fs:
+            fs._calls._authentication = _Proving()  # type: ignore[assignment]
+            fs._calls.followed(RestRequest("GET", "OPEN", "/a")).close()
+    assert heard == [("op", True), ("data", to_itself)]
+
+
+def test_a_token_in_a_redirection_is_not_in_an_error() -> None:
+    head = Head(307, {"location": "ftp://h/webhdfs/v1/a?op=OPEN&delegation=secret"})
+    with pytest.raises(errors.ProtocolViolation) as told:
+        redirection(head, Place(False, "h", 1))
+    assert "secret" not in str(told.value)
+    assert "ftp://h/webhdfs/v1/a" in str(told.value)

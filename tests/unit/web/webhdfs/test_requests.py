@@ -10,8 +10,9 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.formats.tokens.token import Token
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import types_pb2
+from howdah.proto import rpc_pb2, types_pb2
 from howdah.protocol.striping.messages import PolicyState, policy_to_proto
 from howdah.protocol.striping.policies import SYSTEM_POLICIES, Policy, Schema
 from howdah.runtime.users.names import ProxyUser
@@ -29,7 +30,7 @@ from howdah.web.webhdfs.call_chain import Rpc
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import OPERATIONS, parse_request
 from howdah.web.webhdfs.reads import READS
-from howdah.web.webhdfs.requests import REQUESTS, make_request
+from howdah.web.webhdfs.requests import OF_TOKENS, REQUESTS, make_request
 from howdah.web.webhdfs.writes import CHANGES
 from howdah.web.webhdfs_names import patterns_of
 
@@ -150,6 +151,14 @@ CALLS: list[tuple[str, Message]] = [
     ("unsetStoragePolicy", pb.UnsetStoragePolicyRequestProto(src=PATH)),
 ]
 
+TOKEN = Token(b"identifier", b"password", "WEBHDFS delegation", "127.0.0.1:9870")
+TOKEN_CALLS: list[tuple[str, Message]] = [
+    ("getDelegationToken", rpc_pb2.GetDelegationTokenRequestProto(renewer="ya rn")),
+    ("renewDelegationToken", rpc_pb2.RenewDelegationTokenRequestProto(token=TOKEN.to_proto())),
+    ("cancelDelegationToken", rpc_pb2.CancelDelegationTokenRequestProto(token=TOKEN.to_proto())),
+]
+"""No server of ours answers them."""
+
 
 def made(method: str, request: Message) -> Rpc:
     """The first call that a server makes of the request for a call."""
@@ -175,9 +184,10 @@ def test_a_server_makes_the_same_call_of_it(method: str, request_: Message) -> N
 
 
 def test_both_tables_have_the_same_calls() -> None:
-    assert REQUESTS.keys() == ANSWERS.keys() == {method for method, _ in CALLS}
+    calls = [*CALLS, *TOKEN_CALLS]
+    assert REQUESTS.keys() == ANSWERS.keys() == {method for method, _ in calls}
     assert ABSENT.keys() <= ANSWERS.keys()
-    operations = {make_request(*call).operation for call in CALLS}
+    operations = {make_request(*call).operation for call in calls}
     assert operations <= {name for _, name in OPERATIONS}
 
 
@@ -236,6 +246,45 @@ def test_answers_of_another_form_are_refused(told: Any) -> None:
     for method in ("getFileInfo", "getListing", "getBlockLocations", "delete", "getXAttrs"):
         with pytest.raises(errors.ProtocolViolation):
             response(method, told)
+
+
+def test_tokens_go_and_come_as_text() -> None:
+    asked = [make_request(*call) for call in TOKEN_CALLS]
+    assert {request.operation for request in asked} == OF_TOKENS
+    assert asked[0].target(None, ()) == "/webhdfs/v1/?op=GETDELEGATIONTOKEN&renewer=ya%20rn"
+    for request in asked[1:]:
+        assert request.method == "PUT"
+        assert request.query == (("token", TOKEN.url_string),)
+    # To cancel twice is an error.
+    assert [request.is_repeatable for request in asked] == [True, True, False]
+    issued = response("getDelegationToken", {"Token": {"urlString": TOKEN.url_string}})
+    assert isinstance(issued, rpc_pb2.GetDelegationTokenResponseProto)
+    assert Token.from_proto(issued.token) == TOKEN
+    none = response("getDelegationToken", {"Token": None})
+    assert isinstance(none, rpc_pb2.GetDelegationTokenResponseProto)
+    assert not none.HasField("token")
+    renewed = response("renewDelegationToken", {"long": 7})
+    assert isinstance(renewed, rpc_pb2.RenewDelegationTokenResponseProto)
+    assert renewed.newExpiryTime == 7
+    wrong: Any
+    for wrong in ({"Token": {"urlString": "!"}}, {"Token": {}}, {}):
+        with pytest.raises(errors.ProtocolViolation):
+            response("getDelegationToken", wrong)
+
+
+def test_a_token_that_is_refused_is_told_as_by_rpc() -> None:
+    body = {
+        "RemoteException": {
+            "exception": "SecurityException",
+            "javaClassName": "java.lang.SecurityException",
+            "message": "Failed to obtain user group information: "
+            "org.apache.hadoop.security.token.SecretManager$InvalidToken: Token for real user: , "
+            "can't be found in cache",
+        }
+    }
+    error = remote_error(403, json.dumps(body).encode(), "LISTSTATUS /")
+    assert type(error) is errors.InvalidToken
+    assert error.message == "Token for real user: , can't be found in cache"
 
 
 def test_what_is_no_json_is_refused() -> None:

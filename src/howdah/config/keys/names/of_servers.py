@@ -13,7 +13,6 @@ _OF_SERVERS: Final = (
     *("net.topology.", "nfs.", "fs.trash."),
 )
 _OF_CLIENTS: Final = ("dfs.client.", "dfs.http.client.", "dfs.webhdfs.oauth2.", "dfs.pipeline.")
-_OF_NOBODY: Final = frozenset({"hadoop.security.token.service.use_ip"})
 
 
 def is_of_servers(name: str) -> bool:
@@ -23,7 +22,7 @@ def is_of_servers(name: str) -> bool:
     >>> is_of_servers("dfs.namenode.fslock.fair"), is_of_servers("dfs.replication")
     (True, False)
     """
-    if not name.startswith(_OF_SERVERS) or name.startswith(_OF_CLIENTS) or name in _OF_NOBODY:
+    if not name.startswith(_OF_SERVERS) or name.startswith(_OF_CLIENTS):
         return False
     parts = name.split(".")
     extended = [".".join(parts[:count]) for count in range(len(parts), 1, -1)]
