@@ -16,7 +16,7 @@ import shutil
 import socket
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -25,10 +25,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.copy.common.failures import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from howdah.formats.tokens.token import Token
 
 DEFAULT_MASTER: Final = "local[*]"
 CONNECT_PORT: Final = 15002
@@ -117,6 +120,56 @@ def _settings(master: str) -> dict[str, str]:
             logs = f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
             settings["spark.driver.extraJavaOptions"] = logs
     return settings
+
+
+def as_spark_is(
+    spark: SparkSession, conf: Configuration | None, user: str | None
+) -> tuple[Configuration, str | None]:
+    """The configuration of a job and its user, who on a cluster secured by Kerberos is Spark's
+    where the job says nothing of its own.
+
+    1. What this process has counts: a ticket, a keytab, tokens.
+    2. Otherwise it is the keytab that Spark has (`spark.kerberos.keytab`, `.principal`).
+    3. Otherwise these are the tokens that Spark has.
+    """
+    configuration = Configuration.load() if conf is None else conf
+    if configuration.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "simple":
+        return configuration, user
+    from howdah.security.identity import user_of
+
+    try:
+        return configuration, user_of(configuration, user)
+    except errors.LoginFailed:
+        keytab = spark.conf.get("spark.kerberos.keytab", None) or ""
+        if Path(keytab).is_file():
+            principal = spark.conf.get("spark.kerberos.principal", None) or ""
+            own = {
+                keys.HOWDAH_CLIENT_KEYTAB_FILE.name: str(Path(keytab).absolute()),
+                keys.HOWDAH_CLIENT_KERBEROS_PRINCIPAL.name: principal,
+            }
+            configuration = Configuration(dict(configuration.items()) | own)
+            return configuration, user_of(configuration, user)
+        tokens = _tokens_of(spark)
+        if not tokens:
+            raise
+    from howdah.security.users import user_by_tokens
+
+    return configuration, user_by_tokens(configuration, tokens)
+
+
+def _tokens_of(spark: SparkSession) -> Sequence[Token]:
+    """The tokens that Spark's driver has; none where Spark is remote, and says nothing of them."""
+    from howdah.formats.tokens.credentials import Credentials
+
+    jvm: Any = getattr(spark, "_jvm", None)
+    if jvm is None:
+        return ()
+    hadoop = jvm.org.apache.hadoop
+    out = hadoop.io.DataOutputBuffer()
+    user = hadoop.security.UserGroupInformation.getCurrentUser()
+    user.getCredentials().writeTokenStorageToStream(out)
+    data = bytes(out.getData())[: out.getLength()]
+    return list(Credentials.decode(data).tokens.values())
 
 
 def ship(spark: SparkSession) -> None:

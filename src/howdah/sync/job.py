@@ -31,6 +31,7 @@ from howdah.copy.commit_tasks import AttributesTask, DeleteTask
 from howdah.copy.common.attempt_files import remove_unfinished
 from howdah.copy.common.failures import CopyFailed
 from howdah.copy.common.filesystems import Place, for_each, located, prefix
+from howdah.copy.common.job_tokens import with_job_tokens
 from howdah.copy.common.progress import ProgressLine, line, listing_progress
 from howdah.copy.common.staging import Staging, key_of
 from howdah.copy.common.task_progress import Amount
@@ -62,6 +63,7 @@ _FEWEST, _MOST = 2, 8
 _log = logging.getLogger(__name__)
 
 
+@with_job_tokens
 def sync(
     sources: str | Sequence[str],
     target: str,

@@ -16,12 +16,14 @@ from typing import Final, TypeVar
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.common.job_tokens import carrying_tokens
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.path_expansion import named
 from howdah.fs.registry import connect, is_laid_over, resolve_uri
 from howdah.fs.status import FileStatus
 from howdah.fs.viewfs.loading import SCHEME
+from howdah.runtime.users.names import ProvenUser
 
 ONE_PROCESS: Final = ("mem", "memory")
 """Schemes whose files no other process sees."""
@@ -33,7 +35,10 @@ _OBJECT_STORES: Final = frozenset(
 )
 _OUR_OBJECT_STORES: Final = frozenset(("s3", "s3a", "gs", "abfs", "abfss", "az", "wasb", "wasbs"))
 
-_open: dict[tuple[str, str | None, tuple[tuple[str, str], ...]], FileSystem] = {}
+_Key = tuple[str, str | None, tuple[tuple[str, str], ...]]
+_open: dict[_Key, FileSystem] = {}
+_tokens: dict[_Key, tuple[object, ...]] = {}
+"""Of the job that a filesystem was opened for: the next job has others."""
 _lock = threading.Lock()
 _owner = os.getpid()
 
@@ -69,7 +74,8 @@ class Place:
             raise errors.UnsupportedOperation(
                 f"{scheme}:// is in the memory of one process, which executors do not share"
             )
-        return cls(fs.uri or f"{scheme}://", getattr(fs, "user", user), tuple(conf.items()))
+        whose = carrying_tokens(fs, getattr(fs, "user", user))
+        return cls(fs.uri or f"{scheme}://", whose, tuple(conf.items()))
 
     def connect(self) -> FileSystem:
         """This process's client, which stays open for the next task."""
@@ -80,9 +86,11 @@ class Place:
                 # This process was forked: the connections are its parent's.
                 _open.clear()
                 _owner = os.getpid()
-            if key not in _open:
+            tokens = self.user.carried if isinstance(self.user, ProvenUser) else ()
+            if key not in _open or _tokens.get(key, ()) != tokens:
                 conf = Configuration(dict(self.settings))
                 _open[key] = connect(self.uri + "/", conf=conf, user=self.user)
+                _tokens[key] = tokens
             return _open[key]
 
     def with_settings(self, values: dict[str, str]) -> Place:

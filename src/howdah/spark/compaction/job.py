@@ -22,6 +22,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.copy.common.failures import from_spark
 from howdah.copy.common.filesystems import Place, behind_view
+from howdah.copy.common.job_tokens import with_job_tokens
 from howdah.copy.common.progress import ProgressLine, line, listing_progress
 from howdah.copy.common.task_progress import Amount
 from howdah.copy.locks.files import TreeLocked
@@ -37,6 +38,7 @@ from howdah.spark.compaction.plan import Plan, parse_name, plan
 from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter
 from howdah.spark.compaction.tree_listing import TreeContents, contents_of
 from howdah.spark.listing.tree import list_tree
+from howdah.spark.sessions import as_spark_is
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,6 +50,7 @@ DIRECTORIES_AT_ONCE: Final = 32
 """Those whose files are joined share jobs of Spark, the more the better."""
 
 
+@with_job_tokens
 def compact(
     spark: SparkSession,
     target: str,
@@ -77,7 +80,7 @@ def compact(
     """
     if target_bytes <= 0:
         raise errors.IllegalArgument(f"the target size must be above 0, not {target_bytes} bytes")
-    configuration = Configuration.load() if conf is None else conf
+    configuration, user = as_spark_is(spark, conf, user)
     target = behind_view(target, configuration, user)
     located = target if "://" in target else None
     fs = connect(located, conf=configuration, user=user)

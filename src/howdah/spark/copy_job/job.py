@@ -39,6 +39,7 @@ from howdah.copy.common.filesystems import (
     located,
     prefix,
 )
+from howdah.copy.common.job_tokens import with_job_tokens
 from howdah.copy.common.progress import Progress
 from howdah.copy.common.staging import Staging, key_of
 from howdah.copy.common.task_errors import most_attempts
@@ -62,6 +63,7 @@ from howdah.spark.copy_job.copy_listing import CopyListing, refuse_duplicates
 from howdah.spark.copy_job.partitions import in_chunks, part_count
 from howdah.spark.copy_job.placement import placed_partitions
 from howdah.spark.listing.spark_rounds import Listing
+from howdah.spark.sessions import as_spark_is
 from howdah.spark.snapshots.sync import SnapshotSync
 
 if TYPE_CHECKING:
@@ -144,6 +146,7 @@ class AtomicCopy:
 _log = logging.getLogger(__name__)
 
 
+@with_job_tokens
 def distcp(
     spark: SparkSession,
     sources: str | Sequence[str],
@@ -172,7 +175,7 @@ def distcp(
             raise errors.UnsupportedOperation(
                 f"{option} doesn't go with spark.speculation: two attempts would write to one file"
             )
-    configuration = Configuration.load() if conf is None else conf
+    configuration, user = as_spark_is(spark, conf, user)
     wanted = [sources] if isinstance(sources, str) else list(sources)
     context = CopyContext.read(wanted, target, chosen, configuration, user)
     with contextlib.ExitStack() as stack:

@@ -26,6 +26,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.copy.common.failures import from_spark
 from howdah.copy.common.filesystems import Place, behind_view
+from howdah.copy.common.job_tokens import begin_job, end_with
 from howdah.copy.common.progress import ProgressLine, listing_progress
 from howdah.copy.common.task_errors import (
     FAILURE_COLUMNS,
@@ -38,6 +39,7 @@ from howdah.copy.common.task_errors import (
 from howdah.formats.image.fsimage import ImageReader
 from howdah.fs.registry import connect
 from howdah.spark.listing.tree import DIRECTORY, list_tree
+from howdah.spark.sessions import as_spark_is
 from howdah.spark.usage_report.image_tasks import (
     CHILD_SCHEMA,
     CHILDREN,
@@ -102,7 +104,25 @@ def namespace(
     >>> ns = namespace(spark, "hdfs://a:8020/")  # doctest: +SKIP
     >>> ns.where("type = 'file'").groupBy("owner").sum("space").show()  # doctest: +SKIP
     """
-    configuration = Configuration.load() if conf is None else conf
+    end = begin_job()
+    try:
+        configuration, user = as_spark_is(spark, conf, user)
+        rows = _rows(spark, where, most_tasks, configuration, user, shows_progress)
+    except BaseException:
+        end()
+        raise
+    end_with(rows, end)
+    return rows
+
+
+def _rows(
+    spark: SparkSession,
+    where: str,
+    most_tasks: int,
+    configuration: Configuration,
+    user: str | None,
+    shows_progress: bool,
+) -> DataFrame:
     where = behind_view(where, configuration, user)
     located = where if "://" in where else None
     fs = connect(located, conf=configuration, user=user)

@@ -25,6 +25,7 @@ from howdah.config import Configuration
 from howdah.copy.common.arrow_rows import partitioned
 from howdah.copy.common.failures import from_spark
 from howdah.copy.common.filesystems import Place, sources_behind_views
+from howdah.copy.common.job_tokens import job_tokens
 from howdah.copy.common.progress import (
     ProgressLine,
     clock,
@@ -48,6 +49,7 @@ from howdah.fs.status import FileStatus
 from howdah.runtime.units import iec_size
 from howdah.spark.listing.tree import FILE, Tree, list_tree
 from howdah.spark.locality.plan_files import one_file_a_partition, runs_elsewhere
+from howdah.spark.sessions import as_spark_is
 from howdah.spark.verification.manifest import (
     ChangeCounts,
     Manifest,
@@ -230,15 +232,16 @@ def verify(
     >>> with verify(spark, "hdfs://a:8020/data") as found:  # doctest: +SKIP
     ...     print(found.sums.replicas)
     """
-    configuration = Configuration.load() if conf is None else conf
     wanted = [targets] if isinstance(targets, str) else list(targets)
-    place, roots = _look_at(wanted, configuration, user)
-    digests = None if manifest is None else Manifest(spark, manifest, configuration, user)
     began_s = time.monotonic()
     tree: Tree | None = None
     kept: DataFrame | None = None
     plans = ExitStack()
+    plans.enter_context(job_tokens())
     try:
+        configuration, user = as_spark_is(spark, conf, user)
+        place, roots = _look_at(wanted, configuration, user)
+        digests = None if manifest is None else Manifest(spark, manifest, configuration, user)
         try:
             fs = place.connect()
             with ProgressLine(shows_progress) as shown, progress_directory(fs, shown) as progress:
@@ -278,9 +281,9 @@ def verify(
     finally:
         if kept is not None:
             kept.unpersist()
-        plans.close()
         if tree is not None:
             tree.forget()
+        plans.close()
 
 
 def _look_at(

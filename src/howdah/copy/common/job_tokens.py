@@ -1,0 +1,232 @@
+"""The delegation tokens of a job, by which its tasks are the user who runs it.
+
+Tasks run in processes that may have neither the user's ticket nor his keytab. So a job that runs on
+a secured cluster gets a token for each of its filesystems. The tokens go with the places of its
+tasks (`filesystems.Place`), and nowhere else: to no file, no log and no command line.
+
+1. A user with a ticket or a keytab gets tokens of which he is the renewer. They are renewed while
+   the job runs, and cancelled when it ends. Jobs of one process that run at the same time share
+   them.
+2. A user who has tokens alone cannot get others. The tasks have those; whoever made them renews and
+   cancels them.
+3. Without a job (`with_job_tokens`) and without security nothing goes with a place.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.namespace import HdfsNamespace
+from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.users.names import ProvenUser
+
+if TYPE_CHECKING:
+    from howdah.formats.tokens.token import Token
+    from howdah.security.users import SecuredUser
+
+log = logging.getLogger(__name__)
+F = TypeVar("F", bound=Callable[..., Any])
+
+RENEWED_AT: Final = 0.75
+"""The part of a token's remaining time after which it is renewed."""
+_AGAIN_S: Final = 60.0
+_LEAST_PAUSE_S: Final = 0.5
+
+
+class _Issued:
+    """A token that a job made, and until when it is renewed."""
+
+    def __init__(self, fs: HdfsNamespace, token: Token, until_ms: int, now_ms: int) -> None:
+        self.fs = fs
+        self.token = token
+        self.until_ms = until_ms
+        self.renew_at_s = (now_ms + (until_ms - now_ms) * RENEWED_AT) / 1000
+
+
+class JobTokens:
+    """The tokens of jobs that run at the same time. `jobs` is how many these are.
+
+    `lock` protects what is issued.
+    """
+
+    def __init__(self, lock: threading.RLock) -> None:
+        self._lock = lock
+        self.jobs = 0
+        self._issued: dict[tuple[str, str], _Issued] = {}
+        self._ended = threading.Event()
+        self._changed = threading.Event()
+        self._renewer: threading.Thread | None = None
+
+    def carrying(self, fs: HdfsNamespace, user: SecuredUser) -> SecuredUser:
+        """The user of a filesystem, with the tokens by which tasks are the same."""
+        if user.carried:
+            return user
+        if user.login is None:
+            return user.carrying(user.tokens())
+        key = fs.uri, str(user)
+        issued = self._issued.get(key)
+        if issued is None:
+            token = fs.get_delegation_token(str(user))
+            if token is None:
+                return user
+            issued = _Issued(fs, token, *self._renewed(fs, token))
+            self._issued[key] = issued
+            self._go_on_renewing()
+        return user.carrying([issued.token])
+
+    def _renewed(self, fs: HdfsNamespace, token: Token) -> tuple[int, int]:
+        """Until when it is good now, and when that was asked."""
+        return fs.renew_delegation_token(token), int(time.time() * 1000)
+
+    def _go_on_renewing(self) -> None:
+        self._changed.set()
+        if self._renewer is None:
+            self._renewer = threading.Thread(target=self._renew, name="job-tokens", daemon=True)
+            self._renewer.start()
+
+    def _renew(self) -> None:
+        while True:
+            self._changed.clear()
+            if self._ended.is_set():
+                return
+            with self._lock:
+                issued = list(self._issued.values())
+            due = min((entry.renew_at_s for entry in issued), default=time.time() + _AGAIN_S)
+            if self._changed.wait(max(due - time.time(), _LEAST_PAUSE_S)):
+                continue
+            for entry in issued:
+                if entry.renew_at_s <= time.time() and not self._ended.is_set():
+                    self._renew_one(entry)
+
+    def _renew_one(self, entry: _Issued) -> None:
+        try:
+            until_ms, now_ms = self._renewed(entry.fs, entry.token)
+        except (errors.HowdahError, OSError) as error:
+            log.warning(
+                "the delegation token of this job for %s was not renewed: %s. It is good until %s, "
+                "and is tried again in %g s",
+                entry.token.service,
+                error,
+                time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.until_ms / 1000)),
+                again_s := _until_again(entry.until_ms / 1000 - time.time()),
+            )
+            entry.renew_at_s = time.time() + again_s
+            return
+        entry.until_ms = until_ms
+        pause_s = max((until_ms - now_ms) * RENEWED_AT / 1000, _LEAST_PAUSE_S)
+        entry.renew_at_s = now_ms / 1000 + pause_s
+
+    def close(self) -> None:
+        """Cancel the tokens, and end the thread that renews them."""
+        self._ended.set()
+        self._changed.set()
+        for entry in self._issued.values():
+            try:
+                entry.fs.cancel_delegation_token(entry.token)
+            except (errors.HowdahError, OSError) as error:
+                log.warning(
+                    "the delegation token of this job for %s was not cancelled: %s. It ends by "
+                    "itself when nobody renews it",
+                    entry.token.service,
+                    error,
+                )
+        self._issued.clear()
+
+
+def _until_again(left_s: float) -> float:
+    """How long to wait after a renewal that failed, of a token that is good for a time still."""
+    return round(min(_AGAIN_S, max(left_s / 4, _LEAST_PAUSE_S)), 1)
+
+
+class _Jobs:
+    """Those of one process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.tokens: JobTokens | None = None
+
+
+_jobs: Final = PerProcess(_Jobs)
+
+
+def begin_job() -> Callable[[], None]:
+    """Begin a job: places that are made meanwhile have the tokens that its tasks need. Return the
+    function that ends it."""
+    jobs = _jobs.get()
+    with jobs.lock:
+        if jobs.tokens is None:
+            jobs.tokens = JobTokens(jobs.lock)
+        mine = jobs.tokens
+        mine.jobs += 1
+    has_ended: list[bool] = []
+
+    def end() -> None:
+        if _jobs.get() is not jobs:
+            return  # A forked child ends nothing of its parent's.
+        with jobs.lock:
+            if has_ended:
+                return
+            has_ended.append(True)
+            mine.jobs -= 1
+            if mine.jobs:
+                return
+            jobs.tokens = None
+        mine.close()
+
+    return end
+
+
+@contextmanager
+def job_tokens() -> Iterator[None]:
+    """Run a block as a job."""
+    end = begin_job()
+    try:
+        yield
+    finally:
+        end()
+
+
+def end_with(thing: object, end: Callable[[], None]) -> None:
+    """End a job when nobody has its result any more, which may need its tasks again."""
+    weakref.finalize(thing, _end_aside, end)
+
+
+def _end_aside(end: Callable[[], None]) -> None:
+    """In a thread: whoever happens to collect the garbage may hold any lock."""
+    try:
+        threading.Thread(target=end, name="job-tokens-end").start()
+    except RuntimeError:
+        end()  # The interpreter ends, and starts no threads.
+
+
+def with_job_tokens(job: F) -> F:
+    """Make a function a job."""
+
+    @functools.wraps(job)
+    def run(*arguments: Any, **options: Any) -> Any:
+        with job_tokens():
+            return job(*arguments, **options)
+
+    return run  # type: ignore[return-value]
+
+
+def carrying_tokens(fs: FileSystem, user: str | None) -> str | None:
+    """Return the user of a filesystem as tasks have to know him."""
+    if not isinstance(user, ProvenUser) or not isinstance(fs, HdfsNamespace):
+        return user
+    from howdah.security.users import SecuredUser
+
+    if not isinstance(user, SecuredUser) or not user.settings.is_enabled:
+        return user
+    jobs = _jobs.get()
+    with jobs.lock:
+        return user if jobs.tokens is None else jobs.tokens.carrying(fs, user)

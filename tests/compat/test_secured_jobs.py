@@ -1,0 +1,202 @@
+"""Our jobs on Apache's HDFS in secure mode: their tasks are the user by tokens alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from howdah.config import Configuration
+from howdah.formats.tokens.token import Token
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.hdfs.namespace import HdfsNamespace
+from howdah.spark import compact, distcp, namespace, verify
+from howdah.sync import sync
+from howdah.testing.waiting import wait_until
+from tests.support.security.kdc import REALM, Kdc
+from tests.support.security.secured_hadoop import SecuredHadoop
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("kerberos_environment")]
+FILES = {f"{name}.txt": name.encode() * 1000 for name in "abcdef"}
+
+
+class Scene:
+    """A directory of alice's, and what the namenode says of a job."""
+
+    def __init__(self, hadoop: SecuredHadoop, fs: HdfsFileSystem, root: str) -> None:
+        self.hadoop, self.fs, self.root = hadoop, fs, root
+        self.conf = Configuration(hadoop.client_conf())
+        self._read = 0
+
+    def uri(self, name: str) -> str:
+        return f"{self.hadoop.uri}{self.root}/{name}"
+
+    def has(self, name: str) -> bool:
+        listed = self.fs.list_status(f"{self.root}/{name}")
+        found = {status.name: self.fs.open(status.path).read() for status in listed}
+        return found == FILES
+
+    def audited(self) -> list[tuple[str, str]]:
+        """The commands since this was asked last, each with how its user was proven."""
+        log = self.hadoop.log("namenode")
+        new, self._read = log[self._read :], len(log)
+        return re.findall(r"ugi=\S+ \(auth:(\w+)\).*?cmd=(\w+)", new)
+
+
+@pytest.fixture
+def scene(hadoop: SecuredHadoop, request: pytest.FixtureRequest) -> Iterator[Scene]:
+    with hadoop.connect() as fs:
+        root = f"/user/alice/{re.sub(r'[^a-z_]', '', request.node.name)}"
+        for name, data in FILES.items():
+            with fs.create(f"{root}/from/{name}") as out:
+                out.write(data)
+        scene = Scene(hadoop, fs, root)
+        scene.audited()
+        yield scene
+
+
+@pytest.fixture
+def keytab(kdc: Kdc, kerberos_environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process has alice's; Spark's workers are older, and have nothing."""
+    monkeypatch.setenv("KRB5KEYTAB", str(kdc.keytab("alice")))
+    monkeypatch.setenv("KRB5PRINCIPAL", f"alice@{REALM}")
+
+
+@pytest.fixture
+def issued(monkeypatch: pytest.MonkeyPatch) -> list[Token]:
+    """The tokens that jobs get."""
+    tokens: list[Token] = []
+    get = HdfsNamespace.get_delegation_token
+
+    def noting(fs: HdfsNamespace, renewer: str) -> Token | None:
+        token = get(fs, renewer)
+        if token is not None:
+            tokens.append(token)
+        return token
+
+    monkeypatch.setattr(HdfsNamespace, "get_delegation_token", noting)
+    return tokens
+
+
+def check_tokens(scene: Scene, issued: list[Token]) -> None:
+    """Tasks were the user by tokens, which were renewed, are cancelled, and in no log."""
+    audited: list[tuple[str, str]] = []
+
+    def is_cancelled() -> bool:
+        audited.extend(scene.audited())
+        return ("KERBEROS", "cancelDelegationToken") in audited
+
+    wait_until(is_cancelled)
+    commands = [command for _, command in audited]
+    assert commands.count("getDelegationToken") == commands.count("cancelDelegationToken") == 1
+    assert "renewDelegationToken" in commands
+    assert any(proof == "TOKEN" for proof, _ in audited)
+    assert len(issued) == 1
+
+
+@pytest.mark.usefixtures("keytab")
+def test_the_processes_of_sync_are_the_user_by_tokens(
+    scene: Scene, issued: list[Token], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("DEBUG"):
+        sync(scene.uri("from"), scene.uri("to"), conf=scene.conf, processes=2)
+    assert scene.has("to")
+    check_tokens(scene, issued)
+    assert issued[0].url_string not in caplog.text
+
+
+@pytest.mark.usefixtures("keytab")
+def test_the_executors_of_distcp_are_the_user_by_tokens(
+    scene: Scene, spark: Any, issued: list[Token], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("DEBUG"):
+        distcp(spark, scene.uri("from"), scene.uri("to"), conf=scene.conf)
+    assert scene.has("to")
+    check_tokens(scene, issued)
+    assert issued[0].url_string not in caplog.text
+
+
+JOBS: dict[str, Callable[[Any, Scene], object]] = {
+    "compact": lambda spark, scene: compact(spark, scene.uri("from"), conf=scene.conf),
+    "namespace": lambda spark, scene: namespace(spark, scene.uri("from"), conf=scene.conf).count(),
+    "verify": lambda spark, scene: _verified(spark, scene),
+}
+
+
+def _verified(spark: Any, scene: Scene) -> None:
+    with verify(spark, scene.uri("from"), conf=scene.conf) as found:
+        assert sum(found.sums.replicas.values()) == len(FILES)
+
+
+@pytest.mark.usefixtures("keytab")
+@pytest.mark.parametrize("job", JOBS)
+def test_other_jobs_have_tokens_too(
+    scene: Scene, spark: Any, issued: list[Token], job: str
+) -> None:
+    JOBS[job](spark, scene)
+    check_tokens(scene, issued)
+
+
+@pytest.mark.usefixtures("keytab")
+def test_jobs_go_over_webhdfs(scene: Scene, spark: Any, issued: list[Token]) -> None:
+    web = f"webhdfs://localhost:{scene.hadoop.http_port}{scene.root}"
+    distcp(spark, f"{web}/from", f"{web}/to", conf=scene.conf)
+    assert scene.has("to")
+    check_tokens(scene, issued)
+
+
+def test_sparks_keytab_is_used_where_a_job_has_none(scene: Scene, spark: Any, kdc: Kdc) -> None:
+    legacy = "spark.sql.legacy.setCommandRejectsSparkCoreConfs"
+    spark.conf.set(legacy, "false")
+    own = {
+        "spark.kerberos.keytab": str(kdc.keytab("alice")),
+        "spark.kerberos.principal": f"alice@{REALM}",
+    }
+    try:
+        for name, value in own.items():
+            spark.conf.set(name, value)
+        distcp(spark, scene.uri("from"), scene.uri("to"), conf=scene.conf)
+    finally:
+        for name in own:
+            spark.conf.unset(name)
+        spark.conf.unset(legacy)
+    assert scene.has("to")
+
+
+def test_sparks_tokens_are_used_where_a_job_has_no_login(scene: Scene, spark: Any) -> None:
+    token = scene.fs.get_delegation_token("alice")
+    assert token is not None
+    hadoop = spark._jvm.org.apache.hadoop
+    user = hadoop.security.UserGroupInformation.getCurrentUser()
+    its = hadoop.security.token.Token()
+    its.decodeFromUrlString(token.url_string)
+    before = user.getCredentials()
+    user.addToken(its)
+    scene.audited()
+    try:
+        distcp(spark, scene.uri("from"), scene.uri("to"), conf=scene.conf)
+    finally:
+        assert before is not None
+        scene.fs.cancel_delegation_token(token)
+    assert scene.has("to")
+    commands = [command for _, command in scene.audited()]
+    assert "getDelegationToken" not in commands
+
+
+def test_executors_with_a_token_file_alone_need_nothing_else(
+    scene: Scene, spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from howdah.formats.tokens.credentials import Credentials
+
+    token = scene.fs.get_delegation_token("alice")
+    assert token is not None
+    file = tmp_path / "tokens"
+    file.write_bytes(Credentials({token.service: token}).encode())
+    monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", str(file))
+    distcp(spark, scene.uri("from"), scene.uri("to"), conf=scene.conf)
+    assert scene.has("to")
+    # It was not the job's to cancel.
+    scene.fs.cancel_delegation_token(token)
