@@ -20,7 +20,7 @@ from howdah.errors import HowdahError
 from howdah.testing.waiting import wait_until
 
 REALM: Final = "EXAMPLE.COM"
-SERVICES: Final = ("nn/localhost", "dn/localhost", "HTTP/localhost")
+SERVICES: Final = ("nn/localhost", "dn/localhost", "HTTP/localhost", "httpfs/localhost")
 USERS: Final = ("hdfs", "alice", "bob", "oozie")
 _PROGRAMS: Final = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit")
 _PATH: Final = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
@@ -42,8 +42,15 @@ def program(name: str) -> str:
 class Kdc:
     """Runs until it is closed. Keytabs of users are at `keytab(name)`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        realm: str = REALM,
+        services: Sequence[str] = SERVICES,
+        users: Sequence[str] = USERS,
+    ) -> None:
         """Raises NoKdc."""
+        self.realm = realm
         for name in _PROGRAMS:
             program(name)
         self.directory = directory
@@ -51,12 +58,14 @@ class Kdc:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
         self.configuration = directory / "krb5.conf"
-        self._write_configuration()
-        self._run("kdb5_util", "create", "-s", "-r", REALM, "-P", "master")
-        lines = [f"addprinc -randkey {name}" for name in (*SERVICES, *USERS)]
-        lines.append(f"ktadd -norandkey -k {self.services_keytab} {' '.join(SERVICES)}")
-        lines += [f"ktadd -norandkey -k {self.keytab(name)} {name}" for name in USERS]
-        self._administer(*lines)
+        self.write_configuration(self.configuration)
+        self._write_own_files()
+        self._run("kdb5_util", "create", "-s", "-r", realm, "-P", "master")
+        lines = [f"addprinc -randkey {name}" for name in (*services, *users)]
+        if services:
+            lines.append(f"ktadd -norandkey -k {self.services_keytab} {' '.join(services)}")
+        lines += [f"ktadd -norandkey -k {self.keytab(name)} {name}" for name in users]
+        self.administer(*lines)
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -83,10 +92,16 @@ class Kdc:
                 patch.setenv(name, value)
             yield
 
+    def trust(self, other: Kdc) -> None:
+        """Let in who is in the other's realm. Both have the key for that."""
+        line = f"addprinc -pw of-both-realms krbtgt/{self.realm}@{other.realm}"
+        for kdc in (self, other):
+            kdc.administer(line)
+
     def start(self) -> None:
         with (self.directory / "kdc.out").open("ab") as log:
             self._process = subprocess.Popen(
-                [program("krb5kdc"), "-n", "-r", REALM],
+                [program("krb5kdc"), "-n", "-r", self.realm],
                 env={**os.environ, **self.environment},
                 stdout=log,
                 stderr=log,
@@ -101,16 +116,13 @@ class Kdc:
 
     def add(self, user: str) -> None:
         """Add a principal, with a keytab."""
-        self._administer(
+        self.administer(
             f"addprinc -randkey {user}", f"ktadd -norandkey -k {self.keytab(user)} {user}"
         )
 
     def renew_key(self, user: str) -> None:
         """Give a principal another key, which its keytab has not."""
-        self._administer(f"change_password -randkey {user}")
-
-    def _administer(self, *lines: str) -> None:
-        self._run("kadmin.local", "-r", REALM, stdin="\n".join(lines) + "\n")
+        self.administer(f"change_password -randkey {user}")
 
     def kinit(self, user: str, cache: Path, *options: str) -> None:
         """Get a ticket by the user's keytab into a cache."""
@@ -135,11 +147,20 @@ class Kdc:
         )
         assert done.returncode == 0, f"{name} failed:\n{done.stdout}\n{done.stderr}"
 
-    def _write_configuration(self) -> None:
-        self.configuration.write_text(
+    def administer(self, *lines: str) -> None:
+        """Run lines of kadmin."""
+        self._run("kadmin.local", "-r", self.realm, stdin="\n".join(lines) + "\n")
+
+    def write_configuration(self, path: Path, *others: Kdc, ticket_lifetime: str = "") -> Path:
+        """Write a krb5.conf for programs of this realm, which find the others too."""
+        lifetime = f"  ticket_lifetime = {ticket_lifetime}\n" if ticket_lifetime else ""
+        realms = "".join(
+            f"  {kdc.realm} = {{\n    kdc = 127.0.0.1:{kdc.port}\n  }}\n" for kdc in (self, *others)
+        )
+        path.write_text(
             f"""\
 [libdefaults]
-  default_realm = {REALM}
+{lifetime}  default_realm = {self.realm}
   dns_lookup_realm = false
   dns_lookup_kdc = false
   dns_canonicalize_hostname = false
@@ -147,16 +168,16 @@ class Kdc:
   udp_preference_limit = 1
   default_ccache_name = FILE:{self.directory}/ccache
 [realms]
-  {REALM} = {{
-    kdc = 127.0.0.1:{self.port}
-  }}
-[domain_realm]
+{realms}[domain_realm]
   localhost = {REALM}
 [logging]
   kdc = FILE:{self.directory}/kdc.log
   admin_server = FILE:{self.directory}/kadmin.log
 """
         )
+        return path
+
+    def _write_own_files(self) -> None:
         (self.directory / "kadm5.acl").write_text("")
         (self.directory / "kdc.conf").write_text(
             f"""\
@@ -164,7 +185,7 @@ class Kdc:
   kdc_listen = 127.0.0.1:{self.port}
   kdc_tcp_listen = 127.0.0.1:{self.port}
 [realms]
-  {REALM} = {{
+  {self.realm} = {{
     database_name = {self.directory}/principal
     acl_file = {self.directory}/kadm5.acl
     key_stash_file = {self.directory}/stash
