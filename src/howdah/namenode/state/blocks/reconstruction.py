@@ -487,27 +487,46 @@ class Reconstruction:
         return False
 
     def _spread_group(self, group: Group, now_ms: int) -> bool:
-        """The group is on too few racks: copy an internal block from a rack that has several of
-        them to another one. With that copy the first one is in excess."""
+        """The group is on too few racks, or in too few upgrade domains: copy an internal block to
+        where it is better placed. With that copy the first one is in excess."""
         if self._awaits_parts(group):
             return False
-        racks = Counter(storage.node.location for storage in group.replicas)
-        crowded = [
+        free = [
             (index, storage)
             for index, storage in group.held
-            if racks[storage.node.location] > 1
-            and storage.node.alive
+            if storage.node.alive
             and storage.node.in_service
             and len(storage.node.to_transfer) < self.streams.may_run(storage.node)
         ]
-        targets = self._part_targets(group, 1, now_ms) if crowded else ()
-        if not targets or targets[0].node.location in racks:
+        if not free:
             return False
-        self._placement.dice.shuffle(crowded)
-        index, source = max(crowded, key=lambda part: racks[part[1].node.location])
-        source.node.to_transfer.append(Transfer(group.block_id + index, targets))
+        needs, failed = self._map.redundancy, self._failed.pop(group.block_id, set())
+        standing, unfit = needs.standing(group), self._unfit_for_parts(group)
+        kinds, fallbacks = self._kinds_of(group, 1)
+        for excluded in (unfit | failed, unfit) if failed else (unfit,):
+            target = self._group_placement.choose_better(
+                len(group.layout.block_indices),
+                block_size_bytes=self._part_bytes(group),
+                present=standing,
+                removable=[storage.node for _, storage in free],
+                kinds=[*kinds, *fallbacks],
+                excluded=excluded,
+                avoid=self._avoid(now_ms),
+            )
+            if target is not None:
+                break
+        else:
+            return False
+        self._placement.dice.shuffle(free)
+        nodes = [*standing, target.node]
+
+        def lacking_without(part: tuple[int, Storage]) -> int:
+            return needs.racks_lacking(group, _without(nodes, part[1].node))
+
+        index, source = min(free, key=lacking_without)
+        source.node.to_transfer.append(Transfer(group.block_id + index, (target,)))
         self._pending[group.block_id] = _PendingCopies(
-            source.node, targets, now_ms + self._pending_timeout_ms
+            source.node, (target,), now_ms + self._pending_timeout_ms
         )
         return True
 
@@ -584,27 +603,18 @@ class Reconstruction:
         return True
 
     def _part_targets(self, group: Group, count: int, now_ms: int) -> tuple[Storage, ...]:
-        """Where up to so many more internal blocks go: to datanodes that have none of the group."""
+        """Where up to so many more internal blocks go: to datanodes that have none of the group.
+        Racks of datanodes that are about to leave are as free as any."""
         if not count:
             return ()
-        held = [storage.node for storage in group.replicas if storage.node.alive]
-        unfit = {
-            node.identity.uuid
-            for part in group.parts
-            for node in (
-                *self._map.awaited_reports(part),
-                *self._map.invalidation.ordered(part.block_id),
-                *(storage.node for storage in (*part.replicas, *part.corrupt)),
-            )
-        }
         kinds, fallbacks = self._kinds_of(group, count)
         chosen = self._group_placement.choose(
             count,
-            block_size_bytes=group.layout.block_length(group.policy.schema.data_units),
+            block_size_bytes=self._part_bytes(group),
             kinds=kinds,
             fallbacks=fallbacks,
-            present=held,
-            excluded=unfit | self._failed.get(group.block_id, set()),
+            present=self._map.redundancy.standing(group),
+            excluded=self._unfit_for_parts(group) | self._failed.get(group.block_id, set()),
             avoid=self._avoid(now_ms),
         )
         if not chosen:
@@ -614,6 +624,16 @@ class Reconstruction:
                 self._map.invalidate_corrupt(part)
                 self._make_room(part, now_ms)
         return tuple(chosen)
+
+    @staticmethod
+    def _part_bytes(group: Group) -> int:
+        """How much room an internal block takes, at most."""
+        return group.layout.block_length(group.policy.schema.data_units)
+
+    def _unfit_for_parts(self, group: Group) -> set[str]:
+        """Nodes that are to get no internal block: those with one, be it corrupt or invalidated,
+        and those that have yet to report theirs."""
+        return {uuid for part in group.parts for uuid in self._unfit(part)}
 
     def _spread(self, block: Block, now_ms: int) -> None:
         """The block has enough replicas on too few racks: order a copy on another one. With
@@ -802,6 +822,13 @@ def left_to_place(kinds: Sequence[int], placed: Sequence[Storage], count: int) -
         if storage.storage_type in left:
             left.remove(storage.storage_type)
     return left[:count]
+
+
+def _without(nodes: Sequence[Datanode], gone: Datanode) -> list[Datanode]:
+    """Those nodes, but one time less the one that is gone."""
+    left = list(nodes)
+    left.remove(gone)
+    return left
 
 
 def _is_in_the_way(node: Datanode, block: Block) -> bool:
