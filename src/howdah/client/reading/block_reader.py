@@ -2,9 +2,9 @@
 
 BlockReaderRemote in Hadoop.
 
-The datanode answers READ_BLOCK with packets (`howdah.protocol.data_transfer.packets`) from the
-chunk that holds the first byte on; after an empty last packet the reader says
-that all sums were right, and the connection is closed, or kept for another read.
+The datanode answers READ_BLOCK with packets (`howdah.protocol.data_transfer.replica_stream`) from
+the chunk that holds the first byte on; after an empty last packet the reader says that all sums
+were right, and the connection is closed, or kept for another read.
 
 Data goes straight from the socket into the caller's buffer and is checked there,
 as long as whole chunks fit; only what is left of a chunk at the end of a small
@@ -22,16 +22,9 @@ from howdah.client.data_transfer_security import ConnectsData, connect_plain
 from howdah.client.peer_cache import PeerCache
 from howdah.client.reading import short_read
 from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
-from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
+from howdah.protocol.data_transfer.checksum import ChecksumType
 from howdah.protocol.data_transfer.op_requests import ReadBlock, encode_plain_read, encode_request
-from howdah.protocol.data_transfer.packets import (
-    HEADER_BYTES,
-    LENGTHS_BYTES,
-    PacketHeader,
-    check_lengths,
-    decode_header,
-    decode_lengths,
-)
+from howdah.protocol.data_transfer.replica_stream import HEAD_BYTES, ReplicaStream
 from howdah.protocol.data_transfer.responses import (
     BlockOpResponse,
     encode_read_status,
@@ -52,9 +45,7 @@ _ANSWER_EXTRA_BYTES = 256
 """More than the answer, a packet's header and the empty packet take."""
 _LEAST_PACKET_BYTES = 4096
 """Hadoop's datanodes send packets of 4 KiB where they are not to read with `sendfile`."""
-_HEAD_BYTES = LENGTHS_BYTES + HEADER_BYTES
 _USUAL_CHUNK_BYTES = 512
-_MAX_BYTES_PER_CHECKSUM = 16 * 1024 * 1024
 _ALL_WAS_RIGHT = encode_read_status(Status.CHECKSUM_OK)
 
 
@@ -105,8 +96,6 @@ class BlockReader:
         self._connect = connect
         self._end = request.offset + request.length_bytes
         self._is_short = request.length_bytes <= _SHORT_BYTES
-        self._sums = memoryview(b"")
-        self._packet_left = 0
         self._carry = memoryview(b"")
         self._finished = False
         self._is_told = False
@@ -133,7 +122,14 @@ class BlockReader:
             return
         try:
             # The range begins with a whole chunk, whose first bytes nobody asked for.
-            self._checksum, self._stream_position = self._take_response(response)
+            self._stream = ReplicaStream(
+                self._connection,
+                response,
+                self._named,
+                self.position,
+                self._end,
+                is_lent=self._is_short,
+            )
             self._skip_to(request.offset)
         except BaseException:
             self._close_connection()
@@ -197,7 +193,7 @@ class BlockReader:
     def _response_bytes(self) -> int:
         """About what a datanode sends for the range: whole chunks, with their checksums."""
         chunks = (self._end - 1) // _USUAL_CHUNK_BYTES - self.position // _USUAL_CHUNK_BYTES + 1
-        headers = (self._end - self.position) // _LEAST_PACKET_BYTES * _HEAD_BYTES
+        headers = (self._end - self.position) // _LEAST_PACKET_BYTES * HEAD_BYTES
         return chunks * (_USUAL_CHUNK_BYTES + 4) + headers + _ANSWER_EXTRA_BYTES
 
     @property
@@ -226,31 +222,14 @@ class BlockReader:
         self._let_go()
         self._connection.close()
 
-    def _take_response(self, response: BlockOpResponse) -> tuple[ChecksumSpec, int]:
-        if not response.is_success or response.read_checksum is None:
-            token = response.status is Status.ERROR_ACCESS_TOKEN
-            raise (errors.InvalidToken if token else errors.RemoteError)(
-                f"{self.node} refused to read {self._block.name} of {self._path}: "
-                f"{response.message or response.status.name}"
-            )
-        spec, first = response.read_checksum.checksum, response.read_checksum.chunk_offset
-        if not 0 < spec.bytes_per_checksum <= _MAX_BYTES_PER_CHECKSUM:
-            raise errors.ProtocolViolation(
-                f"{self.node} says that a checksum covers {spec.bytes_per_checksum} bytes"
-            )
-        aligned = self.position - self.position % spec.bytes_per_checksum
-        if spec.type is ChecksumType.NULL:
-            aligned = first
-        if not aligned <= first <= self.position:
-            raise errors.ProtocolViolation(
-                f"{self.node} starts {self._block.name} at {first}, asked was {self.position}"
-            )
-        return spec, first
+    def _named(self) -> tuple[object, str]:
+        return self.node, f"{self._block.name} of {self._path}"
 
     def _skip_to(self, offset: int) -> None:
-        while self._stream_position < offset:
+        stream = self._stream
+        while stream.position < offset:
             piece = self._receive_scratch()
-            unwanted = min(offset - (self._stream_position - len(piece)), len(piece))
+            unwanted = min(offset - (stream.position - len(piece)), len(piece))
             self._carry = piece[unwanted:]
 
     # --- reading --------------------------------------------------------------------
@@ -263,7 +242,7 @@ class BlockReader:
         if not self._carry:
             direct = 0 if self._is_short else self._direct_bytes(wanted)
             if direct:
-                self._receive(buffer[:direct])
+                self._require_right(self._stream.receive(buffer[:direct]))
                 self.position += direct
                 self._finish_at_end()
                 return direct
@@ -277,74 +256,38 @@ class BlockReader:
 
     def _direct_bytes(self, wanted: int) -> int:
         """How much of the current packet can go into the caller's buffer as it comes."""
-        if not self._packet_left:
-            self._next_packet()
-        if self._packet_left <= wanted:
-            return self._packet_left
-        return wanted - wanted % self._checksum.bytes_per_checksum
+        stream = self._stream
+        if not stream.left:
+            stream.next_packet()
+        if stream.left <= wanted:
+            return stream.left
+        return wanted - wanted % stream.spec.bytes_per_checksum
 
     def _receive_scratch(self) -> memoryview:
         """Some whole chunks, in a buffer of their own."""
-        if not self._packet_left:
-            self._next_packet()
+        stream = self._stream
+        if not stream.left:
+            stream.next_packet()
         if self._is_short:
-            piece = self._connection.lend(self._packet_left)
+            piece = self._connection.lend(stream.left)
             if piece is not None:
-                self._check(piece)
+                self._require_right(stream.check(piece))
                 return piece
-        chunk = self._checksum.bytes_per_checksum
-        count = min(self._packet_left, max(_SCRATCH_BYTES // chunk, 1) * chunk)
+        chunk = stream.spec.bytes_per_checksum
+        count = min(stream.left, max(_SCRATCH_BYTES // chunk, 1) * chunk)
         piece = memoryview(bytearray(count))
-        self._receive(piece)
+        self._require_right(stream.receive(piece))
         return piece
 
-    def _receive(self, target: memoryview) -> None:
-        """Fill `target` with the next chunks of the packet, and check them."""
-        self._connection.recv_into_exactly(target)
-        self._check(target)
-
-    def _check(self, target: memoryview) -> None:
-        """The next chunks of the packet, which have come."""
-        count = self._checksum.sums_length(len(target))
-        sums, self._sums = self._sums[:count], self._sums[count:]
-        bad = verify_chunks(self._checksum, target, sums)
+    def _require_right(self, bad: int) -> None:
+        """`bad` is where a chunk does not match its sum; -1 if all of them do."""
         if bad >= 0:
             error = errors.ChecksumMismatch(
                 f"Checksum error in {self._path}: {self._block.name} at {self.node} is corrupt "
-                f"at offset {self._stream_position + bad * self._checksum.bytes_per_checksum}"
+                f"at offset {bad}"
             )
             self._span.end(error)
             raise error
-        self._packet_left -= len(target)
-        self._stream_position += len(target)
-
-    def _next_packet(self) -> None:
-        header, payload = self._read_header()
-        sums = check_lengths(header, payload)
-        if header.last_in_block or not header.data_length_bytes:
-            raise errors.ProtocolViolation(
-                f"{self.node} ended {self._block.name} of {self._path} at "
-                f"{self._stream_position}, {self._end - self._stream_position} bytes early"
-            )
-        if header.offset_in_block != self._stream_position or sums != self._checksum.sums_length(
-            header.data_length_bytes
-        ):
-            raise errors.ProtocolViolation(
-                f"{self.node} sent {header.data_length_bytes} bytes with {sums} bytes of sums for "
-                f"offset {header.offset_in_block} of {self._block.name}, "
-                f"expected was offset {self._stream_position}"
-            )
-        lent = self._connection.lend(sums) if self._is_short else None
-        self._sums = memoryview(self._connection.recv_exactly(sums)) if lent is None else lent
-        self._packet_left = header.data_length_bytes
-
-    def _read_header(self) -> tuple[PacketHeader, int]:
-        # No header is shorter: its fields have to be there, and have fixed widths.
-        head = self._connection.recv_exactly(_HEAD_BYTES)
-        header_bytes, payload = decode_lengths(head)
-        if header_bytes > HEADER_BYTES:
-            head += self._connection.recv_exactly(header_bytes - HEADER_BYTES)
-        return decode_header(head, LENGTHS_BYTES, header_bytes), payload
 
     def view(self, count: int) -> memoryview | None:
         """Never: what comes over a connection lies nowhere yet."""
@@ -360,12 +303,12 @@ class BlockReader:
         self._span.end()
         clean = False
         try:
-            if self._packet_left:
+            if self._stream.left:
                 # The datanode sends whole chunks, so the packet has bytes behind the range.
-                self._connection.recv_exactly(self._packet_left)
-            header, _ = self._read_header()
+                self._connection.recv_exactly(self._stream.left)
+            header, _ = self._stream.read_header()
             if header.last_in_block:
-                summed = self._checksum.type is not ChecksumType.NULL
+                summed = self._stream.spec.type is not ChecksumType.NULL
                 status = Status.CHECKSUM_OK if summed else Status.SUCCESS
                 self._connection.send_all(encode_read_status(status))
                 clean = not self._connection.has_read_ahead
