@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.formats.edits.segment_scan import encode_header
 from howdah.formats.image.sections import Sink
 from howdah.namenode.server.process.format import format_namenode
 from howdah.namenode.service.calls.snapshots.changes import snapshot_path
@@ -20,6 +23,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.image_files import save_image
 from howdah.testing.fingerprint import walk
 from howdah.testing.in_memory import InMemoryNamenode
+from tests.support.namespaces.coding import CodedSnapshots
 from tests.support.namespaces.snapshots import BoundedSnapshotHistories
 from tests.support.torture import times
 
@@ -60,6 +64,27 @@ class ComparedHistories(BoundedSnapshotHistories):
             tools("stop")
         theirs = hadoops((directory / "list").read_text())
         assert ours(self.namenode.restarted(from_image=True), theirs) == theirs
+
+
+class CodedComparedHistories(CodedSnapshots, ComparedHistories):
+    """The same where files are erasure coded; and viewers are asked of the image and the log."""
+
+    def teardown(self) -> None:
+        super().teardown()
+        directory = self.scratch / str(self.count)
+        [image] = (directory / "name" / "current").glob("fsimage_*[0-9]")
+        log = directory / "edits"
+        log.write_bytes(encode_header() + b"".join(self.namenode.log))
+        for viewer, path, same in (("oiv", image, unlike_revision), ("oev", log, str)):
+            mine, theirs = directory / f"{viewer}.ours", directory / f"{viewer}.theirs"
+            asked = ["-p", "XML", "-i", str(path), "-o"]
+            assert main([viewer, *asked, str(mine)]) == 0
+            type(self).tools(viewer, *asked, theirs)
+            assert same(mine.read_text()) == same(theirs.read_text())
+
+
+def unlike_revision(xml: str) -> str:
+    return re.sub("<oivRevision>.*?</oivRevision>", "", xml)
 
 
 def hadoops(listing: str) -> Told:
@@ -106,13 +131,14 @@ def words(namenode: InMemoryNamenode, path: str) -> Iterator[str]:
 
 @pytest.mark.torture
 @pytest.mark.timeout(3600)
+@pytest.mark.parametrize("histories", [ComparedHistories, CodedComparedHistories])
 def test_hadoops_namenode_counts_the_same_in_our_images(
-    hadoop_tools: Callable[..., None], tmp_path: Path
+    histories: type[ComparedHistories], hadoop_tools: Callable[..., None], tmp_path: Path
 ) -> None:
-    ComparedHistories.tools = staticmethod(hadoop_tools)
-    ComparedHistories.scratch = tmp_path
+    histories.tools = staticmethod(hadoop_tools)
+    histories.scratch = tmp_path
     run_state_machine_as_test(
-        ComparedHistories,
+        histories,
         settings=settings(
             max_examples=times(25),
             stateful_step_count=25,

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from tests.support.namespaces.attributes import AttributeHistories, BoundedHistories
 from tests.support.namespaces.caching import CacheHistories
 from tests.support.namespaces.changes import ChangeHistories
+from tests.support.namespaces.coding import CodedSnapshots, CodingHistories
 from tests.support.namespaces.comparing import compare
 from tests.support.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
 from tests.support.namespaces.survival import NotedNamespace, Survival, check_survival
@@ -26,6 +27,28 @@ class NamespaceHistories(TreeHistories, ChangeHistories, AttributeHistories):
 
 class NarrowHistories(NamespaceHistories, BoundedHistories):
     """All operations, where quotas are met."""
+
+
+class CodedHistories(CodingHistories, NamespaceHistories):
+    """All operations, where files are erasure coded."""
+
+
+class NarrowCodedHistories(CodingHistories, NarrowHistories):
+    """The same, where quotas are met."""
+
+
+class ThoroughCodedHistories(NarrowCodedHistories):
+    """Torn at every byte."""
+
+    def teardown(self) -> None:
+        check_survival(self.namenode, thorough=True)
+
+
+class ThoroughCodedSnapshots(CodedSnapshots):
+    """The same."""
+
+    def teardown(self) -> None:
+        check_survival(self.namenode, thorough=True)
 
 
 class ThoroughHistories(NamespaceHistories):
@@ -86,6 +109,8 @@ def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
         ThoroughSnapshots,
         ThoroughBoundedSnapshots,
         ThoroughCaches,
+        ThoroughCodedHistories,
+        ThoroughCodedSnapshots,
     ],
 )
 def test_long_histories(histories: type[RuleBasedStateMachine]) -> None:
@@ -100,6 +125,17 @@ def test_any_history_does_to_the_namenode_what_it_does_to_the_model_and_survives
 @pytest.mark.req("FS-022", "FS-023")
 def test_the_same_where_quotas_are_met() -> None:
     run(NarrowHistories, 40, 50)
+
+
+@pytest.mark.req("FS-022", "FS-023")
+@pytest.mark.parametrize(
+    ("histories", "count", "steps"),
+    [(CodedHistories, 30, 40), (NarrowCodedHistories, 20, 40), (CodedSnapshots, 20, 20)],
+)
+def test_erasure_coded_files_in_any_history(
+    histories: type[RuleBasedStateMachine], count: int, steps: int
+) -> None:
+    run(histories, count, steps)
 
 
 def test_negative_times_and_cleared_quotas_of_the_root() -> None:

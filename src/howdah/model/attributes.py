@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from howdah.model import acls
+from howdah.model.coding import Coding
 from howdah.model.entries import ROOT, Entry, Refused, Shown, parent_of
 from howdah.model.quotas import FIXED_POLICY, bounded
 
@@ -30,6 +31,7 @@ class Attributes:
     """By the number of a snapshottable directory and the snapshot's name."""
     moved: frozenset[int]
     gone_bytes: dict[int, int]
+    codings: Mapping[str, Coding]
     max_xattrs: int
 
     def _check_parents(self, path: str) -> None:
@@ -75,7 +77,7 @@ class Attributes:
     @bounded
     def set_replication(self, path: str, replication: int) -> bool:
         entry = self._entry_at(path)
-        if entry is None or entry.is_directory:
+        if entry is None or entry.is_directory or entry.coding:
             return False
         self.entries[path] = replace(entry, replication=replication)
         return True

@@ -28,7 +28,8 @@ class Entry:
     `writer`. A file that was taken away from its writer has `NAMENODE` for one.
 
     `acl` is the whole list (see `acls`), or None where the mode says all. `policy` is
-    the entry's own storage policy, `bounds` a directory's quotas (see `quotas`).
+    the entry's own storage policy, `bounds` a directory's quotas (see `quotas`), `coding` the
+    name of its own erasure coding (see `coding`).
     """
 
     is_directory: bool
@@ -46,6 +47,7 @@ class Entry:
     acl: Acl | None = None
     xattrs: Mapping[str, bytes] = field(default_factory=dict)
     policy: str = ""
+    coding: str = ""
     bounds: Mapping[str, int] = field(default_factory=dict)
     target: str = ""
     number: int = 0

@@ -6,16 +6,25 @@ time limits; every operation either changes the dict or says in one word why not
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from howdah.model import acls
 from howdah.model.attributes import with_acl
+from howdah.model.coding import Coding, Codings, coding_of_new
 from howdah.model.entries import NAMENODE, ROOT, Entry, Refused, is_under, parent_of
-from howdah.model.quotas import FIXED_POLICY, bounded, bounded_move, fixed_policy, policy_of
+from howdah.model.quotas import (
+    FIXED_POLICY,
+    bounded,
+    bounded_move,
+    fixed_policy,
+    policy_of,
+    sizes_of,
+)
 from howdah.model.snapshots import Snapshots
 
 
-class ModelNamespace(Snapshots):
+class ModelNamespace(Snapshots, Codings):
     """Holds all paths of a filesystem with one user.
 
     >>> model = ModelNamespace("root", "staff")
@@ -24,7 +33,16 @@ class ModelNamespace(Snapshots):
     ['/', '/a', '/a/b']
     """
 
-    def __init__(self, owner: str, group: str, max_xattrs: int = 32) -> None:
+    def __init__(
+        self,
+        owner: str,
+        group: str,
+        max_xattrs: int = 32,
+        codings: Mapping[str, Coding] | None = None,
+    ) -> None:
+        """`codings` are the erasure codings that there are, by their names; all are enabled."""
+        self.codings = dict(codings or {})
+        self.enabled = frozenset(self.codings)
         self.entries: dict[str, Entry] = {ROOT: Entry(True, owner, group)}
         self.snapshots = {}
         self.moved = frozenset()
@@ -138,13 +156,7 @@ class ModelNamespace(Snapshots):
 
     def _note_gone(self, entry: Entry) -> None:
         """These blocks are the entry's no more, but maybe a snapshot's."""
-        lengths = list(entry.blocks)
-        if entry.is_writing:
-            lengths[-1] = entry.block_size_bytes
-        self.gone_bytes = {
-            **self.gone_bytes,
-            **dict(zip(entry.block_numbers, lengths, strict=True)),
-        }
+        self.gone_bytes = {**self.gone_bytes, **sizes_of(self.codings, entry)}
 
     def _new_number(self) -> int:
         self._numbers += 1
@@ -233,11 +245,13 @@ class ModelNamespace(Snapshots):
                 raise Refused("is written" if old.writer else "exists")
             self._remove(path)
         self._make_parents(path, None, None, now_ms)
+        coding = coding_of_new(self.entries, parent_of(path))
         new = Entry(
             False,
             mode=mode,
             atime_ms=now_ms,
-            replication=replication,
+            replication=1 if coding else replication,
+            coding=coding,
             writer=writer,
             block_size_bytes=block_size_bytes,
             policy=fixed_policy(self.entries, parent_of(path)),
@@ -263,6 +277,8 @@ class ModelNamespace(Snapshots):
             raise Refused("a lazy persist file")
         if entry.writer is not None:
             raise Refused("is written")
+        if entry.coding and entry.blocks and not new_block:
+            raise Refused("is coded")
         goes_on = not new_block and entry.blocks[-1:] < (entry.block_size_bytes,)
         self.entries[path] = replace(
             entry, writer=writer, is_writing=bool(entry.blocks) and goes_on
@@ -313,6 +329,8 @@ class ModelNamespace(Snapshots):
     def truncate(self, path: str, length_bytes: int, *, writer: str, now_ms: int) -> bool:
         """False if the cut goes through a block: the file is open until that is done."""
         entry = self._file(path)
+        if entry.coding:
+            raise Refused("is coded")
         if policy_of(self.entries, path) == FIXED_POLICY:
             raise Refused("a lazy persist file")
         if entry.writer is not None:
@@ -354,6 +372,8 @@ class ModelNamespace(Snapshots):
         for path in sources:
             part = self._file(path)
             if parent_of(path) != parent_of(target) or path == target:
+                raise Refused("cannot be joined")
+            if part.coding != whole.coding:
                 raise Refused("cannot be joined")
             if self._in_snapshot(part.number):
                 raise Refused("is in a snapshot")

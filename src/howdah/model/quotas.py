@@ -3,7 +3,7 @@
 A bound is on "names" (the directory is one of its own), on "space" (bytes of all
 replicas), or on the bytes of a kind of storage, where storage policies would put them.
 A block that is being written counts as a full one, one that is being cut as what is
-to be left of it.
+to be left of it. What is coded counts with its parity, and on no kind of storage.
 
 What is in snapshots counts as long as one has it, by the policy that all have who have
 none: who makes snapshots here gives out no policies.
@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
+from howdah.model.coding import Coding
 from howdah.model.entries import Entry, Refused, Shown, is_under, parent_of
 
 P = ParamSpec("P")
@@ -46,6 +47,8 @@ class Bounded(Protocol):
     `moved` are the links of entries that were moved elsewhere and not deleted,
     `gone_bytes` what blocks counted for when their file, or they of it, were taken away.
     """
+
+    codings: Mapping[str, Coding]
 
     entries: dict[str, Entry]
     snapshots: dict[int, dict[str, Shown]]
@@ -119,13 +122,31 @@ def _of_kept(namespace: Bounded, kept: dict[int, list[Kept]], number: int) -> Co
             for path, then in shown.items():
                 if path == below or path.startswith(below + "/"):
                     total["names"] += 1
-                    total += _of_bytes(sum(then.blocks), then.replication, DEFAULT_POLICY)
+                    total += _of_then(namespace, then)
             continue
         total["names"] += 1
         if not entry.is_directory:
             total += _of_file(namespace, entry, DEFAULT_POLICY, is_there=False)
         total += _of_kept(namespace, kept, entry.number)
     return total
+
+
+def _of_then(namespace: Bounded, then: Entry) -> Counter[str]:
+    """A file as a snapshot shows it; of a directory there are no bytes."""
+    if then.coding and not then.is_directory:
+        coding = namespace.codings[then.coding]
+        return Counter(space=sum(map(coding.space, then.blocks)))
+    return _of_bytes(sum(then.blocks), then.replication, DEFAULT_POLICY)
+
+
+def sizes_of(codings: Mapping[str, Coding], entry: Entry) -> dict[int, int]:
+    """What each block of a file counts for, without replicas."""
+    coding = codings.get(entry.coding)
+    sizes = list(entry.blocks if coding is None else map(coding.space, entry.blocks))
+    if entry.is_writing:
+        full = entry.block_size_bytes
+        sizes[-1] = full if coding is None else coding.space_of_open(full)
+    return dict(zip(entry.block_numbers, sizes, strict=True))
 
 
 def _of_file(namespace: Bounded, entry: Entry, policy: str, *, is_there: bool) -> Counter[str]:
@@ -142,10 +163,10 @@ def _of_file(namespace: Bounded, entry: Entry, policy: str, *, is_there: bool) -
         for number in then.block_numbers[: count_begun(then.blocks)]
     }
     if is_there:
-        counts.update(zip(entry.block_numbers, entry.blocks, strict=True))
-        if entry.is_writing:
-            counts[entry.block_numbers[-1]] = entry.block_size_bytes
+        counts.update(sizes_of(namespace.codings, entry))
         states.append(entry)
+    if entry.coding:
+        return Counter(space=sum(counts.values()))
     replication = max(state.replication for state in states)
     return _of_bytes(sum(counts.values()), replication, policy)
 

@@ -6,9 +6,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from howdah.model.entries import parent_of
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.testing.in_memory import Replica
+from howdah.proto import datanode_namenode_pb2 as dn
+from howdah.protocol.data_transfer.blocks import signed64
+from howdah.protocol.striping.layout import GroupLayout
+from howdah.testing.in_memory import InMemoryDatanode, Replica
 from tests.support.namespaces.files import FileHistories
 from tests.support.namespaces.histories import BLOCK, closed, lengths, opened, there, writers
 
@@ -80,14 +84,49 @@ class ChangeHistories(FileHistories):
         """The datanode does what it is told as a primary, and has so many bytes, or what
         was synced if that is more."""
         now_ms = self.now()
-        for order in self.node.orders():
-            namespace = self.namenode.namesystem.namespace
-            block = namespace.blocks[order.truncateBlock.blockId or order.block.b.blockId]
-            told = max(length, block.length_bytes)
-            if order.HasField("truncateBlock"):
-                told = order.truncateBlock.numBytes
-            self.node.replicas[self.node.first_storage].setdefault(
-                block.block_id, Replica(block.generation_stamp, told)
+        for node in self.nodes:
+            for order in node.orders():
+                if order.HasField("ecPolicy"):
+                    self.recover_group(node, order, now_ms)
+                else:
+                    self.recover_block(node, order, length, now_ms)
+
+    def recover_block(
+        self, node: InMemoryDatanode, order: dn.RecoveringBlockProto, length: int, now_ms: int
+    ) -> None:
+        namespace = self.namenode.namesystem.namespace
+        block = namespace.blocks[order.truncateBlock.blockId or order.block.b.blockId]
+        told = max(length, block.length_bytes)
+        if order.HasField("truncateBlock"):
+            told = order.truncateBlock.numBytes
+        node.replicas[node.first_storage].setdefault(
+            block.block_id, Replica(block.generation_stamp, told)
+        )
+        self.model.recovered(namespace.file_of(block).path, told, now_ms=now_ms)
+        node.recover(order, told, [node])
+
+    def recover_group(
+        self, node: InMemoryDatanode, order: dn.RecoveringBlockProto, now_ms: int
+    ) -> None:
+        """All datanodes have one whole stripe."""
+        namespace = self.namenode.namesystem.namespace
+        group = namespace.blocks[signed64(order.block.b.blockId)]
+        assert isinstance(group, Group)
+        layout = GroupLayout(group.policy, group.layout.stripe_bytes)
+        for index in layout.block_indices:
+            place = self.nodes[index]
+            place.replicas[place.first_storage][group.block_id + index] = Replica(
+                order.newGenStamp, layout.block_length(index)
             )
-            self.model.recovered(namespace.file_of(block).path, told, now_ms=now_ms)
-            self.node.recover(order, told, [self.node])
+        targets = self.nodes[: len(layout.block_indices)]
+        self.model.recovered(namespace.file_of(group).path, layout.length, now_ms=now_ms)
+        request = dn.CommitBlockSynchronizationRequestProto(
+            block=order.block.b,
+            newGenStamp=order.newGenStamp,
+            newLength=layout.length,
+            closeFile=True,
+            deleteBlock=False,
+            newTaragets=[target.registration().datanodeID for target in targets],
+            newTargetStorages=[target.first_storage for target in targets],
+        )
+        self.namenode.call("commitBlockSynchronization", request, address=node.ip)

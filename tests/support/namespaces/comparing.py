@@ -12,6 +12,7 @@ from howdah.model.quotas import count_begun, usage
 from howdah.namenode.state.inodes import acls, storage_policies, xattrs
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Directory, File, INode, Symlink
+from howdah.namenode.state.tree import coding_policies
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.testing.fingerprint import shown_by
 from howdah.testing.in_memory import InMemoryNamenode
@@ -33,6 +34,7 @@ def compare(namenode: InMemoryNamenode, model: ModelNamespace) -> None:
         assert xattrs_of(inode) == entry.xattrs, path
         policy = storage_policies.POLICIES.get(storage_policies.own_id(inode))
         assert (policy.name if policy else "") == entry.policy, path
+        assert coding_of(namespace, inode) == entry.coding, path
         if isinstance(inode, File):
             _compare_file(namenode, inode, entry)
         elif isinstance(inode, Symlink):
@@ -55,17 +57,18 @@ def _compare_snapshots(namespace: Namespace, model: ModelNamespace) -> None:
             shown = shown_by(namespace, snapshot)
             assert shown.keys() == expected.keys(), f"{name} of {path}"
             for below, then in expected.items():
-                _compare_then(shown[below], then)
+                _compare_then(namespace, shown[below], then)
     assert len(seen) == len(list(namespace.snapshots.all())) == namespace.snapshots.count
 
 
-def _compare_then(inode: INode, then: Entry) -> None:
+def _compare_then(namespace: Namespace, inode: INode, then: Entry) -> None:
     """An inode as a snapshot shows it."""
     assert isinstance(inode, Directory) == then.is_directory
     assert (inode.owner, inode.group, inode.mode) == (then.owner, then.group, then.mode)
     assert (inode.mtime_ms, inode.atime_ms) == (then.mtime_ms, then.atime_ms), inode.path
     assert acl_of(inode) == then.acl, inode.path
     assert xattrs_of(inode) == then.xattrs, inode.path
+    assert coding_of(namespace, inode) == then.coding, inode.path
     if isinstance(inode, File):
         assert (inode.length_bytes, len(inode.blocks), inode.replication) == (
             then.length_bytes,
@@ -75,7 +78,6 @@ def _compare_then(inode: INode, then: Entry) -> None:
 
 
 def _compare_file(namenode: InMemoryNamenode, file: File, entry: Entry) -> None:
-    assert not file.coding_policy_id, f"{file.path}: the model has no erasure-coded files"
     assert tuple(block.length_bytes for block in file.blocks) == entry.blocks
     assert (file.replication, file.block_size_bytes) == (
         entry.replication,
@@ -108,9 +110,17 @@ def acl_of(inode: INode) -> model_acls.Acl | None:
 
 
 def xattrs_of(inode: INode) -> dict[str, bytes]:
-    """All but the one in which a directory keeps its storage policy."""
+    """All but those in which a directory keeps its storage policy and its erasure coding."""
     return {
         xattrs.full_name(xattr): xattr.value or b""
         for xattr in inode.xattrs
-        if xattrs.name_of(xattr) != storage_policies.ATTRIBUTE
+        if xattrs.name_of(xattr) not in (storage_policies.ATTRIBUTE, xattrs.ERASURE_CODING)
     }
+
+
+def coding_of(namespace: Namespace, inode: INode) -> str:
+    """The name of the inode's own erasure coding; empty if it has none."""
+    if isinstance(inode, File):
+        policy = namespace.coding_policies.by_id(inode.coding_policy_id)
+        return policy.name if inode.coding_policy_id and policy is not None else ""
+    return (coding_policies.own_name(inode) or "") if isinstance(inode, Directory) else ""

@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from howdah import errors
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer.blocks import UINT64
+from howdah.protocol.striping.layout import GroupLayout
 from howdah.testing.in_memory import POOL_ID
 from tests.support.namespaces.histories import (
     BLOCK,
@@ -82,7 +85,12 @@ class FileHistories(Histories):
         # A block behind which a snapshot has another one does not grow.
         file = self.file(path)
         pins = self.namenode.namesystem.namespace.snapshots.pins
-        pinned = file is not None and bool(file.block_ids) and pins(file, file.block_ids[-1])
+        pinned = (
+            file is not None
+            and not file.coding_policy_id
+            and bool(file.block_ids)
+            and pins(file, file.block_ids[-1])
+        )
         real = self.do("append", request)
         self.both(
             real,
@@ -99,13 +107,29 @@ class FileHistories(Histories):
         told = block.length_bytes
         if block.state is BlockState.UNDER_CONSTRUCTION:
             told = max(length, told)
-            self.node.store(block.block_id, block.generation_stamp, told)
+            if isinstance(block, Group):
+                told = max(length * block.policy.schema.data_units, told)
+                self.store_group(block, told)
+            else:
+                expected = {storage.node.identity.uuid for storage in block.expected}
+                places = [node for node in self.nodes if node.uuid in expected]
+                for node in places or [self.node]:
+                    node.store(block.block_id, block.generation_stamp, told)
         return types_pb2.ExtendedBlockProto(
             poolId=POOL_ID,
-            blockId=block.block_id,
+            blockId=block.block_id & UINT64,
             generationStamp=block.generation_stamp,
             numBytes=told,
         )
+
+    def store_group(self, group: Group, length: int) -> None:
+        """Each datanode finalizes its internal block of a group of that length."""
+        layout = GroupLayout(group.policy, length)
+        expected = {index: s.node.identity.uuid for index, s in group.expected_parts}
+        by_uuid = {node.uuid: node for node in self.nodes}
+        for index in layout.block_indices:
+            node = by_uuid.get(expected.get(index, ""), self.nodes[index])
+            node.store(group.block_id + index, group.generation_stamp, layout.block_length(index))
 
     def blocks_with(self, path: str, last: types_pb2.ExtendedBlockProto | None) -> tuple[int, ...]:
         known = self.model.entries.get(path)

@@ -62,6 +62,10 @@ REFUSALS: Final[dict[str, tuple[type[errors.HowdahError], ...]]] = {
     "no such snapshot": (errors.SnapshotError,),
     "a lazy persist file": (errors.UnsupportedOperation,),
     "no sense": (errors.InvalidRequest,),
+    "is coded": (errors.UnsupportedOperation,),
+    "not enabled": (errors.IllegalArgument,),
+    "a file": (errors.RemoteError,),
+    "not coded": (errors.NoCodingPolicySet,),
     "no name": (errors.InvalidRequest, errors.RemoteError),
 }
 
@@ -130,6 +134,7 @@ class Histories(RuleBasedStateMachine):
             namespace=NotedNamespace(),
         )
         self.node = self.namenode.join("dn0")
+        self.nodes = [self.node]
         self.model = ModelNamespace("root", "supergroup", max_xattrs=MAX_XATTRS)
 
     @initialize(depth=st.integers(0, 2))
