@@ -8,16 +8,8 @@ import json
 import os
 import sys
 
-from howdah.testing.world import runner
+from howdah.testing.world import coverage, night, runner
 from howdah.testing.world.scenarios import SCENARIOS
-
-
-def _seeds(words: list[str]) -> list[int]:
-    seeds: list[int] = []
-    for word in words:
-        first, dash, last = word.partition("-")
-        seeds += range(int(first), int(last) + 1) if dash else [int(first)]
-    return seeds
 
 
 def _line(result: runner.Result) -> str:
@@ -29,9 +21,14 @@ def _line(result: runner.Result) -> str:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["coverage"]:
+        return coverage.main(sys.argv[2:])
+    if sys.argv[1:2] == ["night"]:
+        return night.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m howdah.testing.world",
         description="Run howdah's servers in simulated worlds. The status is 1 if a seed fails.",
+        epilog="`coverage` and `night` in place of a scenario have options of their own.",
     )
     parser.add_argument("scenario", choices=sorted(SCENARIOS))
     parser.add_argument("seeds", nargs="+", help="numbers, or ranges such as 1-20")
@@ -53,7 +50,7 @@ def main() -> int:
     )
     parser.add_argument("--json", action="store_true", help="print each result as a line of JSON")
     arguments = parser.parse_args()
-    seeds = _seeds(arguments.seeds)
+    seeds = [seed for word in arguments.seeds for seed in runner.seeds_of(word)]
     if arguments.story:
         result = runner.run_seed(
             arguments.scenario,

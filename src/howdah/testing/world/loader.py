@@ -33,6 +33,7 @@ from howdah.testing.world import (
     clock,
     files,
     forks,
+    instrumenting,
     polling,
     primitives,
     sockets,
@@ -76,6 +77,39 @@ def _private_below(name: str, attributes: tuple[str, ...]) -> list[str]:
     return [each for each in attributes if each != "*" and is_private(f"{name}.{each}")]
 
 
+_yielding: dict[str, types.CodeType] = {}
+"""Code that lets others go first between its statements."""
+_edited: set[str] = set()
+"""Modules whose code is not that of their files."""
+_marks: instrumenting.Marks | None = None
+_marked: dict[str, types.CodeType] = {}
+
+
+def mark_statements(marks: instrumenting.Marks, names: Iterable[str]) -> None:
+    """Let all processes that load these modules from now on mark which statements have run."""
+    global _marks
+    _marks = marks
+    for name in names:
+        _, spec, _ = code_of(name)
+        assert spec.origin is not None, f"{name} has no file"
+        _marked[name] = instrumenting.compiled(
+            Path(spec.origin), functools.partial(marks.mark, name)
+        )
+
+
+def _code_to_run(name: str, yields_in: tuple[str, ...]) -> types.CodeType:
+    code, spec, _ = code_of(name)
+    if name in _marked:
+        return _marked[name]
+    is_chosen = any(name == each or name.startswith(f"{each}.") for each in yields_in)
+    if not is_chosen or name in _edited or spec.origin is None:
+        return code
+    if name not in _yielding:
+        path = Path(spec.origin)
+        _yielding[name] = instrumenting.compiled(path, instrumenting.with_yields)
+    return _yielding[name]
+
+
 def code_of(name: str) -> Code:
     """Return the code of a module, its spec, and whether it is a package. Raises
     ModuleNotFoundError."""
@@ -92,12 +126,16 @@ def _find_code(name: str) -> Code:
     path = package if package.exists() else base.with_suffix(".py")
     if not path.exists():
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    return _code_in(path, name)
+
+
+def _code_in(path: Path, name: str) -> Code:
     loader = importlib.machinery.SourceFileLoader(name, str(path))
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     code = loader.get_code(name)
     assert spec is not None, f"{path} is no module"
     assert isinstance(code, types.CodeType), f"{path} has no code"
-    return code, spec, path is package
+    return code, spec, path.name == "__init__.py"
 
 
 @functools.cache
@@ -263,6 +301,7 @@ class ModuleTree:
         self.builtins["open"] = self.simulated["io"].open
         self.builtins["set"] = OrderedSet
         self.builtins["print"] = self._print
+        self.builtins[instrumenting.YIELD_NAME] = process.scheduler.give_way_between_statements
         self.builtins["input"] = _no_input
 
     # -- what a scenario calls
@@ -308,7 +347,8 @@ class ModuleTree:
             self._load(parent)
             if name in self._private:
                 return self._private[name]
-        code, spec, is_package = code_of(name)
+        _, spec, is_package = code_of(name)
+        code = _code_to_run(name, self._process.scheduler.yields_in)
         # Under this name dataclasses and enumerations find it in `sys.modules`.
         module = types.ModuleType(self._prefix + name)
         module.__package__ = name if is_package else parent
@@ -316,6 +356,8 @@ class ModuleTree:
         if is_package:
             module.__path__ = list(spec.submodule_search_locations or ())
         module.__dict__["__builtins__"] = self.builtins
+        if name in _marked and _marks is not None:
+            _marks.give_to(module)
         self._private[name] = module
         sys.modules[module.__name__] = module
         real_path = sys.modules["os.path"]
@@ -476,4 +518,5 @@ def change_code(name: str, old: str, new: str) -> None:
     source = Path(spec.origin).read_text(encoding="utf-8")
     if source.count(old) != 1:
         raise ValueError(f"{name} has this text {source.count(old)} times, not once: {old!r}")
+    _edited.add(name)
     _codes[name] = compile(source.replace(old, new), spec.origin, "exec"), spec, is_package

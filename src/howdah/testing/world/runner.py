@@ -10,9 +10,11 @@ import contextlib
 import gc
 import json
 import os
+import signal
 import sys
 import time
 import traceback
+import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
@@ -34,6 +36,12 @@ _WARM: Final = (
 _MOST_BLANKS: Final = 16
 """Of a kind: each has a few megabytes."""
 _TAIL_LINES: Final = 60
+
+
+def seeds_of(text: str) -> list[int]:
+    """Return the seeds that a number, or a range such as 1-20, says."""
+    first, dash, last = text.partition("-")
+    return list(range(int(first), int(last) + 1)) if dash else [int(first)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +78,48 @@ def run_seed(
     tell: Callable[[str], None] | None = None,
     blanks: BlankProcesses | None = None,
     whole_story: bool = False,
+    limit_s: float | None = None,
+    when_stuck: Callable[[Result], None] | None = None,
 ) -> Result:
     """Run one world here. The process must not run another one, nor go on for long."""
-    run = SCENARIOS[scenario] if isinstance(scenario, str) else scenario
+    if isinstance(scenario, str):
+        name, run = scenario, SCENARIOS[scenario]
+    else:
+        name, run = getattr(scenario, "__name__", "scenario"), scenario
     gc.disable()
     began_s, began_cpu_s = time.monotonic(), time.process_time()
     world = World(seed, left_out=left_out, blanks=blanks)
     world.story.listener = tell
-    problem, figures = "", dict[str, object]()
+    figures = dict[str, object]()
+
+    def result(problem: str) -> Result:
+        lines = tuple(world.story.lines)
+        return Result(
+            name,
+            seed,
+            problem,
+            world.scheduler.trace,
+            round(world.now_s, 3),
+            round(time.process_time() - began_cpu_s, 3),
+            round(time.monotonic() - began_s, 3),
+            world.scheduler.turns,
+            world.planned_faults,
+            dict(world.kinds),
+            figures,
+            lines if whole_story else lines[-_TAIL_LINES:] if problem else (),
+            faults=tuple(world.faults),
+        )
+
+    def stuck(_number: int, frame: types.FrameType | None) -> None:
+        assert when_stuck is not None
+        running = "".join(traceback.format_stack(frame))
+        why = f"not over after {limit_s:g} real seconds"
+        when_stuck(result(f"{why}; it runs\n{running}\nand these wait\n{world.stacks()}"))
+
+    if when_stuck is not None and limit_s is not None:
+        signal.signal(signal.SIGALRM, stuck)
+        signal.setitimer(signal.ITIMER_REAL, limit_s)
+    problem = ""
     try:
         figures = dict(run(world))
     except Unexpected as error:
@@ -86,22 +128,9 @@ def run_seed(
         problem = "".join([*traceback.format_list(place), f"Unexpected: {error}"])
     except Exception:  # noqa: BLE001 - whatever it is, it is the answer
         problem = traceback.format_exc()
-    lines = tuple(world.story.lines)
-    return Result(
-        scenario if isinstance(scenario, str) else getattr(scenario, "__name__", "scenario"),
-        seed,
-        problem,
-        world.scheduler.trace,
-        round(world.now_s, 3),
-        round(time.process_time() - began_cpu_s, 3),
-        round(time.monotonic() - began_s, 3),
-        world.scheduler.turns,
-        world.planned_faults,
-        dict(world.kinds),
-        figures,
-        lines if whole_story else lines[-_TAIL_LINES:] if problem else (),
-        faults=tuple(world.faults),
-    )
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+    return result(problem)
 
 
 def run_seeds(scenario: str, seeds: Iterable[int]) -> Iterator[Result]:
@@ -136,18 +165,20 @@ def provide(blanks: BlankProcesses, kinds: Mapping[str, int]) -> None:
     gc.freeze()
 
 
-def shrink(scenario: str, seed: int) -> tuple[Result, list[int]]:
+def shrink(
+    scenario: str | Scenario, seed: int, *, limit_s: float | None = None
+) -> tuple[Result, list[int]]:
     """Leave out one fault after the other, as long as the world still fails; the last failure, and
     what was left out."""
     warm_up()
     blanks = BlankProcesses()
-    result = run_forked(scenario, seed, blanks=blanks)
+    result = run_forked(scenario, seed, blanks=blanks, limit_s=limit_s)
     left_out: list[int] = []
     if not result.problem:
         return result, left_out
     for place in range(result.planned_faults):
         provide(blanks, result.processes)
-        smaller = run_forked(scenario, seed, [*left_out, place], blanks)
+        smaller = run_forked(scenario, seed, [*left_out, place], blanks, limit_s=limit_s)
         if smaller.problem:
             result = smaller
             left_out.append(place)
@@ -162,8 +193,10 @@ def run_forked(
     *,
     profiled: bool = False,
     whole_story: bool = False,
+    limit_s: float | None = None,
 ) -> Result:
-    """Run one world in a forked child of this process."""
+    """Run one world in a forked child of this process. After `limit_s` real seconds the child ends,
+    and the stacks of all threads are the problem."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -172,14 +205,28 @@ def run_forked(
         status = 1
         try:
             os.close(reading)
+
+            def give(result: Result) -> None:
+                with os.fdopen(writing, "w") as pipe:
+                    json.dump(asdict(result), pipe, default=str)
+
+            def give_and_end(result: Result) -> None:
+                give(result)
+                os._exit(0)
+
             with Profile() if profiled else contextlib.nullcontext() as samples:
                 result = run_seed(
-                    scenario, seed, left_out=left_out, blanks=blanks, whole_story=whole_story
+                    scenario,
+                    seed,
+                    left_out=left_out,
+                    blanks=blanks,
+                    whole_story=whole_story,
+                    limit_s=limit_s,
+                    when_stuck=give_and_end,
                 )
             if samples is not None:
                 result = replace(result, profile=tuple(samples.report().splitlines()))
-            with os.fdopen(writing, "w") as pipe:
-                json.dump(asdict(result), pipe, default=str)
+            give(result)
             status = 0
         finally:
             os._exit(status)

@@ -125,6 +125,10 @@ class Scheduler:
         self.turns = 0
         self.yield_chance = 0.1
         """How likely a task lets others go first where threads may meet."""
+        self.yields_in: tuple[str, ...] = ()
+        """Modules and packages between whose statements a task lets others go first, too."""
+        self.statement_chance = 0.02
+        """How likely it does there."""
         self.uncaught: list[Uncaught] = []
         self.on_note: Callable[[int, tuple[object, ...]], None] | None = None
         """Hears of all that gets into the trace."""
@@ -237,6 +241,14 @@ class Scheduler:
         """Let others go first here, by chance."""
         task = self.current
         if task is not None and not self.loading and self._chance() < self.yield_chance:
+            task.state = "ready"
+            self._ready.append(task)
+            self._switch(task)
+
+    def give_way_between_statements(self) -> None:
+        """Let others go first between two plain statements, by chance."""
+        task = self.current
+        if task is not None and not self.loading and self._chance() < self.statement_chance:
             task.state = "ready"
             self._ready.append(task)
             self._switch(task)

@@ -121,6 +121,14 @@ class World:
         made.on_log = self.story.logger(name)
         return made
 
+    def let_threads_meet_in(self, *packages: str, chance: float = 0.02) -> None:
+        """From now on, let threads of new processes meet between any two statements of functions
+        in these modules and packages, and not at locks, sockets and files alone."""
+        self._blanks = None  # They have loaded code that does not.
+        self.scheduler.yields_in = packages
+        self.scheduler.statement_chance = chance
+        self.story.record("threads", f"meet in {', '.join(packages)}")
+
     def take(self, kind: str) -> Process | None:
         """Return a process that has loaded its modules before the world began, if there is one."""
         self.kinds[kind] += 1
