@@ -61,6 +61,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     RequestSegment,
 )
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.striping.layout import is_striped
 from howdah.protocol.varint import read_delimited
 from howdah.runtime.sockets import Connection, PeerClosed, PeerSilent
 from howdah.runtime.tracing import spans
@@ -259,10 +260,14 @@ class Operations:
         if self._send_mapped(request):
             return self._verdict(request)
         settings = self._settings
+        named = f"opReadBlock {request.block}"
+        if is_striped(request.block.block_id):
+            # Clients that know none of it take a group for a block with its first one's id.
+            named += " (an internal block of an erasure coded group, each with an id of its own)"
         try:
             opened = self._open(request)
         except (errors.HowdahError, OSError) as error:
-            return self._refuse(f"opReadBlock {request.block}", error)
+            return self._refuse(named, error)
         self._store.in_memory.was_read(request.block.pool_id, opened.replica)
         with opened:
             try:
@@ -276,7 +281,7 @@ class Operations:
                     hints=request.hints,
                 )
             except errors.IllegalArgument as error:
-                return self._refuse(f"opReadBlock {request.block}", error)
+                return self._refuse(named, error)
             answer = encode_read_answer(sender.checksum, sender.start)
             try:
                 self._send(sender, request, opened, answer)

@@ -55,6 +55,7 @@ from howdah.protocol.data_transfer.packet_stream import Packet, PacketStream
 from howdah.protocol.data_transfer.packets import PacketHeader
 from howdah.protocol.data_transfer.responses import PIPELINE_READY, BlockOpResponse
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.striping.layout import is_striped
 from howdah.runtime.sockets import Connection, Dialing, PeerClosed
 from howdah.runtime.tracing.span import NOTHING, Span
 
@@ -213,6 +214,13 @@ class BlockReceiver:
         if self._is_copy:
             return store.create(
                 request.block, request.checksum, request.storage_type, temporary=True, holder=self
+            )
+        if request.targets and is_striped(request.block.block_id):
+            # It would write all of the data to each node, under the id of a group.
+            raise errors.UnsupportedOperation(
+                f"{request.block} is of an erasure coded group, whose internal blocks go to one "
+                f"datanode each, and not to {1 + len(request.targets)}: the client cannot write "
+                "erasure coded files"
             )
         match request.stage:
             case Stage.PIPELINE_SETUP_CREATE:

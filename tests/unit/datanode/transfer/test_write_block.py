@@ -25,6 +25,7 @@ from howdah.protocol.data_transfer.op_requests import Stage, WriteBlock, encode_
 from howdah.protocol.data_transfer.packets import HEARTBEAT, PacketHeader, encode_packet
 from howdah.protocol.data_transfer.responses import read_response
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.striping.layout import FIRST_GROUP_ID
 from howdah.runtime.sockets import PeerClosed
 
 pytestmark = pytest.mark.usefixtures("either_way")
@@ -537,3 +538,25 @@ def test_deleting_a_block_stops_whoever_writes_it(lab: Lab) -> None:
         writer.ack()
     node.wait_idle()
     assert node.files("rbw") == set()
+
+
+# --- clients that know nothing of erasure coding ---
+
+
+def test_a_group_that_is_written_as_one_block_is_refused_by_name(lab: Lab) -> None:
+    first, second = lab.node(), lab.node()
+    group = lab.block(FIRST_GROUP_ID)
+    writer = lab.Writer(first, lab.write_request(group, second))
+    assert writer.response.status is not Status.SUCCESS
+    assert "the client cannot write erasure coded files" in writer.response.message
+
+
+def test_an_internal_block_that_is_read_as_its_group_is_refused_by_name(lab: Lab) -> None:
+    node = lab.node()
+    group = lab.block(FIRST_GROUP_ID)
+    lab.write_block(node, group, DATA[:1000])
+    assert lab.read_block(node, lab.read_request(group, 0, 1000)).data == DATA[:1000]
+    for block in (group, lab.block(FIRST_GROUP_ID + 16)):
+        result = lab.read_block(node, lab.read_request(block, 0, 5000))
+        assert result.response.status is Status.ERROR
+        assert "an internal block of an erasure coded group" in result.response.message
