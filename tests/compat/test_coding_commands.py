@@ -60,7 +60,7 @@ def cluster() -> Iterator[MiniCluster]:
 @pytest.fixture(scope="module")
 def theirs(
     cluster: MiniCluster, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Command]:
+) -> Iterator[HadoopCommands]:
     pytest.importorskip("py4j", reason="PySpark is not installed")
     try:
         commands = HadoopCommands(
@@ -236,3 +236,32 @@ def test_both_find_the_internal_block_that_does_not_fit(
     words = ("debug", "verifyEC", "-file", path, "-skipFailureBlocks")
     said = [normal(run(*words)) for run in (ours, theirs)]
     assert (said[0].code, said[0].out) == (said[1].code, said[1].out)
+
+
+@pytest.mark.usefixtures("coded")
+@pytest.mark.req("OS-005", "LM-048")
+def test_javas_streams_say_that_coded_files_are_not_synced(
+    theirs: HadoopCommands, cluster: MiniCluster
+) -> None:
+    jvm = theirs.jvm
+    hadoop = jvm.org.apache.hadoop
+    java = hadoop.fs.FileSystem.newInstance(
+        jvm.java.net.URI(cluster.uri), hadoop.hdfs.HdfsConfiguration()
+    )
+    data = b"log line\n" * 200_000
+    for name, is_coded in (("coded", True), ("replicated", False)):
+        path = f"/coded/{name}.log"
+        builder = java.createFile(hadoop.fs.Path(path))
+        out = (builder if is_coded else builder.replicate()).build()
+        for _ in range(3):
+            out.write(data)
+            out.hflush()
+            out.hsync()
+        for capability in ("hflush", "hsync"):
+            assert out.hasCapability(capability) is not is_coded
+        out.close()
+        with cluster.connect() as fs:
+            assert fs.get_file_status(path).is_erasure_coded is is_coded
+            with fs.open(path) as stream:
+                assert stream.read() == data * 3
+    java.close()

@@ -138,6 +138,8 @@ class GroupStatus:
     missing: int = 0
     highest: int = 0
     low_redundancy: int = 0
+    under_way: int = 0
+    """Those with internal blocks that are copied or made anew now."""
     policies: Sequence[str] = ()
 
 

@@ -69,6 +69,7 @@ def namenode_status(
             missing=counts.groups.missing,
             highest=counts.groups.highest,
             low_redundancy=counts.groups.low_redundancy,
+            under_way=counts.groups.under_way,
             policies=tuple(
                 sorted(policy.name for policy in namesystem.namespace.coding_policies.enabled())
             ),

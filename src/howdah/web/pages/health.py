@@ -44,7 +44,11 @@ def judge(status: NamenodeStatus) -> Verdict:
 
 def _headline(status: NamenodeStatus, level: str, findings: Sequence[Finding]) -> str:
     if status.missing_blocks:
-        return f"Data cannot be read: {count(status.missing_blocks, 'block')} without a replica"
+        groups = status.block_groups.missing
+        blocks = status.missing_blocks - groups
+        lost = [f"{count(blocks, 'block')} without a replica"] if blocks else []
+        lost += [f"{count(groups, 'block group')} with too few internal blocks"] if groups else []
+        return f"Data cannot be read: {' and '.join(lost)}"
     if level == "bad":
         return f"Data is in danger: {findings[0].text}"
     if status.safe_mode and status.ha_state == "active":
@@ -60,6 +64,7 @@ def _headline(status: NamenodeStatus, level: str, findings: Sequence[Finding]) -
 
 def _findings(status: NamenodeStatus) -> Iterator[Finding]:
     yield from _blocks(status)
+    yield from _groups(status)
     yield from _journal(status)
     yield from _nodes(status)
     if status.safe_mode:
@@ -82,13 +87,29 @@ def _findings(status: NamenodeStatus) -> Iterator[Finding]:
         yield Finding("warn", warning)
 
 
+def _groups(status: NamenodeStatus) -> Iterator[Finding]:
+    """Of erasure coded files: the figures of all blocks have them as well."""
+    groups = status.block_groups
+    if groups.missing:
+        text = f"{count(groups.missing, 'block group')} with too few internal blocks to be read"
+        yield Finding("bad", text, "/blocks")
+    if groups.highest:
+        text = f"{count(groups.highest, 'block group')} with no internal block to spare"
+        yield Finding("bad", text)
+    low = groups.low_redundancy - groups.highest
+    if low > 0:
+        yield Finding("warn", f"{count(low, 'block group')} low on internal blocks")
+
+
 def _blocks(status: NamenodeStatus) -> Iterator[Finding]:
-    if status.missing_blocks:
+    groups = status.block_groups
+    missing = status.missing_blocks - groups.missing
+    if missing:
         alone = status.missing_single_blocks
         only = f", {alone:,} of them of files with replication 1" if alone else ""
         yield Finding(
             "bad",
-            f"{count(status.missing_blocks, 'block')} without a good replica{only}",
+            f"{count(missing, 'block')} without a good replica{only}",
             "/blocks",
         )
     if status.future_bytes:
@@ -97,10 +118,10 @@ def _blocks(status: NamenodeStatus) -> Iterator[Finding]:
         )
     if status.corrupt_blocks:
         yield Finding("warn", f"{count(status.corrupt_blocks, 'block')} with a corrupt replica")
-    last = status.last_replica_blocks
+    last = status.last_replica_blocks - groups.highest
     if last:
         yield Finding("bad", f"{count(last, 'block')} with one replica left")
-    low = status.under_replicated_blocks - last
+    low = status.under_replicated_blocks - groups.low_redundancy - last
     if low > 0:
         yield Finding("warn", f"{count(low, 'block')} low on replicas")
     if status.misplaced_blocks:

@@ -67,6 +67,7 @@ def overview(status: NamenodeStatus, times: Times) -> list[Child]:
             _journal(status),
             _checkpoints(status, times),
             _repair(status, times),
+            _coding(status),
             _room(status),
             _start(status),
             _about(status, times),
@@ -202,6 +203,28 @@ def _repair(status: NamenodeStatus, times: Times) -> Html:
         )
         if leaving
         else None,
+    )
+
+
+def _coding(status: NamenodeStatus) -> Html | None:
+    """The block groups of erasure coded files, where there are any."""
+    groups = status.block_groups
+    if not groups.total:
+        return None
+    return section(
+        "coding",
+        "Erasure coding",
+        facts(
+            [
+                ("Block groups", f"{groups.total:,}"),
+                ("Too few internal blocks to be read", f"{groups.missing:,}"),
+                ("No internal block to spare", f"{groups.highest:,}"),
+                ("Low on internal blocks", f"{groups.low_redundancy:,}"),
+                ("A corrupt internal block", f"{groups.corrupt:,}"),
+                ("Being reconstructed or copied", f"{groups.under_way:,}"),
+                ("Policies enabled", ", ".join(groups.policies) or "none"),
+            ]
+        ),
     )
 
 

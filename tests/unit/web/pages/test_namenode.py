@@ -14,6 +14,7 @@ from howdah.web.pages.namenode import REPAIR, Times, left_of, overview
 from howdah.web.pages.progress import Pace
 from howdah.web.status import (
     EditsDirectoryStatus,
+    GroupStatus,
     JournalNodeStatus,
     NamenodeStatus,
     NodeStatus,
@@ -82,6 +83,25 @@ QUORUM = EditsDirectoryStatus(
             {"under_replicated_blocks": 3, "last_replica_blocks": 1},
             "bad",
             "1 block with one replica left",
+        ),
+        (
+            {"missing_blocks": 3, "block_groups": GroupStatus(total=9, missing=1)},
+            "bad",
+            "2 blocks without a replica and 1 block group with too few internal blocks",
+        ),
+        (
+            {"missing_blocks": 1, "block_groups": GroupStatus(total=9, missing=1)},
+            "bad",
+            "read: 1 block group with too few internal blocks",
+        ),
+        (
+            {
+                "under_replicated_blocks": 2,
+                "last_replica_blocks": 2,
+                "block_groups": GroupStatus(total=9, highest=2, low_redundancy=2),
+            },
+            "bad",
+            "in danger: 2 block groups with no internal block to spare",
         ),
         ({"under_replicated_blocks": 3}, "warn", "needs attention"),
         ({"corrupt_blocks": 1}, "warn", "needs attention"),
@@ -307,3 +327,25 @@ def test_the_pace_is_that_of_now_and_begins_anew_after_an_end() -> None:
     assert str(pace.estimate()) == "done"
     pace.note(4301, 500)
     assert "not known yet" in str(pace.estimate())
+
+
+def test_block_groups_are_told_apart_from_blocks() -> None:
+    groups = GroupStatus(
+        total=1234,
+        corrupt=1,
+        highest=1,
+        low_redundancy=3,
+        under_way=2,
+        policies=("RS-3-2-1024k", "RS-6-3-1024k"),
+    )
+    found = status(under_replicated_blocks=4, last_replica_blocks=1, block_groups=groups)
+    said = [finding.text for finding in judge(found).findings]
+    assert said == [
+        "1 block group with no internal block to spare",
+        "1 block low on replicas",
+        "2 block groups low on internal blocks",
+    ]
+    page = text_of(found)
+    for words in ("1,234", "Being reconstructed or copied", "RS-3-2-1024k, RS-6-3-1024k"):
+        assert words in page
+    assert "Erasure coding" not in text_of(status())

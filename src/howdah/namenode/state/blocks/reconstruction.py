@@ -109,6 +109,8 @@ class GroupCounts:
     highest: int = 0
     """Those that the loss of one more internal block would make missing."""
     low_redundancy: int = 0
+    under_way: int = 0
+    """Those with internal blocks that are copied or made anew."""
 
 
 NO_GROUPS: Final = GroupCounts()
@@ -266,6 +268,7 @@ class Reconstruction:
             missing=by_need[Need.MISSING],
             highest=by_need[Need.HIGHEST],
             low_redundancy=sum(by_need[need] for need in TO_COPY),
+            under_way=sum(block_id < 0 for block_id in self._pending),
         )
 
     def work(self, now_ms: int) -> Generator[None, None, None]:

@@ -292,12 +292,15 @@ def test_a_lost_internal_block_is_made_again() -> None:
     assert target.id.datanodeUuid not in holders
     cluster.namenode.tick(1000)
     assert reconstructions(cluster) == []  # It is under way.
+    reconstruction = cluster.namenode.namesystem.block_manager.reconstruction
+    assert reconstruction.counts().groups.under_way == 1
     cluster.node(target.id.datanodeUuid).store(
         group.part(1).block_id, group.generation_stamp, group.part(1).length_bytes
     )
     cluster.namenode.tick(1000)
-    counts = cluster.namenode.namesystem.block_manager.reconstruction.counts()
+    counts = reconstruction.counts()
     assert (counts.too_few, counts.missing, counts.excess) == (0, 0, 0)
+    assert counts.groups.under_way == 0
 
 
 def test_too_few_internal_blocks_are_missing() -> None:
