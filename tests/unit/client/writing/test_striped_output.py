@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from howdah.protocol.striping.policies import Policy, Schema
 from howdah.runtime.sockets import Connection
 from howdah.testing.waiting import wait_until
 from tests.support.striped_groups import internal_blocks
+from tests.unit.client.conftest import FakeDatanode
 from tests.unit.client.striped import CELL, DATA, GROUP, STRIPE, StripedCluster, token_of
 
 BLOCK = 4 * CELL
@@ -202,6 +204,48 @@ def test_a_file_ends_under_the_stamp_of_a_failure_that_its_last_stripe_has_met(
     monkeypatch.undo()
     assert striped.namenode.names().count("updatePipeline") == 1
     assert_whole(striped, DATA[:length])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_two_datanodes_may_fail_in_any_way_at_any_packet(
+    striped: StripedCluster, seed: int
+) -> None:
+    """For good or once, at the last packet of a block, or as they are asked for one."""
+    rng = random.Random(seed)
+    length = rng.choice((rng.randrange(1, STRIPE), GROUP, GROUP + 1, rng.randrange(1, len(DATA))))
+    for victim in rng.sample(range(6), 2):
+        node, packets = striped.datanodes[victim], rng.choice((0, 1, 2, rng.randrange(60)))
+        match rng.randrange(4):
+            case 0:
+                stop_after(striped, victim, packets)
+            case 1:
+                break_after(node, packets)
+            case 2:
+                break_at_last_packet(node)
+            case 3:
+                node.refuse_write = BlockOpResponse(Status.ERROR, "its disk is full")
+    with create(striped) as stream:
+        while stream.get_pos() < length:
+            start = stream.get_pos()
+            stream.write(DATA[start : min(start + rng.choice((1, 700, 5000, 50_000)), length)])
+    assert_whole(striped, DATA[:length])
+
+
+def break_after(node: FakeDatanode, packets: int) -> None:
+    """The datanode breaks each connection off behind so many packets."""
+    got = itertools.count(1)
+    node.on_packet = lambda header, connection: next(got) > packets
+
+
+def break_at_last_packet(node: FakeDatanode) -> None:
+    """The datanode is gone when a block is to be finalized."""
+
+    def on_packet(header: PacketHeader, connection: Connection) -> bool:
+        if header.last_in_block:
+            node.refuse_connections()
+        return header.last_in_block
+
+    node.on_packet = on_packet
 
 
 def test_more_failures_than_parity_end_the_stream(striped: StripedCluster) -> None:

@@ -83,8 +83,10 @@ def test_the_checksum_of_a_group_is_hadoops(lab: Lab, file: Any, lost: tuple[int
     assert composite.hex() == file["composite"].rpartition("0x")[2]
 
 
-@pytest.mark.parametrize("lost", [(), (1,)])
-@pytest.mark.parametrize("requested", [1, 2048, 2049, 5000, 6145, 19_999, 20_000, 1 << 40])
+@pytest.mark.parametrize("lost", [(), (0,), (1,), (0, 2), (1, 3), (2, 4)])
+@pytest.mark.parametrize(
+    "requested", [1, 511, 2047, 2048, 2049, 5000, 6145, 19_999, 20_000, 1 << 40]
+)
 def test_the_checksum_may_be_of_the_first_bytes(
     lab: Lab, lost: tuple[int, ...], requested: int
 ) -> None:
