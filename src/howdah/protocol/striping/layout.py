@@ -17,7 +17,9 @@ from typing import Final
 from howdah.protocol.striping.policies import Policy
 
 INDEX_BITS: Final = 4
-_INDEX_MASK: Final = (1 << INDEX_BITS) - 1
+MAX_UNITS: Final = 1 << INDEX_BITS
+"""Internal blocks of a group: as many as their ids can tell apart."""
+_INDEX_MASK: Final = MAX_UNITS - 1
 FIRST_GROUP_ID: Final = -(1 << 63) + (1 << INDEX_BITS)
 """The first group that a namespace has."""
 

@@ -10,6 +10,7 @@ import enum
 
 from howdah.errors import ProtocolViolation
 from howdah.proto import types_pb2 as pb
+from howdah.protocol.striping.layout import MAX_UNITS
 from howdah.protocol.striping.policies import (
     REPLICATION_ID,
     REPLICATION_NAME,
@@ -48,7 +49,8 @@ def policy_to_proto(
 
 def policy_from_proto(message: pb.ErasureCodingPolicyProto) -> Policy:
     """Return the policy of a message. Raises `ProtocolViolation` where an id is told alone that is
-    of no system policy, or where a policy has no units or no cells."""
+    of no system policy, or where a policy has no cells, no units, or more units than the ids of
+    internal blocks have room for."""
     system = SYSTEM_POLICIES.get(message.id)
     if system is not None:
         return system
@@ -62,6 +64,12 @@ def policy_from_proto(message: pb.ErasureCodingPolicyProto) -> Policy:
         raise ProtocolViolation(
             f"erasure coding policy {message.id} has {schema.dataUnits} data and "
             f"{schema.parityUnits} parity units"
+        )
+    if schema.dataUnits + schema.parityUnits > MAX_UNITS:
+        raise ProtocolViolation(
+            f"erasure coding policy {message.id} has {schema.dataUnits} data and "
+            f"{schema.parityUnits} parity units; a block group has {MAX_UNITS} internal blocks at "
+            "most"
         )
     options = {option.key: option.value for option in schema.options}
     return Policy(

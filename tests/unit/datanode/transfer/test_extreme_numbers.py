@@ -54,6 +54,8 @@ from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.protocol.data_transfer.op_requests import (
     VERSION,
     BlockChecksum,
+    BlockChecksumType,
+    BlockGroupChecksum,
     CachingHints,
     CopyBlock,
     Op,
@@ -76,6 +78,7 @@ from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime.sockets import PeerClosed, connect_local
 from howdah.testing.waiting import wait_until
 from tests.support.extremes import extremes
+from tests.unit.datanode.transfer.test_reconstruction import Group
 
 Lab = Any
 DATA: Final = bytes(700)
@@ -85,6 +88,7 @@ MESSAGES: Final[dict[Op, type[Message]]] = {
     Op.READ_BLOCK: data_transfer_pb2.OpReadBlockProto,
     Op.TRANSFER_BLOCK: data_transfer_pb2.OpTransferBlockProto,
     Op.BLOCK_CHECKSUM: data_transfer_pb2.OpBlockChecksumProto,
+    Op.BLOCK_GROUP_CHECKSUM: data_transfer_pb2.OpBlockGroupChecksumProto,
     Op.COPY_BLOCK: data_transfer_pb2.OpCopyBlockProto,
     Op.REPLACE_BLOCK: data_transfer_pb2.OpReplaceBlockProto,
     Op.REQUEST_SHORT_CIRCUIT_FDS: data_transfer_pb2.OpRequestShortCircuitAccessProto,
@@ -281,6 +285,35 @@ def test_a_copy_for_a_move_with_any_number(
     target: Target, caplog: pytest.LogCaptureFixture
 ) -> None:
     sweep(target, lambda: CopyBlock(target.finalized()), caplog)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lost"),
+    [
+        (BlockChecksumType.COMPOSITE_CRC, (1,)),
+        pytest.param(BlockChecksumType.COMPOSITE_CRC, (), marks=pytest.mark.torture),
+        pytest.param(BlockChecksumType.MD5CRC, (1,), marks=pytest.mark.torture),
+    ],
+)
+def test_the_checksum_of_a_group_with_any_number(
+    target: Target,
+    caplog: pytest.LogCaptureFixture,
+    kind: BlockChecksumType,
+    lost: tuple[int, ...],
+) -> None:
+    group = Group(target.lab, 5000)
+    target.others += group.holders.values()
+    indices = tuple(index for index in group.blocks if index not in lost)
+    nodes = tuple(group.holders[index].address for index in indices)
+
+    def make() -> Any:
+        return BlockGroupChecksum(
+            group.block, nodes, indices, group.policy, group.block.length_bytes, kind
+        )
+
+    assert target.send(*message_of(make()))
+    target.harm(caplog)
+    sweep(target, make, caplog)
 
 
 def test_a_move_with_any_number(target: Target, caplog: pytest.LogCaptureFixture) -> None:

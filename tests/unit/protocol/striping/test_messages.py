@@ -46,9 +46,19 @@ def test_a_policy_of_users_goes_whole() -> None:
             cellSize=1024,
             schema=pb.ECSchemaProto(codecName="rs", dataUnits=0, parityUnits=2),
         ),
+        pb.ErasureCodingPolicyProto(
+            id=77,
+            cellSize=1024,
+            schema=pb.ECSchemaProto(codecName="rs", dataUnits=13, parityUnits=4),
+        ),
+        pb.ErasureCodingPolicyProto(
+            id=77,
+            cellSize=1024,
+            schema=pb.ECSchemaProto(codecName="rs", dataUnits=(1 << 32) - 1, parityUnits=2),
+        ),
     ],
 )
-def test_a_policy_that_says_too_little_is_refused(message: pb.ErasureCodingPolicyProto) -> None:
+def test_a_policy_that_cannot_be_is_refused(message: pb.ErasureCodingPolicyProto) -> None:
     with pytest.raises(errors.ProtocolViolation, match="erasure coding policy 77"):
         policy_from_proto(message)
 

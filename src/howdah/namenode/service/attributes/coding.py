@@ -20,13 +20,12 @@ from howdah.namenode.state.tree import coding_policies
 from howdah.namenode.state.tree.reserved import is_reserved
 from howdah.namenode.state.tree.snapshot_views import DotSnapshot
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.striping.layout import MAX_UNITS
 from howdah.protocol.striping.messages import PolicyState
 from howdah.protocol.striping.policies import KIB, MAX_ID, REPLICATION_NAME, Policy, Schema
 from howdah.protocol.striping.policies import SYSTEM_POLICIES as SYSTEM
 
 CODECS: Final = ("rs", "rs-legacy", "xor")
-MAX_UNITS: Final = 16
-"""Internal blocks of a group: as many as there are ids for."""
 
 
 class CodingCalls:
