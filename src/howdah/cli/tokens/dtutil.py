@@ -12,15 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import howdah
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.tokens.files import identifier_of, read_file, write_file
+from howdah.cli.tokens.issuers import connected, has_issuer, uri_of
 from howdah.config import Configuration
 from howdah.errors import IllegalArgument, RemoteError
 from howdah.formats.tokens.credentials import PROTOBUF, WRITABLE, Credentials
-from howdah.formats.tokens.token import HDFS_DELEGATION, Token
-from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.formats.tokens.token import Token
 
 USAGE: Final = """\
 Usage: howdah dtutil COMMAND [OPTIONS] FILE ...
@@ -101,9 +100,7 @@ def _print(words: _Words, conf: Configuration) -> None:
 
 def _get(words: _Words, conf: Configuration) -> None:
     uri, path = words.split_first()
-    with howdah.connect(uri, conf=conf, laid_over=False) as fs:
-        if not isinstance(fs, HdfsFileSystem):
-            raise IllegalArgument(f"{uri}: tokens are got of hdfs:// alone")
+    with connected(uri, conf) as fs:
         token = fs.get_delegation_token(words.renewer or str(fs.user))
         if token is None:
             raise RemoteError(f"{uri} issues no delegation tokens: it is not secured by Kerberos")
@@ -165,8 +162,8 @@ def _cancel(words: _Words, conf: Configuration) -> None:
     alias = words.need_alias()
     for path in words.files:
         token = _token_of(path, alias)
-        with howdah.connect(conf=conf, laid_over=False) as fs:
-            _hdfs(fs).cancel_delegation_token(token)
+        with connected(uri_of(token, conf), conf) as fs:
+            fs.cancel_delegation_token(token)
         _take_out(path, alias, words.version)
 
 
@@ -174,8 +171,8 @@ def _renew(words: _Words, conf: Configuration) -> None:
     alias = words.need_alias()
     for path in words.files:
         token = _token_of(path, alias)
-        with howdah.connect(conf=conf, laid_over=False) as fs:
-            until_ms = _hdfs(fs).renew_delegation_token(token)
+        with connected(uri_of(token, conf), conf) as fs:
+            until_ms = fs.renew_delegation_token(token)
         until = datetime.fromtimestamp(until_ms / 1000, UTC)
         print(f"Renewed {token.kind}:{token.service} until {until:%Y-%m-%d %H:%M:%S} UTC")
 
@@ -184,15 +181,9 @@ def _token_of(path: Path, alias: str) -> Token:
     token = read_file(path).tokens.get(alias)
     if token is None:
         raise IllegalArgument(f"{path} has no token with the alias {alias}")
-    if token.kind != HDFS_DELEGATION:
-        raise IllegalArgument(f"{path}: {alias} is a {token.kind}, which is not one of hdfs://")
+    if not has_issuer(token):
+        raise IllegalArgument(f"{path}: {alias} is a {token.kind}, which is of no filesystem")
     return token
-
-
-def _hdfs(fs: object) -> HdfsFileSystem:
-    if not isinstance(fs, HdfsFileSystem):
-        raise IllegalArgument("fs.defaultFS is no hdfs://: name the one that issued the token")
-    return fs
 
 
 def _import(words: _Words, conf: Configuration) -> None:

@@ -6,20 +6,17 @@ HADOOP_TOKEN_FILE_LOCATION; only its owner can read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import howdah
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.tokens.files import identifier_of, read_file, write_file
+from howdah.cli.tokens.issuers import connected, has_issuer, uri_of, web_uri
 from howdah.config import Configuration
 from howdah.errors import IllegalArgument, RemoteError
 from howdah.formats.tokens.credentials import Credentials
-from howdah.formats.tokens.token import HDFS_DELEGATION, Token
-from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.formats.tokens.token import Token
 
 
 def main(argv: list[str], conf: Configuration) -> int:
@@ -29,6 +26,12 @@ def main(argv: list[str], conf: Configuration) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("--renewer", "-renewer", default="", help="who may renew the token")
+    parser.add_argument(
+        "--webservice",
+        "-webservice",
+        metavar="URL",
+        help="where to get it, as http://host:port; otherwise from the default filesystem",
+    )
     parser.add_argument("--cancel", "-cancel", action="store_true", help="cancel the tokens")
     parser.add_argument("--renew", "-renew", action="store_true", help="renew the tokens")
     parser.add_argument("--print", "-print", action="store_true", dest="show", help="show them")
@@ -46,22 +49,12 @@ def main(argv: list[str], conf: Configuration) -> int:
         return _renew(path, conf)
     if words.cancel:
         return _cancel(path, conf)
-    return _fetch(path, words.renewer, conf)
+    uri = None if words.webservice is None else web_uri(words.webservice)
+    return _fetch(path, words.renewer, uri, conf)
 
 
-@contextmanager
-def connected(conf: Configuration) -> Iterator[HdfsFileSystem]:
-    """The default filesystem, which has to be an HDFS."""
-    with howdah.connect(conf=conf, laid_over=False) as fs:
-        if not isinstance(fs, HdfsFileSystem):
-            raise IllegalArgument(
-                f"FileSystem {fs.uri} is not an HDFS file system. See fs.defaultFS."
-            )
-        yield fs
-
-
-def _fetch(path: Path, renewer: str, conf: Configuration) -> int:
-    with connected(conf) as fs:
+def _fetch(path: Path, renewer: str, uri: str | None, conf: Configuration) -> int:
+    with connected(uri, conf) as fs:
         token = fs.get_delegation_token(renewer or str(fs.user))
         if token is None:
             raise RemoteError(
@@ -72,24 +65,24 @@ def _fetch(path: Path, renewer: str, conf: Configuration) -> int:
     return 0
 
 
-def _of_hdfs(path: Path) -> list[Token]:
-    tokens = [token for token in read_file(path).tokens.values() if token.kind == HDFS_DELEGATION]
+def _of_filesystems(path: Path) -> list[Token]:
+    tokens = [token for token in read_file(path).tokens.values() if has_issuer(token)]
     if not tokens:
         raise IllegalArgument(f"{path} has no delegation token of HDFS")
     return tokens
 
 
 def _renew(path: Path, conf: Configuration) -> int:
-    with connected(conf) as fs:
-        for token in _of_hdfs(path):
+    for token in _of_filesystems(path):
+        with connected(uri_of(token, conf), conf) as fs:
             until = datetime.fromtimestamp(fs.renew_delegation_token(token) / 1000, UTC)
             print(f"Renewed token for {token.service} until: {until:%Y-%m-%d %H:%M:%S} UTC")
     return 0
 
 
 def _cancel(path: Path, conf: Configuration) -> int:
-    with connected(conf) as fs:
-        for token in _of_hdfs(path):
+    for token in _of_filesystems(path):
+        with connected(uri_of(token, conf), conf) as fs:
             fs.cancel_delegation_token(token)
             print(f"Cancelled token for {token.service}")
     return 0

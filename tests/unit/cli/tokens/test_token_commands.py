@@ -10,6 +10,7 @@ import pytest
 from howdah import errors
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.tokens import dtutil, fetchdt
+from howdah.cli.tokens.issuers import uri_of, web_uri
 from howdah.config import Configuration
 from howdah.formats.tokens.credentials import PROTOBUF, Credentials
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
@@ -99,3 +100,35 @@ def test_a_text_that_is_no_token_is_not_repeated(path: Path) -> None:
     with pytest.raises(errors.IllegalArgument) as caught:
         dtutil.main(["import", "s3cr3t", str(path)], CONF)
     assert "s3cr3t" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "service", "uri"),
+    [
+        (HDFS_DELEGATION, "127.0.0.1:8020", "hdfs://localhost:8020"),
+        (HDFS_DELEGATION, "127.0.0.1:8021", "hdfs://127.0.0.1:8021"),
+        (HDFS_DELEGATION, "ha-hdfs:ns", "hdfs://ns"),
+        ("WEBHDFS delegation", "127.0.0.1:9870", "webhdfs://127.0.0.1:9870"),
+        ("SWEBHDFS delegation", "ha-swebhdfs:ns", "swebhdfs://ns"),
+    ],
+)
+def test_a_token_leads_to_the_filesystem_that_it_is_of(kind: str, service: str, uri: str) -> None:
+    conf = Configuration({"fs.defaultFS": "hdfs://localhost:8020"})
+    assert uri_of(Token(b"", b"", kind, service), conf) == uri
+
+
+def test_a_web_service_is_a_filesystem() -> None:
+    assert web_uri("http://nn:9870") == "webhdfs://nn:9870"
+    assert web_uri("https://nn:9871/") == "swebhdfs://nn:9871"
+    for wrong in ("nn:9870", "ftp://nn", "http://"):
+        with pytest.raises(errors.IllegalArgument, match="no web service"):
+            web_uri(wrong)
+
+
+def test_tokens_of_other_services_have_no_filesystem(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    dtutil.main(["import", OTHER.url_string, "-alias", "kms", str(other)], CONF)
+    with pytest.raises(errors.IllegalArgument, match="kms is a kms-dt, which is of no filesystem"):
+        dtutil.main(["renew", "-alias", "kms", str(other)], CONF)
+    with pytest.raises(errors.IllegalArgument, match="has no delegation token of HDFS"):
+        fetchdt.main(["--cancel", str(other)], CONF)
