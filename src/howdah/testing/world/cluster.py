@@ -44,9 +44,19 @@ _RANGES: Final = {
 }
 
 
+_MOST_VOLUMES: Final = 3
+_DATA_DIRECTORIES: Final = "dfs.datanode.data.dir"
+
+
 def draw_settings(dice: random.Random) -> dict[str, str]:
-    """Draw settings from the ranges in which clusters use them."""
-    return {key: dice.choice(values) for key, values in _RANGES.items()}
+    """Draw settings from the ranges in which clusters use them, and how many volumes datanodes
+    have."""
+    settings = {key: dice.choice(values) for key, values in _RANGES.items()}
+    volumes = dice.randrange(1, _MOST_VOLUMES + 1)
+    directories = ["/data", *(f"/volume{number}" for number in range(1, volumes))]
+    settings[_DATA_DIRECTORIES] = ",".join(directories)
+    settings["dfs.datanode.failed.volumes.tolerated"] = str(volumes - 1)
+    return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,12 @@ class Cluster:
     def server(self, role: Role, name: str, machine: Machine) -> Server:
         """Add one; it does not run yet."""
         made = self.servers[name] = Server(self, role, name, machine)
+        if role is DATANODE:
+            # The first volume is on the machine's root disk, each other one on a disk of its own.
+            for volume in self.settings[_DATA_DIRECTORIES].split(",")[1:]:
+                disk = machine.new_disk()
+                disk.is_strict = machine.disk.is_strict
+                machine.mounts.mount(volume, disk)
         if "var" not in machine.disk.root.entries:
             directory = machine.disk.new_directory(0o755)
             machine.disk.change_names((machine.disk.root, "var", directory))

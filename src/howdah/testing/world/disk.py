@@ -11,7 +11,9 @@ Names are changed in a journal. Which names survive a power cut is one of two ru
 - `strict`, as POSIX promises and no more: a name is safe once its own directory was synced.
 
 A disk also fails, fills up and hangs when it is told to (`Disk.failing`, `capacity_bytes`,
-`hangs_until_ns`), and one that `lies` answers to a sync of a file and does nothing.
+`hangs_until_ns`), and one that `lies` answers to a sync of a file and does nothing. What a sync has
+failed to write is never written, whoever syncs again, unless it is written anew. Bits at rest can
+be turned over (`Inode.flip`).
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ class Inode:
         "number",
         "open_count",
         "safe",
+        "unsafe",
     )
 
     def __init__(self, disk: Disk, mode: int) -> None:
@@ -62,6 +65,8 @@ class Inode:
         self.safe = bytearray()
         self.dirty: list[tuple[int, int]] = []
         """What was written since the last sync, from and to."""
+        self.unsafe: list[tuple[int, int]] = []
+        """What a sync has failed to make safe: as on Linux, the next one does not try again."""
         self.entries: dict[str, Inode] = {}
         self.mtime_ns = disk.wall_ns()
         self.links = 0
@@ -117,15 +122,34 @@ class Inode:
             end = min(end, length)
             if start < end:
                 self.safe[start:end] = self.data[start:end]
+        if self.unsafe:
+            self.unsafe = [
+                (start, end)
+                for start, end in self.unsafe
+                if not any(first <= start and end <= last for first, last in self.dirty)
+            ]
         self.dirty.clear()
+
+    def fail_to_sync(self) -> None:
+        """Forget that what was written is to be made safe, as Linux does when a write to the disk
+        fails: readers see it until the power is lost."""
+        self.unsafe += self.dirty
+        self.dirty.clear()
+
+    def flip(self, bit: int) -> None:
+        """Turn a bit over that is at rest on the disk."""
+        place, mask = bit // 8, 1 << bit % 8
+        self.data[place] ^= mask
+        if place < len(self.safe):
+            self.safe[place] ^= mask
 
     def lose(self, dice: random.Random) -> int:
         """Lose power; return how many bytes were lost."""
-        if not self.dirty:
+        if not self.dirty and not self.unsafe:
             return 0
-        lost = 0
+        lost = sum(end - start for start, end in self.unsafe)
         # The length may have been written or not.
-        kept = len(self.data) if dice.random() < 0.5 else len(self.safe)
+        kept = len(self.data) if self.dirty and dice.random() < 0.5 else len(self.safe)
         _resize(self.safe, kept)
         for start, end in self.dirty:
             for page in range(start - start % PAGE_BYTES, end, PAGE_BYTES):
@@ -141,6 +165,7 @@ class Inode:
         self.disk.used_bytes += kept - len(self.data)
         self.data = bytearray(self.safe)
         self.dirty.clear()
+        self.unsafe.clear()
         return lost
 
     def forget_if_unused(self) -> None:
@@ -259,6 +284,18 @@ class Disk:
         for node in nodes:
             self.lost_bytes += node.lose(self.dice)
         self.used_bytes = sum(len(node.data) for node in nodes)
+
+    def files(self, prefix: str) -> Iterator[tuple[str, Inode]]:
+        """Go over the files whose names begin in this way, in a fixed order."""
+        todo = [self.root]
+        while todo:
+            node = todo.pop()
+            for name in sorted(node.entries):
+                child = node.entries[name]
+                if child.is_directory:
+                    todo.append(child)
+                elif name.startswith(prefix):
+                    yield name, child
 
     def walk(self) -> Iterator[Inode]:
         """Go over all that has a name, each once."""

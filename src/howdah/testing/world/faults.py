@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from howdah.testing.world.cluster import CONTROLLER, NAMENODE, Cluster, Server
+from howdah.testing.world.cluster import CONTROLLER, DATANODE, NAMENODE, Cluster, Server
 from howdah.testing.world.processes import Machine, Process
 
 KILL: Final = "kill"
@@ -30,16 +30,31 @@ SCARCE: Final = "scarce"
 BLACKOUT: Final = "blackout"
 """All machines of servers lose their power at one moment: what is promised is on a disk."""
 
+FAILING_DISK: Final = "failing disk"
+"""Calls of a disk fail with EIO."""
+BIT_ROT: Final = "bit rot"
+"""A bit of a replica, or of its checksums, turns over on the disk."""
+CLOG: Final = "clog"
+"""Machines are cut off one after another, and come back in another order."""
+DRIFT: Final = "drift"
+"""A wall clock runs faster or slower."""
+
 ORDINARY: Final = (
     *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT, BLACKOUT),
 )
 ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE)
-KINDS: Final = tuple(dict.fromkeys(ALL))
+KINDS: Final = tuple(dict.fromkeys((*ALL, FAILING_DISK, BIT_ROT, CLOG, DRIFT)))
 """All kinds of faults, by name."""
 _PAUSE_S: Final = 3.0
 """The mean time between two faults is half of it."""
 _WITHIN_S: Final = 8.0
 _JUMP_S: Final = 3600.0
+_DRIFT_PPM: Final = 100_000.0
+_FAILS: Final = (0.05, 0.3, 1.0)
+"""How likely a call of a failing disk fails."""
+_SAFE_COPIES: Final = 2
+_OPERATIONS: Final = ("read", "write", "sync", "name")
+_RESOURCES: Final = ("thread", "open", "socket", "accept", "fork", "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +65,7 @@ class Fault:
     at_s: float
     duration_s: float
     target: str
-    """A server for `kill` and `pause`, else a machine."""
+    """A server for `kill`, `pause` and `scarce`, else a machine, or more of them."""
     other: str = ""
     amount: float = 0.0
 
@@ -77,6 +92,7 @@ class FaultPlan:
         disks = {server.machine.name for server in cluster.servers.values()}
         # A namenode whose disk was full stays in safe mode until an operator ends that.
         filling = disks - {s.machine.name for s in cluster.servers.values() if s.role is NAMENODE}
+        storing = sorted(s.machine.name for s in cluster.servers.values() if s.role is DATANODE)
         for _ in range(count):
             at_s += dice.uniform(0.01, _PAUSE_S)
             kind = dice.choice(kinds)
@@ -90,9 +106,16 @@ class FaultPlan:
                 fault = replace(fault, target=left, other=right)
             elif kind == ISOLATE:
                 fault = replace(fault, target=dice.choice(machines))
+            elif kind == CLOG:
+                # In this order they are cut off, and in the other one they come back.
+                among = dice.sample(machines, dice.randrange(2, len(machines) + 1))
+                order = dice.sample(among, len(among))
+                fault = replace(fault, target=",".join(among), other=",".join(order))
+            elif kind == BIT_ROT and storing:
+                fault = replace(fault, target=dice.choice(storing))
             else:
-                among = filling if kind == FULL_DISK and filling else disks
-                fault = replace(fault, target=dice.choice(sorted(among)))
+                possible = filling if kind == FULL_DISK and filling else disks
+                fault = replace(fault, target=dice.choice(sorted(possible)))
             if kind in (KILL, POWER):
                 fault = replace(fault, duration_s=min(fault.duration_s, _WITHIN_S / 2))
             faults.append(fault)
@@ -177,6 +200,8 @@ class Supervisor:
         """Do it; how to undo it, or None if it can't happen now."""
         if fault.kind == BLACKOUT:
             return self._black_out()
+        if fault.kind == CLOG:
+            return self._clog(fault)
         if fault.kind in (KILL, PAUSE, SCARCE):
             return self._break_server(fault, self.cluster.servers[fault.target])
         machine = self.world.machines[fault.target]
@@ -190,6 +215,8 @@ class Supervisor:
             case "isolate":
                 others = [other for other in self.world.machines.values() if other is not machine]
                 return self._cut([(machine, other) for other in others], both=True)
+        if fault.kind == BIT_ROT:
+            return self._let_rot(fault, machine)
         return self._break_disk(fault, machine)
 
     def _break_server(self, fault: Fault, server: Server) -> Callable[[], None] | None:
@@ -200,7 +227,7 @@ class Supervisor:
             server.kill()
             return lambda: self._up(server)
         if fault.kind == SCARCE:
-            resource = ("thread", "open", "socket", "accept", "fork")[int(fault.amount * 5)]
+            resource = _RESOURCES[int(fault.amount * len(_RESOURCES))]
             process.faults[resource] = 0.2
             return process.faults.clear
         process.stop()
@@ -248,6 +275,67 @@ class Supervisor:
 
         return heal
 
+    def _clog(self, fault: Fault) -> Callable[[], None]:
+        """Cut machines off in the first half of the time, and heal them in the second."""
+        names, order = fault.target.split(","), fault.other.split(",")
+        cut: dict[str, Callable[[], None]] = {}
+        all_machines = self.world.machines.values()
+
+        def clog(name: str) -> None:
+            machine = self.world.machines[name]
+            if not self._is_over:
+                others = [other for other in all_machines if other is not machine]
+                cut[name] = self._cut([(machine, other) for other in others], both=True)
+                self.world.story.record("fault", f"{name} is clogged")
+
+        def heal(name: str) -> None:
+            undo = cut.pop(name, None)
+            if undo is not None:
+                undo()
+                self.world.story.record("fault", f"{name} is not clogged any more")
+
+        step_s = fault.duration_s / (2 * len(names))
+        for place, name in enumerate(names):
+            self.world.scheduler.after(place * step_s, partial(clog, name))
+        for place, name in enumerate(order, len(names)):
+            self.world.scheduler.after(place * step_s, partial(heal, name))
+
+        def heal_all() -> None:
+            for name in list(cut):
+                heal(name)
+
+        return heal_all
+
+    def _let_rot(self, fault: Fault, machine: Machine) -> Callable[[], None] | None:
+        """Turn over a bit of a replica of which two other machines have all bytes safe: with more
+        faults than that, bytes are lost by right."""
+        replicas = {
+            (name, other.name): node
+            for other in self.world.machines.values()
+            for disk in other.mounts.disks()
+            for name, node in disk.files("blk_")
+        }
+
+        def is_safe(name: str, other: str, data: bytearray) -> bool:
+            node = replicas.get((name, other))
+            return node is not None and node.safe == data and node.data == data
+
+        possible = [
+            (name, node)
+            for (name, where), node in replicas.items()
+            if where == machine.name
+            and node.data
+            and sum(is_safe(name, each, node.data) for each in self.world.machines) > _SAFE_COPIES
+        ]
+        if not possible:
+            return None
+        dice = random.Random(f"{fault.amount}")
+        name, node = dice.choice(sorted(possible, key=lambda each: each[0]))
+        bit = dice.randrange(len(node.data) * 8)
+        node.flip(bit)
+        self.world.story.record("fault", f"bit {bit} of {name} on {machine.name} turns over")
+        return lambda: None
+
     def _break_disk(self, fault: Fault, machine: Machine) -> Callable[[], None] | None:
         # One at a time: the second would be healed to what the first has left.
         key = (fault.kind, machine.name)
@@ -263,13 +351,28 @@ class Supervisor:
         return heal
 
     def _break_part(self, fault: Fault, machine: Machine) -> Callable[[], None]:
-        disk = machine.disk
+        disks = machine.mounts.disks()
+        disk = disks[int(fault.amount * len(disks))]
+        if fault.kind == DRIFT:
+            machine.wall.drift((fault.amount - 0.5) * 2 * _DRIFT_PPM)
+
+            def run_right() -> None:
+                drifted_ns = machine.wall.drift(0.0)
+                machine.wall.offset_ns -= drifted_ns
+
+            return run_right
+        if fault.kind == FAILING_DISK:
+            dice = random.Random(f"{fault.amount}")
+            chance = dice.choice(_FAILS)
+            failing = dice.sample(_OPERATIONS, dice.randrange(1, len(_OPERATIONS) + 1))
+            disk.failing = dict.fromkeys(failing, chance)
+            return disk.failing.clear
         if fault.kind == CLOCK:
-            before_ns = machine.wall.offset_ns
-            machine.wall.jump((fault.amount - 0.5) * 2 * _JUMP_S)
+            jump_s = (fault.amount - 0.5) * 2 * _JUMP_S
+            machine.wall.jump(jump_s)
 
             def set_right() -> None:
-                machine.wall.offset_ns = before_ns
+                machine.wall.jump(-jump_s)
 
             return set_right
         if fault.kind == HANGING_DISK:

@@ -256,6 +256,7 @@ class Files:
     # -- reading
 
     def read(self, descriptor: int, count: int) -> bytes:
+        self._process.allocate(count)
         description = self._descriptors.get(descriptor)
         match description:
             case OpenFile():
@@ -314,6 +315,7 @@ class Files:
         return total
 
     def pread(self, descriptor: int, count: int, offset: int) -> bytes:
+        self._process.allocate(count)
         file = self._file(descriptor)
         self._call("read", file.disk)
         file.check_reading()
@@ -455,7 +457,11 @@ class Files:
 
     def fsync(self, descriptor: int) -> None:
         file = self._file(descriptor)
-        self._call("sync", file.disk)
+        try:
+            self._call("sync", file.disk)
+        except OSError:
+            file.node.fail_to_sync()
+            raise
         self._sync(file)
 
     fdatasync = fsync

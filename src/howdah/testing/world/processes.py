@@ -18,6 +18,7 @@ from howdah.testing.world.scheduler import Scheduler, Task, Uncaught
 MAIN_IDENT: Final = 1
 """What the main thread of each process is called."""
 _FIRST_PORT: Final = 40_000
+_LARGE_BYTES: Final = 16 << 10
 _FIRST_PID: Final = 100
 _WALL_START_NS: Final = 1_800_000_000 * 10**9
 """What all wall clocks show when a world begins, but for what the monotonic clock has then."""
@@ -99,12 +100,25 @@ class WallClock:
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self.offset_ns = 0
-        self.drift_ppm = 0.0
-        """How much faster it runs than time does, in millionths."""
+        self._drift_ppm = 0.0
+        self._drifts_since_ns = 0
 
     def now_ns(self) -> int:
         now_ns = self._scheduler.now_ns
-        return _WALL_START_NS + now_ns + self.offset_ns + round(now_ns * self.drift_ppm / 1e6)
+        return _WALL_START_NS + now_ns + self.offset_ns + self._drifted_ns()
+
+    def _drifted_ns(self) -> int:
+        if not self._drift_ppm:
+            return 0
+        return round((self._scheduler.now_ns - self._drifts_since_ns) * self._drift_ppm / 1e6)
+
+    def drift(self, ppm: float) -> int:
+        """Let it run faster than time does from now on, by so many millionths; slower if that is
+        negative. Return the nanoseconds by which it has drifted so far, since it was last told."""
+        drifted_ns = self._drifted_ns()
+        self.offset_ns += drifted_ns
+        self._drift_ppm, self._drifts_since_ns = ppm, self._scheduler.now_ns
+        return drifted_ns
 
     def jump(self, seconds: float) -> None:
         """Set it forward, or back."""
@@ -216,7 +230,8 @@ class Process:
         self.signal_count = 0
         self.at_exit: list[Callable[[], object]] = []
         self.faults: dict[str, float] = {}
-        """How likely a call fails for want of something: `thread`, `open`, `socket`, `accept`."""
+        """How likely a call fails for want of something: `thread`, `open`, `socket`, `accept`,
+        `fork`, and `memory` for the buffer that a read asks for."""
         self.on_log: Callable[[str, str, str], None] | None = None
         """Hears of lines in the log: level, logger, message."""
         self.on_end: Callable[[Process], None] | None = None
@@ -436,6 +451,13 @@ class Process:
             if resource == "thread":
                 raise RuntimeError("can't start new thread")
             raise system_error(errno.EMFILE)
+
+    def allocate(self, size_bytes: int) -> None:
+        """Raise MemoryError for a large buffer, if there is to be no memory for it."""
+        chance = self.faults.get("memory", 0.0)
+        if chance and size_bytes >= _LARGE_BYTES and self.scheduler.random.random() < chance:
+            self.scheduler.note("fault", self.name, "memory")
+            raise MemoryError
 
     def partial(self, count: int) -> int:
         """Draw how much of what is there a read gets."""

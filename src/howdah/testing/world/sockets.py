@@ -310,6 +310,7 @@ class Socket:
         stream = self._stream()
         if count < 0:
             raise ValueError("negative buffersize in recv")
+        self._process.allocate(count)
         self._wait(stream, stream.is_readable, self._receive_s, flags)
         if flags & real.MSG_WAITALL and not flags & real.MSG_PEEK:
             self._wait(

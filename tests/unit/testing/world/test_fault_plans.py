@@ -6,12 +6,19 @@ import random
 
 import pytest
 
-from howdah.testing.world import World
+from howdah.testing.world import Process, World
 from howdah.testing.world.cluster import DATANODE, NAMENODE, Cluster
 from howdah.testing.world.faults import (
+    ALL,
+    BIT_ROT,
+    CLOCK,
+    CLOG,
     CUT,
+    DRIFT,
+    FAILING_DISK,
     FULL_DISK,
     KILL,
+    KINDS,
     ORDINARY,
     Fault,
     FaultPlan,
@@ -87,3 +94,120 @@ def test_two_faults_of_a_disk_at_a_time_leave_nothing_behind(cluster: Cluster) -
     cluster.world.run_for(60.0)
     assert supervisor.count == 1
     assert [m.disk.capacity_bytes for m in cluster.world.machines.values()] == before
+
+
+def test_clocks_are_right_again_after_jumps_and_drifts_that_overlap(cluster: Cluster) -> None:
+    supervisor = Supervisor(cluster)
+    wall = cluster.world.machines["dn0"].wall
+    supervisor.follow(
+        FaultPlan([Fault(DRIFT, 1.0, 5.0, "dn0", amount=0.9), Fault(CLOCK, 2.0, 6.0, "dn0")])
+    )
+    cluster.world.run_for(3.0)
+    drifted_ns = wall.now_ns() - cluster.world.machines["dn1"].wall.now_ns()
+    assert -3600e9 < drifted_ns < -3599e9
+    cluster.world.run_for(60.0)
+    assert supervisor.count == 2
+    assert wall.now_ns() == cluster.world.machines["dn1"].wall.now_ns()
+
+
+def test_a_clogged_network_comes_back_in_another_order(cluster: Cluster) -> None:
+    supervisor, network = Supervisor(cluster), cluster.world.network
+    one, two, nn = (cluster.world.machines[name].address for name in ("dn0", "dn1", "nn"))
+    supervisor.follow(FaultPlan([Fault(CLOG, 0.0, 4.0, "dn0,dn1", "dn0,dn1")]))
+    cluster.world.run_for(0.5)
+    assert network.gets_through(two, nn)
+    assert not network.gets_through(one, nn)
+    cluster.world.run_for(1.0)
+    assert not network.gets_through(two, nn)
+    cluster.world.run_for(1.0)
+    assert network.gets_through(one, nn)
+    assert not network.gets_through(two, nn)
+    cluster.world.run_for(1.0)
+    assert not network.cuts
+
+
+def test_healing_ends_a_clog_before_all_of_it_happened(cluster: Cluster) -> None:
+    supervisor = Supervisor(cluster)
+    supervisor.follow(FaultPlan([Fault(CLOG, 0.0, 4.0, "dn0,dn1", "dn1,dn0")]))
+    cluster.world.run_for(0.5)
+    cluster.servers.clear()
+    supervisor.heal()
+    cluster.world.run_for(9.0)
+    assert not cluster.world.network.cuts
+
+
+def test_a_bit_turns_over_only_where_two_other_machines_have_the_bytes_safe(
+    cluster: Cluster,
+) -> None:
+    cluster.server(DATANODE, "dn2", cluster.world.machine("dn2"))
+    supervisor = Supervisor(cluster)
+    disks = [cluster.world.machines[f"dn{number}"].disk for number in range(3)]
+    nodes = []
+    for disk in disks:
+        node = disk.new_file(0o644)
+        disk.change_names((disk.root, "blk_1", node))
+        node.write(0, b"some bytes")
+        nodes.append(node)
+    rot = FaultPlan([Fault(BIT_ROT, 0.1, 1.0, "dn0", amount=0.3)])
+    supervisor.follow(rot)
+    cluster.world.run_for(1.0)
+    assert supervisor.count == 0
+    for node in nodes:
+        node.sync()
+    supervisor.follow(rot)
+    cluster.world.run_for(1.0)
+    assert supervisor.count == 1
+    differing = [a ^ b for a, b in zip(nodes[0].data, nodes[1].data, strict=True) if a != b]
+    assert len(differing) == 1
+    assert differing[0].bit_count() == 1
+    assert nodes[0].safe == nodes[0].data
+    supervisor.follow(FaultPlan([Fault(BIT_ROT, 0.1, 1.0, "dn1", amount=0.3)]))
+    cluster.world.run_for(1.0)
+    assert supervisor.count == 1
+
+
+def test_a_disk_fails_for_a_while(cluster: Cluster) -> None:
+    supervisor = Supervisor(cluster)
+    disk = cluster.world.machines["dn0"].disk
+    supervisor.follow(FaultPlan([Fault(FAILING_DISK, 1.0, 2.0, "dn0", amount=0.5)]))
+    cluster.world.run_for(2.0)
+    assert disk.failing
+    cluster.world.run_for(2.0)
+    assert not disk.failing
+
+
+def test_each_kind_of_fault_can_be_drawn_and_healed(cluster: Cluster) -> None:
+    for kind in KINDS:
+        plan = FaultPlan.draw(random.Random(5), cluster, 3, [kind])
+        assert [fault.kind for fault in plan.faults] == [kind] * 3
+    supervisor = Supervisor(cluster)
+    supervisor.follow(FaultPlan.draw(random.Random(5), cluster, 40, ALL))
+    cluster.world.run_for(30.0)
+    cluster.servers.clear()
+    supervisor.heal()
+    assert not cluster.world.network.cuts
+    assert not any(machine.disk.failing for machine in cluster.world.machines.values())
+
+
+def test_a_datanode_has_a_disk_for_each_volume_but_the_first() -> None:
+    cluster = Cluster(World(1), {"dfs.datanode.data.dir": "/data,/volume1,/volume2"})
+    machine = cluster.world.machine("dn")
+    cluster.server(DATANODE, "dn", machine)
+    assert len(machine.mounts.disks()) == 3
+    assert machine.mounts.disk_of("/data/x") is machine.disk
+    assert machine.mounts.disk_of("/volume2/x") is machine.mounts.disks()[2]
+
+
+def test_memory_is_short_for_large_buffers_only() -> None:
+    world = World(1)
+
+    def read(process: Process) -> None:
+        os = process.modules.load("os")
+        descriptor = os.open("/file", os.O_RDWR | os.O_CREAT)
+        os.write(descriptor, b"x")
+        process.faults["memory"] = 1.0
+        assert os.pread(descriptor, 100, 0) == b"x"
+        with pytest.raises(MemoryError):
+            os.pread(descriptor, 1 << 20, 0)
+
+    world.call(world.machine("one"), "reader", read)

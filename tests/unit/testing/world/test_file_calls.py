@@ -209,3 +209,47 @@ def test_a_full_disk_says_so() -> None:
         assert system.write(descriptor, bytes(999)) == 999
 
     world.call(machine, "writer", write)
+
+
+def test_what_a_sync_has_failed_to_write_is_not_written_by_the_next() -> None:
+    """As on Linux, which says so once: readers see it until the power is lost."""
+    for seed in range(20):
+        world = World(seed)
+        machine = world.machine("one")
+
+        def write(process: Process, machine: Any = machine) -> None:
+            system = process.modules.load("os")
+            descriptor = system.open("/file", os.O_RDWR | os.O_CREAT)
+            system.write(descriptor, b"old")
+            system.fsync(descriptor)
+            system.pwrite(descriptor, b"new, again", 0)
+            machine.disk.failing["sync"] = 1.0
+            with pytest.raises(OSError, match="Input/output error"):
+                system.fsync(descriptor)
+            machine.disk.failing.clear()
+            system.fsync(descriptor)
+            assert system.pread(descriptor, 99, 0) == b"new, again"
+
+        world.call(machine, "writer", write)
+        machine.lose_power()
+        assert bytes(machine.disk.root.entries["file"].data) in (b"old", b"old" + bytes(7))
+
+
+def test_what_is_written_anew_behind_a_failed_sync_is_safe() -> None:
+    world = World(1)
+    machine = world.machine("one")
+
+    def write(process: Process) -> None:
+        system = process.modules.load("os")
+        descriptor = system.open("/file", os.O_RDWR | os.O_CREAT)
+        system.write(descriptor, b"first")
+        machine.disk.failing["sync"] = 1.0
+        with pytest.raises(OSError, match="Input/output error"):
+            system.fsync(descriptor)
+        machine.disk.failing.clear()
+        system.pwrite(descriptor, b"first", 0)
+        system.fsync(descriptor)
+
+    world.call(machine, "writer", write)
+    machine.lose_power()
+    assert bytes(machine.disk.root.entries["file"].data) == b"first"
