@@ -136,7 +136,7 @@ class Router:
         )
         self._background: list[asyncio.Task[None]] = []
         self._read_at_s = 0.0
-        self.bound: list[Address] = []
+        self.bound: list[tuple[str, int]] = []
 
     async def start(self) -> tuple[Address, Address | None, WebPorts]:
         """Listen; the addresses for clients, for administrators and for HTTP. Raises
@@ -148,11 +148,11 @@ class Router:
         await self._locate()
         port = await self._rpc.start(settings.rpc_bind, settings.rpc[1], backlog=settings.backlog)
         self.core.name = f"{settings.rpc[0]}:{port}"
-        self.bound.append((settings.rpc_bind, port))
+        self.bound += self._rpc.bound
         admin: Address | None = None
         if settings.admin is not None:
             admin_port = await self._admin.start(settings.admin_bind, settings.admin[1])
-            self.bound.append((settings.admin_bind, admin_port))
+            self.bound += self._admin.bound
             admin = settings.admin[0], admin_port
         web = WebPorts(None, None)
         if settings.has_http:

@@ -105,6 +105,8 @@ class RpcServer:
         self.figures: dict[int, RpcMetrics] = {}
         """What is counted of the calls, by the port at which it listens."""
         self._listening: list[asyncio.AbstractServer] = []
+        self.bound: list[tuple[str, int]] = []
+        """IP addresses and ports at which it listens."""
 
     async def start(self, host: str, port: int, *, backlog: int = 256) -> int:
         """Listen, here too if it does already; the port, which is a free one for port 0."""
@@ -119,6 +121,8 @@ class RpcServer:
             reuse_address=True,
         )
         self._listening.append(server)
+        # Addresses, where `host` may be a name.
+        self.bound += [listening.getsockname()[:2] for listening in server.sockets]
         port = int(server.sockets[0].getsockname()[1])
         self.figures[port] = entry.figures
         return port

@@ -26,7 +26,7 @@ from howdah.router.state.table.quotas import Usage
 from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.worker import StoreWorker
-from howdah.runtime import unexpected_errors
+from howdah.runtime import bind_warning, unexpected_errors
 
 pytestmark = pytest.mark.req("LM-020")
 
@@ -294,5 +294,25 @@ def test_what_a_mount_point_uses_does_not_count_for_the_one_in_its_place(tmp_pat
         with mock.patch.object(router._forwarding.listing, "measure", measure):
             await router.measure()
         assert not router.core.usage
+
+    asyncio.run(scene())
+
+
+def test_a_router_starts_whose_addresses_have_the_name_of_a_host(tmp_path: Path) -> None:
+    """What it warns of are the IP addresses behind the names."""
+
+    async def scene() -> None:
+        named = {
+            "dfs.federation.router.rpc-address": "localhost:0",
+            "dfs.federation.router.admin-address": "localhost:0",
+            "dfs.federation.router.http.enable": "false",
+        }
+        router = Router(conf(tmp_path).with_values(named))
+        await router.start()
+        try:
+            assert len(router.bound) >= 2
+            assert not bind_warning.warning("router", router.bound)
+        finally:
+            await router.stop()
 
     asyncio.run(scene())
