@@ -70,6 +70,7 @@ class Role:
 NAMENODE: Final = Role("namenode", "howdah.namenode.server.process.server")
 DATANODE: Final = Role("datanode", "howdah.datanode.server")
 JOURNALNODE: Final = Role("journalnode", "howdah.journalnode.server")
+ROUTER: Final = Role("router", "howdah.router.server")
 CONTROLLER: Final = Role("controller", "howdah.failover.server")
 
 
@@ -151,6 +152,8 @@ class Cluster:
     def __init__(self, world: World, settings: Mapping[str, str] | None = None) -> None:
         self.world = world
         self.settings = {**SETTINGS, **(settings or {})}
+        self.client_settings: dict[str, str] = {}
+        """What clients have other than servers."""
         self.servers: dict[str, Server] = {}
         self.ended: Callable[[Server, Process], None] = lambda server, process: None
         """Hears when a server ends by itself."""
@@ -172,7 +175,8 @@ class Cluster:
 
     def configuration(self, process: Process, server: Server | None = None) -> Any:
         """Return the settings, as an object of howdah's in a process."""
-        values = {**self.settings, **(server.settings if server is not None else {})}
+        own = self.client_settings if server is None else server.settings
+        values = {**self.settings, **own}
         return process.modules.load("howdah.config").Configuration(values)
 
     def wait_ready(self, *names: str, timeout_s: float = _START_TIMEOUT_S) -> None:

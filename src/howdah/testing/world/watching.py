@@ -34,8 +34,11 @@ class Watch:
         self._cluster = cluster
         self._world = cluster.world
         self._namenodes: dict[str, tuple[Process, Any]] = {}
-        self._seen: dict[int, tuple[str, str, dict[str, Any]]] = {}
-        """By transaction: who had read so far, the digest of its namespace, and all of that."""
+        self._namespaces: dict[str, int] = {}
+        """Which namespace each namenode has: a federation has several."""
+        self._seen: dict[tuple[int, int], tuple[str, str, dict[str, Any]]] = {}
+        """By namespace and transaction: who had read so far, the digest of its namespace, and all
+        of that."""
         self._answered_ns: dict[int, tuple[int, str]] = {}
         """By epoch: when its writer answered for the first time, and who that is."""
         self.compared = 0
@@ -63,6 +66,7 @@ class Watch:
         def __init__(namenode: Any, *arguments: Any, **named: Any) -> None:
             initialize(namenode, *arguments, **named)
             self._namenodes[name] = process, namenode
+            self._namespaces[name] = arguments[1].version.namespace_id
             self._compare(name, process, namenode)
 
         made.__init__ = __init__
@@ -137,9 +141,10 @@ class Watch:
         found: dict[str, Any] = fingerprint.fingerprint(namesystem.namespace)
         found = {key: _in_order(value) for key, value in found.items()}
         digest = hashlib.sha256(repr(_in_order(found)).encode()).hexdigest()
-        known = self._seen.get(txid)
+        key = self._namespaces[name], txid
+        known = self._seen.get(key)
         if known is None:
-            self._seen[txid] = name, digest, found
+            self._seen[key] = name, digest, found
             return
         self.compared += 1
         other, theirs, all_of_theirs = known

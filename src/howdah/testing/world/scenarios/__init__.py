@@ -6,13 +6,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from howdah.testing.world.scenarios import datanodes, highly_available, namenode, rpc, striped
+from howdah.testing.world.scenarios import (
+    datanodes,
+    federation,
+    highly_available,
+    namenode,
+    rpc,
+    striped,
+)
 from howdah.testing.world.world import World
 
 Scenario = Callable[[World], Mapping[str, object]]
 
 SCENARIOS: Final[dict[str, Scenario]] = {
     "datanodes": datanodes.writes_under_faults,
+    "federation": federation.writes_through_routers,
     "datanodes-all-faults": datanodes.writes_under_all_faults,
     "highly-available-all-faults": highly_available.writes_under_all_faults,
     "highly-available": highly_available.writes_under_faults,

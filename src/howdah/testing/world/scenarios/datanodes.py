@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -36,9 +36,9 @@ _SETTINGS: Final = {
 }
 
 
-def save_image(process: Process, connect: Callable[[Process], Any]) -> None:
+def save_image(process: Process, cluster: Cluster, uri: str) -> None:
     """Have the active write an image: the next start reads it, and no log."""
-    administration = connect(process).administration
+    administration = cluster.connect(process, uri).administration
     administration.safe_mode("enter")
     administration.save_namespace()
     administration.safe_mode("leave")
@@ -84,17 +84,32 @@ def writes_under_faults(
 
 
 def write_and_check(
-    cluster: Cluster, clients: Machine, uri: str, plan: FaultPlan, watch: Watch
+    cluster: Cluster,
+    clients: Machine,
+    uri: str,
+    plan: FaultPlan,
+    watch: Watch,
+    *,
+    above: Sequence[str] = ("",),
+    administered: Sequence[str] = (),
 ) -> Mapping[str, object]:
     """Let writers write while the faults of the plan happen; then heal all, and read everything
-    that was promised."""
+    that was promised. Clients work in turn in the directories of `above`;
+    `administered` are the namespaces behind `uri`, where it is not one itself."""
     world, expectations = cluster.world, Expectations()
 
     def connect(process: Process) -> Any:
         return cluster.connect(process, uri)
 
     workers = [
-        Client(world, f"client{number}", expectations, connect, operations=_OPERATIONS)
+        Client(
+            world,
+            f"client{number}",
+            expectations,
+            connect,
+            operations=_OPERATIONS,
+            above=above[number % len(above)],
+        )
         for number in range(_CLIENTS)
     ]
     for number, worker in enumerate(workers):
@@ -103,7 +118,7 @@ def write_and_check(
     def all_done() -> bool:
         return all(worker.is_done for worker in workers)
 
-    contention = Contention(world, "contention", expectations, connect, all_done)
+    contention = Contention(world, "contention", expectations, connect, all_done, above=above[-1])
     world.process(clients, "contention").start(contention)
     supervisor = Supervisor(cluster)
     supervisor.follow(plan)
@@ -114,7 +129,8 @@ def write_and_check(
     check_all_replicated(world, clients, connect, _DATANODES)
     watch.check_at_rest()
     if world.dice("restart").random() < _IMAGE_CHANCE:
-        world.call(clients, "administrator", partial(save_image, connect=connect))
+        for each in administered or (uri,):
+            world.call(clients, "administrator", partial(save_image, cluster=cluster, uri=each))
     watch.restart_all()
     check_all_replicated(world, clients, connect, _DATANODES)
     return {

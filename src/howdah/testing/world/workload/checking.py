@@ -97,7 +97,9 @@ def check_all_replicated(
 
 
 def _root_of(path: str) -> str:
-    return path.split("/")[1]
+    """Return the root of a client above a path, which has its number in its name."""
+    parts = path.split("/")
+    return next((part for part in parts if "-" in part), parts[-1])
 
 
 class _Observer:

@@ -117,7 +117,9 @@ class Client:
         *,
         operations: int,
         pace_s: float | None = None,
+        above: str = "",
     ) -> None:
+        """Its roots are directories in `above`."""
         self._world = world
         self._dice: random.Random = world.dice(name)
         self._name = name
@@ -125,6 +127,7 @@ class Client:
         self._connect = connect
         self._operations = operations
         self._pace_s = self._dice.choice(_PACES_S) if pace_s is None else pace_s
+        self._above = above
         self._roots = 0
         self._streams: list[_Stream] = []
         self._dead: list[Any] = []
@@ -179,7 +182,7 @@ class Client:
         self._streams.clear()
         while True:
             self._roots += 1
-            root = f"/{self._name}-{self._roots}"
+            root = f"{self._above}/{self._name}-{self._roots}"
             self._workspace = Workspace(root, [Tree(root)])
             self._expectations.workspaces.append(self._workspace)
             step = Step(

@@ -25,6 +25,8 @@ class Contention:
         expectations: Expectations,
         connect: Callable[[Process], Any],
         is_over: Callable[[], bool],
+        *,
+        above: str = "",
     ) -> None:
         self._world = world
         self._name = name
@@ -32,6 +34,7 @@ class Contention:
         self._expectations = expectations
         self._connect = connect
         self._is_over = is_over
+        self._above = above
         self.is_done = False
 
     def __call__(self, process: Process) -> None:
@@ -42,7 +45,7 @@ class Contention:
         while not self._is_over():
             number += 1
             kind = self._dice.choice(list(recording.Kind))
-            directory = f"/{self._name}/{number}"
+            directory = f"{self._above}/{self._name}/{number}"
             history = recording.record(
                 lambda: self._connect(process),
                 directory,
