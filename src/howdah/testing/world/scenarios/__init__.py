@@ -23,6 +23,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "federation": federation.writes_through_routers,
     "datanodes-all-faults": datanodes.writes_under_all_faults,
     "highly-available-all-faults": highly_available.writes_under_all_faults,
+    "observers": highly_available.reads_from_observers,
     "highly-available": highly_available.writes_under_faults,
     "namenode": namenode.power_losses,
     "rpc": rpc.calls,

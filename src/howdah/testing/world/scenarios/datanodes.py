@@ -28,6 +28,8 @@ _CLIENTS: Final = 3
 _OPERATIONS: Final = 200
 _FAULTS: Final = 8
 _IMAGE_CHANCE: Final = 0.5
+_WORK_S: Final = 900.0
+"""How long clients may take for their operations, with all faults on the way."""
 _QUIET_S: Final = 30.0
 """How long a cluster may take to be itself again when all faults are over."""
 _SETTINGS: Final = {
@@ -51,9 +53,10 @@ def build(
     dice = world.dice("scenario")
     cluster = Cluster(world, {**_SETTINGS, **(settings or {})})
     names = ["nn", *(f"dn{number}" for number in range(datanodes))]
+    is_strict = dice.random() < 0.4
     for name in names:
         machine = world.machine(name)
-        machine.disk.is_strict = dice.random() < 0.3
+        machine.disk.is_strict = is_strict
         cluster.server(NAMENODE if name == "nn" else DATANODE, name, machine)
     watch = Watch(cluster)
     format_namenode(cluster, world.machines["nn"])
@@ -122,7 +125,7 @@ def write_and_check(
     world.process(clients, "contention").start(contention)
     supervisor = Supervisor(cluster)
     supervisor.follow(plan)
-    world.run(lambda: all_done() and contention.is_done, timeout_s=3600.0)
+    world.run(lambda: all_done() and contention.is_done, timeout_s=_WORK_S)
     supervisor.heal()
     world.run_for(_QUIET_S)
     check_expectations(world, clients, expectations, connect)

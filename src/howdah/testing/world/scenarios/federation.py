@@ -25,6 +25,7 @@ _SETTINGS: Final = {
     "dfs.federation.router.cache.ttl": "1s",
     "dfs.federation.router.heartbeat.interval": "1s",
     "dfs.federation.router.http-address": "0.0.0.0:50071",
+    "dfs.federation.router.quota.enable": "true",
     "dfs.federation.router.rpc-address": "0.0.0.0:8888",
     "dfs.federation.router.store.driver.class": (
         "org.apache.hadoop.hdfs.server.federation.store.driver.impl.StateStoreFileImpl"
@@ -49,8 +50,9 @@ def writes_through_routers(world: World) -> Mapping[str, object]:
         server.settings["dfs.nameservice.id"] = name
     for name in _DATANODES:
         cluster.server(DATANODE, name, world.machine(name))
+    is_strict = dice.random() < 0.4
     for machine in world.machines.values():
-        machine.disk.is_strict = dice.random() < 0.3
+        machine.disk.is_strict = is_strict
     for name in _ROUTERS:
         server = cluster.server(ROUTER, name, world.machine(name))
         server.settings["dfs.federation.router.admin-address"] = f"{name}:8111"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from howdah.testing.world.cluster import (
@@ -24,6 +25,7 @@ _URI: Final = "hdfs://ns"
 _DATANODES: Final = 3
 _FAULTS: Final = 12
 _BOOTSTRAP: Final = "howdah.namenode.server.process.bootstrap"
+_OBSERVER_EACH_S: Final = 3.0
 _FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 SETTINGS: Final = {
     "fs.defaultFS": _URI,
@@ -45,12 +47,25 @@ SETTINGS: Final = {
     "howdah.ha.election.lease.ms": "1000",
     "howdah.failover-controller.http-address": "0.0.0.0:8081",
 }
+_OBSERVERS: Final = "org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProvider"
+_OBSERVED: Final = {
+    "dfs.ha.namenodes.ns": "a,b,c",
+    "dfs.namenode.rpc-address.ns.c": "nnc:8020",
+    "dfs.namenode.http-address.ns.c": "nnc:9870",
+    "dfs.namenode.state.context.enabled": "true",
+    "dfs.ha.tail-edits.period": "0ms",
+}
 
 
 def build(
-    world: World, settings: Mapping[str, str] | None = None, *, datanodes: int = _DATANODES
+    world: World,
+    settings: Mapping[str, str] | None = None,
+    *,
+    datanodes: int = _DATANODES,
+    observer: bool = False,
 ) -> tuple[Cluster, Watch]:
-    """Make the machines and servers, format the namespace, and start everything."""
+    """Make the machines and servers, format the namespace, and start everything. An observer is a
+    third namenode, which no controller looks after."""
     dice = world.dice("scenario")
     cluster = Cluster(world, {**SETTINGS, **(settings or {})})
     for name in ("jn0", "jn1", "jn2"):
@@ -60,16 +75,19 @@ def build(
         for role, name in (NAMENODE, f"nn{letter}"), (CONTROLLER, f"fc{letter}"):
             server = cluster.server(role, name, machine)
             server.settings["dfs.ha.namenode.id"] = letter
-    storing = [f"dn{number}" for number in range(datanodes)]
-    for name in storing:
+    if observer:
+        server = cluster.server(NAMENODE, "nnc", world.machine("nnc"))
+        server.settings["dfs.ha.namenode.id"] = "c"
+    for name in [f"dn{number}" for number in range(datanodes)]:
         cluster.server(DATANODE, name, world.machine(name))
+    is_strict = dice.random() < 0.4
     for machine in world.machines.values():
-        machine.disk.is_strict = dice.random() < 0.3
+        machine.disk.is_strict = is_strict
     watch = Watch(cluster)
     for name in ("jn0", "jn1", "jn2"):
         cluster.servers[name].start()
     cluster.wait_ready("jn0", "jn1", "jn2")
-    first, second = world.machines["nna"], world.machines["nnb"]
+    first = world.machines["nna"]
     cluster.settings["dfs.ha.namenode.id"] = "a"
     format_namenode(cluster, first)
     cluster.servers["nna"].start()
@@ -79,13 +97,45 @@ def build(
         module = process.modules.load(_BOOTSTRAP)
         return module.bootstrap_standby(cluster.configuration(process))
 
-    cluster.settings["dfs.ha.namenode.id"] = "b"
-    world.call(second, "bootstrap", bootstrap, kind=_BOOTSTRAP)
+    for letter in "bc" if observer else "b":
+        cluster.settings["dfs.ha.namenode.id"] = letter
+        world.call(world.machines[f"nn{letter}"], "bootstrap", bootstrap, kind=_BOOTSTRAP)
     del cluster.settings["dfs.ha.namenode.id"]
-    for name in ("nnb", "fca", "fcb", *storing):
-        cluster.servers[name].start()
+    for server in cluster.servers.values():
+        if not server.is_up:
+            server.start()
     cluster.wait_ready()
     return cluster, watch
+
+
+def reads_from_observers(world: World) -> Mapping[str, object]:
+    """Do the same with a third namenode that is an observer, from which clients read: each has
+    to see what it has done itself."""
+    world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
+    clients = world.machine("clients")
+    cluster, watch = build(world, _OBSERVED, observer=True)
+    provider = "dfs.client.failover.proxy.provider.ns"
+    cluster.client_settings[provider] = _OBSERVERS
+    world.process(clients, "operator").start(partial(_keep_observer, cluster))
+    plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS)
+    return write_and_check(cluster, clients, _URI, plan, watch)
+
+
+def _keep_observer(cluster: Cluster, process: Process) -> None:
+    """Make the third namenode an observer, as often as it was started."""
+    conf = cluster.configuration(process)
+    settings = process.modules.load("howdah.failover.settings")
+    namenodes = process.modules.load("howdah.failover.namenodes")
+    forced = process.modules.load("howdah.failover.state.service").RequestSource.USER_FORCED
+    errors = process.modules.load("howdah.errors")
+    sleep = process.modules.load("time").sleep
+    target = settings.targets(conf, "ns")["c"]
+    while True:
+        try:
+            namenodes.Namenode(target, 5.0).make_observer(forced)
+        except (errors.HowdahError, OSError) as error:
+            cluster.world.story.record("operator", f"{type(error).__name__}: {error}")
+        sleep(_OBSERVER_EACH_S)
 
 
 def writes_under_all_faults(world: World) -> Mapping[str, object]:
