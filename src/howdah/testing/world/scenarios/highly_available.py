@@ -53,7 +53,7 @@ _OBSERVED: Final = {
     "dfs.namenode.rpc-address.ns.c": "nnc:8020",
     "dfs.namenode.http-address.ns.c": "nnc:9870",
     "dfs.namenode.state.context.enabled": "true",
-    "dfs.ha.tail-edits.period": "0ms",
+    "dfs.ha.tail-edits.period": "200ms",
 }
 
 
