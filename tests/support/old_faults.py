@@ -307,15 +307,15 @@ FAULTS: Final = (
 
 def seeds_until_found(fault: OldFault, seeds: Sequence[int]) -> Finding | int:
     """Run the fault's scenarios in turn until a world finds it; else how many worlds did not."""
-    runner.warm_up()
     fault.put_back()
+    runner.warm_up()
+    runs = [runner.run_warm(scenario, seeds) for scenario in fault.scenarios]
     worlds = 0
-    for seed in seeds:
-        for scenario in fault.scenarios:
-            worlds += 1
-            for result in runner.run_warm(scenario, [seed]):
-                if result.problem:
-                    return Finding(scenario, seed, worlds, result.problem)
+    for _ in seeds:
+        for run in runs:
+            worlds, result = worlds + 1, next(run)
+            if result.problem:
+                return Finding(result.scenario, result.seed, worlds, result.problem)
     return worlds
 
 

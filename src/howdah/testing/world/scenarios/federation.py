@@ -73,15 +73,8 @@ def writes_through_routers(world: World) -> Mapping[str, object]:
         router = cluster.servers[name]
         world.call(router.machine, "administrator", partial(_mount, cluster, router))
     for name in _NAMESPACES:
-        world.call(
-            clients,
-            "maker",
-            lambda process, name=name: cluster.connect(
-                process, f"hdfs://nn-{name}:{RPC_PORT}"
-            ).mkdirs(f"/of-{name}", 0o777),
-        )
-    clients_settings = "one,two,routers"
-    cluster.client_settings["dfs.nameservices"] = clients_settings
+        world.call(clients, "maker", partial(_make_directory, cluster, name))
+    cluster.client_settings["dfs.nameservices"] = "one,two,routers"
     plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS)
     return write_and_check(
         cluster,
@@ -92,6 +85,11 @@ def writes_through_routers(world: World) -> Mapping[str, object]:
         above=[f"/{name}" for name in _NAMESPACES],
         administered=[f"hdfs://nn-{name}:{RPC_PORT}" for name in _NAMESPACES],
     )
+
+
+def _make_directory(cluster: Cluster, namespace: str, process: Process) -> None:
+    fs = cluster.connect(process, f"hdfs://nn-{namespace}:{RPC_PORT}")
+    fs.mkdirs(f"/of-{namespace}", 0o777)
 
 
 def _mount(cluster: Cluster, router: Server, process: Process) -> None:
