@@ -35,6 +35,8 @@ CONF: dict[str, str | int] = {
     "dfs.heartbeat.interval": 1,
     "dfs.namenode.heartbeat.recheck-interval": 500,
     "dfs.namenode.redundancy.interval.seconds": 1,
+    # Of datanodes that were stopped some orders are lost.
+    "dfs.namenode.reconstruction.pending.timeout-sec": 10,
     "dfs.balancer.getBlocks.min-block-size": 1,
     "dfs.balancer.movedWinWidth": 1000,
 }

@@ -17,6 +17,7 @@ from howdah.namenode.server.process.format import format_namenode
 from howdah.namenode.server.process.loading import Loaded, load
 from howdah.namenode.server.process.rolling_back import roll_back_upgrade
 from howdah.namenode.state.images.image import write_image
+from howdah.protocol.striping.layout import FIRST_GROUP_ID
 from howdah.runtime import disk
 from howdah.storage.image_files import (
     check_image,
@@ -49,6 +50,8 @@ class Directory:
             *([] if starts_in_image else start),
             ed.MkdirOp(16387, "/after", 1, OWNED),
             ed.AllocateBlockIdOp(1073741825),
+            ed.AllocateBlockIdOp(FIRST_GROUP_ID),
+            ed.AllocateBlockIdOp(FIRST_GROUP_ID + 16),
             ed.SetGenstampV2Op(1001),
         )
 
@@ -156,6 +159,7 @@ def test_names_of_blocks_are_not_given_twice_after_a_rollback(upgraded: Director
     roll_back_upgrade(upgraded.conf)
     namespace = upgraded.load().namespace
     assert namespace.last_block_id >= given.last_block_id
+    assert namespace.last_group_id >= given.last_group_id == FIRST_GROUP_ID + 16
     assert namespace.generation_stamp >= given.generation_stamp
 
 
