@@ -14,6 +14,7 @@ from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.redundancy import TO_COPY, Need
 from howdah.namenode.state.blocks.topology import DEFAULT_RACK
+from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inodes import Block
 from howdah.runtime.units import byte_text, java_date, percent_text
 
@@ -115,6 +116,9 @@ def _block_line(namesystem: Namesystem, block: Block) -> str:
     ]
     places += [f" {storage.node.name}(corrupt) : " for storage in block.corrupt]
     excess = max(counts.live - file.replication, 0)
+    if isinstance(block, Group):
+        live = [index for index, storage in block.held if storage.node.in_service]
+        excess = len(live) - len(set(live))
     return (
         f"{namesystem.namespace.display_path(file)}: "
         f"{block.name}{'' if block.is_available else ' MISSING'} (replicas: "
@@ -125,6 +129,10 @@ def _block_line(namesystem: Namesystem, block: Block) -> str:
 
 
 def _corrupt_lines(block: Block) -> Iterator[str]:
+    if isinstance(block, Group):
+        for part in block.parts:
+            yield from _corrupt_lines(part)
+        return
     total = len(block.replicas) + len(block.corrupt)
     for storage in block.corrupt:
         by_reader = storage.corrupt[block.block_id].found_by_reader

@@ -45,6 +45,7 @@ from howdah.namenode.state.blocks.datanodes import (
 from howdah.namenode.state.blocks.excess_replicas import choose_excess
 from howdah.namenode.state.blocks.placement import Placement
 from howdah.namenode.state.blocks.redundancy import TO_COPY, TOO_FEW, Need
+from howdah.namenode.state.blocks.replica_map import reported_ids
 from howdah.namenode.state.inodes.group_table import Group, Internal
 from howdah.namenode.state.inodes.inodes import Block
 
@@ -369,7 +370,9 @@ class Reconstruction:
             self._failed.pop(block_id, None)
         if need not in TO_COPY:
             self._reports_deadline_ms.pop(block_id, None)
-            self._resend_ms.pop(block_id, None)
+            if self._resend_ms:
+                for reported_id in (block_id,) if block is None else reported_ids(block):
+                    self._resend_ms.pop(reported_id, None)
         return need
 
     def _find_missing(self, block_ids: list[int]) -> None:

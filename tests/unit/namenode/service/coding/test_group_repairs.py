@@ -6,6 +6,7 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.namenode.server.process.settings import settings_from
+from howdah.namenode.service.calls.metasave import metasave
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.reconstruction import Streams
@@ -149,3 +150,32 @@ def test_corrupt_internal_blocks_stay_where_the_others_are_too_few() -> None:
         for node in cluster.nodes:
             node.heartbeat()
     assert [part.index for part in group.parts if part.corrupt] == [0, 1, 2]
+
+
+def test_metasave_tells_of_corrupt_and_doubled_internal_blocks() -> None:
+    cluster = Cluster(nodes=7)
+    group = cluster.write()
+    bad = keeper(group, 1)
+    blocks = cluster.namenode.namesystem.block_manager.blocks
+    blocks.found_corrupt(bad, group.block_id + 1, group.generation_stamp)
+    [spare, *_] = [node for node in cluster.nodes if not any(node.replicas.values())]
+    spare.store(group.block_id + 2, group.generation_stamp, group.part(2).length_bytes)
+    told = metasave(cluster.namenode.namesystem)
+    assert f"Block={group.block_id + 1}\tSize={group.part(1).length_bytes}\tNode={bad.name}" in told
+    assert "live: 4 decommissioning and decommissioned: 0 corrupt: 1 in excess: 1" in told
+
+
+def test_orders_that_are_sent_again_are_forgotten_with_what_they_were_for() -> None:
+    cluster = Cluster(nodes=5)
+    group = cluster.write()
+    bad = keeper(group, 1)
+    manager = cluster.namenode.namesystem.block_manager
+    manager.blocks.found_corrupt(bad, group.block_id + 1, group.generation_stamp)
+    cluster.namenode.tick(1000)
+    assert manager.reconstruction._resend_ms
+    obey_deletions(cluster)
+    cluster.node(bad.identity.uuid).store(
+        group.block_id + 1, group.generation_stamp, group.part(1).length_bytes
+    )
+    cluster.namenode.tick(1000)
+    assert not manager.reconstruction._resend_ms
