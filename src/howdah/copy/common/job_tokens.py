@@ -7,8 +7,8 @@ tasks (`filesystems.Place`), and nowhere else: to no file, no log and no command
 1. A user with a ticket or a keytab gets tokens of which he is the renewer. They are renewed while
    the job runs, and cancelled when it ends. Jobs of one process that run at the same time share
    them.
-2. A user who has tokens alone cannot get others. The tasks have those; whoever made them renews and
-   cancels them.
+2. A user who has tokens alone, or one that goes before his ticket, cannot get others. The tasks
+   have those; whoever made them renews and cancels them.
 3. Without a job (`with_job_tokens`) and without security nothing goes with a place.
 """
 
@@ -39,6 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 RENEWED_AT: Final = 0.75
 """The part of a token's remaining time after which it is renewed."""
 _AGAIN_S: Final = 60.0
+_USUAL_INTERVAL_MS: Final = 24 * 60 * 60 * 1000
 _LEAST_PAUSE_S: Final = 0.5
 
 
@@ -71,17 +72,37 @@ class JobTokens:
         if user.carried:
             return user
         if user.login is None:
-            return user.carrying(user.tokens())
+            return _with_given(user)
         key = fs.uri, str(user)
         issued = self._issued.get(key)
         if issued is None:
-            token = fs.get_delegation_token(str(user))
+            try:
+                token = fs.get_delegation_token(str(user))
+            except errors.HowdahError:
+                # A token goes before a ticket: who has one for this namenode gets no other.
+                if not user.tokens():
+                    raise
+                return _with_given(user)
             if token is None:
                 return user
-            issued = _Issued(fs, token, *self._renewed(fs, token))
+            issued = _Issued(fs, token, *self._renewed_at_first(fs, token))
             self._issued[key] = issued
             self._go_on_renewing()
         return user.carrying([issued.token])
+
+    def _renewed_at_first(self, fs: HdfsNamespace, token: Token) -> tuple[int, int]:
+        """Until when a token is good: a namenode says so when it is renewed."""
+        try:
+            return self._renewed(fs, token)
+        except errors.HowdahError as error:
+            log.warning(
+                "the delegation token of this job for %s cannot be renewed: %s. It ends after "
+                "dfs.namenode.delegation.token.renew-interval, a day by default",
+                token.service,
+                error,
+            )
+            now_ms = int(time.time() * 1000)
+            return now_ms + _USUAL_INTERVAL_MS, now_ms
 
     def _renewed(self, fs: HdfsNamespace, token: Token) -> tuple[int, int]:
         """Until when it is good now, and when that was asked."""
@@ -140,6 +161,13 @@ class JobTokens:
                     error,
                 )
         self._issued.clear()
+
+
+def _with_given(user: SecuredUser) -> SecuredUser:
+    """The user with the tokens of filesystems that this process was given."""
+    from howdah.formats.tokens.token import WEB_KINDS
+
+    return user.carrying(token for token in user.tokens() if token.kind in WEB_KINDS)
 
 
 def _until_again(left_s: float) -> float:

@@ -118,6 +118,36 @@ def test_who_has_tokens_alone_passes_them_on(tmp_path: Any) -> None:
     assert (fs.issued, fs.cancelled) == ([], [])
 
 
+def test_who_has_a_token_beside_a_ticket_passes_it_on(tmp_path: Any) -> None:
+    class Refusing(Namenode):
+        def get_delegation_token(self, renewer: str) -> Token | None:
+            raise errors.RemoteError("Delegation Token can be issued only with kerberos")
+
+    path = tmp_path / "tokens"
+    token = Token(b"i", b"p", HDFS_DELEGATION, "10.0.0.1:8020")
+    other = Token(b"i", b"p", "kms-dt", "kms:9600")
+    path.write_bytes(Credentials({"a": token, "b": other}).encode())
+    end = begin_job()
+    assert carried(Refusing(), user_with(file=str(path))) == (token,)
+    with pytest.raises(errors.RemoteError, match="only with kerberos"):
+        carrying_tokens(Refusing(), user_with())
+    end()
+
+
+def test_a_token_that_cannot_be_renewed_is_used_as_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fs, user = Namenode(), user_with()
+    fs.fails = True
+    end = begin_job()
+    with caplog.at_level(logging.WARNING):
+        assert carried(fs, user) == (fs.issued[0],)
+    assert "cannot be renewed: not now" in caplog.text
+    fs.fails = False
+    end()
+    assert fs.cancelled == fs.issued
+
+
 def test_a_token_is_renewed_while_the_job_runs() -> None:
     fs, user = Namenode(lasts_ms=1), user_with()
     end = begin_job()
