@@ -19,7 +19,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -71,8 +71,10 @@ class JobTokens:
         """The user of a filesystem, with the tokens by which tasks are the same."""
         if user.carried:
             return user
+        # Who acts for another has tokens of his own, which make the tasks him.
+        given = [] if user.real_user is not None else user.tokens()
         if user.login is None:
-            return _with_given(user)
+            return _with(user, given) if given else user
         key = fs.uri, str(user)
         issued = self._issued.get(key)
         if issued is None:
@@ -80,9 +82,9 @@ class JobTokens:
                 token = fs.get_delegation_token(str(user))
             except errors.HowdahError:
                 # A token goes before a ticket: who has one for this namenode gets no other.
-                if not user.tokens():
+                if not given:
                     raise
-                return _with_given(user)
+                return _with(user, given)
             if token is None:
                 return user
             issued = _Issued(fs, token, *self._renewed_at_first(fs, token))
@@ -163,11 +165,11 @@ class JobTokens:
         self._issued.clear()
 
 
-def _with_given(user: SecuredUser) -> SecuredUser:
-    """The user with the tokens of filesystems that this process was given."""
+def _with(user: SecuredUser, given: Sequence[Token]) -> SecuredUser:
+    """The user with those of the given tokens that are of filesystems."""
     from howdah.formats.tokens.token import WEB_KINDS
 
-    return user.carrying(token for token in user.tokens() if token.kind in WEB_KINDS)
+    return user.carrying(token for token in given if token.kind in WEB_KINDS)
 
 
 def _until_again(left_s: float) -> float:

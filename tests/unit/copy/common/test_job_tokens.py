@@ -134,6 +134,16 @@ def test_who_has_a_token_beside_a_ticket_passes_it_on(tmp_path: Any) -> None:
     end()
 
 
+def test_the_tokens_of_who_acts_for_another_are_not_passed_on(tmp_path: Any) -> None:
+    path = tmp_path / "tokens"
+    path.write_bytes(Credentials({"a": Token(b"i", b"p", HDFS_DELEGATION, "h:1")}).encode())
+    settings = SecuritySettings(is_enabled=True)
+    acting = SecuredUser("bob", Identity(settings, LoginSource(), str(path), False), "o@R", "o@R")
+    end = begin_job()
+    assert carrying_tokens(Namenode(), acting) is acting
+    end()
+
+
 def test_a_token_that_cannot_be_renewed_is_used_as_it_is(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
