@@ -289,13 +289,27 @@ class DataDirectories:
     def finalize_upgrade(self, pool_id: str) -> None:
         """Give up what was kept of the time before an upgrade of the namenode."""
         for volume in self.volumes.working():
-            pool_upgrade.finalize(StorageDirectory(Path(volume.pool_path(pool_id))))
+            try:
+                pool_upgrade.finalize(StorageDirectory(Path(volume.pool_path(pool_id))))
+            except OSError as error:
+                # The namenode says in each heartbeat that the upgrade is final.
+                if not is_about_the_disk(error):
+                    raise
+                log.error("the upgrade of %s is not final yet: %s", volume, error)
 
     def settle_trash(self) -> None:
         """What was deleted during a rolling upgrade is back in all pools, if these directories
         follow a namenode that was rolled back. No replica was looked at yet."""
         for volume in self.volumes.working():
-            for pool in sorted(Path(volume.path, CURRENT_NAME).glob("BP-*")):
+            try:
+                pools = sorted(Path(volume.path, CURRENT_NAME).glob("BP-*"))
+            except OSError as error:
+                # The scan of the replicas finds the same, and removes the volume.
+                if not is_about_the_disk(error):
+                    raise
+                log.error("the trash of %s stays for now: %s", volume, error)
+                continue
+            for pool in pools:
                 try:
                     trash.end_clearing(pool)
                     if self._rolls_back:

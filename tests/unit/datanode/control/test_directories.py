@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from howdah import errors
+from howdah.datanode.control import pool_upgrade
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.reports import Namespace
 from howdah.formats.version import BlockPoolVersion, DatanodeVersion
@@ -189,3 +193,62 @@ def test_a_version_that_is_lost_makes_nothing_new_over_what_is_there(
         with pytest.raises(errors.HowdahError, match=str(root)):
             open_and_join(root)
     assert replica.read_bytes() == b"data"
+
+
+def _fail_on(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+    """Let the disk below `root` fail whoever looks at it."""
+    real_scan, real_stat = os.scandir, os.stat
+
+    def scandir(path: Any) -> Any:
+        if Path(path).is_relative_to(root):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return real_scan(path)
+
+    def stat(path: Any, **options: Any) -> os.stat_result:
+        if not isinstance(path, int) and Path(path).is_relative_to(root):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return real_stat(path, **options)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(os, "stat", stat)
+
+
+def test_a_disk_that_fails_behind_the_opening_ends_no_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The scan of its replicas removes the volume, if that many may be missing."""
+    paths = [tmp_path / "a", tmp_path / "b"]
+    open_and_join(*paths)
+    directories = DataDirectories.open([("DISK", path) for path in paths])
+    try:
+        with monkeypatch.context() as patch:
+            _fail_on(patch, paths[0])
+            directories.settle_trash()
+    finally:
+        directories.close()
+    assert ") stays for now: [Errno 5] Input/output error" in caplog.text
+
+
+def test_an_upgrade_is_final_on_the_disks_that_do_not_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    open_and_join(*paths)
+    directories = DataDirectories.open([("DISK", path) for path in paths])
+    finalized: list[Path] = []
+    try:
+        directories.join(NAMESPACE)
+        with monkeypatch.context() as patch:
+            _fail_on(patch, paths[0])
+            real = pool_upgrade.finalize
+
+            def finalize(pool: StorageDirectory) -> None:
+                real(pool)
+                finalized.append(pool.root)
+
+            patch.setattr(pool_upgrade, "finalize", finalize)
+            directories.finalize_upgrade(NAMESPACE.pool_id)
+    finally:
+        directories.close()
+    assert finalized == [paths[1] / "current" / NAMESPACE.pool_id]
+    assert "is not final yet: [Errno 5] Input/output error" in caplog.text
