@@ -5,6 +5,7 @@ The shared cluster has three datanodes: as many as XOR-2-1 needs.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +26,7 @@ from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.directory_swap import Exchange
 from howdah.sync.job import sync
 from howdah.testing import MiniCluster
+from tests.support.started import gateway
 
 POLICY = "XOR-2-1-1024k"
 MIB = 1 << 20
@@ -152,11 +154,13 @@ def test_files_of_several_policies_are_not_compacted_together(coded: HdfsFileSys
     )
 
 
-@pytest.fixture
-def web(howdah_cluster: MiniCluster) -> Iterator[FileSystem]:
-    address = howdah_cluster.http.partition("//")[2].rstrip("/")
-    with howdah.connect(f"webhdfs://{address}", conf=howdah_cluster.conf) as connected:
-        yield connected
+@pytest.fixture(scope="module", params=["namenode", "gateway"])
+def web(howdah_cluster: MiniCluster, request: pytest.FixtureRequest) -> Iterator[FileSystem]:
+    with contextlib.ExitStack() as stack:
+        address = howdah_cluster.http.partition("//")[2].rstrip("/")
+        if request.param == "gateway":
+            address = stack.enter_context(gateway(howdah_cluster))
+        yield stack.enter_context(howdah.connect(f"webhdfs://{address}", conf=howdah_cluster.conf))
 
 
 def test_policies_are_managed_over_http(coded: HdfsFileSystem, web: FileSystem) -> None:
@@ -180,7 +184,7 @@ def test_coded_files_are_read_and_written_over_http(coded: HdfsFileSystem, web: 
     with web.open("/coded/src/f") as stream:
         assert stream.read() == DATA
         assert stream.pread(MIB - 5, 10) == DATA[MIB - 5 : MIB + 5]
-    with web.create("/coded/src/by-web") as out:
+    with web.create("/coded/src/by-web", overwrite=True) as out:
         out.write(DATA)
     assert policy_of(coded, "/coded/src/by-web") == POLICY
     status = web.get_file_status("/coded/src/by-web")
