@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
-import howdah
 from howdah import errors
-from howdah.cli.arguments.administered import administered
+from howdah.cli.arguments.admin_commands import (
+    EXIT_FAILURE,
+    Command,
+    Nonsense,
+    Words,
+    Wrong,
+    checked_path,
+    complain,
+    connected,
+    error_text,
+    number_of,
+    usage_of,
+)
 from howdah.cli.arguments.tables import LINE_WIDTH, described, table
-from howdah.cli.cacheadmin.args import Nonsense, Words, Wrong, checked_path, number_of, ttl_ms_of
+from howdah.cli.cacheadmin.args import ttl_ms_of
 from howdah.config import Configuration
 from howdah.fs.hdfs.caching import NEVER_MS, UNLIMITED_BYTES, CacheDirective, CachePool
-from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.runtime.units import date_text, duration_text
-
-EXIT_USAGE: Final = 1
-EXIT_FAILURE: Final = 2
 
 _TTL: Final = (
     "How long the directive is valid. Can be specified in minutes, hours, and days, e.g. 30m, 4h, "
@@ -33,56 +38,16 @@ _POOL_OPTIONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """`run` gets the words behind the name; it returns the exit code."""
-
-    name: str
-    options: str
-    about: str
-    meanings: tuple[tuple[str, str], ...]
-    run: Callable[[Words, Configuration], int]
-
-    @property
-    def usage(self) -> str:
-        return f"[{self.name} {self.options}]"
-
-    @property
-    def help(self) -> str:
-        about = "\n".join(textwrap.wrap(self.about, LINE_WIDTH))
-        if self.name == "-removePool":
-            return f"{self.usage}\n\n{about}\n\n<name>  Name of the cache pool to remove.\n"
-        return f"{self.usage}\n\n{about}\n\n{described(self.meanings)}"
-
-
-def named(name: str) -> Command | None:
-    return next((command for command in COMMANDS if command.name == name), None)
-
-
-def complain(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
-def error_text(error: errors.HowdahError) -> str:
-    name = error.remote_class.rpartition(".")[2].rpartition("$")[2]
-    return f"{name}: {error.message.partition(chr(10))[0]}"
-
-
-def print_usage() -> None:
-    complain("Usage: howdah cacheadmin [COMMAND]")
-    for command in COMMANDS:
-        complain(f"          {command.usage}")
-    complain("")
-
-
-def _connected(conf: Configuration, path: str | None = None) -> HdfsFileSystem:
-    if path is not None and "://" in path:
-        fs = howdah.connect(path, conf=conf, laid_over=False)
-    else:
-        fs = administered(conf)
-    if not isinstance(fs, HdfsFileSystem):
-        raise Nonsense(f"IllegalArgumentException: FileSystem {fs.uri} is not an HDFS file system")
-    return fs
+def _command(
+    name: str,
+    options: str,
+    about: str,
+    meanings: tuple[tuple[str, str], ...],
+    run: Callable[[Words, Configuration], int],
+) -> Command:
+    about = "\n".join(textwrap.wrap(about, LINE_WIDTH))
+    words = described(meanings) if meanings else "<name>  Name of the cache pool to remove.\n"
+    return Command(name, options, f"{usage_of(name, options)}\n\n{about}\n\n{words}", run)
 
 
 # Directives.
@@ -100,7 +65,7 @@ def _add_directive(words: Words, conf: Configuration) -> int:
     replication = words.number("-replication", 16)
     ttl_ms = ttl_ms_of(words, "-ttl")
     words.none_left()
-    with _connected(conf, path) as fs:
+    with connected(conf, path) as fs:
         number = fs.add_cache_directive(
             path, pool, replication=replication, ttl_ms=ttl_ms, force=force
         )
@@ -123,7 +88,7 @@ def _modify_directive(words: Words, conf: Configuration) -> int:
     words.none_left(_MODIFY_DIRECTIVE.usage)
     if path is None and replication is None and pool is None and ttl_ms is None:
         raise Wrong("No modifications were specified.")
-    with _connected(conf) as fs:
+    with connected(conf) as fs:
         fs.modify_cache_directive(
             directive_id,
             path=path,
@@ -147,7 +112,7 @@ def _remove_directive(words: Words, conf: Configuration) -> int:
     if directive_id <= 0:
         raise Wrong(f"Invalid directive ID {directive_id}: ids must be greater than 0.")
     words.none_left(_REMOVE_DIRECTIVE.usage)
-    with _connected(conf) as fs:
+    with connected(conf) as fs:
         fs.remove_cache_directive(directive_id)
     print(f"Removed cached directive {directive_id}")
     return 0
@@ -159,7 +124,7 @@ def _remove_directives(words: Words, conf: Configuration) -> int:
         raise Wrong("You must specify a path with -path.")
     words.none_left(_REMOVE_DIRECTIVES.usage)
     exit_code = 0
-    with _connected(conf, path) as fs:
+    with connected(conf, path) as fs:
         for directive in fs.list_cache_directives(path=checked_path(path)):
             try:
                 fs.remove_cache_directive(directive.directive_id)
@@ -187,7 +152,7 @@ def _list_directives(words: Words, conf: Configuration) -> int:
             (title, True)
             for title in ("BYTES_NEEDED", "BYTES_CACHED", "FILES_NEEDED", "FILES_CACHED")
         ]
-    with _connected(conf) as fs:
+    with connected(conf) as fs:
         try:
             directives = fs.list_cache_directives(path=path, pool=pool, directive_id=directive_id)
         except errors.InvalidRequest as error:
@@ -247,7 +212,7 @@ def _add_pool(words: Words, conf: Configuration) -> int:
     replication = words.number("-defaultReplication", 16)
     max_ttl_ms = ttl_ms_of(words, "-maxTtl")
     words.none_left(_ADD_POOL.usage, all_of_them=True)
-    with _connected(conf) as fs:
+    with connected(conf) as fs:
         fs.add_cache_pool(
             name,
             owner=owner,
@@ -288,7 +253,7 @@ def _modify_pool(words: Words, conf: Configuration) -> int:
     ]
     if not changes:
         raise Wrong("You must specify at least one attribute to change in the cache pool.")
-    with _connected(conf) as fs:
+    with connected(conf) as fs:
         fs.modify_cache_pool(
             name,
             owner=owner,
@@ -319,7 +284,7 @@ def _remove_pool(words: Words, conf: Configuration) -> int:
     if name is None:
         raise Wrong("You must specify a name when deleting a cache pool.")
     words.none_left(_REMOVE_POOL.usage, all_of_them=True)
-    with _connected(conf) as fs:
+    with connected(conf) as fs:
         fs.remove_cache_pool(name)
     print(f"Successfully removed cache pool {name}.")
     return 0
@@ -342,7 +307,7 @@ def _list_pools(words: Words, conf: Configuration) -> int:
                 "FILES_CACHED",
             )
         ]
-    with _connected(conf) as fs:
+    with connected(conf) as fs:
         pools = [pool for pool in fs.list_cache_pools() if name in (None, pool.name)]
     print(f"Found {len(pools)} result{'' if len(pools) == 1 else 's'}.")
     if pools:
@@ -374,22 +339,7 @@ def _pool_row(pool: CachePool, *, stats: bool) -> list[str | None]:
     return row
 
 
-def _help(words: Words, conf: Configuration) -> int:
-    if not words.left:
-        for command in COMMANDS[:-1]:
-            complain(command.help)
-        return EXIT_USAGE
-    if len(words.left) != 1:
-        raise Wrong("You must give exactly one argument to -help.")
-    asked = named("-" + words.left[0])
-    if asked is None:
-        names = ", ".join(command.name[1:] for command in COMMANDS[:-1])
-        raise Wrong(f"Unknown command '{words.left[0]}'.\nValid help command names are:\n{names}")
-    print(asked.help, end="", file=sys.stderr)
-    return 0
-
-
-_ADD_DIRECTIVE: Final = Command(
+_ADD_DIRECTIVE: Final = _command(
     "-addDirective",
     "-path <path> -pool <pool-name> [-force] [-replication <replication>] [-ttl <time-to-live>]",
     "Add a new cache directive.",
@@ -406,7 +356,7 @@ _ADD_DIRECTIVE: Final = Command(
     ),
     _add_directive,
 )
-_MODIFY_DIRECTIVE: Final = Command(
+_MODIFY_DIRECTIVE: Final = _command(
     "-modifyDirective",
     "-id <id> [-path <path>] [-force] [-replication <replication>] [-pool <pool-name>] "
     "[-ttl <time-to-live>]",
@@ -425,7 +375,7 @@ _MODIFY_DIRECTIVE: Final = Command(
     ),
     _modify_directive,
 )
-_LIST_DIRECTIVES: Final = Command(
+_LIST_DIRECTIVES: Final = _command(
     "-listDirectives",
     "[-stats] [-path <path>] [-pool <pool>] [-id <id>]",
     "List cache directives.",
@@ -441,7 +391,7 @@ _LIST_DIRECTIVES: Final = Command(
     ),
     _list_directives,
 )
-_REMOVE_DIRECTIVE: Final = Command(
+_REMOVE_DIRECTIVE: Final = _command(
     "-removeDirective",
     "<id>",
     "Remove a cache directive.",
@@ -455,7 +405,7 @@ _REMOVE_DIRECTIVE: Final = Command(
     ),
     _remove_directive,
 )
-_REMOVE_DIRECTIVES: Final = Command(
+_REMOVE_DIRECTIVES: Final = _command(
     "-removeDirectives",
     "-path <path>",
     "Remove every cache directive with the specified path.",
@@ -469,7 +419,7 @@ _REMOVE_DIRECTIVES: Final = Command(
     ),
     _remove_directives,
 )
-_ADD_POOL: Final = Command(
+_ADD_POOL: Final = _command(
     "-addPool",
     _POOL_OPTIONS,
     "Add a new cache pool.",
@@ -502,7 +452,7 @@ _ADD_POOL: Final = Command(
     ),
     _add_pool,
 )
-_MODIFY_POOL: Final = Command(
+_MODIFY_POOL: Final = _command(
     "-modifyPool",
     _POOL_OPTIONS,
     "Modifies the metadata of an existing cache pool. See usage of -addPool for more details.",
@@ -520,14 +470,14 @@ _MODIFY_POOL: Final = Command(
     ),
     _modify_pool,
 )
-_REMOVE_POOL: Final = Command(
+_REMOVE_POOL: Final = _command(
     "-removePool",
     "<name>",
     "Remove a cache pool. This also uncaches paths associated with the pool.",
     (),
     _remove_pool,
 )
-_LIST_POOLS: Final = Command(
+_LIST_POOLS: Final = _command(
     "-listPools",
     "[-stats] [<name>]",
     "Display information about one or more cache pools, e.g. name, owner, group, permissions, etc.",
@@ -547,5 +497,4 @@ COMMANDS: Final = (
     _MODIFY_POOL,
     _REMOVE_POOL,
     _LIST_POOLS,
-    Command("-help", "<command-name>", "", (("<command-name>", ""),), _help),
 )

@@ -11,7 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.cli import cacheadmin, debug, getconf, haadmin, main, storagepolicies
+from howdah.cli import (
+    cacheadmin,
+    debug,
+    erasurecoding,
+    getconf,
+    haadmin,
+    main,
+    storagepolicies,
+)
+from howdah.cli.arguments.admin_commands import HELP
 from howdah.cli.balancer import args as balancer
 from howdah.cli.dfs.shell import registry
 from howdah.cli.dfsadmin import COMMANDS as DFSADMIN
@@ -93,10 +102,22 @@ def lines() -> dict[str, Line]:
         },
         "cacheadmin": {
             c.name: Place(options_of(c.options), remote="-path" in c.options)
-            for c in cacheadmin.COMMANDS
+            for c in (*cacheadmin.COMMANDS, HELP)
+        },
+        "ec": {
+            c.name: Place(
+                options_of(c.options),
+                remote="-path" in c.options,
+                local="<file>" in c.options,
+            )
+            for c in (*erasurecoding.COMMANDS, HELP)
         },
         "debug": {
-            name: Place(options_of(c.usage), remote="-path" in c.usage, local="-file" in c.usage)
+            name: Place(
+                options_of(c.usage),
+                remote="-path" in c.usage or "-file <file>" in c.usage,
+                local="-file>" in c.usage,
+            )
             for name, c in debug.COMMANDS.items()
         },
         "storagepolicies": {

@@ -11,7 +11,7 @@ import urllib.request
 import xml.etree.ElementTree as ElementTree
 from typing import Final
 
-from howdah.cli.cacheadmin.args import Nonsense
+from howdah.cli.arguments.admin_commands import Nonsense
 from howdah.protocol.striping.policies import KIB, Policy, Schema
 
 _LAYOUT_VERSION: Final = 1

@@ -103,7 +103,7 @@ class Cluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made = Cluster()
-    monkeypatch.setattr(commands, "_connected", lambda conf, path=None: made)
+    monkeypatch.setattr(commands, "connected", lambda conf, path=None: made)
     return made
 
 
