@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import re
 
 from howdah.fs.hdfs.administration import DatanodeAdministration
@@ -42,7 +43,9 @@ def ipc_of(cluster: MiniCluster, datanode: str) -> tuple[str, int]:
 
 def reconfigure(cluster: MiniCluster, datanode: str) -> None:
     """Have the datanode do what its files say; it has when this returns."""
-    with contextlib.closing(DatanodeAdministration(ipc_of(cluster, datanode))) as administration:
+    with contextlib.closing(
+        DatanodeAdministration(ipc_of(cluster, datanode), getpass.getuser())
+    ) as administration:
         administration.start_reconfiguration()
         wait_until(lambda: administration.reconfiguration_status().HasField("endTime"), _TIMEOUT_S)
         for change in administration.reconfiguration_status().changes:

@@ -9,7 +9,6 @@ from howdah.client.settings.settings import ClientSettings
 from howdah.config.value_types import Address
 from howdah.rpc.client import RpcClient
 from howdah.rpc.identity import CallIdentity, SeenState
-from howdah.runtime.users.current import current_user
 
 CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
@@ -21,12 +20,12 @@ class Connections:
         self,
         target: Target,
         settings: ClientSettings,
-        user: str | None = None,
+        user: str,
         *,
         seen: SeenState | None = None,
     ) -> None:
         self.target = target
-        self.user = user or current_user()
+        self.user = user
         self.identity = CallIdentity()
         self.rpc: Mapping[str, RpcClient] = {
             name: RpcClient(

@@ -23,6 +23,7 @@ from howdah.config.nameservices import value_of
 from howdah.protocol.rpc.failover import FailoverPolicy
 from howdah.protocol.rpc.retry import RetryPolicy
 from howdah.rpc.identity import SeenState
+from howdah.security.identity import user_of
 
 
 class _Kind:
@@ -39,11 +40,13 @@ class _Kind:
 def namenode_calls(
     target: Target, conf: Configuration, settings: ClientSettings, user: str | None = None
 ) -> NamenodeCalls:
-    """The way to call a namespace; nothing is sent yet.
+    """The way to call a namespace, as whoever the configuration says if no `user` is given; nothing
+    is sent yet.
 
     Raises UnsupportedOperation for a provider that is not known here, and for namenodes that
     only a name server lists.
     """
+    user = user_of(conf, user)
     key = keys.DFS_CLIENT_FAILOVER_PROXY_PROVIDER
     # As Hadoop's: what is no nameservice may have a provider under the name of its host.
     (host, _), *_ = target.namenodes.values()
@@ -133,7 +136,7 @@ def each_namenode(
         settings.connect_retry_delay_s,
         settings.retriable_retries,
     )
-    connections = Connections(target, settings, user)
+    connections = Connections(target, settings, user_of(conf, user))
     return {name: SingleNamenode(rpc, policy) for name, rpc in connections.rpc.items()}
 
 

@@ -29,7 +29,6 @@ from howdah.proto import client_datanode_pb2 as datanode_pb
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, refresh_pb2, types_pb2
 from howdah.rpc.client import AnswerType, RpcClient
-from howdah.runtime.users.current import current_user
 
 M = TypeVar("M")
 
@@ -315,8 +314,8 @@ class Reconfigurable:
 
     _protocol = RECONFIGURATION_PROTOCOL
 
-    def __init__(self, address: tuple[str, int], user: str | None = None) -> None:
-        self._rpc = RpcClient(address, self._protocol, user=user or current_user())
+    def __init__(self, address: tuple[str, int], user: str) -> None:
+        self._rpc = RpcClient(address, self._protocol, user=user)
 
     def close(self) -> None:
         self._rpc.close()

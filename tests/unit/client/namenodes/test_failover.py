@@ -195,7 +195,7 @@ def test_a_random_order_is_one_of_the_client(nameservice: Make) -> None:
     ns = nameservice(3)
     ns.active(0)
     draws = iter([0.9, 0.5, 0.1])
-    connections = Connections(target_of("ns", ns.conf()), ClientSettings())
+    connections = Connections(target_of("ns", ns.conf()), ClientSettings(), "alice")
     calls = ConfiguredFailover(
         connections, FailoverPolicy(), random_order=True, draw=lambda: next(draws, 0.5)
     )
