@@ -97,8 +97,10 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         # A secured cluster is another one's: servers here have no Kerberos.
         mine = frozenset() if secured else places.roles(here)
     own = places.namenodes_at(here) if NAMENODE in mine else []
-    namenodes = places.query_all() if asks else ()
-    journals = places.query_journals() if asks else ()
+    # Who cannot say who it is does not ask by a mere name.
+    calls = asks and not why_nobody
+    namenodes = places.query_all() if calls else ()
+    journals = places.query_journals() if calls else ()
     if ROUTER in mine:
         problems += _without_store(conf)
     return Facts(

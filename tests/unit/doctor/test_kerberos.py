@@ -169,8 +169,14 @@ def test_a_client_without_a_login_is_told_so_and_needs_no_role(
     conf = Configuration(
         {"hadoop.security.authentication": "kerberos", "dfs.datanode.data.dir": str(tmp_path)}
     )
-    facts = gather(conf, asks=False)
+    how = Behaviour()
+    with serving(how) as (host, port):
+        conf = conf.with_values({"dfs.namenode.rpc-address": f"{host}:{port}"}, source="test")
+        facts = gather(conf)
+    # It was asked for its offers, and nothing was called.
+    assert (how.connections, how.contexts) == (1, [])
     assert facts.roles == frozenset()
+    assert facts.namenodes == ()
     assert facts.kerberos is not None
     said = [line for _, line in findings(facts.kerberos)]
     assert ["there is no krb5.conf" in said[0], "nothing to prove" in said[1]] == [True, True]
