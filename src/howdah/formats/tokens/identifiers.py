@@ -6,6 +6,7 @@ an older form of Writables and one of protobuf; their readers tell them by the c
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,6 +17,7 @@ from howdah.formats.primitives import Cursor, pack_text, pack_vint, pack_vlong
 from howdah.proto import types_pb2
 
 _VERSION: Final = 0
+_LENGTH: Final = struct.Struct(">i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +129,17 @@ class BlockTokenIdentifier:
         parts = [
             pack_vlong(self.expiry_date_ms),
             pack_vint(self.key_id),
-            pack_text(self.user),
-            pack_text(self.block_pool_id),
+            _pack_string(self.user),
+            _pack_string(self.block_pool_id),
             pack_vlong(self.block_id),
         ]
-        for names in (self.modes, self.storage_types, self.storage_ids):
+        for names, pack in (
+            (self.modes, pack_text),
+            (self.storage_types, pack_text),
+            (self.storage_ids, _pack_string),
+        ):
             parts.append(pack_vlong(len(names)))
-            parts += map(pack_text, names)
+            parts += map(pack, names)
         if self.handshake_secret:
             parts += [pack_vlong(len(self.handshake_secret)), self.handshake_secret]
         return b"".join(parts)
@@ -182,18 +188,34 @@ class BlockTokenIdentifier:
     def _from_writable(cls, data: bytes) -> BlockTokenIdentifier:
         cursor = Cursor(data)
         expiry, key_id = cursor.vlong(), cursor.vint()
-        user, pool, block_id = cursor.text(), cursor.text(), cursor.vlong()
+        user, pool, block_id = _read_string(cursor), _read_string(cursor), cursor.vlong()
         lists: list[tuple[str, ...]] = []
         for kind in ("modes", "storage types", "storage ids"):
             count = 0
             # Tokens of older namenodes end behind the modes.
             if cursor.remaining or kind == "modes":
                 count = cursor.count(cursor.vint(), 1, kind)
-            lists.append(tuple(cursor.text() for _ in range(count)))
+            # Values of enumerations are texts, and ids are not.
+            read = _read_string if kind == "storage ids" else Cursor.text
+            lists.append(tuple(read(cursor) for _ in range(count)))
         secret = cursor.raw(cursor.vint(), "secret") if cursor.remaining else b""
         if cursor.remaining:
             raise cursor.fail(f"{cursor.remaining} bytes follow a block token's identifier")
         return cls(expiry, key_id, user, pool, block_id, lists[0], lists[1], lists[2], secret)
+
+
+def _pack_string(text: str) -> bytes:
+    """With a length of four bytes in front: WritableUtils.writeString, unlike Text."""
+    raw = text.encode()
+    return _LENGTH.pack(len(raw)) + raw
+
+
+def _read_string(cursor: Cursor) -> str:
+    """Empty where there is none: who makes a token for nobody writes the length -1."""
+    try:
+        return cursor.raw(max(cursor.i32(), 0), "text").decode()
+    except UnicodeDecodeError as error:
+        raise cursor.fail(f"text is not UTF-8: {error.reason}") from error
 
 
 def _signed(value: int, bits: int) -> int:

@@ -19,6 +19,29 @@ IDENTIFIER = bytes.fromhex("0005616c6963650468646673008a01a21fc89f9b8a01a243d523
 """Of an edit that a namenode of Hadoop wrote: alice's token, which hdfs may renew."""
 
 
+BLOCK_IDENTIFIER = bytes.fromhex(
+    "8a01a227c676bb8c5d09bc2900000005616c6963650000002542502d313038333234383731322d3132372e302e30"
+    "2e312d313739353932373438353833338c4000001b01045245414401044449534b010000002744532d3334353033"
+    "6465662d303361342d343262362d393863312d613436623631666632333831"
+)
+"""Of a token that a namenode of Hadoop gave alice to read a block."""
+
+
+def test_the_identifier_of_hadoops_block_token_is_read_and_written() -> None:
+    identifier = BlockTokenIdentifier.decode(BLOCK_IDENTIFIER)
+    assert identifier == BlockTokenIdentifier(
+        1795963647675,
+        1560919081,
+        "alice",
+        "BP-1083248712-127.0.0.1-1795927485833",
+        1073741851,
+        ("READ",),
+        ("DISK",),
+        ("DS-34503def-03a4-42b6-98c1-a46b61ff2381",),
+    )
+    assert identifier.encode() == BLOCK_IDENTIFIER
+
+
 def test_hadoops_identifier_is_read_and_written() -> None:
     identifier = DelegationTokenIdentifier.decode(IDENTIFIER)
     assert identifier == DelegationTokenIdentifier(
