@@ -8,7 +8,8 @@ What a datanode expects at the beginning of a connection cannot be asked; the cl
 3. `dfs.data.transfer.protection` is set: a handshake by the token of the block.
 4. Otherwise nothing.
 
-Without security none of that is asked, and connections are made as ever.
+Without security the namenode may have data encrypted all the same (1), which it can only where it
+gives out block tokens. Where it gives out none, nothing is asked, and connections are made as ever.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import base64
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from howdah import errors
@@ -97,18 +98,19 @@ def connect_plain(
     )
 
 
-def data_connections_of(namenode: Keys) -> ConnectsData:
-    """How a client of this namenode makes data connections."""
-    if isinstance(namenode.user, ProvenUser):
-        return DataConnections(namenode).connect
-    return connect_plain
+def data_connections_of(namenode: Keys, cipher_suites: Sequence[str] = ()) -> ConnectsData:
+    """How a client of this namenode makes data connections. `cipher_suites` are those that it
+    knows where it has no settings of security."""
+    return DataConnections(namenode, cipher_suites).connect
 
 
 class DataConnections:
     """Makes the data connections of one secured client. Thread-safe, and fork-safe."""
 
-    def __init__(self, namenode: Keys) -> None:
+    def __init__(self, namenode: Keys, cipher_suites: Sequence[str] = ()) -> None:
         self._namenode = namenode
+        self._is_proven = isinstance(namenode.user, ProvenUser)
+        self._cipher_suites = cipher_suites
         self._lock = threading.Lock()
         self._key: types_pb2.DataEncryptionKeyProto | None = None
         self._encrypts: bool | None = None
@@ -137,6 +139,8 @@ class DataConnections:
                 word=word,
             )
 
+        if not self._is_proven and not token.identifier:
+            return made()
         return self._secured(address, token, made, dialing)
 
     def _secured(
@@ -150,20 +154,22 @@ class DataConnections:
         from howdah.security.users import SecuredUser
 
         user = self._namenode.user
-        if not isinstance(user, SecuredUser) or user.has_fallen_back:
-            return made()
-        settings = user.settings
-        if not settings.is_enabled:
+        mine = user.settings if isinstance(user, SecuredUser) else None
+        settings = mine
+        if isinstance(user, SecuredUser) and (user.has_fallen_back or not user.settings.is_enabled):
+            settings = None
+        if settings is None and not token.identifier:
             return made()
         if self._is_encrypted():
+            suites = self._suites() if mine is None else mine.cipher_suites
             key = self._encryption_key()
             try:
-                return self._by_key(made(), key, settings, dialing)
+                return self._by_key(made(), key, suites, dialing)
             except UnknownEncryptionKey:
                 self._forget(key)
-            return self._by_key(made(), self._encryption_key(), settings, dialing)
+            return self._by_key(made(), self._encryption_key(), suites, dialing)
         connection = made()
-        if address[1] < _PRIVILEGED_PORTS:
+        if settings is None or address[1] < _PRIVILEGED_PORTS:
             return connection
         if not settings.data_protections:
             connection.closing_hint = (
@@ -171,6 +177,16 @@ class DataConnections:
             )
             return connection
         return self._by_token(connection, token, settings, dialing)
+
+    def _suites(self) -> tuple[str, ...]:
+        """Those that a client without settings of security was given. Raises
+        InvalidConfiguration."""
+        from howdah.protocol.data_transfer.handshake import known_suites
+
+        try:
+            return known_suites(tuple(self._cipher_suites))
+        except ValueError as error:
+            raise errors.InvalidConfiguration(str(error)) from error
 
     def _by_token(
         self,
@@ -183,14 +199,20 @@ class DataConnections:
 
         name, password = credentials_of(token.identifier, token.password)
         return self._handshake(
-            connection, name, password, settings, settings.data_protections, dialing, _PROTECTION
+            connection,
+            name,
+            password,
+            settings.cipher_suites,
+            settings.data_protections,
+            dialing,
+            _PROTECTION,
         )
 
     def _by_key(
         self,
         connection: Connection,
         key: types_pb2.DataEncryptionKeyProto,
-        settings: SecuritySettings,
+        suites: Sequence[str],
         dialing: Callable[[Interruptible], None],
     ) -> Connection:
         from howdah.protocol.sasl.protection import Protection
@@ -200,7 +222,7 @@ class DataConnections:
             connection,
             f"{key.keyId} {key.blockPoolId} {nonce}".encode(),
             base64.b64encode(key.encryptionKey),
-            settings,
+            suites,
             (Protection.PRIVACY,),
             dialing,
             "dfs.encrypt.data.transfer",
@@ -212,7 +234,7 @@ class DataConnections:
         connection: Connection,
         name: bytes,
         password: bytes,
-        settings: SecuritySettings,
+        suites: Sequence[str],
         protections: tuple[object, ...],
         dialing: Callable[[Interruptible], None],
         setting: str,
@@ -234,7 +256,7 @@ class DataConnections:
             setting=setting,
             ciphers=[known for known in CIPHERS if not algorithm or known == algorithm],
         )
-        handshake = ClientHandshake(mechanism, settings.cipher_suites)
+        handshake = ClientHandshake(mechanism, tuple(suites))
         try:
             dialing(connection)
             request = handshake.begin()

@@ -139,7 +139,7 @@ class DFSClient:
     def _connect_data(self) -> ConnectsData:
         from howdah.client.data_transfer_security import data_connections_of
 
-        return data_connections_of(self.namenode)
+        return data_connections_of(self.namenode, self.settings.data_cipher_suites)
 
     @property
     def client_name(self) -> str:

@@ -40,6 +40,9 @@ class Identity:
     source: LoginSource
     token_file: str | None = None
     has_login: bool = True
+    has_own_tokens_alone: bool = False
+    """Whether tokens of other users, which the process may have been given, are left alone: who
+    says who it is means that one."""
 
     def find_token_file(self) -> str | None:
         """The file of tokens that this process has."""
@@ -167,8 +170,13 @@ class SecuredUser(Prover):
         return self.delegation_token(address)
 
     def tokens(self) -> list[Token]:
-        """All that this process was given. Raises LoginFailed where the file cannot be read."""
-        return list(self._carried or self._tokens.credentials().tokens.values())
+        """All that this process was given for this user. Raises LoginFailed where the file cannot
+        be read."""
+        tokens = self._carried or tuple(self._tokens.credentials().tokens.values())
+        if self._carried or not self.identity.has_own_tokens_alone:
+            return list(tokens)
+        names = None, str(self), self.principal, self.principal.partition("@")[0]
+        return [token for token in tokens if _owner((token,)) in names]
 
     def delegation_token(self, address: Address) -> Token | None:
         """The token for the namenode at an address, if there is one.
@@ -210,9 +218,9 @@ class BlockTokenUser(Prover):
     _settings: SecuritySettings
     _token: Token
 
-    def __new__(cls, user: SecuredUser, token: BlockToken) -> BlockTokenUser:
+    def __new__(cls, user: str, settings: SecuritySettings, token: BlockToken) -> BlockTokenUser:
         made = super().__new__(cls, user)
-        made._settings = user.settings
+        made._settings = settings
         made._token = Token(token.identifier, token.password, token.kind, token.service)
         return made
 
@@ -239,10 +247,12 @@ class BlockTokenUser(Prover):
 
 
 def asking_of_a_block(user: str, token: BlockToken) -> str:
-    """As whom a datanode is asked of a block."""
-    if isinstance(user, SecuredUser) and user.settings.is_enabled and token.identifier:
-        return BlockTokenUser(user, token)
-    return str(user)
+    """As whom a datanode is asked of a block: who has a token of the block goes by that, with or
+    without security otherwise; by a ticket where a secured cluster has no such tokens."""
+    if not token.identifier:
+        return user if isinstance(user, SecuredUser) and user.settings.is_enabled else str(user)
+    settings = user.settings if isinstance(user, SecuredUser) else SecuritySettings()
+    return BlockTokenUser(user, settings, token)
 
 
 def log_in(
@@ -260,7 +270,10 @@ def log_in(
     if not settings.is_enabled:
         return _with_tokens(Identity(settings, LoginSource(), token_file, has_login=False), user)
     source = login_source(conf, keytab, principal)
-    identity, name, full = _log_in(Identity(settings, source, token_file))
+    says_who = bool(keytab or principal) and token_file is None
+    identity, name, full = _log_in(
+        Identity(settings, source, token_file, has_own_tokens_alone=says_who)
+    )
     acts_for = os.environ.get("HADOOP_PROXY_USER") or None
     if user is None and acts_for is not None:
         check_name(acts_for)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.client.data_transfer_security import DataConnections, connect_plain, data_connections_of
+from howdah.client.data_transfer_security import DataConnections, data_connections_of
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer.blocks import NO_TOKEN, BlockToken
@@ -27,6 +27,7 @@ from howdah.protocol.data_transfer.handshake import (
     UnknownEncryptionKey,
     known_suites,
 )
+from howdah.protocol.sasl.digest_layers import CIPHERS, DigestLayer, Side
 from howdah.protocol.sasl.digest_md5 import DigestMd5Client, credentials_of
 from howdah.protocol.sasl.protection import Protection
 from howdah.protocol.varint import delimited, read_delimited
@@ -138,8 +139,10 @@ class Namenode:
         self.encrypts = encrypts
         self.keys: list[types_pb2.DataEncryptionKeyProto] = []
         self.lifetime_ms = 3600_000
+        self.questions = 0
 
     def get_server_defaults(self) -> types_pb2.FsServerDefaultsProto:
+        self.questions += 1
         return types_pb2.FsServerDefaultsProto(
             blockSize=1,
             bytesPerChecksum=1,
@@ -285,9 +288,38 @@ def test_after_a_fall_back_there_is_no_handshake(
     assert datanode.used == []
 
 
-def test_clients_without_security_connect_as_ever() -> None:
-    assert data_connections_of(Namenode("alice")) is connect_plain
-    assert data_connections_of(Namenode(user())) is not connect_plain
+def test_clients_without_security_ask_nothing_where_there_are_no_tokens(
+    datanode: Datanode, address: tuple[str, int]
+) -> None:
+    namenode = Namenode("alice", encrypts=True)
+    connection = data_connections_of(namenode)(
+        address, NO_TOKEN, connect_timeout_s=10, read_timeout_s=10, write_timeout_s=10
+    )
+    connection.close()
+    assert (namenode.questions, namenode.keys, datanode.used) == (0, [], [])
+
+
+@pytest.mark.parametrize(("suites", "kind"), [(AES, "Encrypted"), ((), "Wrapped")])
+def test_without_security_data_is_encrypted_where_the_namenode_says_so(
+    datanode: Datanode, address: tuple[str, int], suites: tuple[str, ...], kind: str
+) -> None:
+    with_keys(datanode)
+    namenode = Namenode("alice", encrypts=True)
+    with data_connections_of(namenode, suites)(
+        address, TOKEN, connect_timeout_s=10, read_timeout_s=10, write_timeout_s=10
+    ) as connection:
+        check_echo(connection)
+    assert datanode.used == [f"{kind}Connection"]
+
+
+def test_without_security_a_cipher_suite_that_is_none_is_refused_by_name(
+    address: tuple[str, int],
+) -> None:
+    namenode = Namenode("alice", encrypts=True)
+    with pytest.raises(errors.InvalidConfiguration, match="SM4"):
+        data_connections_of(namenode, ("SM4/CTR/NoPadding",))(
+            address, TOKEN, connect_timeout_s=10, read_timeout_s=10, write_timeout_s=10
+        )
 
 
 # -- encryption keys -------------------------------------------------------------------
@@ -395,6 +427,64 @@ def test_a_huge_message_is_refused() -> None:
         theirs.sendall(b"\x7f\xff\xff\xff")
         with pytest.raises(errors.ProtocolViolation, match="announces"):
             connection.recv_exactly(1)
+
+
+def _layers(cipher: str | None) -> tuple[DigestLayer, DigestLayer]:
+    """The client's and the datanode's."""
+    client = DigestLayer(b"s" * 16, Side.CLIENT, cipher, 65536)
+    return client, DigestLayer(b"s" * 16, Side.SERVER, cipher, 65536)
+
+
+def _message(token: bytes) -> bytes:
+    return len(token).to_bytes(4, "big") + token
+
+
+@pytest.mark.parametrize("cipher", [None, "rc4", "3des"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda first, second: [first, first],
+        lambda first, second: [second, first],
+        lambda first, second: [second],
+        lambda first, second: [first, b"\0\0\0\x13bytes in plain text"],
+        lambda first, second: [first, second[:-1] + bytes((second[-1] ^ 1,))],
+    ],
+    ids=["repeated", "reordered", "left out", "plain", "changed"],
+)
+def test_messages_that_are_not_the_next_of_the_layer_are_refused(
+    cipher: str | None, wrong: Callable[[bytes, bytes], list[bytes]]
+) -> None:
+    ours, theirs = socket.socketpair()
+    client, datanode = _layers(cipher)
+    first, second = (_message(datanode.wrap(text)) for text in (b"first", b"second"))
+    with theirs, WrappedConnection(Connection(ours), client) as connection:
+        theirs.sendall(b"".join(wrong(first, second)))
+        with pytest.raises(errors.ProtocolViolation):
+            connection.recv_exactly(len(b"firstsecond"))
+
+
+@settings(max_examples=30)
+@given(
+    st.sampled_from([None, *CIPHERS]),
+    st.lists(st.binary(max_size=400), max_size=5),
+    st.integers(64, 300),
+)
+def test_a_layer_carries_all_that_is_sent_in_either_direction(
+    cipher: str | None, pieces: list[bytes], most_bytes: int
+) -> None:
+    ours, theirs = socket.socketpair()
+    client = DigestLayer(b"s" * 16, Side.CLIENT, cipher, most_bytes)
+    datanode = DigestLayer(b"s" * 16, Side.SERVER, cipher, most_bytes)
+    data = b"".join(pieces)
+    with (
+        WrappedConnection(Connection(ours), client) as one,
+        WrappedConnection(Connection(theirs), datanode) as other,
+    ):
+        one.send_buffers(list(pieces))
+        assert other.recv_exactly(len(data)) == data
+        for piece in pieces:
+            other.send_all(piece)
+        assert one.recv_exactly(len(data)) == data
 
 
 def test_bytes_that_came_with_the_handshake_are_read_first(tmp_path: Path) -> None:

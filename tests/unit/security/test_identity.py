@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.formats.tokens.credentials import Credentials
@@ -70,6 +72,25 @@ def test_without_security_nothing_of_it_is_imported() -> None:
     assert done.stdout.strip() == "['howdah.security.identity']"
 
 
+SERVERS = ("datanode", "failover", "journalnode", "namenode", "testing")
+"""Call as their process, and have no Kerberos."""
+
+
+def test_every_call_of_a_client_says_as_whom_it_is_made() -> None:
+    source = Path(howdah.__file__).parent
+    nameless, made = [], 0
+    for path in sorted(source.rglob("*.py")):
+        if path.relative_to(source).parts[0] in SERVERS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "RpcClient":
+                made += 1
+                if not any(keyword.arg == "user" for keyword in node.keywords):
+                    nameless.append(f"{path.relative_to(source)}:{node.lineno}")
+    assert nameless == []
+    assert made > 5
+
+
 def test_a_keytab_without_security_is_refused() -> None:
     with pytest.raises(errors.IllegalArgument, match=r"hadoop\.security\.authentication"):
         user_of(Configuration({}), keytab="/k")
@@ -104,6 +125,19 @@ def test_another_user_is_refused_and_a_proxy_is_not(
     assert (str(proxy), proxy.real_user) == ("joe", "bob@OTHER.COM")
     with pytest.raises(errors.LoginFailed, match="not hive"):
         user_of(conf, ProxyUser("joe", "hive"))
+
+
+def test_a_keytab_that_is_given_goes_before_tokens_of_somebody(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", token_file(tmp_path / "tokens"))
+    parts = b"".join(len(part).to_bytes(2, "big") + part for part in (b"EXAMPLE.COM", b"etl"))
+    entry = b"\0\1" + parts
+    keytab = tmp_path / "etl.keytab"
+    keytab.write_bytes(b"\x05\x02" + len(entry).to_bytes(4, "big") + entry)
+    user = user_of(Configuration(SECURED), keytab=str(keytab))
+    assert isinstance(user, SecuredUser)
+    assert (str(user), user.tokens()) == ("etl", [])
 
 
 def test_a_keytab_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -250,9 +250,9 @@ class FileLocations:
 
 
 def _asking(user: str, token: BlockToken) -> str:
-    """As whom a datanode is asked: without security by the mere name, for none asks who wants to
-    know, or whom he acts for."""
-    if not isinstance(user, ProvenUser):
+    """As whom a datanode is asked: where there are no tokens by the mere name, for none asks who
+    wants to know, or whom he acts for."""
+    if not token.identifier and not isinstance(user, ProvenUser):
         return str(user)
     from howdah.security.users import asking_of_a_block
 

@@ -47,6 +47,8 @@ class ClientSettings:
     next_block_max_delay_s: float = setting(
         keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_MAX_DELAY_MS
     )
+    data_cipher_suites: tuple[str, ...] = ()
+    """How data is encrypted where the namenode says that it is, without security as well."""
     kept_connections: int = setting(keys.DFS_CLIENT_SOCKETCACHE_CAPACITY)
     keep_connections_s: float = setting(keys.DFS_CLIENT_SOCKETCACHE_EXPIRYMSEC)
     prefetch_bytes: int | None = setting(keys.DFS_CLIENT_READ_PREFETCH_SIZE)
@@ -123,6 +125,7 @@ class ClientSettings:
             if conf.is_set(keys.IPC_CLIENT_RPC_TIMEOUT_MS)
             else 60.0
         )
+        suites: list[str] = conf.get(keys.DFS_ENCRYPT_DATA_TRANSFER_CIPHER_SUITES)
         return read(
             cls,
             conf,
@@ -131,6 +134,7 @@ class ClientSettings:
                 conf.get(keys.DFS_CLIENT_WRITE_PACKET_SIZE), MAX_PACKET_BYTES // 2
             ),
             replacement=_replacement(conf),
+            data_cipher_suites=tuple(suites),
             lease_renewal_s=min(conf.get(keys.HOWDAH_NAMENODE_LEASE_SOFT_LIMIT) / 2, 30.0),
             short_circuit=ShortCircuitSettings.from_configuration(conf),
             # 0 is for ever in Hadoop; nothing waits for ever here.
