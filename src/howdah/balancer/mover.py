@@ -62,7 +62,7 @@ class Mover:
         self._retries = 0
         self._lock = threading.Lock()
         self._found = Found()
-        self._moves = Moves(namenode.pool_id, settings, self._ended)
+        self._moves = Moves(namenode.pool_id, settings, self._ended, access=namenode.access)
         self._policies = {
             policy.policy_id: tuple(StorageType[name] for name in policy.storage_types)
             for policy in fs.get_storage_policies()

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 
 from howdah import errors
 from howdah.balancer import target
+from howdah.balancer.access import OPEN, MoveAccess
 from howdah.balancer.settings import BalancerSettings
 from howdah.balancer.state.iteration import Move
 
@@ -29,6 +30,7 @@ class Moves:
         settings: BalancerSettings,
         ended: Callable[[Move, bool], None],
         *,
+        access: MoveAccess = OPEN,
         retries: int = 0,
         pause_s: float = RETRY_PAUSE_S,
     ) -> None:
@@ -37,6 +39,7 @@ class Moves:
         self._pool_id = pool_id
         self._settings = settings
         self._ended = ended
+        self._access = access
         self._retries = retries
         self._pause_s = pause_s
         limits = settings.limits
@@ -93,6 +96,7 @@ class Moves:
                 self._pool_id,
                 socket_timeout_s=self._settings.socket_timeout_s,
                 use_hostname=self._settings.use_hostname,
+                access=self._access,
                 move_timeout_s=self._settings.move_timeout_s,
             )
         except (errors.HowdahError, OSError) as error:

@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.balancer.access import MoveAccess
 from howdah.balancer.state.nodes import (
     BlockPlaces,
     FileBlocks,
@@ -30,7 +31,9 @@ from howdah.balancer.state.nodes import (
     StorageFigures,
     internal_blocks,
 )
+from howdah.client.data_transfer_security import data_connections_of
 from howdah.client.state.blocks import LocatedBlock
+from howdah.formats.tokens.block_keys import BlockKeys
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
@@ -73,6 +76,11 @@ class BalancedNamenode:
             "versionRequest", server_pb.VersionRequestProto(), server_pb.VersionResponseProto
         )
         self.pool_id = version.info.blockPoolID
+        self.access = MoveAccess(
+            self._block_keys,
+            str(fs.user),
+            data_connections_of(self._namenode, fs.client.settings.data_cipher_suites),
+        )
 
     def close(self) -> None:
         self._disconnect()
@@ -83,6 +91,14 @@ class BalancedNamenode:
             if self._rpc is not None:
                 self._rpc.close()
                 self._rpc = None
+
+    def _block_keys(self) -> BlockKeys | None:
+        answer = self._call(
+            "getBlockKeys",
+            namenode_pb2.GetBlockKeysRequestProto(),
+            namenode_pb2.GetBlockKeysResponseProto,
+        )
+        return BlockKeys.from_proto(answer.keys) if answer.HasField("keys") else None
 
     # --- questions ---
 

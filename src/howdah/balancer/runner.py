@@ -153,6 +153,7 @@ class Balancer:
                 self._namenode.pool_id,
                 socket_timeout_s=self._settings.socket_timeout_s,
                 use_hostname=self._settings.use_hostname,
+                access=self._namenode.access,
                 move_timeout_s=self._settings.move_timeout_s,
                 is_late=is_late,
             )

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
+from howdah.balancer.access import OPEN, MoveAccess
 from howdah.balancer.state.iteration import Move
 from howdah.protocol.data_transfer.blocks import ExtendedBlock
 from howdah.protocol.data_transfer.op_requests import ReplaceBlock, encode_request
 from howdah.protocol.data_transfer.responses import read_response
 from howdah.protocol.data_transfer.status import Status
-from howdah.runtime.sockets import connect
 
 _SILENCES: Final = 5
 
@@ -27,23 +27,31 @@ def move(
     *,
     socket_timeout_s: float,
     use_hostname: bool,
+    access: MoveAccess = OPEN,
     move_timeout_s: float = 0.0,
     is_late: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Returns when the target has the replica. `RemoteError` with the datanode's words if it does
-    not take it; `CallTimeout` when it took more than `move_timeout_s` (0 is no limit), or once
-    `is_late` says so: the move may go on then, but nobody waits."""
+    """Returns when the target has the replica. `access` has what proves the right to ask for that.
+
+    Raises `RemoteError` with the datanode's words if it does not take it; `CallTimeout` when it
+    took more than `move_timeout_s` (0 is no limit), or once `is_late` says so: the move may go on
+    then, but nobody waits.
+    """
     block = ExtendedBlock(
         pool_id, move.block.block_id, move.block.generation_stamp, move.block.length_bytes
     )
+    token = access.token(block, move.target.storage_type)
     began_s = time.monotonic()
-    with connect(
+    with access.connect(
         move.target.node.connect_to(use_hostname=use_hostname),
+        token,
         connect_timeout_s=socket_timeout_s,
         read_timeout_s=socket_timeout_s * _SILENCES,
         write_timeout_s=socket_timeout_s,
     ) as connection:
-        request = ReplaceBlock(block, move.source.node.uuid, move.proxy, move.target.storage_type)
+        request = ReplaceBlock(
+            block, move.source.node.uuid, move.proxy, move.target.storage_type, token=token
+        )
         connection.send_all(encode_request(request))
         while (answer := read_response(connection)).status is Status.IN_PROGRESS:
             took_s = time.monotonic() - began_s

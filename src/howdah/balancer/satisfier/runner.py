@@ -88,6 +88,7 @@ class Satisfier:
             namenode.pool_id,
             BalancerSettings.of_mover(conf),
             lambda move, is_success: self._happened.put((move, is_success)),
+            access=namenode.access,
             retries=conf.get(keys.DFS_STORAGE_POLICY_SATISFIER_MOVE_TASK_RETRY_MAX_ATTEMPTS),
         )
         self._policies: dict[int, tuple[StorageType, ...]] = {}

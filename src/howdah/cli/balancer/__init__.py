@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from howdah import errors
 from howdah.balancer.state.termination import Result, Rounds, Status
 from howdah.cli.balancer.args import USAGE, Wanted, WrongWords, parse_words
+from howdah.cli.balancer.login import as_balancer
 from howdah.cli.balancer.namespaces import uris
 from howdah.cli.balancer.output import Output, time_text
 
@@ -134,6 +135,7 @@ def _namenodes(
 
     with ExitStack() as stack:
         namenodes = []
+        conf = as_balancer(conf)
         uri_by_pool: dict[str, str] = {}
         for uri in uris(conf):
             fs = stack.enter_context(howdah.connect(uri, conf=conf, laid_over=False))

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from howdah import errors
 from howdah.balancer.state.termination import Status
 from howdah.cli.balancer.args import WrongWords
+from howdah.cli.balancer.login import as_mover
 from howdah.cli.balancer.namespaces import paths_by_uri
 from howdah.cli.balancer.output import Output
 from howdah.runtime.units import byte_text
@@ -86,6 +87,7 @@ def _move(paths: list[str], conf: Configuration, output: Output) -> Status:
     from howdah.balancer.settings import BalancerSettings
 
     settings = BalancerSettings.of_mover(conf)
+    conf = as_mover(conf)
     with ExitStack() as stack:
         movers = [
             (uri, _mover(stack, uri, below, conf, settings))

@@ -80,6 +80,25 @@ DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL_PATTERN = optional_string(
     "dfs.federation.router.kerberos.principal.pattern",
     "A glob that the principals of routers match.",
 )
+DFS_BALANCER_KEYTAB_ENABLED = boolean(
+    "dfs.balancer.keytab.enabled",
+    False,
+    "Whether a balancer logs in by a keytab of its own, instead of by who started it.",
+)
+DFS_BALANCER_KEYTAB_FILE = optional_string("dfs.balancer.keytab.file", "The keytab of a balancer.")
+DFS_BALANCER_KERBEROS_PRINCIPAL = optional_string(
+    "dfs.balancer.kerberos.principal",
+    "The Kerberos principal of a balancer; _HOST stands for this host.",
+)
+DFS_MOVER_KEYTAB_ENABLED = boolean(
+    "dfs.mover.keytab.enabled",
+    False,
+    "Whether a mover logs in by a keytab of its own, instead of by who started it.",
+)
+DFS_MOVER_KEYTAB_FILE = optional_string("dfs.mover.keytab.file", "The keytab of a mover.")
+DFS_MOVER_KERBEROS_PRINCIPAL = optional_string(
+    "dfs.mover.kerberos.principal", "The Kerberos principal of a mover; _HOST stands for this host."
+)
 HOWDAH_CLIENT_KEYTAB_FILE = optional_string(
     "howdah.client.keytab.file",
     "A keytab that a client logs in from, and renews its tickets by; else KRB5KEYTAB.",

@@ -12,6 +12,7 @@ import pytest
 
 from howdah import errors
 from howdah.balancer import target
+from howdah.balancer.access import OPEN, MoveAccess
 from howdah.balancer.satisfier.runner import MARK, Satisfier, limits_of
 from howdah.balancer.state.iteration import Move
 from howdah.balancer.state.nodes import BlockPlaces, FileBlocks, NodeReport, StorageFigures
@@ -47,6 +48,7 @@ class Namenode:
     attributes: set[str] = field(default_factory=lambda: {MARK})
     pool_id: str = "BP-1"
     client: Any = None
+    access: MoveAccess = OPEN
 
     def __post_init__(self) -> None:
         self.client = SimpleNamespace(namenode=SimpleNamespace(get_listing=self.listing))
