@@ -121,7 +121,10 @@ GROUPS = {
     "spark": ("spark", re.compile(_SPARK)),
     "spark elsewhere": ("", re.compile(_SPARK)),
     "hadoop's tools": ("", re.compile(r"\bhadoop_tools: ")),
-    "secured hadoop": ("compat", re.compile(r"\bhadoop: SecuredHadoop|\bhadoop_pair: SecuredPair")),
+    "secured hadoop": (
+        "compat",
+        re.compile(r"\bhadoop(_encrypted)?: SecuredHadoop|\bhadoop_pair: SecuredPair"),
+    ),
     "object store": ("", re.compile(r"\bstore: StoreServer")),
     "spark cluster": ("", re.compile(r"\bspark_cluster: SparkCluster")),
 }

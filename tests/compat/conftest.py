@@ -20,6 +20,7 @@ from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
 from tests.support.hadoop.java import hadoop_java
 from tests.support.security.fixtures import (  # noqa: F401 - fixtures
     hadoop,
+    hadoop_encrypted,
     hadoop_pair,
     kdc,
     kerberos_environment,

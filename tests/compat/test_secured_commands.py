@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
-from tests.support.security.kdc import Kdc
-from tests.support.security.secured_hadoop import SecuredHadoop
+from tests.support.security.kdc import REALM, Kdc
+from tests.support.security.secured_hadoop import AES, SecuredHadoop
 from tests.support.security.secured_pair import NAMESERVICE, SecuredPair
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
@@ -64,6 +64,52 @@ def test_an_image_is_fetched(operator: Commands, tmp_path: Path) -> None:
     assert [path for path in tmp_path.iterdir() if path.name.startswith("fsimage_")]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "dfsadmin -report",
+        "dfsadmin -safemode get",
+        "dfsadmin -metasave secured",
+        "dfsadmin -refreshNodes",
+        "dfsadmin -refreshServiceAcl",
+        "dfsadmin -refreshUserToGroupsMappings",
+        "dfsadmin -refreshSuperUserGroupsConfiguration",
+        "dfsadmin -refreshCallQueue",
+        "dfsadmin -getDatanodeInfo DATANODE",
+        "dfsadmin -getVolumeReport DATANODE",
+        "dfsadmin -getBalancerBandwidth DATANODE",
+        "dfsadmin -triggerBlockReport DATANODE",
+        "dfsadmin -evictWriters DATANODE",
+        "dfsadmin -reconfig datanode DATANODE properties",
+        "dfsadmin -reconfig namenode NAMENODE properties",
+        "dfsadmin -listOpenFiles",
+        "dfsadmin -printTopology",
+        "dfsadmin -rollEdits",
+        "diskbalancer -query DATANODE",
+        "cacheadmin -listPools",
+        "ec -listPolicies",
+        "groups alice",
+        "lsSnapshottableDir",
+        "storagepolicies -listPolicies",
+        "balancer",
+    ],
+)
+def test_a_command_is_let_in(operator: Commands, hadoop: SecuredHadoop, words: str) -> None:
+    named = {"NAMENODE": f"localhost:{hadoop.rpc_port}"}
+    if "DATANODE" in words:
+        with hadoop.connect("hdfs") as fs:
+            [datanode] = fs.administration.datanodes("LIVE")
+        named["DATANODE"] = f"localhost:{datanode.id.ipcPort}"
+    operator.good(*(named.get(word, word) for word in words.split()))
+
+
+@pytest.mark.parametrize(
+    "words", ["-report", "-safemode get", "-refreshNodes", "-refreshServiceAcl", "-metasave pair"]
+)
+def test_dfsadmin_asks_each_namenode(pair_operator: Commands, words: str) -> None:
+    pair_operator.good("dfsadmin", *words.split())
+
+
 def test_haadmin_orders_a_failover(pair_operator: Commands) -> None:
     states = pair_operator.good("haadmin", "-getAllServiceState")
     assert sorted(line.split()[1] for line in states.splitlines()) == ["active", "standby"]
@@ -82,6 +128,24 @@ def test_fsck_and_images_come_over_tls_from_the_active_namenode(
     assert "is HEALTHY" in pair_operator.good("fsck", "/")
     pair_operator.good("dfsadmin", "-fetchImage", str(tmp_path))
     assert [path for path in tmp_path.iterdir() if path.name.startswith("fsimage_")]
+
+
+def test_the_mover_moves_replicas_by_tokens_of_its_own(
+    hadoop: SecuredHadoop, kdc: Kdc, capsys: Out
+) -> None:
+    with hadoop.connect("hdfs") as fs:
+        with fs.create("/cold/file", overwrite=True) as out:
+            out.write(b"data")
+        fs.set_storage_policy("/cold/file", "COLD")
+        mover = {
+            "dfs.mover.keytab.enabled": "true",
+            "dfs.mover.keytab.file": str(kdc.keytab("hdfs")),
+            "dfs.mover.kerberos.principal": f"hdfs@{REALM}",
+        }
+        conf = {**hadoop.client_conf(data="privacy", suites=AES), **mover}
+        Commands(conf, capsys).good("mover", "-p", "/cold")
+        [block] = fs.client.namenode.get_block_locations("/cold/file", 0, 4).blocks
+        assert [kind.name for kind in block.storage_types] == ["ARCHIVE"]
 
 
 def test_the_doctor_tells_about_kerberos(

@@ -263,30 +263,36 @@ def test_webhdfs_goes_by_tickets_and_by_tokens(
             fs.list_status("/")
 
 
-@pytest.mark.torture
-@pytest.mark.parametrize(
-    "conf",
-    [
-        {"dfs.encrypt.data.transfer": "true"},
-        {"dfs.block.access.token.protobuf.enable": "true"},
-        {"hadoop.rpc.protection": "privacy", "dfs.data.transfer.protection": "privacy"},
-    ],
-    ids=lambda conf: next(iter(conf)),
-)
-def test_other_clusters(
-    kdc: Kdc, hadoop_classpath: str, tmp_path: Path, conf: dict[str, str]
+@pytest.mark.parametrize("suites", [AES, ""])
+def test_all_data_is_encrypted_where_the_namenode_says_so(
+    hadoop_encrypted: SecuredHadoop, suites: str
 ) -> None:
-    """With keys of the namenode for all data, tokens in the other form, and nothing but privacy."""
-    rpc = "privacy" if "hadoop.rpc.protection" in conf else "authentication"
+    path = f"/user/alice/encrypted-{len(suites)}"
+    with hadoop_encrypted.connect(data="", suites=suites) as fs:
+        with fs.create(path, overwrite=True) as out:
+            out.write(DATA)
+            out.hsync()
+            # Its length is a datanode's to tell, by the block's token.
+            with fs.open(path) as reader:
+                assert reader.read() == DATA
+            out.write(b"more")
+        with fs.append(path) as out:
+            out.write(b" and more")
+        assert fs.open(path).read() == DATA + b"more and more"
+        assert fs.get_file_checksum(path) is not None
 
+
+@pytest.mark.torture
+def test_a_cluster_that_offers_nothing_but_privacy(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    conf = {"hadoop.rpc.protection": "privacy", "dfs.data.transfer.protection": "privacy"}
     cluster = SecuredHadoop(tmp_path / "cluster", hadoop_classpath, kdc, conf)
     try:
         for suites in (AES, ""):
-            with cluster.connect(rpc=rpc, data=rpc, suites=suites) as fs:
+            with cluster.connect(rpc="privacy", data="privacy", suites=suites) as fs:
                 with fs.create("/user/alice/file", overwrite=True) as out:
                     out.write(DATA)
-                    out.hsync()
                 assert fs.open("/user/alice/file").read() == DATA
-                assert fs.get_file_checksum("/user/alice/file") is not None
     finally:
         cluster.close()

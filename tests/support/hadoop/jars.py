@@ -91,6 +91,7 @@ _FRONT_ARTIFACTS = tuple(
         "hadoop-hdfs-httpfs",
     )
 )
+_KDC_ARTIFACTS = (_Artifact(_HADOOP, "hadoop-minikdc", HADOOP_VERSION),)
 # With the versions that Hadoop's own build has.
 _TEST_ARTIFACTS = (
     _Artifact(_HADOOP, "hadoop-common", HADOOP_VERSION, "test-jar", is_alone=True),
@@ -143,6 +144,12 @@ def hadoop_test_files(cache: Path, into: Path) -> None:
                     archive.extract(name, into)
                 elif name.startswith(f"{_LOADED}/"):
                     archive.extract(name, into / "class-path")
+
+
+def hadoop_kdc_class_path(cache: Path) -> str:
+    """The class path of Hadoop's MiniKdc, to run it by itself."""
+    into = cache / f"hadoop-{HADOOP_VERSION}-minikdc"
+    return _jars("HOWDAH_HADOOP_MINIKDC_CLASSPATH", into, _KDC_ARTIFACTS)
 
 
 def hadoop_distcp_class_path(cache: Path) -> str:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.hadoop.jars import NoHadoop, hadoop_kdc_class_path
 from tests.support.security.kdc import Kdc, NoKdc
+from tests.support.security.mini_kdc import MiniKdc
 from tests.support.security.secured_hadoop import SecuredHadoop
 from tests.support.security.secured_pair import SecuredPair
 
 
 @pytest.fixture(scope="session")
 def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
+    """MIT's, or else Hadoop's."""
+    directory = tmp_path_factory.mktemp("kdc")
     try:
-        kdc = Kdc(tmp_path_factory.mktemp("kdc"))
-    except NoKdc as error:
-        pytest.skip(error.message)
+        kdc = Kdc(directory)
+    except NoKdc as missing:
+        if shutil.which("java") is None:
+            pytest.skip(f"{missing.message}; and java is not installed for Hadoop's MiniKdc")
+        try:
+            kdc = MiniKdc(directory, hadoop_kdc_class_path(CACHE))
+        except NoHadoop as error:
+            pytest.skip(f"{missing.message}; {error.message}")
     yield kdc
     kdc.close()
 
@@ -29,6 +39,35 @@ def hadoop(
     """A cluster that offers every protection."""
     with kdc.in_environment():
         cluster = SecuredHadoop(tmp_path_factory.mktemp("secured"), hadoop_classpath, kdc)
+    yield cluster
+    cluster.close()
+
+
+CACHE = Path(__file__).parents[3] / ".cache"
+ENCRYPTED = {"dfs.encrypt.data.transfer": "true"}
+WITHOUT_KERBEROS = {
+    "hadoop.security.authentication": "simple",
+    "hadoop.security.authorization": "false",
+    "hadoop.http.filter.initializers": "",
+    "hadoop.http.authentication.type": "simple",
+    "dfs.data.transfer.protection": "",
+    "dfs.namenode.keytab.file": "",
+    "dfs.datanode.keytab.file": "",
+}
+
+
+@pytest.fixture(scope="session", params=["secured", "simple"])
+def hadoop_encrypted(
+    request: pytest.FixtureRequest,
+    kdc: Kdc,
+    hadoop_classpath: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[SecuredHadoop]:
+    """A cluster whose namenode has all data encrypted, with Kerberos or without."""
+    conf = ENCRYPTED if request.param == "secured" else {**ENCRYPTED, **WITHOUT_KERBEROS}
+    directory = tmp_path_factory.mktemp(f"encrypted-{request.param}")
+    with kdc.in_environment():
+        cluster = SecuredHadoop(directory, hadoop_classpath, kdc, conf)
     yield cluster
     cluster.close()
 

@@ -44,7 +44,7 @@ def datanode_settings(directory: Path) -> dict[str, str]:
     return {
         "hadoop.tmp.dir": str(directory / "tmp"),
         "hadoop.user.group.static.mapping.overrides": GROUPS,
-        "dfs.datanode.data.dir": f"file://{directory}/data",
+        "dfs.datanode.data.dir": f"[DISK]file://{directory}/data,[ARCHIVE]file://{directory}/cold",
         "dfs.replication": "1",
         "dfs.namenode.safemode.extension": "0",
         "dfs.blocksize": str(1 << 20),
