@@ -17,6 +17,7 @@ from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan, Supervisor
 from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.scenarios.namenode import format_namenode
 from howdah.testing.world.watching import Watch
+from howdah.testing.world.workload import administration
 from howdah.testing.world.workload.checking import check_all_replicated, check_expectations
 from howdah.testing.world.workload.clients import Client, Expectations
 from howdah.testing.world.workload.contention import Contention
@@ -27,6 +28,7 @@ _DATANODES: Final = 3
 _CLIENTS: Final = 3
 _OPERATIONS: Final = 200
 _FAULTS: Final = 8
+_MANY_DATANODES: Final = 5
 _IMAGE_CHANCE: Final = 0.5
 _WORK_S: Final = 900.0
 """How long clients may take for their operations, with all faults on the way."""
@@ -40,10 +42,10 @@ _SETTINGS: Final = {
 
 def save_image(process: Process, cluster: Cluster, uri: str) -> None:
     """Have the active write an image: the next start reads it, and no log."""
-    administration = cluster.connect(process, uri).administration
-    administration.safe_mode("enter")
-    administration.save_namespace()
-    administration.safe_mode("leave")
+    active = cluster.connect(process, uri).administration
+    active.safe_mode("enter")
+    active.save_namespace()
+    active.safe_mode("leave")
 
 
 def build(
@@ -86,6 +88,23 @@ def writes_under_faults(
     return write_and_check(cluster, clients, _URI, plan, watch)
 
 
+def writes_administered(world: World) -> Mapping[str, object]:
+    """Do the same with five datanodes and an administrator, who takes some of them out, saves
+    images and upgrades."""
+    clients = world.machine("clients")
+    cluster, watch = build(world, administration.SETTINGS, datanodes=_MANY_DATANODES)
+    plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS)
+    return write_and_check(
+        cluster,
+        clients,
+        _URI,
+        plan,
+        watch,
+        datanodes=_MANY_DATANODES,
+        administrates=world.machines["nn"],
+    )
+
+
 def write_and_check(
     cluster: Cluster,
     clients: Machine,
@@ -95,10 +114,13 @@ def write_and_check(
     *,
     above: Sequence[str] = ("",),
     administered: Sequence[str] = (),
+    datanodes: int = _DATANODES,
+    administrates: Machine | None = None,
 ) -> Mapping[str, object]:
     """Let writers write while the faults of the plan happen; then heal all, and read everything
     that was promised. Clients work in turn in the directories of `above`;
-    `administered` are the namespaces behind `uri`, where it is not one itself."""
+    `administered` are the namespaces behind `uri`, where it is not one itself. An administrator
+    works on the namenode of the machine `administrates`."""
     world, expectations = cluster.world, Expectations()
 
     def connect(process: Process) -> Any:
@@ -123,19 +145,29 @@ def write_and_check(
 
     contention = Contention(world, "contention", expectations, connect, all_done, above=above[-1])
     world.process(clients, "contention").start(contention)
+    administrator = None
+    if administrates is not None:
+        administrator = administration.Administrator(cluster, administrates, uri, all_done)
+        world.process(clients, "administrator").start(administrator)
     supervisor = Supervisor(cluster)
     supervisor.follow(plan)
-    world.run(lambda: all_done() and contention.is_done, timeout_s=_WORK_S)
+    world.run(
+        lambda: all_done() and contention.is_done and (not administrator or administrator.is_done),
+        timeout_s=_WORK_S,
+    )
     supervisor.heal()
     world.run_for(_QUIET_S)
+    if administrator is not None:
+        world.call(clients, "administrator", administrator.settle)
+        expectations.counts += administrator.counts
     check_expectations(world, clients, expectations, connect)
-    check_all_replicated(world, clients, connect, _DATANODES)
+    check_all_replicated(world, clients, connect, datanodes)
     watch.check_at_rest()
     if world.dice("restart").random() < _IMAGE_CHANCE:
         for each in administered or (uri,):
             world.call(clients, "administrator", partial(save_image, cluster=cluster, uri=each))
     watch.restart_all()
-    check_all_replicated(world, clients, connect, _DATANODES)
+    check_all_replicated(world, clients, connect, datanodes)
     return {
         "operations": dict(sorted(expectations.counts.items())),
         "errors": dict(expectations.errors),
