@@ -77,6 +77,7 @@ def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluste
         ("namenode", 100),
         ("datanodes", 60),
         ("highly-available", 40),
+        ("administered", 20),
         ("observers", 20),
         ("federation", 20),
         ("striped", 10),
