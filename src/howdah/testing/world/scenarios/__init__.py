@@ -29,4 +29,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "namenode": namenode.power_losses,
     "rpc": rpc.calls,
     "striped": striped.striped_files_survive_losses,
+    "striped-kills": striped.closed_files_survive_kills,
 }

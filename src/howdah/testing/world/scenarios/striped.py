@@ -1,12 +1,16 @@
-"""Erasure-coded files: what is lost with two datanodes is made again before two others go."""
+"""Erasure-coded files: what is lost with two datanodes is made again before two others go, and what
+was closed is there whatever servers were killed meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster
+from howdah.testing.world.faults import CUT, KILL, ONE_WAY, PAUSE, FaultPlan, Supervisor
 from howdah.testing.world.processes import Process
+from howdah.testing.world.scenarios.datanodes import build
 from howdah.testing.world.scenarios.namenode import format_namenode
 from howdah.testing.world.world import Unexpected, World
 
@@ -19,6 +23,12 @@ _DATA_UNITS: Final = 3
 _CELL_BYTES: Final = 64 << 10
 _POLICY: Final = "RS-3-2-64k"
 _REPAIR_S: Final = 180.0
+_QUIET_S: Final = 30.0
+"""So long a cluster may be in safe mode."""
+_WRITERS: Final = 2
+_FILES: Final = 12
+_FAULTS: Final = 12
+_KILLS: Final = (KILL, KILL, PAUSE, CUT, ONE_WAY)
 _SETTINGS: Final = {
     "fs.defaultFS": _URI,
     "dfs.namenode.redundancy.interval.seconds": "1",
@@ -118,6 +128,86 @@ def striped_files_survive_losses(world: World) -> Mapping[str, object]:
         "datanodes_lost": len(dead),
         "recovered_bytes": recovered,
     }
+
+
+def closed_files_survive_kills(world: World) -> Mapping[str, object]:
+    """Write erasure-coded files while servers are killed, paused and cut off; then heal all, wait
+    until what was lost is made again, start the namenode anew, and read every file that was
+    closed. Power does not go: nobody promises that bytes are on disks then."""
+    clients = world.machine("clients")
+    settings = {"dfs.namenode.redundancy.interval.seconds": "1"}
+    cluster, watch = build(world, settings, datanodes=_UNITS + 2)
+    closed: dict[str, bytes] = {}
+    failed: list[str] = []
+
+    def prepare(process: Process) -> None:
+        fs = cluster.connect(process, _URI)
+        fs.mkdirs("/coded")
+        _set_policy(process, fs)
+
+    def write(number: int, process: Process) -> None:
+        dice = world.dice(f"writer {number}")
+        errors = process.modules.load("howdah.errors")
+        fs = cluster.connect(process, _URI)
+        for turn in range(_FILES):
+            path, data = f"/coded/{number}-{turn}", dice.randbytes(dice.randrange(20 * _CELL_BYTES))
+            try:
+                with fs.create(path) as output:
+                    for start in range(0, len(data), 3 * _CELL_BYTES):
+                        output.write(data[start : start + 3 * _CELL_BYTES])
+                        process.modules.load("time").sleep(dice.uniform(0.0, 0.5))
+            except (errors.HowdahError, OSError) as error:
+                failed.append(f"{path}: {error}")
+            else:
+                closed[path] = data
+        done.add(number)
+
+    def check(process: Process) -> None:
+        fs = cluster.connect(process, _URI)
+        for path, data in closed.items():
+            with fs.open(path) as stream:
+                content = stream.read()
+            if content != data:
+                raise Unexpected(f"{path}: {len(content)} bytes, which are not the {len(data)}")
+
+    def lacking(process: Process) -> int:
+        """How many internal blocks of closed files the namenode does not know of."""
+        fs = cluster.connect(process, _URI)
+        return sum(
+            max(0, _blocks_of(process, min(block.length, len(data))) - len(set(block.hosts)))
+            for path, data in closed.items()
+            for block in fs.block_locations(path)
+        )
+
+    done: set[int] = set()
+    world.call(clients, "administrator", prepare)
+    for number in range(_WRITERS):
+        world.process(clients, f"writer{number}").start(partial(write, number))
+    supervisor = Supervisor(cluster)
+    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, _KILLS))
+    world.run(lambda: len(done) == _WRITERS, timeout_s=3600.0)
+    supervisor.heal()
+    _wait(world, clients, lacking, 0)
+    world.call(clients, "reader", check)
+    watch.restart_all()
+    world.run_for(_QUIET_S)
+    _wait(world, clients, lacking, 0)
+    world.call(clients, "reader", check)
+    return {
+        "closed": len(closed),
+        "failed": len(failed),
+        "bytes": sum(map(len, closed.values())),
+        "faults": supervisor.count,
+    }
+
+
+def _blocks_of(process: Process, length: int) -> int:
+    """How many internal blocks a group of that length has."""
+    layout = process.modules.load("howdah.protocol.striping.layout")
+    policies = process.modules.load("howdah.protocol.striping.policies")
+    schema = policies.Schema("rs", _DATA_UNITS, _UNITS - _DATA_UNITS)
+    group = layout.GroupLayout(policies.Policy(64, schema, _CELL_BYTES), length)
+    return len(group.block_indices)
 
 
 def _set_policy(process: Process, fs: Any) -> None:
