@@ -84,12 +84,16 @@ class CodingCalls:
         )
 
     def effective(self, caller: Caller, path: str) -> Policy | None:
-        """Return the policy that counts for a path; None where files are replicated."""
-        _, resolved = self._namesystem.resolver.resolve_checked(caller, path)
+        """Return the policy that counts for a path; None where files are replicated. Raises
+        AccessDenied for those who may not read there."""
+        namesystem = self._namesystem
+        who, resolved = namesystem.resolver.resolve_checked(caller, path)
         is_virtual = isinstance(resolved.inode, DotSnapshot) or is_reserved(resolved.components)
         if is_virtual or resolved.components[-1:] == [paths.DOT_SNAPSHOT]:
             return None
-        return coding_policies.of(resolved.require("Path not found: {}"), self._policies)
+        inode = resolved.require("Path not found: {}")
+        namesystem.permissions.check(who, inode, Access.READ)
+        return coding_policies.of(inode, self._policies)
 
     def _enabled_name(self, name: str) -> str:
         """Return the name of a policy that may be given. Raises IllegalArgument for others."""

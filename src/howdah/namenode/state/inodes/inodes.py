@@ -29,6 +29,7 @@ from howdah.namenode.state.inodes.directory import (
 )
 from howdah.namenode.state.inodes.file_table import Traits
 from howdah.namenode.state.inodes.files import File, adopt, table_of
+from howdah.namenode.state.inodes.paths import DOT_SNAPSHOT
 
 __all__ = [
     "DIRECTORY_DEFAULT_MODE",
@@ -46,12 +47,22 @@ __all__ = [
     "Inodes",
     "Symlink",
     "Traits",
+    "inherits_from",
     "mode_string",
     "permission_string",
 ]
 
 LAST_RESERVED_BLOCK_ID: Final = 1 << 30
 LAST_RESERVED_GENERATION_STAMP: Final = 1000
+
+
+def inherits_from(inode: INode) -> INode | None:
+    """Return the directory whose policies count where `inode` has none: the one that it is in.
+    A snapshot stands where its directory does, and is not below that as it is now."""
+    above = inode.parent
+    if above is not None and above.name == DOT_SNAPSHOT and above.parent is not None:
+        return above.parent.parent
+    return above
 
 
 class Inodes(MutableMapping[int, INode]):

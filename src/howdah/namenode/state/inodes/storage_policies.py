@@ -19,7 +19,13 @@ from typing import Final
 from howdah.formats.edits.edits import StorageKind, XAttr, XAttrNamespace
 from howdah.namenode.state.inodes import xattrs
 from howdah.namenode.state.inodes.inode_features import NO_FEATURES
-from howdah.namenode.state.inodes.inodes import Directory, File, INode, Symlink
+from howdah.namenode.state.inodes.inodes import (
+    Directory,
+    File,
+    INode,
+    Symlink,
+    inherits_from,
+)
 
 UNSPECIFIED: Final = 0
 ON_THE_WIRE: Final = {
@@ -132,7 +138,7 @@ def _effective_id(inode: INode, shown_in: Callable[[INode], INode | None] | None
         # Every listing asks this of every entry, and hardly anything has features.
         if node.features is not NO_FEATURES and (policy_id := own_id(node)):
             return policy_id
-        above: INode | None = node.parent
+        above = inherits_from(node)
         node = shown_in(node) if above is None and shown_in is not None else above
     return UNSPECIFIED
 

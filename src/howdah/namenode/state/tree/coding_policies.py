@@ -24,7 +24,7 @@ from howdah.formats.image import records as rec
 from howdah.namenode.state.inodes import limits, xattrs
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit
 from howdah.namenode.state.inodes.inode_features import NO_FEATURES
-from howdah.namenode.state.inodes.inodes import Directory, File, INode
+from howdah.namenode.state.inodes.inodes import Directory, File, INode, inherits_from
 from howdah.protocol.striping.messages import PolicyState
 from howdah.protocol.striping.policies import (
     FIRST_USER_ID,
@@ -222,7 +222,7 @@ def name_for(inode: INode | None) -> str | None:
             name = own_name(inode)
             if name is not None:
                 return name
-        inode = inode.parent
+        inode = inherits_from(inode)
     return None
 
 

@@ -237,3 +237,60 @@ def test_the_default_policy_is_one_that_there_is() -> None:
         match=r"dfs\.namenode\.ec\.system\.default\.policy = RS-6-3 is not the name",
     ):
         InMemoryNamenode(Settings("", default_coding_policy="RS-6-3"))
+
+
+def test_a_snapshot_has_the_policy_that_was_there_when_it_was_made(
+    namenode: InMemoryNamenode,
+) -> None:
+    change(namenode, "enable", XOR)
+    namenode.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))
+
+    def take(name: str) -> None:
+        namenode.call(
+            "createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/d", snapshotName=name)
+        )
+
+    take("none")
+    set_policy(namenode, "/d", DEFAULT)
+    take("coded")
+    set_policy(namenode, "/d", XOR)
+    set_policy(namenode, "/d/e", "replication")
+    take("other")
+    set_policy(namenode, "/d/e", DEFAULT)
+    shown = {
+        name: [policy_of(namenode, f"/d/.snapshot/{name}{below}") for below in ("", "/e")]
+        for name in ("none", "coded", "other")
+    }
+    assert shown == {"none": [0, 0], "coded": [1, 1], "other": [4, 0]}
+    # What is above the directory was never in the snapshot.
+    set_policy(namenode, "/", DEFAULT)
+    assert policy_of(namenode, "/d/.snapshot/none/e") == 1
+    answer = namenode.call("getFileInfo", pb.GetFileInfoRequestProto(src="/d/.snapshot/other"))
+    assert isinstance(answer, pb.GetFileInfoResponseProto)
+    assert answer.fs.ecPolicy.id == 4
+
+
+def test_a_snapshot_has_the_storage_policy_that_was_there_when_it_was_made(
+    namenode: InMemoryNamenode,
+) -> None:
+    namenode.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))
+    namenode.call(
+        "createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/d", snapshotName="s")
+    )
+    namenode.call("setStoragePolicy", pb.SetStoragePolicyRequestProto(src="/d", policyName="COLD"))
+    for path, name in (("/d/e", "COLD"), ("/d/.snapshot/s", "HOT"), ("/d/.snapshot/s/e", "HOT")):
+        answer = namenode.call("getStoragePolicy", pb.GetStoragePolicyRequestProto(path=path))
+        assert isinstance(answer, pb.GetStoragePolicyResponseProto)
+        assert answer.storagePolicy.name == name, path
+
+
+def test_who_may_not_read_a_directory_is_not_told_its_policy(namenode: InMemoryNamenode) -> None:
+    set_policy(namenode, "/d", DEFAULT)
+    namenode.call(
+        "setPermission",
+        pb.SetPermissionRequestProto(src="/d", permission=ec.FsPermissionProto(perm=0o711)),
+    )
+    request = ec.GetErasureCodingPolicyRequestProto(src="/d")
+    with pytest.raises(errors.AccessDenied):
+        namenode.call("getErasureCodingPolicy", request, user="nobody")
+    assert policy_of(namenode, "/d") == 1
