@@ -43,6 +43,8 @@ USERS = (
     "fakeUser1=supergroup;barUser=bar;foo=fooGroup"
 )
 USERS_OF = {
+    # It makes the user up after it has started its cluster.
+    "org.apache.hadoop.hdfs.TestErasureCodingExerciseAPIs": "user1=group1",
     # Elsewhere this user is none of the superusers.
     "org.apache.hadoop.hdfs.TestReadWhileWriting": f"{getpass.getuser()}x=supergroup",
 }

@@ -458,6 +458,7 @@ def _traits(cluster: MiniCluster, wanted: Wanted) -> list[tuple[object, ...]]:
                     *(fs.get_xattrs("/") if has_xattrs else None, fs.get_storage_policy("/").name),
                     *(quotas.quota, quotas.space_quota, quotas.type_quotas),
                     *(fs.list_snapshottable_directories(), fs.list_cache_pools()),
+                    *(fs.get_erasure_coding_policies(), fs.get_erasure_coding_policy("/")),
                 )
             )
     return found
