@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,7 @@ import howdah
 from tests.support.requirements.sources import tree_of
 
 ROOT = Path(howdah.__file__).parent
+IMPORTS = (ast.Import, ast.ImportFrom)
 
 # -- 1. purity ---------------------------------------------------------------------
 
@@ -112,25 +114,59 @@ class Imports(ast.NodeVisitor):
             self.names.add(whole if path_of(whole) else node.module)
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the rules ask about a module. Its tree is dropped: all trees together are a million
+    objects, which every later garbage collection would visit."""
+
+    docstring: str
+    imports: frozenset[str]
+    imports_at_any_time: frozenset[str]
+    """Also in functions and for the type checker."""
+    file_calls: frozenset[str]
+    functions: frozenset[str]
+    """The functions on the top level."""
+
+
 @cache
-def parsed(module: str) -> ast.Module:
+def source(module: str) -> Source:
     path = path_of(module)
     assert path is not None
-    return tree_of(path.read_text())
+    tree = tree_of(path.read_text())
+    return Source(
+        ast.get_docstring(tree) or "",
+        imports_of([tree]),
+        imports_of(each for each in statements([tree]) if isinstance(each, IMPORTS)),
+        file_calls(tree),
+        frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef)),
+    )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _trees_go_with_their_tests() -> Iterator[None]:
-    """They are a million objects, which any later collection of garbage would go through."""
-    yield
-    parsed.cache_clear()
-
-
-@cache
-def imports(module: str) -> frozenset[str]:
+def imports_of(nodes: Iterable[ast.AST]) -> frozenset[str]:
     visitor = Imports()
-    visitor.visit(parsed(module))
+    for node in nodes:
+        visitor.visit(node)
     return frozenset(visitor.names)
+
+
+def statements(body: list[ast.AST]) -> Iterator[ast.AST]:
+    """All statements, those in functions and branches included."""
+    for node in body:
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, None)
+            if isinstance(inner, list):
+                yield from statements(inner)
+
+
+def file_calls(tree: ast.Module) -> frozenset[str]:
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = {func.id for func in calls if isinstance(func, ast.Name)}
+    methods = {func.attr for func in calls if isinstance(func, ast.Attribute)}
+    return frozenset(
+        (names & {"open", "input", "print"})
+        | (methods & {"read_text", "read_bytes", "write_text", "write_bytes"})
+    )
 
 
 def package(module: str) -> str:
@@ -145,20 +181,13 @@ def is_pure(module: str) -> bool:
     assert path is not None
     if PURE_ROOMS & set(path.parent.relative_to(ROOT).parts):
         return True
-    head = (ast.get_docstring(parsed(module)) or "").partition("\n\n")[0]
+    head = source(module).docstring.partition("\n\n")[0]
     return "(pure)" in " ".join(head.split()) or "(pure;" in head
 
 
-def by_package(found: Iterator[str]) -> dict[str, list[str]]:
-    """Modules with the package in which they lie. A test takes a package: one a module and rule
-    would cost more than what it asks."""
-    packages: dict[str, list[str]] = {}
-    for module in found:
-        packages.setdefault(package(module), []).append(module)
-    return packages
-
-
-PURE_MODULES = by_package(module for module in modules() if is_pure(module))
+@cache
+def pure_modules() -> tuple[str, ...]:
+    return tuple(module for module in modules() if is_pure(module))
 
 
 def offences(found: dict[str, set[str]]) -> dict[str, list[str]]:
@@ -173,32 +202,21 @@ def offences(found: dict[str, set[str]]) -> dict[str, list[str]]:
 def test_the_core_is_pure() -> None:
     """Whoever renames a room doesn't take it out of the rule by that."""
     wanted = {"namenode", "datanode", "journalnode", "router", "failover", "client", "protocol"}
-    assert wanted | {"formats", "model", "config"} <= PURE_MODULES.keys()
-    assert sum(map(len, PURE_MODULES.values())) > 500
+    assert wanted | {"formats", "model", "config"} <= set(map(package, pure_modules()))
+    assert len(pure_modules()) > 500
 
 
-@pytest.mark.parametrize("name", PURE_MODULES)
-def test_pure_modules_do_not_import_the_world(name: str) -> None:
-    found = {m: {each.partition(".")[0] for each in imports(m)} & WORLD for m in PURE_MODULES[name]}
-    assert offences(found) == {}
+def test_pure_modules_do_not_import_the_world() -> None:
+    found = {m: {each.partition(".")[0] for each in source(m).imports} for m in pure_modules()}
+    assert offences({module: names & WORLD for module, names in found.items()}) == {}
 
 
-def file_calls(module: str) -> set[str]:
-    calls = [node.func for node in ast.walk(parsed(module)) if isinstance(node, ast.Call)]
-    names = {func.id for func in calls if isinstance(func, ast.Name)}
-    methods = {func.attr for func in calls if isinstance(func, ast.Attribute)}
-    return (names & {"open", "input", "print"}) | (
-        methods & {"read_text", "read_bytes", "write_text", "write_bytes"}
-    )
-
-
-@pytest.mark.parametrize("name", PURE_MODULES)
-def test_pure_modules_open_no_file(name: str) -> None:
-    assert offences({module: file_calls(module) for module in PURE_MODULES[name]}) == {}
+def test_pure_modules_open_no_file() -> None:
+    assert offences({module: set(source(module).file_calls) for module in pure_modules()}) == {}
 
 
 def impure_imports(module: str) -> set[str]:
-    ours = {name for name in imports(module) if is_ours(name) and path_of(name)}
+    ours = {name for name in source(module).imports if is_ours(name) and path_of(name)}
     return {
         name
         for name in ours
@@ -206,9 +224,8 @@ def impure_imports(module: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", PURE_MODULES)
-def test_pure_modules_import_pure_modules_only(name: str) -> None:
-    assert offences({module: impure_imports(module) for module in PURE_MODULES[name]}) == {}
+def test_pure_modules_import_pure_modules_only() -> None:
+    assert offences({module: impure_imports(module) for module in pure_modules()}) == {}
 
 
 def is_ours(name: str) -> bool:
@@ -232,7 +249,7 @@ def arrows(house: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for module in modules():
         if mine := room(module, house):
-            theirs = {room(name, house) for name in imports(module)}
+            theirs = {room(name, house) for name in source(module).imports}
             found.setdefault(mine, set()).update(theirs - {"", mine})
     return found
 
@@ -248,29 +265,9 @@ def test_rooms_do_not_import_each_other_in_a_circle(house: str) -> None:
     assert circles(arrows(house)) == []
 
 
-def statements(body: list[ast.AST]) -> Iterator[ast.AST]:
-    """All statements, those in functions and branches included."""
-    for node in body:
-        yield node
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(node, name, None)
-            if isinstance(inner, list):
-                yield from statements(inner)
-
-
-def everything_imported(module: str) -> frozenset[str]:
-    """What a module imports at any time: in functions and for the type checker as well."""
-    visitor = Imports()
-    for node in statements([parsed(module)]):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            visitor.visit(node)
-    return frozenset(visitor.names)
-
-
 def is_lazy_face(module: str) -> bool:
     """A package that shows names of its modules, and imports them when they are asked for."""
-    own = [node.name for node in parsed(module).body if isinstance(node, ast.FunctionDef)]
-    return module.endswith("__init__") and "__getattr__" in own
+    return module.endswith("__init__") and "__getattr__" in source(module).functions
 
 
 def circles(graph: dict[str, set[str]]) -> list[set[str]]:
@@ -308,7 +305,8 @@ def test_circles_are_found() -> None:
 def test_no_module_imports_itself_by_way_of_others() -> None:
     nodes = {m.removesuffix(".__init__"): m for m in modules() if not is_lazy_face(m)}
     graph = {
-        name: set(everything_imported(module) & nodes.keys()) for name, module in nodes.items()
+        name: set(source(module).imports_at_any_time & nodes.keys())
+        for name, module in nodes.items()
     }
     assert circles(graph) == []
 
@@ -330,13 +328,17 @@ def test_clients_know_no_server() -> None:
 def test_production_imports_neither_testing_nor_tests() -> None:
     found = {
         module: {
-            name for name in imports(module) if f"{name}.".startswith(("howdah.testing.", "tests."))
+            name
+            for name in source(module).imports
+            if f"{name}.".startswith(("howdah.testing.", "tests."))
         }
         for module in modules()
         if package(module) != "testing"
     }
     assert offences(found) == {}
-    assert [m for m in modules() for name in imports(m) if f"{name}.".startswith("tests.")] == []
+    assert [
+        m for m in modules() for name in source(m).imports if f"{name}.".startswith("tests.")
+    ] == []
 
 
 @pytest.mark.parametrize("house", APART)

@@ -8,8 +8,8 @@ of docs/how-it-works/router.md that is made of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -205,18 +205,21 @@ def _outcome(method: str, scene: Scene) -> str:
     return ", ".join(part for part in (done, told) if part) or "answers"
 
 
-def walk() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each call that is served, and what becomes of it in each scene."""
-    for method in DESCRIPTOR.methods:
-        if method.name not in REFUSED:
-            yield method.name, tuple(_outcome(method.name, scene) for scene in SCENES)
+SERVED: Final = tuple(each.name for each in DESCRIPTOR.methods if each.name not in REFUSED)
+"""The calls that a router serves."""
+
+
+@cache
+def outcomes_of(method: str) -> tuple[str, ...]:
+    """What becomes of a call in each scene."""
+    return tuple(_outcome(method, scene) for scene in SCENES)
 
 
 def table() -> str:
     """Calls of which the same becomes in one row."""
     rows: dict[tuple[str, ...], list[str]] = {}
-    for method, outcomes in walk():
-        rows.setdefault(outcomes, []).append(method)
+    for method in SERVED:
+        rows.setdefault(outcomes_of(method), []).append(method)
     lines = [
         f"| calls | {' | '.join(scene.title for scene in SCENES)} |",
         f"|---{'|---' * len(SCENES)}|",
