@@ -69,6 +69,9 @@ providers._get_local_constants = lambda: _NO_CONSTANTS
 assert engine.MAX_SHRINKING_SECONDS
 engine.MAX_SHRINKING_SECONDS = 30
 
+# Python's collector runs for each 700 new objects, most of which are in use still.
+YOUNG_OBJECTS = 10_000
+
 _directories = count()
 
 
@@ -168,7 +171,21 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(YOUNG_OBJECTS)
         gc.enable()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """The collector visits what a module leaves, such as imported modules and caches, once: a
+    worker gathers more than a gigabyte, and tests of what is dropped collect all garbage."""
+    result = yield
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    return result
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
