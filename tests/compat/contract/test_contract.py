@@ -23,7 +23,7 @@ from _pytest.mark.structures import ParameterSet
 from howdah.java import NoJava
 from tests.support.hadoop.clusters import ClusterServer
 from tests.support.hadoop.jars import NoHadoop, hadoop_tests_class_path
-from tests.support.hadoop.suites import NoCompiler, Outcome, compile_java, run_suites
+from tests.support.hadoop.suites import NoCompiler, Outcome, compiled, run_suites
 
 STAND_IN = Path(__file__).parents[2] / "support" / "minidfscluster"
 CACHE = Path(__file__).parents[3] / ".cache"
@@ -221,10 +221,9 @@ def outcomes(
         if isinstance(item, pytest.Function) and item.path == request.path
     ]
     scratch = tmp_path_factory.mktemp("contract")
-    classes = scratch / "classes"
     try:
         jars = os.pathsep.join([hadoop_tests_class_path(CACHE), hadoop_classpath])
-        compile_java(sorted(STAND_IN.glob("*.java")), jars, classes)
+        classes = compiled(sorted(STAND_IN.glob("*.java")), jars, CACHE)
     except (NoHadoop, NoJava, NoCompiler) as error:
         pytest.skip(str(error))
     conf = {

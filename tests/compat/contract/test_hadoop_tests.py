@@ -22,7 +22,7 @@ from tests.support.hadoop.catalogue import Catalogue, read_directory, read_jars,
 from tests.support.hadoop.clusters import ClusterServer
 from tests.support.hadoop.jars import NoHadoop, hadoop_test_files, hadoop_tests_class_path
 from tests.support.hadoop.judges import Judges, batches, pattern
-from tests.support.hadoop.suites import NoCompiler, Outcome, compile_java, run_suites
+from tests.support.hadoop.suites import NoCompiler, Outcome, compiled, run_suites
 
 JUDGES = Judges(Path(__file__).parent)
 CACHE = Path(__file__).parents[3] / ".cache"
@@ -71,12 +71,11 @@ Run = Callable[[Sequence[str]], dict[str, list[Outcome]]]
 
 
 @pytest.fixture(scope="module")
-def stand_in(hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def stand_in(hadoop_classpath: str) -> tuple[Path, str]:
     """Its compiled classes, and the class path behind them."""
-    classes = tmp_path_factory.mktemp("stand-in")
     try:
         jars = os.pathsep.join([hadoop_tests_class_path(CACHE), hadoop_classpath])
-        compile_java(sorted(STAND_IN.glob("*.java")), jars, classes)
+        classes = compiled(sorted(STAND_IN.glob("*.java")), jars, CACHE)
     except (NoHadoop, NoJava, NoCompiler) as error:
         pytest.skip(str(error))
     return classes, jars

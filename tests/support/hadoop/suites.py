@@ -11,8 +11,11 @@ All suites of a run share one Java process. Where no Java has a compiler
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
@@ -62,6 +65,28 @@ class Outcome:
     test: str
     kind: str  # passed, skipped or failed
     why: str = ""
+
+
+def compiled(sources: Sequence[Path], class_path: str, cache: Path) -> Path:
+    """The directory of the classes of Java `sources`. They are compiled once for one Java, these
+    sources and these jars; `cache` keeps them."""
+    digest = hashlib.sha256(str(find_java_home()).encode())
+    for source in sources:
+        digest.update(f"\0{source.name}\0".encode() + source.read_bytes())
+    for jar in _without_wildcards(class_path).split(os.pathsep):
+        status = Path(jar).stat()
+        digest.update(f"\0{jar} {status.st_size} {status.st_mtime_ns}".encode())
+    into = cache / f"classes-{digest.hexdigest()[:12]}"
+    cache.mkdir(parents=True, exist_ok=True)
+    with into.with_suffix(".lock").open("w") as lock:
+        # Processes that test beside each other compile once.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not into.is_dir():
+            partial = into.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            compile_java(sources, class_path, partial)
+            partial.rename(into)
+    return into
 
 
 def compile_java(sources: Sequence[Path], class_path: str, into: Path) -> None:

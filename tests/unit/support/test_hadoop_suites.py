@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.hadoop import suites as hadoop_tests
-from tests.support.hadoop.suites import NoCompiler, Outcome, SuitesFailed, compile_java, run_suites
+from tests.support.hadoop.suites import (
+    NoCompiler,
+    Outcome,
+    SuitesFailed,
+    compile_java,
+    compiled,
+    run_suites,
+)
 
 REPORT = b"""<testsuite>
 <testcase name="testMoved(String, HandleOpt[], boolean)[3]" classname="a.TestA"/>
@@ -49,6 +56,28 @@ def test_a_java_without_a_compiler_is_named(
     fake_java(tmp_path, f"echo '{said}' >&2; exit 1", monkeypatch)
     with pytest.raises(NoCompiler, match=r"home/bin/java has no compiler"):
         compile_java([], "", tmp_path)
+
+
+def test_classes_are_compiled_once_for_the_same_sources_and_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = tmp_path / "calls"
+    fake_java(
+        tmp_path, f'echo >> {calls}; while [ $1 != -d ]; do shift; done; mkdir "$2"', monkeypatch
+    )
+    source, jar = tmp_path / "A.java", tmp_path / "a.jar"
+    source.write_text("class A {}")
+    jar.write_bytes(b"1")
+    first = compiled([source], str(jar), tmp_path / "cache")
+    assert first.is_dir()
+    assert compiled([source], str(jar), tmp_path / "cache") == first
+    assert calls.read_text().count("\n") == 1
+    source.write_text("class A { int a; }")
+    second = compiled([source], str(jar), tmp_path / "cache")
+    jar.write_bytes(b"22")
+    third = compiled([source], str(jar), tmp_path / "cache")
+    assert len({first, second, third}) == 3
+    assert calls.read_text().count("\n") == 3
 
 
 def test_a_run_without_a_report_says_what_it_said_last(
