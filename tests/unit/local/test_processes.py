@@ -55,6 +55,7 @@ def test_group_is_signalled_as_a_whole() -> None:
 
 _TWO_BUSY_PROCESSES = """
 import os, threading
+os.nice(19)
 def work():
     while True:
         sum(range(200))
