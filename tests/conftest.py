@@ -27,7 +27,7 @@ from howdah.testing.spark import NoSpark
 from tests.support.child_signals import hear_signals
 from tests.support.requirements.distribution import lower_priority, make_scheduler
 from tests.support.requirements.marks import is_worker
-from tests.support.spark_archive import archive_path, make_spark_archive, quick_start
+from tests.support.spark_archive import TRUSTING, archive_path, make_spark_archive, quick_start
 
 pytest_plugins = ["pytester"]
 
@@ -255,7 +255,7 @@ def spark(
         "spark.driver.memory": "768m",
         # The cluster has racks, so its datanodes have names, and none of them is the driver's.
         "spark.locality.wait": "0s",
-        "spark.driver.extraJavaOptions": quick_start(spark_archive),
+        "spark.driver.extraJavaOptions": f"{quick_start(spark_archive)} {TRUSTING}",
         "spark.local.dir": str(scratch),
         "spark.python.daemon.module": "tests.support.spark_daemon",
         "spark.sql.shuffle.partitions": "2",

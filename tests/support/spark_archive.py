@@ -25,6 +25,9 @@ from howdah.java import find_java_home
 from howdah.testing.spark import pyspark_jars, spark_class_path
 
 QUICK_START: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+TRUSTING: Final = "-XX:-UsePerfData -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+"""Spark's classes, and those that it generates for each query, are not verified; nor does Java
+count in a file what it does. An archive that is made so would be good for no other Java."""
 _TIMEOUT_S: Final = 400
 # Without this one, with what is Java's own, it makes none on top of it.
 _BASE: Final = Path("lib", "server", "classes.jsa")
