@@ -104,6 +104,47 @@ def test_a_command_is_let_in(operator: Commands, hadoop: SecuredHadoop, words: s
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "fsck /",
+        "haadmin -getServiceState nn1",
+        "haadmin -failover nn1 nn2",
+        "dfsadmin -report",
+        "dfsadmin -fetchImage .",
+        "dfsadmin -getDatanodeInfo localhost:1",
+        "diskbalancer -query localhost:1",
+        "balancer",
+        "mover",
+        "doctor",
+        "groups alice",
+        "dfsrouteradmin -ls /",
+    ],
+)
+def test_a_command_without_a_ticket_says_how_to_get_one(
+    hadoop_pair: SecuredPair, capsys: Out, words: str
+) -> None:
+    code, out, err = Commands(hadoop_pair.client_conf(), capsys)(*words.split())
+    assert code != 0
+    assert "there is no ticket: get one by kinit" in out + err
+
+
+def test_fsck_acts_for_another_user(
+    hadoop: SecuredHadoop,
+    kdc: Kdc,
+    kerberos_environment: Path,
+    capsys: Out,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kdc.kinit("oozie", kerberos_environment)
+    monkeypatch.setenv("HADOOP_PROXY_USER", "bob")
+    commands = Commands(hadoop.client_conf(), capsys)
+    assert "FSCK started by bob" in commands.good("fsck", "/user/bob")
+    monkeypatch.setenv("HADOOP_PROXY_USER", "alice")
+    code, _, err = commands("fsck", "/user/bob")
+    assert (code, "is not allowed to impersonate alice" in err) == (255, True)
+
+
+@pytest.mark.parametrize(
     "words", ["-report", "-safemode get", "-refreshNodes", "-refreshServiceAcl", "-metasave pair"]
 )
 def test_dfsadmin_asks_each_namenode(pair_operator: Commands, words: str) -> None:
