@@ -182,6 +182,8 @@ def test_the_mover_moves_replicas_by_tokens_of_its_own(
             "dfs.mover.keytab.enabled": "true",
             "dfs.mover.keytab.file": str(kdc.keytab("hdfs")),
             "dfs.mover.kerberos.principal": f"hdfs@{REALM}",
+            # How long it pauses before it looks again.
+            "dfs.namenode.redundancy.interval.seconds": "1",
         }
         conf = {**hadoop.client_conf(data="privacy", suites=AES), **mover}
         Commands(conf, capsys).good("mover", "-p", "/cold")
