@@ -193,8 +193,10 @@ def _torn(first: int, behind: int, dice: random.Random) -> int:
 class Disk:
     """Is a filesystem on a disk of its own."""
 
-    def __init__(self, wall_ns: Callable[[], int], dice: random.Random) -> None:
+    def __init__(self, wall_ns: Callable[[], int], dice: random.Random, device: int = 0) -> None:
         self.wall_ns = wall_ns
+        self.device = device
+        """What `stat` says of all files on it."""
         self.dice = dice
         self.inode_count = 1
         self.used_bytes = 0

@@ -33,7 +33,6 @@ _REAL_ROOTS: Final = tuple(
 """Read, and never written."""
 _UMASK: Final = 0o022
 _BLOCK_BYTES: Final = 4096
-_DEVICE: Final = 77
 _BUFFER_BYTES: Final = 8192
 _BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
 
@@ -518,7 +517,18 @@ class Files:
         length, changed_ns = len(node.data), node.mtime_ns
         seconds = changed_ns // 10**9
         links = node.links + sum(child.is_directory for child in node.entries.values())
-        fields = (node.mode, node.number, _DEVICE, links, 0, 0, length, seconds, seconds, seconds)
+        fields = (
+            node.mode,
+            node.number,
+            node.disk.device,
+            links,
+            0,
+            0,
+            length,
+            seconds,
+            seconds,
+            seconds,
+        )
         more = {
             f"st_{kind}time{suffix}": value
             for kind in "amc"

@@ -19,6 +19,7 @@ MAIN_IDENT: Final = 1
 """What the main thread of each process is called."""
 _FIRST_PORT: Final = 40_000
 _LARGE_BYTES: Final = 16 << 10
+_FIRST_DEVICE: Final = 76
 _FIRST_PID: Final = 100
 _WALL_START_NS: Final = 1_800_000_000 * 10**9
 """What all wall clocks show when a world begins, but for what the monotonic clock has then."""
@@ -136,6 +137,7 @@ class Machine:
         self.has_power = True
         self.wall = WallClock(scheduler)
         self._dice = random.Random(f"{scheduler.seed}/{name}")
+        self._disks = 0
         self.mounts = Mounts(self.new_disk())
         self.processes: dict[int, Process] = {}
         self.programs: dict[str, Program] = {"bash": lambda words: (0, b"")}
@@ -155,7 +157,9 @@ class Machine:
 
     def new_disk(self) -> Disk:
         """Make a disk to mount here."""
-        return Disk(self.wall.now_ns, random.Random(self._dice.getrandbits(64)))
+        self._disks += 1
+        dice = random.Random(self._dice.getrandbits(64))
+        return Disk(self.wall.now_ns, dice, _FIRST_DEVICE + self._disks)
 
     def free_port(self) -> int:
         self._next_port += 1

@@ -197,6 +197,12 @@ def test_a_datanode_has_a_disk_for_each_volume_but_the_first() -> None:
     assert machine.mounts.disk_of("/data/x") is machine.disk
     assert machine.mounts.disk_of("/volume2/x") is machine.mounts.disks()[2]
 
+    def devices(process: Process) -> set[int]:
+        os = process.modules.load("os")
+        return {os.stat(path).st_dev for path in ("/", "/volume1", "/volume2")}
+
+    assert len(cluster.world.call(machine, "looker", devices)) == 3
+
 
 def test_memory_is_short_for_large_buffers_only() -> None:
     world = World(1)
