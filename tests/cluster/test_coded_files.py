@@ -251,3 +251,34 @@ def test_the_replication_of_a_coded_file_is_no_wish(
     coded.create("/coded/three", replication=3).close()
     sync("/coded/three", "/coded/src/three", options=options, conf=howdah_cluster.conf)
     assert policy_of(coded, "/coded/src/three") == POLICY
+
+
+def test_chunks_of_coded_files_are_joined(coded: HdfsFileSystem) -> None:
+    for name in ("one", "two", "three"):
+        with coded.create(f"/coded/chunks/{name}", ec_policy=POLICY) as out:
+            out.write(DATA)
+    coded.concat("/coded/chunks/one", ["/coded/chunks/two", "/coded/chunks/three"])
+    with coded.open("/coded/chunks/one") as stream:
+        assert stream.read() == DATA * 3
+        assert stream.pread(len(DATA) - 3, 6) == DATA[-3:] + DATA[:3]
+    coded.create("/coded/chunks/replicated", replicate=True).close()
+    with pytest.raises(errors.HowdahError):
+        coded.concat("/coded/chunks/one", ["/coded/chunks/replicated"])
+
+
+def test_modes_that_append_begin_a_new_group(
+    coded: HdfsFileSystem, howdah_cluster: MiniCluster
+) -> None:
+    host, port = howdah_cluster.uri.removeprefix("hdfs://").split(":")
+    path = "/coded/src/appended"
+    with coded.open(path, "ab") as out:
+        out.write(b"one ")
+    with coded.open(path, "a") as text:
+        text.write("two ")
+    with HowdahFileSystem(host, int(port)).open(path, "ab") as out:
+        out.write(b"three")
+    with coded.open(path) as stream:
+        assert stream.read() == b"one two three"
+    with HowdahFileSystem(host, int(port)).open(f"{path}-new", "ab") as out:
+        out.write(b"new")
+    assert policy_of(coded, f"{path}-new") == POLICY

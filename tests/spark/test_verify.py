@@ -10,12 +10,13 @@ import pytest
 
 from howdah import errors
 from howdah.cli import verify as command
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.spark import verify
 from howdah.spark.verification.manifest import ChangeCounts, changes_between, with_last_crcs
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from tests.support.replicas import replicas_of
+from tests.support.replicas import replica_files, replicas_of
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -196,3 +197,45 @@ def test_file_that_may_not_be_read_is_told_as_what_it_is(cluster: MiniCluster, s
         verify(spark, "/closed", conf=cluster.conf, user="eve"),
     ):
         pytest.fail("nobody but the owner may see where its blocks are")
+
+
+@pytest.mark.req("FS-100")
+def test_internal_blocks_of_coded_files_are_compared(
+    cluster: MiniCluster, spark: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with cluster.connect() as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        fs.client.namenode.enable_erasure_coding_policy("XOR-2-1-1024k")
+        for name in ("sound", "wrong", "gone"):
+            with fs.create(f"/coded/{name}", ec_policy="XOR-2-1-1024k") as out:
+                out.write(DATA + b"more")
+        groups = {
+            name: fs.client.replica_checker().finished_blocks(f"/coded/{name}").blocks[0].block
+            for name in ("sound", "wrong", "gone")
+        }
+        wait_until(
+            lambda: all(
+                len(replica_files(cluster, range(g.block_id, g.block_id + 3))) == 3
+                for g in groups.values()
+            ),
+            30,
+        )
+    manifest = f"{cluster.uri}/manifest-of-coded"
+    with verify(spark, "/coded", manifest=manifest, conf=cluster.conf) as found:
+        assert found.sums.is_healthy
+        assert found.sums.replicas == {"sound": 9}
+        assert (found.sums.blocks, found.sums.short) == (3, 0)
+    (replica,) = replica_files(cluster, [groups["wrong"].block_id + 1])
+    replica.change(9)
+    (replica,) = replica_files(cluster, [groups["gone"].block_id + 2])
+    replica.path.unlink()
+    assert command.main(["/coded", "--json"], cluster.conf) == 1
+    seen = json.loads(capsys.readouterr().out)
+    # With one parity nobody knows which one is wrong.
+    assert seen["replicas"] == {"doubtful": 3, "sound": 5, "unreadable": 1}
+    names = {problem["block"] for problem in seen["problems"] if problem["path"] == "/coded/gone"}
+    assert names == {f"blk_{groups['gone'].block_id + 2}_{groups['gone'].generation_stamp}"}
+    assert any("index 2: " in problem["message"] for problem in seen["problems"])
+    with verify(spark, "/coded/sound", manifest=manifest, conf=cluster.conf) as found:
+        assert found.sums.changes is not None
+        assert found.sums.changes.unchanged == 1

@@ -37,7 +37,11 @@ class PythonFiles(ABC):
         self, path: PathLike, *, overwrite: bool = False, buffer_size: int | None = None
     ) -> FSDataOutputStream: ...
     @abstractmethod
-    def append(self, path: PathLike, *, buffer_size: int | None = None) -> FSDataOutputStream: ...
+    def append(
+        self, path: PathLike, *, new_block: bool = False, buffer_size: int | None = None
+    ) -> FSDataOutputStream: ...
+    @abstractmethod
+    def get_file_status(self, path: PathLike) -> FileStatus: ...
     @abstractmethod
     def delete(self, path: PathLike, recursive: bool = False) -> bool: ...
     @abstractmethod
@@ -126,7 +130,9 @@ class PythonFiles(ABC):
             return self._open_input(path, buffer_size)
         if kind == "a":
             try:
-                return self.append(path, buffer_size=buffer_size)
+                # A block group that has ended gets no more bytes.
+                new_block = self.get_file_status(path).is_erasure_coded
+                return self.append(path, new_block=new_block, buffer_size=buffer_size)
             except failures.PathNotFound:
                 return self.create(path, overwrite=False, buffer_size=buffer_size)
         return self.create(path, overwrite=kind == "w", buffer_size=buffer_size)

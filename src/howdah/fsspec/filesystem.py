@@ -343,8 +343,10 @@ class HowdahFileSystem(MovingFileSystem):
         if mode == "ab":
             if not autocommit:
                 raise errors.UnsupportedOperation(f"{stripped}: no append within a transaction")
-            if self._hdfs.exists(stripped):
-                return self._hdfs.append(stripped)
+            with contextlib.suppress(errors.PathNotFound):
+                # A block group that has ended gets no more bytes.
+                new_block = self._hdfs.get_file_status(stripped).is_erasure_coded
+                return self._hdfs.append(stripped, new_block=new_block)
             mode = "wb"
         if mode not in ("wb", "xb"):
             raise ValueError(f"mode {mode!r} is not offered: rb, wb, xb or ab")
