@@ -90,6 +90,7 @@ class EncryptedConnection(_Protected):
 
     def __init__(self, plain: Connection, keys: StreamKeys) -> None:
         super().__init__(plain)
+        self._room = memoryview(b"")
         self._encryptor = _aes(keys.send_key, keys.send_iv).encryptor()
         self._decryptor = _aes(keys.receive_key, keys.receive_iv).decryptor()
 
@@ -102,6 +103,16 @@ class EncryptedConnection(_Protected):
     def _protect(self, data: Data) -> bytes:
         protected: bytes = self._encryptor.update(data)
         return protected
+
+    def send_buffers(self, buffers: Sequence[Data]) -> None:
+        """Encrypt all into one piece of memory, which stays for the next ones."""
+        count = sum(map(len, buffers))
+        if count > len(self._room):
+            self._room = memoryview(bytearray(count))
+        at = 0
+        for buffer in buffers:
+            at += self._encryptor.update_into(buffer, self._room[at : at + len(buffer)])
+        Connection.send_all(self, self._room[:count])
 
 
 class WrappedConnection(_Protected):

@@ -195,7 +195,7 @@ def check_echo(connection: Connection) -> None:
     came = bytearray(len(data))
     reader = threading.Thread(target=connection.recv_into_exactly, args=(memoryview(came),))
     reader.start()
-    connection.send_buffers([data[:10], data[10:70_000]])
+    connection.send_buffers([data[:10], b"", data[10:70_000]])
     connection.send_all(memoryview(data)[70_000:])
     reader.join(20)
     assert bytes(came) == data
