@@ -56,7 +56,12 @@ from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer import block_lists
 from howdah.protocol.data_transfer.block_lists import ListedReplica
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.blocks import (
+    UINT64,
+    DatanodeAddress,
+    ExtendedBlock,
+    StorageType,
+)
 from howdah.protocol.striping.layout import FIRST_GROUP_ID
 from howdah.protocol.striping.policies import SYSTEM_POLICIES
 
@@ -190,10 +195,16 @@ GROUP = ExtendedBlock(POOL, FIRST_GROUP_ID, 1001, 5)
 RS_3_2 = SYSTEM_POLICIES[2]
 
 
-def group_recovery(indices: bytes, block: ExtendedBlock = GROUP) -> pb.DatanodeCommandProto:
+def group_recovery(
+    indices: bytes, block: ExtendedBlock = GROUP, committed: int | None = None
+) -> pb.DatanodeCommandProto:
     proto = encode_order(RecoverBlock(block, 1007, (NODE, NODE)))
     proto.ecPolicy.id = RS_3_2.policy_id
     proto.blockIndices = indices
+    if committed is not None:
+        proto.truncateBlock.blockId = block.block_id & UINT64
+        proto.truncateBlock.genStamp = 1007
+        proto.truncateBlock.numBytes = committed & UINT64
     return pb.DatanodeCommandProto(
         cmdType=pb.DatanodeCommandProto.BlockRecoveryCommand,
         recoveryCmd=pb.BlockRecoveryCommandProto(blocks=[proto]),
@@ -206,9 +217,18 @@ def test_the_recovery_of_a_group_says_who_has_which_of_its_blocks() -> None:
     ]
 
 
+@pytest.mark.parametrize("committed", [0, 5, 1 << 40])
+def test_the_recovery_of_a_committed_group_says_how_long_it_is(committed: int) -> None:
+    [order] = decode_orders([group_recovery(b"\0\4", committed=committed)])
+    assert order == RecoverGroup(
+        GROUP, 1007, (NODE, NODE), (0, 4), RS_3_2, committed_bytes=committed
+    )
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        (group_recovery(b"\0\1", committed=-1), "committed with -1 bytes"),
         (group_recovery(b"\0"), "2 datanodes, with the indices"),
         (group_recovery(b"\0\5"), r"indices \[0, 5\]"),
         (group_recovery(b"\0\1", BLOCK), "is no block group"),
