@@ -72,15 +72,22 @@ class CodedComparedHistories(CodedSnapshots, ComparedHistories):
     def teardown(self) -> None:
         super().teardown()
         directory = self.scratch / str(self.count)
-        [image] = (directory / "name" / "current").glob("fsimage_*[0-9]")
+        # Ours, and what Hadoop's namenode has made of it.
+        for image in sorted((directory / "name" / "current").glob("fsimage_*[0-9]")):
+            mine, theirs = self.shown("oiv", image)
+            assert unlike_revision(mine) == unlike_revision(theirs)
         log = directory / "edits"
         log.write_bytes(encode_header() + b"".join(self.namenode.log))
-        for viewer, path, same in (("oiv", image, unlike_revision), ("oev", log, str)):
-            mine, theirs = directory / f"{viewer}.ours", directory / f"{viewer}.theirs"
-            asked = ["-p", "XML", "-i", str(path), "-o"]
-            assert main([viewer, *asked, str(mine)]) == 0
-            type(self).tools(viewer, *asked, theirs)
-            assert same(mine.read_text()) == same(theirs.read_text())
+        mine, theirs = self.shown("oev", log)
+        assert mine == theirs
+
+    def shown(self, viewer: str, path: Path) -> tuple[str, str]:
+        """The XML of our viewer and of Hadoop's."""
+        ours, theirs = (path.with_name(f"{path.name}.{whose}") for whose in ("ours", "theirs"))
+        asked = ["-p", "XML", "-i", str(path), "-o"]
+        assert main([viewer, *asked, str(ours)]) == 0
+        type(self).tools(viewer, *asked, theirs)
+        return ours.read_text(), theirs.read_text()
 
 
 def unlike_revision(xml: str) -> str:
