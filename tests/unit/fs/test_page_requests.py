@@ -113,6 +113,15 @@ def test_without_security_a_page_is_told_the_name() -> None:
     assert PageRequests(Configuration({}), secured(Login())).names == ()
 
 
+def test_after_a_fall_back_a_page_is_told_the_name(server: Server) -> None:
+    server.is_open = True
+    user = secured(Login())
+    user.fell_back()
+    assert PageRequests(Configuration({}), user).names == (("ugi", "alice"),)
+    assert fetch(server, user) == b"page"
+    assert server.asked == [("/page?a=b", None)]
+
+
 def test_a_ticket_goes_with_the_first_request(server: Server) -> None:
     login = Login()
     assert fetch(server, secured(login)) == b"page"

@@ -1,8 +1,8 @@
 """Requests to the pages of servers, as a user (shell): fsck, images, figures.
 
 On a secured cluster the user proves himself by SPNEGO, and no name is sent: the ticket says it.
-Tokens open WebHDFS alone, so a process that has nothing else is refused here. Without security a
-page is told the name, where it wants one.
+Tokens open WebHDFS alone, so a process that has nothing else is refused here. Without security, and
+where the client has fallen back to none, a page is told the name, where it wants one.
 """
 
 from __future__ import annotations
@@ -122,4 +122,6 @@ def _authentication_of(user: str) -> HttpAuthentication | None:
 
     if not isinstance(user, SecuredUser) or not user.settings.is_enabled:
         return None
+    if user.has_fallen_back:
+        return None  # Its namenodes ask for no proof, and give none.
     return HttpAuthentication(user, None)
