@@ -184,7 +184,7 @@ class _Observer:
                     problems.append(f"{top}{below} is of another kind")
                 elif not entry.is_directory:
                     found = self._content(f"{top}{below}", is_shown=True)
-                    problems += _compare_content(
+                    problems += compare_content(
                         f"{top}{below}", tree.shown[number, name][below], found
                     )
         return problems
@@ -204,7 +204,7 @@ def _compare(tree: Tree, there: Mapping[str, Found]) -> list[str]:
             continue
         problems += _compare_entry(path, entry, found)
         if not entry.is_directory:
-            problems += _compare_content(path, tree.content(path), found.content)
+            problems += compare_content(path, tree.content(path), found.content)
     return problems
 
 
@@ -231,7 +231,8 @@ def _named(acl: Acl) -> frozenset[tuple[str, str, int]]:
     )
 
 
-def _compare_content(path: str, expected: Content, found: bytes | str) -> list[str]:
+def compare_content(path: str, expected: Content, found: bytes | str) -> list[str]:
+    """Return what is wrong with the bytes of a file, or why it cannot be read."""
     if found == NOT_CLOSED and expected.promised != expected.possible:
         # All machines may have lost their power, and with it what the namenode was told of: then
         # a file stays open for a datanode that may come back with more.
