@@ -10,11 +10,16 @@ import math
 import select
 import socket
 import threading
+import time
+from typing import Final
 
 from howdah import errors
 from howdah.datanode.state.messages import Message, MessageBuffer, encode
+from howdah.runtime import unexpected_errors
 
 _RECEIVE_BYTES = 64 * 1024
+_MEMORY_PAUSE_S: Final = 0.5
+"""How long a process without memory for messages waits before it reads again."""
 
 
 def wait_readable(*descriptors: int, timeout_s: float | None = None) -> set[int]:
@@ -64,6 +69,11 @@ class Link:
         while True:
             try:
                 data = self._sock.recv(_RECEIVE_BYTES)
+            except MemoryError as error:
+                # Nothing was read. Whoever has the memory may give it back.
+                unexpected_errors.note("reading from the other process", error, "it goes on")
+                time.sleep(_MEMORY_PAUSE_S)
+                continue
             except OSError as error:
                 raise LinkClosed(f"the other process of this datanode is gone: {error}") from error
             if not data:
