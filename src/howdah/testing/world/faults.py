@@ -42,8 +42,8 @@ DRIFT: Final = "drift"
 ORDINARY: Final = (
     *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT, BLACKOUT),
 )
-ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE)
-KINDS: Final = tuple(dict.fromkeys((*ALL, FAILING_DISK, BIT_ROT, CLOG, DRIFT)))
+ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE, FAILING_DISK, BIT_ROT, CLOG, DRIFT)
+KINDS: Final = tuple(dict.fromkeys(ALL))
 """All kinds of faults, by name."""
 _PAUSE_S: Final = 3.0
 """The mean time between two faults is half of it."""
