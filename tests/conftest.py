@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import count
@@ -25,6 +26,7 @@ from howdah.rpc import wait_notices
 from howdah.testing import MiniCluster
 from howdah.testing.spark import NoSpark
 from tests.support.child_signals import hear_signals
+from tests.support.memory_directory import MEMORY, MemoryDirectory, has_room
 from tests.support.requirements.distribution import lower_priority, make_scheduler
 from tests.support.requirements.marks import is_worker
 from tests.support.spark_archive import TRUSTING, archive_path, make_spark_archive, quick_start
@@ -35,6 +37,7 @@ pytest_plugins = ["pytester"]
 # One more takes unit tests beside them (`distribution`).
 WORKERS = 3
 HERE = Path(__file__).parent
+DISK = Path("/var/tmp")
 CACHE = HERE.parent / ".cache"
 ARCHIVE_TIMEOUT_S = 500
 
@@ -73,6 +76,38 @@ engine.MAX_SHRINKING_SECONDS = 30
 YOUNG_OBJECTS = 10_000
 
 _directories = count()
+_memory_directory: pytest.StashKey[MemoryDirectory] = pytest.StashKey()
+_has_failed: pytest.StashKey[bool] = pytest.StashKey()
+_NOTHING_TO_SEE = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep temporary files in memory, where there is room and nobody asks for another place.
+    Workers and all that a run starts inherit it."""
+    if is_worker(config) or config.option.basetemp or "TMPDIR" in os.environ or not has_room():
+        return
+    directory = MemoryDirectory.make(MEMORY)
+    config.stash[_memory_directory] = directory
+    os.environ["TMPDIR"] = str(directory.path)
+    tempfile.tempdir = None
+    config.option.basetemp = str(directory.path / "t")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    directory = config.stash.get(_memory_directory, None)
+    if directory is not None:
+        del os.environ["TMPDIR"]
+        tempfile.tempdir = None
+        directory.close(keep=config.stash.get(_has_failed, True))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Other plugins may change the outcome: what failed may pass alone."""
+    result = yield
+    session.config.stash[_has_failed] = session.exitstatus not in _NOTHING_TO_SEE
+    return result
 
 
 @pytest.fixture
@@ -82,6 +117,13 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     # No longer than pytest's with all digits: sockets are made there.
     name = re.sub(r"\W", "_", request.node.name)[:26]
     return tmp_path_factory.mktemp(f"{name}{next(_directories)}", numbered=False)
+
+
+@pytest.fixture(scope="session")
+def disk_directory() -> Iterator[Path]:
+    """A directory that is on a disk wherever there is one."""
+    with tempfile.TemporaryDirectory(prefix="howdah-", dir=DISK) as path:
+        yield Path(path)
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 BLOCKS_BYTES = 1 << 16
 FILL = b"\xff"
+
+
+@pytest.fixture
+def tmp_path(disk_directory: Path) -> Path:
+    """Memory has no page cache to go past."""
+    return Path(tempfile.mkdtemp(dir=disk_directory))
 
 
 @pytest.fixture(scope="module")
@@ -113,12 +120,12 @@ def test_records_go_on_in_the_middle_of_a_block(native: ModuleType, segment: Seg
 @settings(max_examples=60, deadline=None)
 def test_files_have_what_they_would_have_through_the_cache(
     native: ModuleType,
-    tmp_path_factory: pytest.TempPathFactory,
+    disk_directory: Path,
     begins: list[int],
     openings: list[list[int]],
     odd_bytes: int,
 ) -> None:
-    where = tmp_path_factory.mktemp("segments")
+    where = Path(tempfile.mkdtemp(dir=disk_directory))
     files = [
         Segment(where / str(number), begin=bytes(begin), allocated_bytes=begin + odd_bytes)
         for number, begin in enumerate(begins)

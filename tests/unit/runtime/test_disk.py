@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,12 @@ import pytest
 
 from howdah.runtime import disk
 from howdah.storage.segments import SegmentWriter
+
+
+@pytest.fixture
+def tmp_path(disk_directory: Path) -> Path:
+    """Memory has no page cache to go past."""
+    return Path(tempfile.mkdtemp(dir=disk_directory))
 
 
 @pytest.fixture
