@@ -79,8 +79,9 @@ class Ls(Command):
             items = self._sorted(items)
             if items and not self.recursive and not self._bare():
                 self.out.line(f"Found {len(items)} items")
-        # As in Hadoop, only this column begins anew in each directory.
-        self._columns.policy = 0
+        if items:
+            # As in Hadoop, only this column begins anew in each directory that has entries.
+            self._columns.policy = 0
         for item in items:
             self._columns.fit(
                 item.require_status(),
