@@ -35,6 +35,7 @@ _FLAGS: Final = {
 }
 _FROM_LOGIN: Final = "Failed to obtain user group information: "
 """In front of the exception that a token was refused with."""
+_STANDBY: Final = "StandbyException"
 _LABELS: Final = {"CREATE": "+", "MODIFY": "M", "DELETE": "-", "RENAME": "R"}
 _POOL_DEFAULT: Final = "/default-rack"
 
@@ -68,6 +69,9 @@ def remote_error(status: int, body: bytes, operation: str) -> errors.HowdahError
         message = str(exception.get("message") or "").partition("\n\tat ")[0].rstrip()
         if message.startswith(_FROM_LOGIN):
             name, _, message = message.removeprefix(_FROM_LOGIN).partition(": ")
+            if message == _STANDBY:
+                # Which knows no tokens for sure.
+                return errors.StandbyError("the namenode stands by")
         return errors.from_java(str(name), message)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         text = body[:200].decode("utf-8", "replace").strip()

@@ -285,6 +285,12 @@ def test_a_token_that_is_refused_is_told_as_by_rpc() -> None:
     error = remote_error(403, json.dumps(body).encode(), "LISTSTATUS /")
     assert type(error) is errors.InvalidToken
     assert error.message == "Token for real user: , can't be found in cache"
+    body["RemoteException"]["message"] = (
+        "Failed to obtain user group information: "
+        "org.apache.hadoop.security.token.SecretManager$InvalidToken: StandbyException"
+    )
+    error = remote_error(403, json.dumps(body).encode(), "LISTSTATUS /")
+    assert type(error) is errors.StandbyError
 
 
 def test_what_is_no_json_is_refused() -> None:
