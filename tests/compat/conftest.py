@@ -22,6 +22,7 @@ from tests.support.security.fixtures import (  # noqa: F401 - fixtures
     hadoop,
     hadoop_encrypted,
     hadoop_pair,
+    httpfs,
     kdc,
     kerberos_environment,
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,14 +129,15 @@ def test_every_type_of_cache_is_found(
     kind: str,
 ) -> None:
     """apache/paimon 7716, treeverse/dvc 5645."""
-    names = {"FILE": f"FILE:{tmp_path}/c", "DIR": f"DIR:{tmp_path}/d", "KCM": "KCM:"}
-    name = names.get(kind, f"KEYRING:process:howdah-{os.getpid()}")
+    name = {
+        "FILE": f"FILE:{tmp_path}/c",
+        "DIR": f"DIR:{tmp_path}/d",
+        "KCM": "KCM:",
+        "KEYRING": f"KEYRING:session:howdah-{os.getpid()}",
+    }[kind]
     (tmp_path / "d").mkdir()
     monkeypatch.setenv("KRB5CCNAME", name)
     keytab = str(kdc.keytab("bob"))
-    if kind == "KEYRING":
-        # Of this process alone: a keyring cannot be filled by another one here.
-        pytest.skip("a keyring of this process would need a kinit in it")
     done = subprocess.run(
         [program("kinit"), "-k", "-t", keytab, "bob"], capture_output=True, text=True, check=False
     )
@@ -146,6 +150,7 @@ def test_every_type_of_cache_is_found(
     with connect(hadoop, **{"hadoop.security.kerberos.ticket.cache.path": name}) as fs:
         assert fs.user == "bob"
         fs.list_status("/user")
+    subprocess.run([program("kdestroy"), "-c", name], check=True, capture_output=True)
 
 
 # -- 4. Asked for Kerberos, got SIMPLE.
@@ -202,8 +207,61 @@ def test_a_token_file_alone_is_good_at_both_namenodes_and_after_a_fork(
         fork.join(60)
         assert fork.exitcode == 0
         many_at_once(by_token)
+        for _ in range(2):
+            hadoop_pair.fail_over()
+            with by_token.create("/user/alice/after-failover", overwrite=True) as out:
+                out.write(b"data")
+            assert by_token.open("/user/alice/after-failover").read() == b"data"
     fs_of_fsspec = HowdahFileSystem(NAMESERVICE, conf=conf, skip_instance_cache=True)
     assert fs_of_fsspec.exists("/user/alice")
+
+
+READ_THERE = """
+import pickle, sys
+of_fsspec, hdfs = pickle.load(sys.stdin.buffer)
+print([bool(of_fsspec.ls("/user")), bool(hdfs.list_status("/user"))])
+"""
+
+
+@pytest.mark.parametrize("has_ticket", [True, False])
+def test_a_pickled_filesystem_is_proven_where_it_is_used(
+    hadoop: SecuredHadoop,
+    kdc: Kdc,
+    kerberos_environment: Path,
+    tmp_path: Path,
+    has_ticket: bool,
+) -> None:
+    """A worker has a keytab of the same name, or a token file alone."""
+    conf = hadoop.client_conf()
+    if has_ticket:
+        login: dict[str, Any] = {
+            "keytab": str(kdc.keytab("alice")),
+            "principal": f"alice@{REALM}",
+        }
+    else:
+        login = {}
+        kdc.kinit("alice", kerberos_environment)
+    of_fsspec = HowdahFileSystem(
+        "localhost", hadoop.rpc_port, conf=conf, skip_instance_cache=True, **login
+    )
+    assert of_fsspec.exists("/user/alice")
+    pickled = pickle.dumps((of_fsspec, of_fsspec.hdfs))
+    with hadoop.connect() as fs:
+        token = issued(fs)
+        assert token.password not in pickled
+        environment = {**os.environ, "KRB5CCNAME": f"FILE:{tmp_path / 'none'}"}
+        if not has_ticket:
+            write_tokens(tmp_path / "worker", token)
+            environment["HADOOP_TOKEN_FILE_LOCATION"] = str(tmp_path / "worker")
+        done = subprocess.run(
+            [sys.executable, "-c", READ_THERE],
+            input=pickled,
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        fs.cancel_delegation_token(token)
+    assert done.stdout.decode() == "[True, True]\n", done.stderr.decode()
 
 
 # -- 6. Tokens that end, and a file that is renewed.

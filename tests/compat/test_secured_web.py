@@ -9,12 +9,15 @@ import pytest
 
 import howdah
 from howdah import errors
+from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.formats.tokens.credentials import Credentials
-from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
+from howdah.formats.tokens.token import SWEBHDFS_DELEGATION, WEBHDFS_DELEGATION, Token
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
+from tests.support.security.httpfs import SecuredHttpFs
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_hadoop import SecuredHadoop
+from tests.support.security.secured_pair import NAMESERVICE, SecuredPair
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 DATA = random.Random(35).randbytes(300_000)
@@ -133,3 +136,114 @@ def test_a_user_is_acted_for_over_http(hadoop: SecuredHadoop, kdc: Kdc) -> None:
     with connected(hadoop, kdc, "alice", "oozie") as fs:
         with pytest.raises(errors.AuthorizationFailed, match="is not allowed to impersonate alice"):
             fs.list_status("/")
+
+
+def test_tokens_of_a_nameservice_are_good_over_tls_at_both_namenodes(
+    hadoop_pair: SecuredPair, kdc: Kdc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    conf = Configuration(hadoop_pair.client_conf())
+    uri = f"swebhdfs://{NAMESERVICE}"
+    with howdah.connect(
+        uri, conf=conf, keytab=str(kdc.keytab("alice")), principal=f"alice@{REALM}"
+    ) as fs:
+        assert isinstance(fs, WebHdfsFileSystem)
+        token = issued(fs)
+        assert (token.kind, token.service) == (SWEBHDFS_DELEGATION, f"ha-swebhdfs:{NAMESERVICE}")
+        assert fs.renew_delegation_token(token) > 1_700_000_000_000
+        (tmp_path / "tokens").write_bytes(Credentials({"a": token}).encode())
+        monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", str(tmp_path / "tokens"))
+        with howdah.connect(uri, conf=conf) as by_token:
+            for _ in range(2):
+                with by_token.create("/user/alice/by-swebhdfs", overwrite=True) as out:
+                    out.write(DATA)
+                assert by_token.open("/user/alice/by-swebhdfs").read() == DATA
+                hadoop_pair.fail_over()
+        fs.cancel_delegation_token(token)
+
+
+def test_commands_get_renew_and_cancel_tokens_of_webhdfs(
+    hadoop: SecuredHadoop, kdc: Kdc, kerberos_environment: Path, tmp_path: Path
+) -> None:
+    kdc.kinit("alice", kerberos_environment)
+    conf = [
+        word for name, value in hadoop.client_conf().items() for word in ("-D", f"{name}={value}")
+    ]
+    url, file = f"http://localhost:{hadoop.http_port}", str(tmp_path / "fetched")
+    assert main(["fetchdt", *conf, "--webservice", url, "--renewer", "alice", file]) == 0
+    (token,) = Credentials.decode(Path(file).read_bytes()).tokens.values()
+    assert token.kind == WEBHDFS_DELEGATION
+    assert main(["fetchdt", *conf, "--renew", file]) == 0
+    assert main(["fetchdt", *conf, "--cancel", file]) == 0
+    uri, other = f"webhdfs://localhost:{hadoop.http_port}", str(tmp_path / "got")
+    assert main(["dtutil", *conf, "get", uri, "-alias", "a", "-renewer", "alice", other]) == 0
+    assert main(["dtutil", *conf, "renew", "-alias", "a", other]) == 0
+    assert main(["dtutil", *conf, "cancel", "-alias", "a", other]) == 0
+
+
+# -- HttpFS: it answers itself, also where WebHDFS sends to datanodes.
+
+
+def at_httpfs(
+    httpfs: SecuredHttpFs, hadoop: SecuredHadoop, user: str | None = None, **login: str
+) -> WebHdfsFileSystem:
+    fs = howdah.connect(
+        f"webhdfs://localhost:{httpfs.port}",
+        conf=Configuration(hadoop.client_conf()),
+        user=user,
+        real_user=login.get("real_user"),
+        keytab=login.get("keytab"),
+        principal=login.get("principal"),
+    )
+    assert isinstance(fs, WebHdfsFileSystem)
+    return fs
+
+
+def keytab_of(kdc: Kdc, user: str) -> dict[str, str]:
+    return {"keytab": str(kdc.keytab(user)), "principal": f"{user}@{REALM}"}
+
+
+def test_httpfs_takes_tickets_and_cookies(
+    httpfs: SecuredHttpFs, hadoop: SecuredHadoop, kdc: Kdc
+) -> None:
+    with at_httpfs(httpfs, hadoop, **keytab_of(kdc, "alice")) as fs:
+        with fs.create("/user/alice/by-httpfs", overwrite=True) as out:
+            out.write(DATA)
+        with fs.append("/user/alice/by-httpfs") as out:
+            out.write(b"more")
+        with fs.open("/user/alice/by-httpfs") as reader:
+            assert reader.read() == DATA + b"more"
+        assert fs.get_file_status("/user/alice/by-httpfs").owner == "alice"
+        assert fs.get_file_checksum("/user/alice/by-httpfs") is not None
+
+
+def test_httpfs_issues_tokens(
+    httpfs: SecuredHttpFs,
+    hadoop: SecuredHadoop,
+    kdc: Kdc,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    with at_httpfs(httpfs, hadoop, **keytab_of(kdc, "alice")) as fs:
+        token = issued(fs)
+        assert token.kind == WEBHDFS_DELEGATION
+        assert token.service == f"127.0.0.1:{httpfs.port}"
+        assert fs.renew_delegation_token(token) > 1_700_000_000_000
+        (tmp_path / "tokens").write_bytes(Credentials({"a": token}).encode())
+        monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", str(tmp_path / "tokens"))
+        with at_httpfs(httpfs, hadoop) as by_token:
+            assert by_token.user == "alice"
+            with by_token.create("/user/alice/by-httpfs-token", overwrite=True) as out:
+                out.write(DATA)
+            assert by_token.open("/user/alice/by-httpfs-token").read() == DATA
+        fs.cancel_delegation_token(token)
+        with at_httpfs(httpfs, hadoop) as by_token:
+            with pytest.raises(errors.HowdahError):
+                by_token.list_status("/")
+
+
+def test_httpfs_acts_for_users(httpfs: SecuredHttpFs, hadoop: SecuredHadoop, kdc: Kdc) -> None:
+    acting = {**keytab_of(kdc, "oozie"), "real_user": "oozie"}
+    with at_httpfs(httpfs, hadoop, "bob", **acting) as fs:
+        with fs.create("/user/bob/by-httpfs", overwrite=True) as out:
+            out.write(b"x")
+        assert fs.get_file_status("/user/bob/by-httpfs").owner == "bob"

@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.hadoop.jars import NoHadoop, hadoop_kdc_class_path
+from tests.support.hadoop.jars import (
+    NoHadoop,
+    hadoop_fronts_class_path,
+    hadoop_kdc_class_path,
+)
+from tests.support.security.httpfs import SecuredHttpFs
 from tests.support.security.kdc import Kdc, NoKdc
 from tests.support.security.mini_kdc import MiniKdc
 from tests.support.security.secured_hadoop import SecuredHadoop
 from tests.support.security.secured_pair import SecuredPair
+
+_CACHE = Path(__file__).parents[3] / ".cache"
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +88,20 @@ def hadoop_pair(
         pair = SecuredPair(tmp_path_factory.mktemp("pair"), hadoop_classpath, kdc)
     yield pair
     pair.close()
+
+
+@pytest.fixture(scope="session")
+def httpfs(
+    hadoop: SecuredHadoop, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SecuredHttpFs]:
+    """HttpFS before the cluster."""
+    try:
+        jars = hadoop_fronts_class_path(_CACHE)
+    except NoHadoop as error:
+        pytest.skip(error.message)
+    front = SecuredHttpFs(tmp_path_factory.mktemp("httpfs"), jars, hadoop)
+    yield front
+    front.close()
 
 
 @pytest.fixture
