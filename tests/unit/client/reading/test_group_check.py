@@ -122,7 +122,7 @@ def test_a_second_copy_of_an_index_must_have_the_same_bytes(striped: StripedClus
     block_id = FIRST_GROUP_ID + 1
     copy = bytearray(striped.datanodes[1].replicas[block_id])
     copy[77] ^= 1
-    striped.place(striped.datanodes[5], block_id, copy)
+    striped.place(striped.datanodes[5], block_id, bytes(copy))
     (group,) = checked(striped)
     found = {
         (member.index, member.node.uuid): member.finding.state

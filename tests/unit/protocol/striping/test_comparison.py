@@ -25,9 +25,9 @@ def stripe(coder: Coder) -> dict[int, memoryview]:
 def test_one_wrong_unit_is_found_wherever_it_is(codec: str, wrong: int) -> None:
     coder = Coder(codec, 3, 2)
     units = stripe(coder)
-    assert wrong_units(coder, units) == set()
+    assert wrong_units(coder, units) == frozenset()
     units[wrong][LENGTH - 1] ^= 1
-    assert wrong_units(coder, units) == {wrong}
+    assert wrong_units(coder, units) == frozenset({wrong})
 
 
 def test_two_wrong_units_are_found_with_four_of_parity() -> None:
@@ -35,7 +35,7 @@ def test_two_wrong_units_are_found_with_four_of_parity() -> None:
     units = stripe(coder)
     units[2][5] ^= 9
     units[13][6] ^= 9
-    assert wrong_units(coder, units) == {2, 13}
+    assert wrong_units(coder, units) == frozenset({2, 13})
 
 
 @pytest.mark.parametrize(("codec", "data", "parity"), [("xor", 2, 1), ("rs", 6, 3)])
@@ -56,4 +56,4 @@ def test_what_is_missing_leaves_less_to_compare() -> None:
     del units[4]
     assert wrong_units(coder, units) is None
     del units[0]
-    assert wrong_units(coder, units) == set()
+    assert wrong_units(coder, units) == frozenset()
