@@ -146,6 +146,8 @@ class Inode:
     def lose(self, dice: random.Random) -> int:
         """Lose power; return how many bytes were lost."""
         if not self.dirty and not self.unsafe:
+            if len(self.data) != len(self.safe):
+                self.data = bytearray(self.safe)  # It was deleted, and its name has come back.
             return 0
         lost = sum(end - start for start, end in self.unsafe)
         # The length may have been written or not.

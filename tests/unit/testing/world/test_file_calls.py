@@ -190,6 +190,38 @@ def test_what_was_synced_survives_a_power_cut(is_strict: bool) -> None:
     assert lost
 
 
+@pytest.mark.parametrize("is_strict", [False, True], ids=["ordered names", "strict names"])
+def test_a_file_whose_name_comes_back_has_what_was_synced(is_strict: bool) -> None:
+    """A power cut takes back that it was replaced or deleted, and not what it held."""
+    came_back = 0
+    for seed in range(20):
+        world = World(seed)
+        machine = world.machine("one")
+        machine.disk.is_strict = is_strict
+
+        def write(process: Process) -> None:
+            system = process.modules.load("os")
+            for name in ("/replaced", "/deleted", "/new"):
+                descriptor = system.open(name, os.O_WRONLY | os.O_CREAT)
+                system.write(descriptor, name.encode())
+                system.fsync(descriptor)
+                system.close(descriptor)
+            above = system.open("/", os.O_RDONLY)
+            system.fsync(above)
+            system.rename("/new", "/replaced")
+            system.unlink("/deleted")
+
+        world.call(machine, "writer", write)
+        machine.lose_power()
+        entries = machine.disk.root.entries
+        held = bytes(entries["replaced"].data)
+        assert held == (b"/replaced" if "new" in entries else b"/new")
+        if "deleted" in entries:
+            came_back += 1
+            assert bytes(entries["deleted"].data) == b"/deleted"
+    assert came_back
+
+
 def test_a_full_disk_says_so() -> None:
     world = World(1)
     machine = world.machine("one")
