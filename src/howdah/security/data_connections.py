@@ -90,7 +90,7 @@ class EncryptedConnection(_Protected):
 
     def __init__(self, plain: Connection, keys: StreamKeys) -> None:
         super().__init__(plain)
-        self._room = memoryview(b"")
+        self._sealed = memoryview(b"")
         self._encryptor = _aes(keys.send_key, keys.send_iv).encryptor()
         self._decryptor = _aes(keys.receive_key, keys.receive_iv).decryptor()
 
@@ -107,12 +107,12 @@ class EncryptedConnection(_Protected):
     def send_buffers(self, buffers: Sequence[Data]) -> None:
         """Encrypt all into one piece of memory, which stays for the next ones."""
         count = sum(map(len, buffers))
-        if count > len(self._room):
-            self._room = memoryview(bytearray(count))
+        if count > len(self._sealed):
+            self._sealed = memoryview(bytearray(count))
         at = 0
         for buffer in buffers:
-            at += self._encryptor.update_into(buffer, self._room[at : at + len(buffer)])
-        Connection.send_all(self, self._room[:count])
+            at += self._encryptor.update_into(buffer, self._sealed[at : at + len(buffer)])
+        Connection.send_all(self, self._sealed[:count])
 
 
 class WrappedConnection(_Protected):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import os
+import re
 import socket
 import threading
 import time
@@ -202,6 +204,12 @@ def check_echo(connection: Connection) -> None:
     connection.send_more(b"more")
     connection.send_while_taken(b"and more", 5)
     assert connection.recv_exactly(12) == b"moreand more"
+    # What was read ahead stays what it is while something is sent.
+    connection.send_all(b"0123456789")
+    assert connection.recv_exactly(1) == b"0"
+    connection.send_buffers([bytes(100_000)])
+    assert connection.recv_exactly(9) == b"123456789"
+    assert connection.recv_exactly(100_000) == bytes(100_000)
 
 
 @pytest.mark.parametrize(
@@ -485,6 +493,19 @@ def test_a_layer_carries_all_that_is_sent_in_either_direction(
         for piece in pieces:
             other.send_all(piece)
         assert one.recv_exactly(len(data)) == data
+
+
+@pytest.mark.parametrize("kind", [EncryptedConnection, WrappedConnection])
+def test_a_protected_connection_has_no_name_of_the_plain_one_for_its_own(
+    kind: type[Connection],
+) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, Connection(ours) as plain:
+        names = set(vars(plain))
+    source = inspect.getsource(inspect.getmodule(kind) or kind)
+    own = set(re.findall(r"self\.(\w+)(?:\[.*\])? [+]?= ", source))
+    assert own
+    assert not own & names
 
 
 def test_bytes_that_came_with_the_handshake_are_read_first(tmp_path: Path) -> None:
