@@ -273,9 +273,9 @@ METHODS: Final[Mapping[str, Method]] = {
     "getCurrentEditLogTxid": Method(READ, "", OWN, COORDINATED),
     "getEditsFromTxid": Method(READ, "", REFUSED, COORDINATED),
     # Tokens, encryption, erasure coding, caching.
-    "getDelegationToken": Method(WRITE, "", OWN),
-    "renewDelegationToken": Method(WRITE, "", REFUSED),
-    "cancelDelegationToken": Method(WRITE, "", REFUSED),
+    "getDelegationToken": Method(WRITE, "", OWN, webhdfs="GETDELEGATIONTOKEN"),
+    "renewDelegationToken": Method(WRITE, "", REFUSED, webhdfs="RENEWDELEGATIONTOKEN"),
+    "cancelDelegationToken": Method(WRITE, "", REFUSED, webhdfs="CANCELDELEGATIONTOKEN"),
     "getDataEncryptionKey": Method(UNCHECKED, "", OWN, COORDINATED),
     "createEncryptionZone": Method(WRITE, "src", EVERY),
     "listEncryptionZones": Method(READ, "", REFUSED, COORDINATED),
