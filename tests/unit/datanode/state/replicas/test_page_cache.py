@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import mmap
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,12 @@ def cached_pages(path: Path) -> int:
         assert libc.mincore(address, ctypes.c_size_t(length), held) == 0
         del first
         return sum(value & 1 for value in held)
+
+
+@pytest.fixture
+def tmp_path(disk_directory: Path) -> Path:
+    """Memory has no page cache to drop something from."""
+    return Path(tempfile.mkdtemp(dir=disk_directory))
 
 
 @pytest.fixture
