@@ -372,7 +372,6 @@ def test_one_name_directory_is_enough_only_with_journal_nodes() -> None:
     assert found(several(roles=frozenset({NAMENODE, JOURNALNODE}), directories=(name,))) == []
 
 
-@pytest.mark.req("LM-021")
 @pytest.mark.parametrize(
     ("racks", "coding"),
     [
@@ -389,6 +388,7 @@ def test_enough_for_erasure_coding(racks: tuple[str, ...], coding: ErasureCoding
     assert found(facts(racks=racks, coding=coding)) == []
 
 
+@pytest.mark.req("LM-021")
 def test_racks_that_nobody_named() -> None:
     unmapped = Configuration()
     machines = tuple(replace(THERE, name=f"m{number}") for number in range(3))
