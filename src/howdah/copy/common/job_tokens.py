@@ -21,7 +21,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from howdah import errors
 from howdah.fs.api import FileSystem
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from howdah.security.users import SecuredUser
 
 log = logging.getLogger(__name__)
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 RENEWED_AT: Final = 0.75
 """The part of a token's remaining time after which it is renewed."""
@@ -238,15 +239,15 @@ def _end_aside(end: Callable[[], None]) -> None:
         end()  # The interpreter ends, and starts no threads.
 
 
-def with_job_tokens(job: F) -> F:
+def with_job_tokens(job: Callable[P, R]) -> Callable[P, R]:
     """Make a function a job."""
 
     @functools.wraps(job)
-    def run(*arguments: Any, **options: Any) -> Any:
+    def run(*arguments: P.args, **options: P.kwargs) -> R:
         with job_tokens():
             return job(*arguments, **options)
 
-    return run  # type: ignore[return-value]
+    return run
 
 
 def carrying_tokens(fs: FileSystem, user: str | None) -> str | None:
