@@ -61,7 +61,7 @@ def seconds_ahead(realm: str, timeout_s: float) -> float | None:
             return None
         try:
             began_s = time.time()
-            at_s = decode_time_s(_ask(address, encode_question(realm, int(began_s)), left_s))
+            at_s = decode_time_s(_exchange(address, encode_question(realm, int(began_s)), left_s))
             middle_s = (began_s + time.time()) / 2
         except (OSError, errors.ProtocolViolation):
             continue  # The next one may say it.
@@ -69,7 +69,7 @@ def seconds_ahead(realm: str, timeout_s: float) -> float | None:
     return None
 
 
-def _ask(address: Address, question: bytes, timeout_s: float) -> bytes:
+def _exchange(address: Address, question: bytes, timeout_s: float) -> bytes:
     """Over TCP, which every KDC of today takes."""
     with socket.create_connection(address, timeout_s) as connection:
         connection.settimeout(timeout_s)

@@ -20,7 +20,7 @@ from typing import Final
 
 import howdah
 from howdah.testing.world import loader, runner
-from howdah.testing.world.instrumenting import Marks, Place
+from howdah.testing.world.instrumenting import Marks, Statement
 from howdah.testing.world.scenarios import SCENARIOS
 
 PACKAGES: Final = (
@@ -55,8 +55,8 @@ def shells(packages: Iterable[str] = PACKAGES) -> Iterator[str]:
 class Coverage:
     """Says which statements have run, and which have not."""
 
-    ran: tuple[Place, ...]
-    missed: tuple[Place, ...]
+    ran: tuple[Statement, ...]
+    missed: tuple[Statement, ...]
 
     def by_package(self) -> dict[str, tuple[int, int]]:
         """Return for each package how many statements ran, and how many there are."""
@@ -86,8 +86,8 @@ def measure(
     failed = []
     for scenario, seeds in runs:
         failed += [r for r in runner.run_warm(scenario, seeds) if r.problem]
-    ran: list[Place] = []
-    missed: list[Place] = []
+    ran: list[Statement] = []
+    missed: list[Statement] = []
     for number, place in enumerate(marks.places):
         (ran if marks.has_run(number) else missed).append(place)
     return Coverage(tuple(ran), tuple(missed)), failed

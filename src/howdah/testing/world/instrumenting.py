@@ -89,7 +89,7 @@ def with_yields(tree: ast.Module) -> ast.Module:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Statement:
     """Says where a statement is."""
 
     module: str
@@ -102,7 +102,7 @@ class Marks:
 
     def __init__(self) -> None:
         self._seen = mmap.mmap(-1, _MOST_STATEMENTS)
-        self.places: list[Place] = []
+        self.places: list[Statement] = []
         self._known: set[str] = set()
 
     def mark(self, name: str, tree: ast.Module) -> ast.Module:
@@ -120,7 +120,7 @@ class Marks:
                 return None  # It is for type checkers, or for readers.
             number = len(self.places)
             assert number < _MOST_STATEMENTS, "there are too many statements"
-            self.places.append(Place(name, statement.lineno, functions[id(statement)]))
+            self.places.append(Statement(name, statement.lineno, functions[id(statement)]))
             target = ast.Subscript(
                 ast.Name(MARKS_NAME, ast.Load()), ast.Constant(number), ast.Store()
             )

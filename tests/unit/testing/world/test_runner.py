@@ -11,7 +11,7 @@ import pytest
 
 from howdah.testing.world import Process, Unexpected, World, coverage, night, runner
 from howdah.testing.world.coverage import ranges, shells
-from howdah.testing.world.instrumenting import Place
+from howdah.testing.world.instrumenting import Statement
 from howdah.testing.world.scenarios import SCENARIOS
 
 
@@ -85,8 +85,8 @@ def test_shells_are_the_modules_that_do_input_and_output() -> None:
 
 def test_coverage_names_what_has_not_run() -> None:
     measured = coverage.Coverage(
-        ran=(Place("howdah.a.b", 1, "f"),),
-        missed=(Place("howdah.a.b", 5, "g"), Place("howdah.a.b", 4, "g")),
+        ran=(Statement("howdah.a.b", 1, "f"),),
+        missed=(Statement("howdah.a.b", 5, "g"), Statement("howdah.a.b", 4, "g")),
     )
     assert measured.by_package() == {"howdah.a": (1, 3)}
     assert measured.missing() == {"howdah.a.b": {"g": [4, 5]}}

@@ -39,7 +39,7 @@ class SparseIds:
         self._runs: list[array[int]] = []
         self._count = 0
 
-    def _place(self, number: int) -> tuple[int, int]:
+    def _position(self, number: int) -> tuple[int, int]:
         """Which run has the id, or would, and where in it; -1 for the place before all runs."""
         turn = bisect_right(self._firsts, number) - 1
         if turn < 0:
@@ -56,7 +56,7 @@ class SparseIds:
 
     def add(self, number: int) -> bool:
         """Returns whether it was not there."""
-        turn, place = self._place(number)
+        turn, place = self._position(number)
         if self._has(turn, place, number):
             return False
         self._count += 1
@@ -70,7 +70,7 @@ class SparseIds:
                 self._insert_run(turn + 1, number, array("I", (0,)))
                 return True
             self._split(turn)
-            turn, place = self._place(number)
+            turn, place = self._position(number)
         self._runs[turn].insert(place, number - self._firsts[turn])
         return True
 
@@ -88,7 +88,7 @@ class SparseIds:
 
     def discard(self, number: int) -> bool:
         """Returns whether it was there."""
-        turn, place = self._place(number)
+        turn, place = self._position(number)
         if not self._has(turn, place, number):
             return False
         self._count -= 1
@@ -124,7 +124,7 @@ class SparseIds:
 
     def __contains__(self, number: object) -> bool:
         assert isinstance(number, int), number
-        turn, place = self._place(number)
+        turn, place = self._position(number)
         return self._has(turn, place, number)
 
     def __len__(self) -> int:
@@ -154,7 +154,7 @@ class SparseIds:
 
     def _rest_of_run(self, number: int) -> list[int]:
         """Return those from that one on, up to the end of a run; none if there are no more."""
-        turn, place = self._place(number)
+        turn, place = self._position(number)
         if turn < 0 or place == len(self._runs[turn]):
             turn, place = turn + 1, 0
         if turn == len(self._runs):

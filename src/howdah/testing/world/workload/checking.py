@@ -21,7 +21,7 @@ NOT_CLOSED: Final = "its lease is not recovered"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PathState:
     """Is what a path has."""
 
     status: Any
@@ -134,20 +134,20 @@ class _Observer:
 
     # -- looking
 
-    def _everything(self, root: str) -> dict[str, Found]:
+    def _everything(self, root: str) -> dict[str, PathState]:
         try:
             status = self._fs.get_file_status(root)
         except FileNotFoundError:
             return {}
-        found = {root: self._found(root, status)}
+        found = {root: self._path_state(root, status)}
         for below in self._fs.list_status(root):
             if below.is_directory:
                 found |= self._everything(below.path)
             else:
-                found[below.path] = self._found(below.path, below)
+                found[below.path] = self._path_state(below.path, below)
         return found
 
-    def _found(self, path: str, status: Any) -> Found:
+    def _path_state(self, path: str, status: Any) -> PathState:
         named = frozenset(
             ("default" if entry.default else "access", entry.name, entry.permission)
             for entry in (self._fs.get_acl_status(path).entries if status.has_acl else ())
@@ -155,7 +155,7 @@ class _Observer:
         )
         xattrs = self._fs.get_xattrs(path)
         content = b"" if status.is_directory else self._content(path, is_shown=False)
-        return Found(status, content, named, xattrs)
+        return PathState(status, content, named, xattrs)
 
     def _content(self, path: str, *, is_shown: bool) -> bytes | str:
         try:
@@ -193,7 +193,7 @@ class _Observer:
 # -- comparing
 
 
-def _compare(tree: Tree, there: Mapping[str, Found]) -> list[str]:
+def _compare(tree: Tree, there: Mapping[str, PathState]) -> list[str]:
     paths = set(tree.paths)
     problems = [f"{path} is missing" for path in sorted(paths - there.keys())]
     problems += [f"{path} is there" for path in sorted(there.keys() - paths)]
@@ -208,7 +208,7 @@ def _compare(tree: Tree, there: Mapping[str, Found]) -> list[str]:
     return problems
 
 
-def _compare_entry(path: str, entry: Entry, found: Found) -> list[str]:
+def _compare_entry(path: str, entry: Entry, found: PathState) -> list[str]:
     status = found.status
     pairs = [
         ("owner", entry.owner, status.owner),
