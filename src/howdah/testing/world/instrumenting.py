@@ -136,6 +136,17 @@ class Marks:
     def has_run(self, number: int) -> bool:
         return bool(self._seen[number])
 
+    def take(self) -> dict[str, list[int]]:
+        """Return the lines of the statements that have run, by module, and forget them."""
+        seen, lines = self._seen[: len(self.places)], dict[str, list[int]]()
+        number = seen.find(1)
+        while number >= 0:
+            self._seen[number] = 0
+            place = self.places[number]
+            lines.setdefault(place.module, []).append(place.line)
+            number = seen.find(1, number + 1)
+        return lines
+
 
 def _owned_statements(node: ast.AST, owner: str) -> Iterator[tuple[str, ast.stmt]]:
     """Go over all statements, each with the function or class in which it stands."""

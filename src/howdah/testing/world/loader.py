@@ -513,10 +513,22 @@ def _no_input(*_: object) -> str:
 def change_code(name: str, old: str, new: str) -> None:
     """Let all processes that start later run a module in which `old` is `new`. Raises ValueError
     unless the module has `old` exactly once. A harness puts faults back by it."""
-    _, spec, is_package = code_of(name)
-    assert spec.origin is not None, f"{name} has no file"
-    source = Path(spec.origin).read_text(encoding="utf-8")
+    source = source_of(name)
     if source.count(old) != 1:
         raise ValueError(f"{name} has this text {source.count(old)} times, not once: {old!r}")
+    replace_code(name, source.replace(old, new))
+
+
+def replace_code(name: str, source: str) -> None:
+    """Let all processes that start later run this text as a module."""
+    _, spec, is_package = code_of(name)
+    assert spec.origin is not None, f"{name} has no file"
     _edited.add(name)
-    _codes[name] = compile(source.replace(old, new), spec.origin, "exec"), spec, is_package
+    _codes[name] = compile(source, spec.origin, "exec", dont_inherit=True), spec, is_package
+
+
+def source_of(name: str) -> str:
+    """Return the text of a module's file."""
+    _, spec, _ = code_of(name)
+    assert spec.origin is not None, f"{name} has no file"
+    return Path(spec.origin).read_text(encoding="utf-8")

@@ -121,3 +121,30 @@ def test_a_race_between_plain_statements_is_seen_where_threads_meet(
 
     added = world.call(world.machine("one"), "racer", race)
     assert added < 150 if meets else added == 150
+
+
+def test_marks_are_taken_by_module_and_forgotten() -> None:
+    marks = Marks()
+    module = types.ModuleType("counting")
+    marks.give_to(module)
+    exec(compile(marks.mark("counting", ast.parse(_SOURCE)), "source.py", "exec"), vars(module))
+    assert marks.take()["counting"]
+    vars(module)["choose"](1)
+    assert sorted(marks.take()["counting"]) == [17, 19]
+    assert not marks.take()
+
+
+def test_processes_that_start_later_run_the_text_that_replaces_a_module() -> None:
+    name = "howdah.failover.state.service"
+    source = loader.source_of(name)
+    try:
+        loader.replace_code(name, f"{source}\nREPLACED = True\n")
+        world = World(1)
+
+        def look(process: Process) -> bool:
+            return hasattr(process.modules.load(name), "REPLACED")
+
+        assert world.call(world.machine("one"), "process", look)
+    finally:
+        del loader._codes[name]
+        loader._edited.discard(name)
