@@ -38,9 +38,14 @@ CLOG: Final = "clog"
 """Machines are cut off one after another, and come back in another order."""
 DRIFT: Final = "drift"
 """A wall clock runs faster or slower."""
+SPLIT: Final = "split"
+"""A machine is cut off from the machines of all other servers, but not from clients."""
+AWAY: Final = "away"
+"""A datanode is down until the namenode has given it up."""
 
 ORDINARY: Final = (
     *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT, BLACKOUT),
+    *(SPLIT, AWAY),
 )
 ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE, FAILING_DISK, BIT_ROT, CLOG, DRIFT)
 KINDS: Final = tuple(dict.fromkeys(ALL))
@@ -48,6 +53,7 @@ KINDS: Final = tuple(dict.fromkeys(ALL))
 _PAUSE_S: Final = 3.0
 """The mean time between two faults is half of it."""
 _WITHIN_S: Final = 8.0
+_AWAY_S: Final = (16.0, 40.0)
 _JUMP_S: Final = 3600.0
 _DRIFT_PPM: Final = 100_000.0
 _FAILS: Final = (0.05, 0.3, 1.0)
@@ -65,7 +71,7 @@ class Fault:
     at_s: float
     duration_s: float
     target: str
-    """A server for `kill`, `pause` and `scarce`, else a machine, or more of them."""
+    """A server for `kill`, `away`, `pause` and `scarce`, else a machine, or more of them."""
     other: str = ""
     amount: float = 0.0
 
@@ -106,6 +112,11 @@ class FaultPlan:
                 fault = replace(fault, target=left, other=right)
             elif kind == ISOLATE:
                 fault = replace(fault, target=dice.choice(machines))
+            elif kind == SPLIT:
+                fault = replace(fault, target=dice.choice(sorted(disks)))
+            elif kind == AWAY:
+                away = [s.name for s in cluster.servers.values() if s.role is DATANODE] or servers
+                fault = replace(fault, target=dice.choice(away), duration_s=dice.uniform(*_AWAY_S))
             elif kind == CLOG:
                 # In this order they are cut off, and in the other one they come back.
                 among = dice.sample(machines, dice.randrange(2, len(machines) + 1))
@@ -202,7 +213,7 @@ class Supervisor:
             return self._black_out()
         if fault.kind == CLOG:
             return self._clog(fault)
-        if fault.kind in (KILL, PAUSE, SCARCE):
+        if fault.kind in (KILL, AWAY, PAUSE, SCARCE):
             return self._break_server(fault, self.cluster.servers[fault.target])
         machine = self.world.machines[fault.target]
         match fault.kind:
@@ -215,6 +226,9 @@ class Supervisor:
             case "isolate":
                 others = [other for other in self.world.machines.values() if other is not machine]
                 return self._cut([(machine, other) for other in others], both=True)
+            case "split":
+                serving = dict.fromkeys(s.machine for s in self.cluster.servers.values())
+                return self._cut([(machine, o) for o in serving if o is not machine], both=True)
         if fault.kind == BIT_ROT:
             return self._let_rot(fault, machine)
         return self._break_disk(fault, machine)
@@ -223,7 +237,7 @@ class Supervisor:
         process = server.process
         if process is None or process.is_dead or process.is_stopped:
             return None
-        if fault.kind == KILL:
+        if fault.kind in (KILL, AWAY):
             server.kill()
             return lambda: self._up(server)
         if fault.kind == SCARCE:

@@ -5,6 +5,9 @@
 - Whoever has read the log up to a transaction has the same namespace: the active, its standbys and
   observers, and each namenode that starts from an image and the log behind it.
 - The parts of a namespace say the same (`fingerprint.check_consistent`), when nobody changes it.
+- The replicas that a namenode counts are those on the disks of its datanodes, when nobody changes
+  them (`replicas`).
+- No order to delete a replica leaves while the namenode knows of no other one.
 
 `Watch` sees the objects of a namenode's process, and asks nothing of it: what it does changes
 nothing in the world.
@@ -16,11 +19,13 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, Final
 
+from howdah.testing.world import replicas
 from howdah.testing.world.cluster import NAMENODE, Cluster, Server
 from howdah.testing.world.processes import Process
 
 _SERVER: Final = "howdah.namenode.server.process.server"
 _BARRIER: Final = "howdah.namenode.service.ha.durability_barrier"
+_INVALIDATION: Final = "howdah.namenode.state.blocks.invalidation"
 _FINGERPRINT: Final = "howdah.testing.fingerprint"
 _EACH_S: Final = 1.7
 _SHOWN_DIFFERENCES: Final = 8
@@ -36,6 +41,8 @@ class Watch:
         self._namenodes: dict[str, tuple[Process, Any]] = {}
         self._namespaces: dict[str, int] = {}
         """Which namespace each namenode has: a federation has several."""
+        self._pools: dict[str, str] = {}
+        """And which block pool."""
         self._seen: dict[tuple[int, int], tuple[str, str, dict[str, Any]]] = {}
         """By namespace and transaction: who had read so far, the digest of its namespace, and all
         of that."""
@@ -56,6 +63,7 @@ class Watch:
             adjust_before(process)
             self._note_namenodes(server.name, process)
             self._hear_answers(server.name, process)
+            self._hear_orders(server.name, process)
 
         server.adjust = adjust
 
@@ -67,6 +75,7 @@ class Watch:
             initialize(namenode, *arguments, **named)
             self._namenodes[name] = process, namenode
             self._namespaces[name] = arguments[1].version.namespace_id
+            self._pools[name] = arguments[1].version.block_pool_id
             self._compare(name, process, namenode)
 
         made.__init__ = __init__
@@ -114,6 +123,27 @@ class Watch:
                     f"{(computed_ns - first_ns) / 1e9:.6f} s after {other} answered for the first "
                     f"time as the active of epoch {later}"
                 )
+
+    # -- orders
+
+    def _hear_orders(self, name: str, process: Process) -> None:
+        invalidation = process.modules.load(_INVALIDATION).Invalidation
+        pop_orders = invalidation.pop_orders
+
+        def pop_and_note(self_: Any, node: Any, limit: int) -> Any:
+            orders = pop_orders(self_, node, limit)
+            for block_id, _ in orders:
+                block = self_._blocks.reported_as(block_id)
+                if block is None or block_id < 0 or not block.is_settled:
+                    continue
+                if not any(storage.node.alive for storage in block.replicas):
+                    self._world.fail(
+                        f"{name} orders {node.identity.hostname} to delete its replica of "
+                        f"blk_{block_id}, and knows of no other one"
+                    )
+            return orders
+
+        invalidation.pop_orders = pop_and_note
 
     # -- namespaces
 
@@ -184,6 +214,8 @@ class Watch:
                 fingerprint.check_consistent(namenode.namesystem.namespace)
             except AssertionError as error:
                 self._world.fail(f"the namespace of {name} is not consistent: {error!r}")
+            for problem in replicas.differences(namenode, self._pools[name], self._world):
+                self._world.fail(f"{name} {problem}")
         self._world.check()
 
 

@@ -10,6 +10,7 @@ from howdah.testing.world import Process, World
 from howdah.testing.world.cluster import DATANODE, NAMENODE, Cluster
 from howdah.testing.world.faults import (
     ALL,
+    AWAY,
     BIT_ROT,
     CLOCK,
     CLOG,
@@ -20,6 +21,7 @@ from howdah.testing.world.faults import (
     KILL,
     KINDS,
     ORDINARY,
+    SPLIT,
     Fault,
     FaultPlan,
     Supervisor,
@@ -217,3 +219,27 @@ def test_memory_is_short_for_large_buffers_only() -> None:
             os.pread(descriptor, 1 << 20, 0)
 
     world.call(world.machine("one"), "reader", read)
+
+
+def test_a_split_machine_is_reached_by_clients_alone() -> None:
+    world = World(1)
+    cluster = Cluster(world)
+    for name in ("dn0", "dn1"):
+        cluster.server(DATANODE, name, world.machine(name))
+    world.machine("clients")
+    supervisor = Supervisor(cluster)
+    supervisor.follow(FaultPlan([Fault(SPLIT, 0.0, 4.0, "dn0")]))
+    world.run_for(1.0)
+    dn0, dn1, clients = (world.machines[name].address for name in ("dn0", "dn1", "clients"))
+    assert not world.network.gets_through(dn0, dn1)
+    assert not world.network.gets_through(dn1, dn0)
+    assert world.network.gets_through(clients, dn0)
+    world.run_for(4.0)
+    assert not world.network.cuts
+
+
+def test_a_datanode_that_is_away_is_so_for_longer_than_it_may_be_silent(cluster: Cluster) -> None:
+    plan = FaultPlan.draw(random.Random(3), cluster, 20, [AWAY])
+    assert {fault.target for fault in plan.faults} == {"dn0", "dn1"}
+    heartbeats_s = 2 * 2.0 + 10 * 1.0
+    assert min(fault.duration_s for fault in plan.faults) > heartbeats_s
