@@ -11,6 +11,7 @@ from howdah.testing.world.scenarios import (
     federation,
     highly_available,
     namenode,
+    recoveries,
     rpc,
     striped,
 )
@@ -27,6 +28,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "observers": highly_available.reads_from_observers,
     "highly-available": highly_available.writes_under_faults,
     "namenode": namenode.power_losses,
+    "recoveries": recoveries.recovered_files_keep_what_was_promised,
     "rpc": rpc.calls,
     "striped": striped.striped_files_survive_losses,
     "striped-kills": striped.closed_files_survive_kills,
