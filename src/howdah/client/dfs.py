@@ -44,12 +44,9 @@ if TYPE_CHECKING:
     from howdah.client.reading.readers import ReaderFactory
     from howdah.client.reading.replica_check import ReplicaChecker
     from howdah.client.shortcircuit.cache import ShortCircuitCache
-    from howdah.client.writing.output import DFSOutputStream, OpenFile
-    from howdah.client.writing.striped_output import DFSStripedOutputStream
+    from howdah.client.writing.output_stream import OpenFile, OutputStream
     from howdah.protocol.data_transfer.checksum import ChecksumSpec
     from howdah.protocol.striping.policies import Policy
-
-    OutputStream = DFSOutputStream | DFSStripedOutputStream
 
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
 
@@ -227,7 +224,7 @@ class DFSClient:
         favored_nodes: Sequence[str],
         ec_policy: str | None,
     ) -> OpenFile:
-        from howdah.client.writing.output import OpenFile
+        from howdah.client.writing.output_stream import OpenFile
 
         check_create(path, flags, ec_policy)
         checksum = self.checksum_spec
@@ -284,7 +281,7 @@ class DFSClient:
             raise
 
     def _append(self, path: str, flags: CreateFlag) -> OpenFile:
-        from howdah.client.writing.output import OpenFile
+        from howdah.client.writing.output_stream import OpenFile
 
         check_append(path, flags)
         checksum = self.checksum_spec

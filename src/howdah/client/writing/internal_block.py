@@ -20,7 +20,7 @@ from howdah.client.state.writing.packetizer import Buffer, OutgoingPacket, Packe
 from howdah.client.state.writing.pipeline import Pipeline
 from howdah.client.state.writing.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.state.writing.statistics import PipelineCounts
-from howdah.client.writing.output import OpenFile
+from howdah.client.writing.output_stream import OpenFile
 from howdah.client.writing.pipeline_setup import PipelineSetup, is_local
 from howdah.client.writing.streamer import Streamer
 from howdah.options import CreateFlag

@@ -33,25 +33,21 @@ before all else that is done to the stream, who holds the lock takes what waits.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import NoReturn
+from dataclasses import asdict
 
 from howdah import errors
 from howdah.client.data_transfer_security import ConnectsData, connect_plain
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.state.blocks import LocatedBlock
 from howdah.client.state.writing.packetizer import Buffer, OutgoingPacket, Packetizer
 from howdah.client.state.writing.pipeline import Pipeline
 from howdah.client.state.writing.statistics import OutputStatistics
+from howdah.client.writing.output_stream import OpenFile, OutputStream
 from howdah.client.writing.pipeline_setup import PipelineSetup, is_local
 from howdah.client.writing.streamer import Streamer
-from howdah.options import AbortableResult, CreateFlag, SyncFlag
+from howdah.options import CreateFlag, SyncFlag
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.protocol.data_transfer.checksum import ChecksumSpec
-from howdah.protocol.striping.policies import Policy
 from howdah.runtime.fork_safety import process_id
 from howdah.runtime.tracing.span import NOTHING, Span
 
@@ -61,39 +57,8 @@ _MOST_WAITING = 64
 """Small writes that are not in a packet yet: at most a packet's data, also of small packets."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFile:
-    """The file that a stream writes, as `create` or `append` opened it.
-
-    `length` is what it holds already, `room` its last block if more goes into that, else
-    `previous` that block, if it has to be named; `replication` is how many datanodes a
-    pipeline of it should have, and `favored_nodes` which (`host:port`), if they can.
-    """
-
-    path: str
-    file_id: int
-    block_size: int
-    checksum: ChecksumSpec
-    length: int = 0
-    room: LocatedBlock | None = None
-    previous: ExtendedBlock | None = None
-    replication: int = 1
-    flags: CreateFlag = CreateFlag.NONE
-    favored_nodes: tuple[str, ...] = ()
-    lazy_persist: bool = False
-    """Datanodes beside the client may keep its replicas in memory for a while."""
-    namespace: str = ""
-    """The nameservice in which it is, where a router said so."""
-    policy: Policy | None = None
-    """That of an erasure coded file."""
-
-
-class DFSOutputStream:
-    """The inner stream of an `FSDataOutputStream`.
-
-    `on_end` is called when it is closed, `progress` by the writing thread whenever a
-    packet is full.
-    """
+class DFSOutputStream(OutputStream):
+    """A stream of replicated blocks. `progress` is called whenever a packet is full."""
 
     def __init__(
         self,
@@ -101,21 +66,14 @@ class DFSOutputStream:
         namenode: NamenodeProxy,
         settings: ClientSettings,
         client_name: str,
-        on_end: Callable[[DFSOutputStream], None],
+        on_end: Callable[[OutputStream], None],
         progress: Callable[[], None] | None = None,
         span: Span = NOTHING,
         *,
         connect: ConnectsData = connect_plain,
     ) -> None:
-        """`span` is that of the open file in a trace; it ends when the stream is closed."""
-        self._file = file
+        super().__init__(file, namenode, settings, client_name, on_end, progress, span)
         self._must_be_synced = bool(file.flags.value & CreateFlag.SYNC_BLOCK.value)
-        self._span = span
-        self._namenode = namenode
-        self._settings = settings
-        self._client_name = client_name
-        self._on_end = on_end
-        self._progress = progress
         self._packetizer = Packetizer(
             file.checksum,
             settings.packet_data_bytes,
@@ -157,24 +115,10 @@ class DFSOutputStream:
         self._position = file.length
         self._position_lock = threading.Lock()
         self._hflushes = self._hsyncs = 0
-        self._write_lock = threading.Lock()
-        self._close_lock = threading.Lock()
-        self._closed = False
-        self._completed = False
-        self._torn = False
-        self._pid = process_id()
-
-    @property
-    def path(self) -> str:
-        return self._file.path
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
 
     @property
     def pipeline(self) -> tuple[DatanodeAddress, ...]:
-        """The datanodes that the current block goes to, nearest first; none between blocks."""
+        """Nearest first."""
         self._check_process()
         return self._streamer.nodes
 
@@ -182,23 +126,11 @@ class DFSOutputStream:
         with self._position_lock:
             return self._position + sum(map(len, self._waiting))
 
-    @property
-    def namespace(self) -> str:
-        """The nameservice in which the file is, where a router said so."""
-        return self._file.namespace
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes that writers handed over since the stream was opened."""
-        return self.get_pos() - self._file.length
-
     def current_block_replication(self) -> int:
-        """How many datanodes have the current block; between blocks, the file's replication."""
         self._check_open()
         return len(self._streamer.nodes) or self._file.replication
 
     def statistics(self) -> OutputStatistics:
-        """Counts of what the stream has done; also after it is closed."""
         self._check_process()
         return OutputStatistics(
             bytes_written=self.bytes_written,
@@ -210,7 +142,6 @@ class DFSOutputStream:
     # --- writing ----------------------------------------------------------------------
 
     def write(self, data: Buffer) -> None:
-        """Take all of `data`; waits while too much of the file is unacknowledged."""
         if type(data) is bytes and len(data) <= self._small_bytes:
             waiting = self._waiting
             waiting.append(data)
@@ -289,7 +220,6 @@ class DFSOutputStream:
         self._torn = False
 
     def hflush(self) -> None:
-        """Return when all that was written is on every datanode, and its length known."""
         self._check_process()
         with self._write_lock:
             self._check_writable()
@@ -354,121 +284,31 @@ class DFSOutputStream:
         return capability.lower() in _CAPABILITIES
 
     def set_drop_behind(self, drop: bool | None) -> None:
-        """Takes effect with the next block, since a datanode learns it when a block begins."""
         self._check_open()
         self._setup.drop_behind = drop
 
-    def _check_open(self) -> None:
-        self._check_process()
-        if self._closed:
-            self._refuse()
+    @property
+    def _failure(self) -> errors.HowdahError | None:
+        return self._streamer.error
 
-    def _check_process(self) -> None:
-        # Comes before any lock: the parent may have held it when the child was forked.
-        if self._pid != process_id():
-            raise errors.ClosedStream(
-                f"{self.path} was opened for writing by process {self._pid}, which a forked "
-                f"child cannot share; open it in the child"
-            ).about(self.path)
-
-    def _check_writable(self) -> None:
-        if self._closed:
-            self._refuse()
-        self._check_whole()
-
-    def _refuse(self) -> NoReturn:
-        error = self._streamer.error
-        why = f"; it had failed: {error}" if error is not None else ""
-        raise errors.ClosedStream(f"{self.path} is closed{why}").about(self.path)
-
-    def _check_whole(self) -> None:
+    def _check_failure(self) -> None:
         self._streamer.check()
-        if self._torn:
-            raise errors.PipelineFailed(
-                f"{self.path}: a write was interrupted half-way, so what follows it is unknown"
-            )
 
     # --- the end ------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Write back everything, wait, complete the file. Only the first call does anything."""
-        if self._pid != process_id():
-            # A forked child's copy: the connections and the file are the parent's.
+    def _is_own_thread(self) -> bool:
+        return self._streamer.is_own_thread()
+
+    def _finish(self) -> ExtendedBlock | None:
+        with self._write_lock:
             self._closed = True
-            return
-        if self._streamer.is_own_thread():
-            # The garbage collector found a forgotten stream on the one thread that may
-            # not wait for the stream's packets, so they are given up.
-            self.abort()
-            return
-        with self._close_lock:
-            if self._closed:
-                return
-            try:
-                with self._write_lock:
-                    self._closed = True
-                    self._check_whole()
-                    self._take_waiting()
-                    self._enqueue(
-                        self._packetizer.end_block(sync=self._must_be_synced), is_last=True
-                    )
-                last = self._streamer.finish()
-                with errors.naming(self.path), self._span.current():
-                    complete_file(
-                        self._file, self._namenode, self._settings, self._client_name, last
-                    )
-                self._completed = True
-            except BaseException as error:
-                self._end_span(error)
-                raise
-            finally:
-                self._streamer.stop()
-                self._on_end(self)
-                self._end_span(None)
+            self._check_whole()
+            self._take_waiting()
+            self._enqueue(self._packetizer.end_block(sync=self._must_be_synced), is_last=True)
+        return self._streamer.finish()
 
-    def _end_span(self, error: BaseException | None) -> None:
-        if self._span is not NOTHING:
-            self._span.set({"howdah.bytes": self.bytes_written})
-            self._span.end(error)
+    def _stop(self) -> None:
+        self._streamer.stop()
 
-    def abort(self, why: str = "it was aborted") -> AbortableResult:
-        """Give up what isn't acknowledged, and the file with it; never waits for anybody.
-
-        The file stays as it is until its lease is recovered, and what is acknowledged
-        stays in it. Every later call raises `ClosedStream` with the reason.
-        """
-        already_closed, self._closed = self._closed, True
-        if self._pid != process_id():
-            # A forked child's copy: shutting its connection down would break the parent's.
-            return AbortableResult(already_closed)
-        if not self._completed:
-            self._streamer.give_up(errors.PipelineFailed(f"{self.path}: {why}"))
-            self._end_span(self._streamer.error)
-        self._on_end(self)
-        return AbortableResult(already_closed)
-
-
-def complete_file(
-    file: OpenFile,
-    namenode: NamenodeProxy,
-    settings: ClientSettings,
-    client_name: str,
-    last: ExtendedBlock | None,
-) -> None:
-    """complete, which has to wait for the same as addBlock."""
-    delays = settings.next_block_delays_s()
-    while True:
-        refusal: errors.HowdahError
-        try:
-            if namenode.complete(file.path, client_name, last, file.file_id):
-                return
-            refusal = errors.NotReplicatedYet(
-                f"Cannot close {file.path}: its last block "
-                f"{last.name if last else '(none)'} has not enough replicas yet"
-            )
-        except errors.SafeMode as error:
-            refusal = error
-        delay_s = next(delays, None)
-        if delay_s is None:
-            raise refusal
-        time.sleep(delay_s)
+    def _give_up(self, error: errors.HowdahError) -> None:
+        self._streamer.give_up(error)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
@@ -38,22 +37,23 @@ from howdah.client.state.writing.recovery import ExcludedNodes
 from howdah.client.state.writing.statistics import OutputStatistics, PipelineCounts
 from howdah.client.state.writing.striping import CellTurns, GroupFailures, acknowledged_length
 from howdah.client.writing.internal_block import InternalBlockWriter
-from howdah.client.writing.output import OpenFile, complete_file
-from howdah.options import AbortableResult, SyncFlag
-from howdah.protocol.data_transfer.blocks import NO_DATANODE, NO_TOKEN, DatanodeAddress
+from howdah.client.writing.output_stream import OpenFile, OutputStream
+from howdah.options import SyncFlag
+from howdah.protocol.data_transfer.blocks import (
+    NO_DATANODE,
+    NO_TOKEN,
+    DatanodeAddress,
+    ExtendedBlock,
+)
 from howdah.protocol.striping.coder import Coder
 from howdah.protocol.striping.policies import Policy
-from howdah.runtime.fork_safety import process_id
 from howdah.runtime.tracing.span import NOTHING, Span
 
 _log = logging.getLogger(__name__)
 
 
-class DFSStripedOutputStream:
-    """The inner stream of an `FSDataOutputStream`, of an erasure coded file.
-
-    `on_end` is called when it is closed, `progress` by the writing thread whenever a cell is full.
-    """
+class DFSStripedOutputStream(OutputStream):
+    """A stream of block groups. `progress` is called whenever a cell is full."""
 
     def __init__(
         self,
@@ -62,17 +62,14 @@ class DFSStripedOutputStream:
         namenode: NamenodeProxy,
         settings: ClientSettings,
         client_name: str,
-        on_end: Callable[[DFSStripedOutputStream], None],
+        on_end: Callable[[OutputStream], None],
         progress: Callable[[], None] | None = None,
         span: Span = NOTHING,
         *,
         connect: ConnectsData = connect_plain,
     ) -> None:
-        """`span` is that of the open file in a trace; it ends when the stream is closed.
-
-        Raises `UnsupportedOperation` for a codec that is unknown, `IllegalArgument` where
-        checksums don't fit into cells.
-        """
+        """Raises `UnsupportedOperation` for a codec that is unknown, `IllegalArgument` where
+        checksums don't fit into cells."""
         schema = policy.schema
         if policy.cell_bytes % file.checksum.bytes_per_checksum:
             raise errors.IllegalArgument(
@@ -87,14 +84,8 @@ class DFSStripedOutputStream:
                 f"{file.path} would be erasure coded by {policy.name}, which is not written here: "
                 f"{error}"
             ).about(file.path) from None
-        self._file = file
+        super().__init__(file, namenode, settings, client_name, on_end, progress, span)
         self._policy = policy
-        self._namenode = namenode
-        self._settings = settings
-        self._client_name = client_name
-        self._on_end = on_end
-        self._progress = progress
-        self._span = span
         self._connect = connect
         self._drop_behind = settings.drop_behind_writes
         self._turns = CellTurns(policy, file.block_size)
@@ -108,23 +99,9 @@ class DFSStripedOutputStream:
         self._counts = PipelineCounts()
         self._position = file.length
         self._error: errors.HowdahError | None = None
-        self._lock = threading.Lock()
-        self._closed = False
-        self._torn = False
-        self._completed = False
-        self._pid = process_id()
-
-    @property
-    def path(self) -> str:
-        return self._file.path
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
 
     @property
     def pipeline(self) -> tuple[DatanodeAddress, ...]:
-        """The datanodes that the internal blocks of the current group go to."""
         self._check_process()
         return tuple(
             writer.node
@@ -135,26 +112,13 @@ class DFSStripedOutputStream:
     def get_pos(self) -> int:
         return self._position
 
-    @property
-    def namespace(self) -> str:
-        """The nameservice in which the file is, where a router said so."""
-        return self._file.namespace
-
-    @property
-    def bytes_written(self) -> int:
-        """Bytes that writers handed over since the stream was opened."""
-        return self._position - self._file.length
-
     def current_block_replication(self) -> int:
         """1, as the status of an erasure coded file has it: each byte is on one datanode."""
-        self._check_process()
-        if self._closed:
-            self._refuse()
+        self._check_open()
         return 1
 
     def statistics(self) -> OutputStatistics:
-        """Counts of what the stream has done; also after it is closed. Of all internal blocks, so
-        that parity counts in what was acknowledged."""
+        """Counts of all internal blocks, so that parity counts in what was acknowledged."""
         self._check_process()
         counts = self._counts
         for writer in list(self._blocks.values()):
@@ -169,9 +133,8 @@ class DFSStripedOutputStream:
     # --- writing ----------------------------------------------------------------------------
 
     def write(self, data: Buffer) -> None:
-        """Take all of `data`; waits while too much of the file is unacknowledged."""
         self._check_process()
-        with self._lock:
+        with self._write_lock:
             self._check_writable()
             # What is interrupted in here, by Ctrl-C say, leaves cells that nobody knows.
             self._torn = True
@@ -219,7 +182,7 @@ class DFSStripedOutputStream:
             step()
         except (errors.HowdahError, OSError) as error:
             # If the stream was aborted, this was with it.
-            self._check_error()
+            self._check_failure()
             self._failed(index, str(error))
 
     def _failed(self, index: int, reason: str) -> None:
@@ -254,14 +217,15 @@ class DFSStripedOutputStream:
         """Those that nobody has met, since nothing was written there."""
         for index, writer in self._healthy().items():
             if writer.error is not None:
-                self._check_error()
+                self._check_failure()
                 self._failed(index, str(writer.error))
 
     # --- groups -------------------------------------------------------------------------------
 
     def _begin_group(self) -> None:
         """Step 1."""
-        group = self._ask_for_group()
+        with errors.naming(self.path), self._span.current():
+            group = self._when_ready(self._ask_for_group)
         members = group.members
         if members is None:
             raise errors.ProtocolViolation(
@@ -296,30 +260,21 @@ class DFSStripedOutputStream:
                 self._span,
                 self._connect,
             )
-        self._check_error()  # It may have been aborted before these were there.
+        self._check_failure()  # It may have been aborted before these were there.
         self._failures.check()
 
     def _ask_for_group(self) -> LocatedBlock:
-        """addBlock, which has to wait while the group before is short of internal blocks."""
-        delays = self._settings.next_block_delays_s()
-        while True:
-            try:
-                with errors.naming(self.path), self._span.current():
-                    return self._namenode.add_block(
-                        self.path,
-                        self._client_name,
-                        self._previous,
-                        self._excluded.at(time.monotonic()),
-                        self._file.file_id,
-                        self._file.flags,
-                        self._file.favored_nodes,
-                    )
-            except (errors.NotReplicatedYet, errors.SafeMode):
-                delay_s = next(delays, None)
-                if delay_s is None:
-                    raise
-                time.sleep(delay_s)
-                self._check_error()
+        """addBlock."""
+        self._check_failure()  # The stream may have been aborted while it waited.
+        return self._namenode.add_block(
+            self.path,
+            self._client_name,
+            self._previous,
+            self._excluded.at(time.monotonic()),
+            self._file.file_id,
+            self._file.flags,
+            self._file.favored_nodes,
+        )
 
     def _flush(self) -> None:
         """Wait until all that are well have acknowledged everything."""
@@ -427,7 +382,7 @@ class DFSStripedOutputStream:
 
     def _refuse_sync(self, name: str) -> NoReturn:
         self._check_process()
-        with self._lock:
+        with self._write_lock:
             self._check_writable()
         raise errors.UnsupportedOperation(
             f"{self.path} is erasure coded, and such files have no {name}: create it with "
@@ -439,37 +394,14 @@ class DFSStripedOutputStream:
         return False
 
     def set_drop_behind(self, drop: bool | None) -> None:
-        """Takes effect with the next group, since a datanode learns it when a block begins."""
-        self._check_process()
-        if self._closed:
-            self._refuse()
+        self._check_open()
         self._drop_behind = drop
 
-    def _check_process(self) -> None:
-        # Comes before any lock: the parent may have held it when the child was forked.
-        if self._pid != process_id():
-            raise errors.ClosedStream(
-                f"{self.path} was opened for writing by process {self._pid}, which a forked "
-                f"child cannot share; open it in the child"
-            ).about(self.path)
+    @property
+    def _failure(self) -> errors.HowdahError | None:
+        return self._error
 
-    def _check_writable(self) -> None:
-        if self._closed:
-            self._refuse()
-        self._check_whole()
-
-    def _refuse(self) -> NoReturn:
-        why = f"; it had failed: {self._error}" if self._error is not None else ""
-        raise errors.ClosedStream(f"{self.path} is closed{why}").about(self.path)
-
-    def _check_whole(self) -> None:
-        self._check_error()
-        if self._torn:
-            raise errors.PipelineFailed(
-                f"{self.path}: a write was interrupted half-way, so what follows it is unknown"
-            )
-
-    def _check_error(self) -> None:
+    def _check_failure(self) -> None:
         error = self._error
         if error is not None:
             # A new exception for each caller: one object would collect all their traces.
@@ -489,61 +421,22 @@ class DFSStripedOutputStream:
 
     # --- the end ------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Write the rest, wait, complete the file. Only the first call does anything."""
-        if self._pid != process_id():
-            # A forked child's copy: the connections and the file are the parent's.
+    def _is_own_thread(self) -> bool:
+        return any(writer.is_own_thread() for writer in list(self._blocks.values()))
+
+    def _finish(self) -> ExtendedBlock | None:
+        with self._write_lock:
             self._closed = True
-            return
-        if any(writer.is_own_thread() for writer in list(self._blocks.values())):
-            # The garbage collector found a forgotten stream on a thread that may not wait for it.
-            self.abort()
-            return
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            try:
-                self._check_whole()
-                if self._group is not None:
-                    self._end_group()
-                with errors.naming(self.path), self._span.current():
-                    complete_file(
-                        self._file,
-                        self._namenode,
-                        self._settings,
-                        self._client_name,
-                        self._previous,
-                    )
-                self._completed = True
-            except BaseException as error:
-                self._end_span(error)
-                raise
-            finally:
-                self._stop_blocks()
-                self._on_end(self)
-                self._end_span(None)
+            self._check_whole()
+            if self._group is not None:
+                self._end_group()
+            return self._previous
 
-    def _end_span(self, error: BaseException | None) -> None:
-        if self._span is not NOTHING:
-            self._span.set({"howdah.bytes": self.bytes_written})
-            self._span.end(error)
+    def _stop(self) -> None:
+        self._stop_blocks()
 
-    def abort(self, why: str = "it was aborted") -> AbortableResult:
-        """Give up what isn't acknowledged, and the file with it; never waits for anybody.
-
-        The file stays as it is until its lease is recovered: of the current group the stripes stay
-        that are whole. Every later call raises `ClosedStream` with the reason.
-        """
-        already_closed, self._closed = self._closed, True
-        if self._pid != process_id():
-            # A forked child's copy: shutting its connections down would break the parent's.
-            return AbortableResult(already_closed)
-        if not self._completed:
-            self._end_by(errors.PipelineFailed(f"{self.path}: {why}"))
-            self._end_span(self._error)
-        self._on_end(self)
-        return AbortableResult(already_closed)
+    def _give_up(self, error: errors.HowdahError) -> None:
+        self._end_by(error)
 
 
 def _sum(one: PipelineCounts, other: PipelineCounts) -> PipelineCounts:

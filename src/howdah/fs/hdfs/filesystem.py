@@ -44,9 +44,9 @@ from howdah.runtime.fork_safety import made_once
 from howdah.security.identity import user_of
 
 if TYPE_CHECKING:
-    from howdah.client.dfs import OutputStream
     from howdah.client.namenode import NamenodeProxy
     from howdah.client.state.writing.statistics import OutputStatistics
+    from howdah.client.writing.output_stream import OutputStream
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
     from howdah.fs.hdfs.walk import BatchedWalk
     from howdah.fs.inotify import InotifyStream
