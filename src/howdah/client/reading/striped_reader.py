@@ -15,6 +15,7 @@ may be gone then.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
@@ -103,6 +104,8 @@ class StripedReader:
         self._missing: set[int] = set()
         self._buffer = memoryview(b"")
         self._ready = memoryview(b"")
+        # For units that are read to decode others: new memory for each would be cleared first.
+        self._spares: list[memoryview] = []
         self._cancellation = cancellation
         self._last_row_end = 0
         stripes = max(WINDOW_BYTES // layout.stripe_bytes, 1)
@@ -157,6 +160,7 @@ class StripedReader:
             unit.close()
         self._units.clear()
         self._ready = self._buffer = memoryview(b"")
+        self._spares = []
         if self._cancellation is not None:
             self._cancellation.release()
             self._cancellation = None
@@ -173,6 +177,7 @@ class StripedReader:
             return target[at : at + window[row].length]
 
         have: dict[tuple[int, int], memoryview] = {}
+        spares = itertools.count()
         while True:
             try:
                 plans = [plan(layout, row, self._missing) for row in window]
@@ -187,7 +192,7 @@ class StripedReader:
                     buffer = (
                         place(number, index)
                         if index in row.wanted
-                        else memoryview(bytearray(row.length))
+                        else self._spare(next(spares), row.length)
                     )
                     reads.setdefault(index, []).append(_Read(number, row.start, buffer))
             if not reads:
@@ -195,6 +200,14 @@ class StripedReader:
             self._read(reads, have)
         for number, planned in enumerate(plans):
             self._decode(number, planned, have, place)
+
+    def _spare(self, number: int, length: int) -> memoryview:
+        """The buffer of that number, for a unit of a window."""
+        if number == len(self._spares):
+            self._spares.append(memoryview(b""))
+        if len(self._spares[number]) < length:
+            self._spares[number] = memoryview(bytearray(length))
+        return self._spares[number][:length]
 
     def _decode(
         self,
@@ -235,6 +248,8 @@ class StripedReader:
             }
         except BaseException:
             self.shutdown()
+            # Whoever interrupts also what follows leaves threads behind that fill these.
+            self._spares = []
             raise
         finally:
             wait([future for future in running.values() if future is not None])
