@@ -203,10 +203,11 @@ class CodingCalls:
                 f"{settings.max_coding_cell_bytes} bytes"
             )
 
-    def _existing(self, name: str) -> Policy:
+    def _existing(self, name: str, called: str = "policy name", end: str = "") -> Policy:
+        """Raises `IllegalArgument`; Hadoop has two sentences for it."""
         policy = self._policies.named(name)
         if policy is None:
-            raise errors.IllegalArgument(f"The policy name {name} does not exist")
+            raise errors.IllegalArgument(f"The {called} {name} does not exist{end}")
         return policy
 
     def enable(self, caller: Caller, name: str) -> None:
@@ -250,8 +251,8 @@ class CodingCalls:
         """Return whether the cluster has datanodes and racks enough for these policies, or for
         those that are enabled if none is named, and that in words."""
         self._check_superuser(caller, "verify that policies fit the cluster")
-        policies = [self._existing(name) for name in names] or self._policies.enabled()
-        return self.topology_for(policies)
+        policies = [self._existing(name, "given erasure coding policy", ".") for name in names]
+        return self.topology_for(policies or self._policies.enabled())
 
     def topology_for(self, policies: Sequence[Policy]) -> tuple[bool, str]:
         """The same, of policies."""

@@ -212,6 +212,10 @@ def test_the_topology_is_verified(namenode: InMemoryNamenode) -> None:
         "only 2.",
     )
     assert verify()[1].startswith("9 DataNodes are required")
+    with pytest.raises(
+        errors.IllegalArgument, match=r"^The given erasure coding policy GOLD does not exist\.$"
+    ):
+        verify(XOR, "GOLD")
     namenode.join("dn3", rack="/r3")
     assert verify(XOR) == (True, f"The cluster setup can support EC policies: {XOR}")
 
