@@ -20,7 +20,6 @@ from __future__ import annotations
 import ctypes
 import os
 import random
-import resource
 import subprocess
 import tempfile
 import time
@@ -28,10 +27,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import hdfs_native
 from arrivals import Arrivals
+from file_clients import FileClient, java_client, native_client, our_client
 from harness import (
     CACHE,
     MB,
@@ -64,7 +62,6 @@ POLICIES = {
     policy.name: policy for policy in SYSTEM_POLICIES.values() if policy.policy_id in (1, 2)
 }
 CELL = 1 << 20
-BUFFER_BYTES = 1 << 20
 BLOCK_BYTES = 64 * MIB
 OURS, HADOOP = "howdah", "Hadoop's servers"
 JAVA = "Java"
@@ -218,16 +215,6 @@ class _IsaL:
 # -- files --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """One client on one cluster. `used_s` is the processor time of its process so far."""
-
-    write: Callable[[], object]
-    read: Callable[[], object]
-    remove: Callable[[], object]
-    used_s: Callable[[], float]
-
-
 @dataclass(slots=True)
 class Measured:
     """What was measured of one step of one client on one cluster."""
@@ -292,16 +279,16 @@ def _files(options: Options, base: Path, jvm: Jvm | None, jars: str, policy: Pol
 
 def _step(
     cluster: MixedCluster,
-    client: Client,
+    client: FileClient,
     step: Callable[[], object],
     size: int,
     into: Measured,
 ) -> None:
-    datanodes_s, client_s = _datanodes_cpu(cluster), client.used_s()
+    datanodes_s, client_s = _datanodes_cpu(cluster), client.cpu_s()
     begun_s = time.monotonic()
     step()
     into.rates.append(size / MB / (time.monotonic() - begun_s))
-    into.client_cpu.append((client.used_s() - client_s) / size * 1e9)
+    into.client_cpu.append((client.cpu_s() - client_s) / size * 1e9)
     into.datanodes_cpu.append((_datanodes_cpu(cluster) - datanodes_s) / size * 1e9)
 
 
@@ -361,66 +348,18 @@ def _fill(path: Path, size: int) -> None:
 
 def _clients(
     stack: ExitStack, clusters: Mapping[str, MixedCluster], jvm: Jvm | None, local: Path
-) -> dict[tuple[str, str], Client]:
+) -> dict[tuple[str, str], FileClient]:
     clients = {}
     for where, cluster in clusters.items():
+        uri, conf = cluster.uri, cluster.conf
         if jvm is not None:
-            clients[JAVA, where] = _java(jvm, cluster, local)
-        fs = stack.enter_context(howdah.connect(cluster.uri, conf=cluster.conf))
-        clients["howdah", where] = _ours(fs, local)
-        clients["hdfs-native", where] = _native(cluster, local)
+            clients[JAVA, where] = java_client(jvm, conf, {}, local, "/java")
+        fs = stack.enter_context(howdah.connect(uri, conf=conf))
+        clients["howdah", where] = our_client(fs, local, "/howdah")
+        clients["hdfs-native", where] = native_client(
+            uri, conf, local, "/native", block_size=BLOCK_BYTES
+        )
     return clients
-
-
-def _own_cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def _java(jvm: Jvm, cluster: MixedCluster, local: Path) -> Client:
-    fs = jvm.file_system(cluster.conf, {})
-    path = "/java"
-    return Client(
-        lambda: fs.write(local, path),
-        lambda: fs.read(path),
-        lambda: fs.delete(path),
-        jvm.java.CoderLoop.processCpuSeconds,
-    )
-
-
-def _ours(fs: Any, local: Path) -> Client:
-    path = "/howdah"
-    buffer = bytearray(BUFFER_BYTES)
-
-    def write() -> None:
-        with local.open("rb", buffering=0) as source, fs.create(path, overwrite=True) as out:
-            while count := source.readinto(buffer):
-                out.write(memoryview(buffer)[:count])
-
-    def read() -> None:
-        with fs.open(path) as source:
-            while source.readinto(buffer):
-                continue
-
-    return Client(write, read, lambda: fs.delete(path), _own_cpu)
-
-
-def _native(cluster: MixedCluster, local: Path) -> Client:
-    client = hdfs_native.Client(cluster.uri, dict(cluster.conf.items()))
-    path = "/native"
-    options = hdfs_native.WriteOptions(block_size=BLOCK_BYTES, overwrite=True)
-
-    def write() -> None:
-        with local.open("rb", buffering=0) as source, client.create(path, options) as out:
-            while data := source.read(BUFFER_BYTES):
-                out.write(data)
-
-    def read() -> None:
-        with client.read(path) as source:
-            for _ in source.read_range_stream(0, len(source)):
-                continue
-
-    return Client(write, read, lambda: client.delete(path), _own_cpu)
 
 
 # -- repair -------------------------------------------------------------------------------

@@ -28,8 +28,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import hdfs_native
 from apache import ApacheCluster, NoPeer
+from file_clients import (
+    BUFFER_BYTES,
+    FileClient,
+    java_client,
+    native_client,
+    our_client,
+    own_cpu_s,
+)
 from harness import (
     MB,
     CpuTime,
@@ -53,20 +60,10 @@ from howdah.testing.spark import NoSpark
 REPLICAS = (1, 3)
 DATANODES = 3
 BLOCK_BYTES = 128 << 20
-BUFFER_BYTES = 1 << 20
 PATH = "/bench.bin"
 OURS = "howdah"
 APACHE = "on Hadoop's servers"
 FLOOR = ("a file", "local")
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """One client on one cluster at one replication."""
-
-    write: Callable[[], object]
-    read: Callable[[], object]
-    remove: Callable[[], object]
 
 
 @dataclass(slots=True)
@@ -214,7 +211,7 @@ def _cpu(clusters: Mapping[str, Cluster], replicas: int, size: int) -> Results:
 # -- the clients ----------------------------------------------------------------------
 
 
-def _local(local: Path) -> Client:
+def _local(local: Path) -> FileClient:
     copy = local.with_suffix(".copy")
     buffer = bytearray(BUFFER_BYTES)
 
@@ -223,54 +220,25 @@ def _local(local: Path) -> Client:
             while source.readinto(buffer):
                 continue
 
-    return Client(lambda: shutil.copyfile(local, copy), read, copy.unlink)
+    return FileClient(lambda: shutil.copyfile(local, copy), read, copy.unlink, own_cpu_s)
 
 
-def _java(jvm: Jvm, cluster: Cluster, local: Path, replicas: int) -> Client:
+def _java(jvm: Jvm, cluster: Cluster, local: Path, replicas: int) -> FileClient:
     values = {"dfs.replication": str(replicas), "dfs.blocksize": str(BLOCK_BYTES)}
-    fs = jvm.file_system(cluster.conf, values)
-    path = f"{PATH}.java{replicas}"
-    return Client(lambda: fs.write(local, path), lambda: fs.read(path), lambda: fs.delete(path))
+    return java_client(jvm, cluster.conf, values, local, f"{PATH}.java{replicas}")
 
 
-def _ours(cluster: Cluster, local: Path, replicas: int) -> Client:
+def _ours(cluster: Cluster, local: Path, replicas: int) -> FileClient:
     fs = howdah.connect(cluster.uri, conf=cluster.conf)
     path = f"{PATH}.howdah{replicas}"
-    buffer = bytearray(BUFFER_BYTES)
-
-    def write() -> None:
-        with local.open("rb", buffering=0) as source:
-            with fs.create(
-                path, overwrite=True, replication=replicas, block_size=BLOCK_BYTES
-            ) as out:
-                while count := source.readinto(buffer):
-                    out.write(memoryview(buffer)[:count])
-
-    def read() -> None:
-        with fs.open(path) as source:
-            while source.readinto(buffer):
-                continue
-
-    return Client(write, read, lambda: fs.delete(path))
+    return our_client(fs, local, path, replication=replicas, block_size=BLOCK_BYTES)
 
 
-def _native(cluster: Cluster, local: Path, replicas: int) -> Client:
-    client = hdfs_native.Client(cluster.uri, dict(cluster.conf.items()))
+def _native(cluster: Cluster, local: Path, replicas: int) -> FileClient:
     path = f"{PATH}.native{replicas}"
-    options = hdfs_native.WriteOptions(block_size=BLOCK_BYTES, replication=replicas, overwrite=True)
-
-    def write() -> None:
-        with local.open("rb", buffering=0) as source:
-            with client.create(path, options) as out:
-                while data := source.read(BUFFER_BYTES):
-                    out.write(data)
-
-    def read() -> None:
-        with client.read(path) as source:
-            for _ in source.read_range_stream(0, len(source)):
-                continue
-
-    return Client(write, read, lambda: client.delete(path))
+    return native_client(
+        cluster.uri, cluster.conf, local, path, replication=replicas, block_size=BLOCK_BYTES
+    )
 
 
 if __name__ == "__main__":
