@@ -137,6 +137,29 @@ def test_a_corrupt_internal_block_makes_room_where_there_is_no_other_datanode() 
     assert [t.id.datanodeUuid for t in info.targetDnInfos.datanodes] == [bad.identity.uuid]
 
 
+@pytest.mark.req("FS-100")
+@pytest.mark.parametrize("bad_index", [0, 1])
+def test_of_two_internal_blocks_on_one_datanode_the_corrupt_one_goes(bad_index: int) -> None:
+    cluster = Cluster(nodes=6)
+    group = cluster.write()
+    both, part = cluster.node(keeper(group, 0).identity.uuid), group.part(1)
+    cluster.node(keeper(group, 1).identity.uuid).drop(part.block_id)
+    both.store(part.block_id, group.generation_stamp, part.length_bytes)
+    cluster.namenode.tick(1000)
+    bad, sound = group.part(bad_index), group.part(1 - bad_index)
+    blocks = cluster.namenode.namesystem.block_manager.blocks
+    blocks.found_corrupt(keeper(group, bad_index), bad.block_id, group.generation_stamp)
+    cluster.namenode.tick(1000)
+    [info] = reconstructions(cluster)
+    target = cluster.node(info.targetDnInfos.datanodes[0].id.datanodeUuid)
+    assert target is not both
+    target.store(bad.block_id, group.generation_stamp, bad.length_bytes)
+    cluster.namenode.tick(1000)
+    assert obey_deletions(cluster) == [(both.uuid, bad.block_id)]
+    assert keeper(group, sound.index).identity.uuid == both.uuid
+    assert keeper(group, bad_index).identity.uuid == target.uuid
+
+
 def test_corrupt_internal_blocks_stay_where_the_others_are_too_few() -> None:
     cluster = Cluster(nodes=5)
     group = cluster.write()
