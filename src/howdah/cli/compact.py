@@ -115,8 +115,11 @@ def _print_outcome(compaction: Compaction, options: argparse.Namespace) -> None:
                 f", the old ones are in {printable(directory.kept_at)}" if directory.kept_at else ""
             )
             print(f"{path}: {change}{kept}")
-    files, blocks, memory = summary(compaction.changed)
+    files, blocks, memory, space = summary(compaction.changed)
     would = "would be saved" if options.dry_run else "saved"
     print(
         f"{files} files, {blocks} blocks and {byte_text(memory)} of the namenode's memory {would}"
     )
+    if space:
+        coded = "of small erasure coded files, the parity of which takes whole copies"
+        print(f"{byte_text(space)} on disks {would}: {coded}")

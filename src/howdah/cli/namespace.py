@@ -214,7 +214,7 @@ def _page(rows: DataFrame, options: argparse.Namespace) -> str:
     files, bytes_ = (total["files"], total["space"]) if total else (0, 0)
     return page(
         f"Namespace of {options.where}",
-        f"{files} files, which take {byte_text(bytes_)} with all replicas.",
+        f"{files} files, which take {byte_text(bytes_)} with all replicas and parity.",
         space,
         [
             Bar(byte_text(row["at_least"]), row["files"], row["length"])
@@ -233,17 +233,23 @@ def _page(rows: DataFrame, options: argparse.Namespace) -> str:
             ),
             Table(
                 "Small files",
-                ("directory", "small files", "mean size", "memory of the namenode"),
+                (
+                    *("directory", "small files", "mean size", "space", "memory of the namenode"),
+                    *("erasure coded", "copies of these"),
+                ),
                 tuple(
                     (
                         r["path"],
                         str(r["small_files"]),
                         byte_text(r["mean_length"]),
+                        byte_text(r["space"]),
                         byte_text(r["namenode_bytes"]),
+                        str(r["coded_files"]),
+                        _cell("coded_copies", r["coded_copies"]),
                     )
                     for r in small
                 ),
-                frozenset((1, 2, 3)),
+                frozenset(range(1, 7)),
             ),
             Table(
                 "Owners",

@@ -64,18 +64,30 @@ def directories(rows: DataFrame, depth: int | None = None) -> DataFrame:
 
 
 def small_files(rows: DataFrame, below_bytes: int = SMALL_BYTES) -> DataFrame:
-    """Report directories with small files: `path, small_files, length, mean_length,
-    namenode_bytes`; `namenode_bytes` is the memory that the files and their blocks take in the
-    namenode."""
+    """Report directories with small files: `path, small_files, length, mean_length, space,
+    namenode_bytes, coded_files, coded_copies`.
+
+    `space` is with all replicas and parity; `namenode_bytes` is the memory that the files and their
+    blocks take in the namenode. `coded_files` of the small files are erasure coded, and take
+    `coded_copies` times their length on disks (null where none is): one that is smaller than a
+    cell has as many whole copies as there are parity units, and its own, so it may take more than
+    with replication.
+    """
     from pyspark.sql import functions as F
 
     small = _files(rows).where(F.col("length") < below_bytes)
     objects = F.count("*") + F.sum("blocks")
+    coded = F.col("erasure_coding_policy").isNotNull()
+    coded_length = F.sum(F.when(coded, F.col("length")))
+    copies = F.sum(F.when(coded, F.col("space"))) / F.when(coded_length > 0, coded_length)
     by_directory = small.groupBy(F.col("parent").alias("path")).agg(
         F.count("*").alias("small_files"),
         F.sum("length").alias("length"),
         F.avg("length").cast("long").alias("mean_length"),
+        F.sum("space").alias("space"),
         (objects * BYTES_AN_OBJECT).alias("namenode_bytes"),
+        F.count_if(coded).alias("coded_files"),
+        F.round(copies, 2).alias("coded_copies"),
     )
     return by_directory.orderBy(F.desc("small_files"), "path")
 

@@ -130,6 +130,35 @@ class GroupLayout:
             start += length
 
 
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """A file of `length` bytes whose groups are full but for the last one. One that was appended to
+    or concatenated may have more groups, and take more space.
+
+    `block_bytes` is the block size of the file, which is that of an internal block.
+    """
+
+    policy: Policy
+    length: int
+    block_bytes: int
+
+    @property
+    def groups(self) -> int:
+        """Return how many block groups the file has."""
+        return -(-self.length // self._group_bytes)
+
+    @property
+    def space(self) -> int:
+        """Return what the file takes on disks, parity included."""
+        full, rest = divmod(self.length, self._group_bytes)
+        whole = GroupLayout(self.policy, self._group_bytes)
+        return full * whole.space + GroupLayout(self.policy, rest).space
+
+    @property
+    def _group_bytes(self) -> int:
+        return max(self.block_bytes, 1) * self.policy.schema.data_units
+
+
 def safe_length(policy: Policy, block_lengths: list[int]) -> int:
     """Return how much data of a group that was left open is safe: the stripes that are whole in
     as many internal blocks as there are data units.

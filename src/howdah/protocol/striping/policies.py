@@ -7,6 +7,7 @@ their ids alone; whoever adds one gets an id from 64 on, which is never given ag
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,6 +19,9 @@ REPLICATION_ID: Final = 0
 REPLICATION_NAME: Final = "replication"
 FIRST_USER_ID: Final = 64
 MAX_ID: Final = 127
+NO_ID: Final = -1
+"""Of a policy of which only the name is known, and of one that has no id yet."""
+_NAME: Final = re.compile(r"(.+)-([1-9]\d*)-([1-9]\d*)-([1-9]\d*)k", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +69,24 @@ SYSTEM_POLICIES: Final[Mapping[int, Policy]] = {
         (5, "rs", 10, 4),
     )
 }
+
+
+def policy_named(name: str) -> Policy:
+    """Return the policy of a name, with the id `NO_ID` unless it is one of the system's. Raises
+    `ValueError` for what is no name of a policy.
+
+    >>> policy_named("RS-LEGACY-12-4-64k").schema.data_units
+    12
+    """
+    system = _BY_NAME.get(name)
+    if system is not None:
+        return system
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{name!r} does not say its units and cells, as RS-6-3-1024k does")
+    codec, *numbers = match.groups()
+    data_units, parity_units, cell_kib = map(int, numbers)
+    return Policy(NO_ID, Schema(codec.lower(), data_units, parity_units), cell_kib * KIB)
+
+
+_BY_NAME: Final = {policy.name: policy for policy in SYSTEM_POLICIES.values()}

@@ -10,8 +10,9 @@ from howdah.spark.compaction.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The outcome for one directory. `kept_at`: where its old files are; empty if nothing was
-    done, and then `reason` says why."""
+    """The outcome for one directory. `space_saved`: bytes on disks, of erasure coded files, once
+    the old ones have left the trash. `kept_at`: where its old files are; empty if nothing was done,
+    and then `reason` says why."""
 
     path: str
     files_before: int
@@ -19,6 +20,7 @@ class Compacted:
     bytes: int
     blocks_saved: int
     memory_saved: int
+    space_saved: int = 0
     kept_at: str = ""
     reason: str = ""
     failed: bool = False
@@ -53,16 +55,19 @@ def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str
         contents.bytes,
         0 if failed else chosen.blocks_saved(block_bytes),
         0 if failed else chosen.memory_saved(block_bytes),
+        0 if failed else chosen.space_saved(block_bytes),
         kept_at,
         failed or chosen.skipped,
         bool(failed),
     )
 
 
-def summary(directories: Sequence[Compacted]) -> tuple[int, int, int]:
-    """Return the files, blocks and bytes of the namenode's memory that were saved."""
+def summary(directories: Sequence[Compacted]) -> tuple[int, int, int, int]:
+    """Return the files, blocks, bytes of the namenode's memory and bytes on disks that were
+    saved."""
     return (
         sum(directory.files_before - directory.files_after for directory in directories),
         sum(directory.blocks_saved for directory in directories),
         sum(directory.memory_saved for directory in directories),
+        sum(directory.space_saved for directory in directories),
     )

@@ -16,6 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.protocol.striping.layout import FileLayout
+from howdah.protocol.striping.policies import policy_named
+
 BYTES_AN_OBJECT: Final = 150
 """The memory that a file, directory or block takes in the namenode: HDFS's rule of thumb. As
 measured, a file of one block takes 230 to 280 bytes in our namenode, by the length of its name
@@ -135,7 +138,10 @@ def is_hidden(name: str) -> bool:
 class Contents:
     """The entries of one directory. `suffixes` and `blocks` are those of its data files; a file
     of unknown format has the suffix "". `unknown` is a hidden entry that is none of the known
-    ones, `bucket` a file of a bucketed table."""
+    ones, `bucket` a file of a bucketed table.
+
+    `coding_policy` is the erasure coding policy of the data files, "" where they are replicated or
+    differ; `coded_space` is what they take on disks then, parity included."""
 
     path: str
     files: int
@@ -147,6 +153,8 @@ class Contents:
     has_success: bool = False
     unknown: str = ""
     bucket: str = ""
+    coding_policy: str = ""
+    coded_space: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +185,27 @@ class Plan:
     def blocks_saved(self, block_bytes: int) -> int:
         if self.skipped:
             return 0
-        full = -(-self.contents.bytes // block_bytes)
+        full = -(-self.contents.bytes // (block_bytes * self._data_units))
         return max(self.contents.blocks - max(full, self.files_after), 0)
+
+    def space_saved(self, block_bytes: int) -> int:
+        """Bytes on disks that are saved: of erasure coded files, since a small one has a whole copy
+        for each parity unit. Replicated files take as much as before."""
+        if self.skipped or not self.contents.coding_policy:
+            return 0
+        policy = policy_named(self.contents.coding_policy)
+        larger = self.contents.bytes % self.files_after
+        length = self.contents.bytes // self.files_after
+        after = sum(
+            count * FileLayout(policy, each, block_bytes).space
+            for count, each in ((larger, length + 1), (self.files_after - larger, length))
+        )
+        return max(self.contents.coded_space - after, 0)
+
+    @property
+    def _data_units(self) -> int:
+        named = self.contents.coding_policy
+        return policy_named(named).schema.data_units if named else 1
 
     def memory_saved(self, block_bytes: int) -> int:
         """Bytes of the namenode's memory that are saved."""

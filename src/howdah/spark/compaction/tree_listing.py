@@ -7,6 +7,7 @@ programs keep lists of files, and directories that killed runs left.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -67,7 +68,7 @@ def contents_of(tree: Tree) -> TreeContents:
     is_lock = is_file & ((name == LOCK) | name.startswith(f"{LOCK}."))
     is_unknown = hidden & ~is_leftover & ~(is_file & name.rlike(KNOWN_HIDDEN)) & ~is_lock
     suffix = F.regexp_extract(F.lower("name"), SUFFIX, 1)
-    blocks = F.ceil(F.col("length") / F.greatest(F.col("block_size"), F.lit(1)))
+    coding = F.coalesce("erasure_coding_policy", F.lit(""))
 
     def sum_of(value: Column) -> Column:
         return F.coalesce(F.sum(F.when(is_data, value)), F.lit(0))
@@ -78,9 +79,11 @@ def contents_of(tree: Tree) -> TreeContents:
     sums = named.groupBy("parent").agg(
         F.count_if(is_data).alias("files"),
         sum_of(F.col("length")).alias("bytes"),
-        sum_of(blocks).alias("blocks"),
+        sum_of(F.col("blocks")).alias("blocks"),
         F.coalesce(F.max(F.when(is_data, F.col("length"))), F.lit(0)).alias("largest"),
         F.collect_set(F.when(is_data, suffix)).alias("suffixes"),
+        F.collect_set(F.when(is_data, coding)).alias("coding"),
+        sum_of(F.col("space")).alias("space"),
         F.count_if(~is_file & ~hidden).alias("directories"),
         F.count_if(name == SUCCESS).alias("success"),
         one_of(is_unknown).alias("unknown"),
@@ -107,6 +110,7 @@ def contents_of(tree: Tree) -> TreeContents:
                 bool(row["success"]),
                 row["unknown"],
                 row["bucket"],
+                *_coded(row["coding"], row["space"]),
             )
             for row in rows
             if row["files"]
@@ -114,3 +118,9 @@ def contents_of(tree: Tree) -> TreeContents:
         tuple(sorted(logged)),
         tuple(decode(path) for row in rows for path in row["leftovers"]),
     )
+
+
+def _coded(policies: Sequence[str], space: int) -> tuple[str, int]:
+    """The one policy of files that are all coded by it, and what they take on disks."""
+    policy = policies[0] if len(policies) == 1 else ""
+    return policy, space if policy else 0

@@ -13,6 +13,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
@@ -33,6 +34,9 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.proto import types_pb2
+from howdah.protocol.striping.layout import FileLayout
+from howdah.protocol.striping.messages import policy_from_proto
+from howdah.protocol.striping.policies import Policy, policy_named
 from howdah.spark.listing.spark_rounds import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
 
 if TYPE_CHECKING:
@@ -48,10 +52,15 @@ FAILED: Final = "failed"
 SCHEMA: Final = (
     "path binary, type string, length long, replication int, block_size long, "
     "modification_time_ms long, access_time_ms long, permission int, owner string, "
-    "`group` string, storage_policy int, file_id long"
+    "`group` string, storage_policy int, file_id long, erasure_coding_policy string, space long, "
+    "blocks long"
 )
 """A row for each inode. A row of type PENDING is the path of a directory to be listed; a row of
-type FAILED has the class of an error in `owner` and its message in `path`."""
+type FAILED has the class of an error in `owner` and its message in `path`.
+
+`erasure_coding_policy` is that of a file, null of a replicated one. `space` is what a file takes on
+disks with all replicas or parity, and `blocks` how many blocks or block groups it has: of a coded
+file, if its groups are full but for the last one."""
 
 _WAITING: Final = f"count_if(type = '{PENDING}') as waiting"
 _FAILURE: Final = f"min(if(type = '{FAILED}', struct(owner, path), null)) as failed"
@@ -140,6 +149,7 @@ def _listed_by_namenode(fs: HdfsFileSystem, path: bytes) -> Iterator[Columns]:
             [entry.group for entry in entries],
             [entry.storagePolicy for entry in entries],
             [entry.fileId for entry in entries],
+            *_stored(entries),
         )
         if not page.remainingEntries:
             return
@@ -147,6 +157,35 @@ def _listed_by_namenode(fs: HdfsFileSystem, path: bytes) -> Iterator[Columns]:
     raise errors.PathNotFound(f"File does not exist: {text}")
 
 
+def _stored(entries: Iterable[types_pb2.HdfsFileStatusProto]) -> Columns:
+    """The columns of what files have on disks."""
+    policies: list[str | None] = []
+    space: list[int] = []
+    blocks: list[int] = []
+    for entry in entries:
+        length, block_bytes = entry.length, entry.blocksize
+        if entry.fileType == _FILE and entry.HasField("ecPolicy"):
+            policy = policy_from_proto(entry.ecPolicy)
+            layout = FileLayout(policy, length, block_bytes)
+            policies.append(policy.name)
+            space.append(layout.space)
+            blocks.append(layout.groups)
+        else:
+            policies.append(None)
+            space.append(length * entry.block_replication)
+            blocks.append(-(-length // block_bytes) if block_bytes else 0)
+    return policies, space, blocks
+
+
+@cache
+def _policy_named(name: str) -> Policy:
+    try:
+        return policy_named(name)
+    except ValueError as error:
+        raise errors.UnsupportedOperation(f"erasure coding policy: {error}") from None
+
+
+_FILE: Final = types_pb2.HdfsFileStatusProto.IS_FILE
 _KINDS: Final = {
     types_pb2.HdfsFileStatusProto.IS_DIR: DIRECTORY,
     types_pb2.HdfsFileStatusProto.IS_FILE: FILE,
@@ -161,17 +200,26 @@ def signed(time_ms: int) -> int:
 
 def pending(path: bytes) -> Row:
     """The row of a directory to be listed."""
-    return (path, PENDING, 0, 0, 0, 0, 0, 0, "", "", 0, 0)
+    return (path, PENDING, 0, 0, 0, 0, 0, 0, "", "", 0, 0, None, 0, 0)
 
 
 def _failed(error: Exception) -> Row:
     """The row of an error that ends a task."""
-    return (error_text(error).encode(), FAILED, 0, 0, 0, 0, 0, 0, error_name(error), "", 0, 0)
+    said, kind = error_text(error).encode(), error_name(error)
+    return (said, FAILED, 0, 0, 0, 0, 0, 0, kind, "", 0, 0, None, 0, 0)
 
 
 def row_of(status: FileStatus) -> Row:
     """The row of one status."""
     own = SYMLINK if status.is_symlink else DIRECTORY if status.is_directory else FILE
+    length, block_bytes = status.length, status.block_size
+    name = status.erasure_coding_policy if own == FILE and status.is_erasure_coded else None
+    if name is None:
+        space = length * status.replication
+        blocks = -(-length // block_bytes) if block_bytes else 0
+    else:
+        layout = FileLayout(_policy_named(name), length, block_bytes)
+        space, blocks = layout.space, layout.groups
     return (
         encode(status.path),
         own,
@@ -185,6 +233,9 @@ def row_of(status: FileStatus) -> Row:
         status.group,
         status.storage_policy,
         status.file_id,
+        name,
+        space,
+        blocks,
     )
 
 

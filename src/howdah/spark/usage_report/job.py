@@ -5,7 +5,8 @@ Both ways give the same columns, with a row for each file, directory and link:
     path, parent, name string   type string: file, directory, symlink
     owner, group string         permission int: mode bits
     length long: bytes          replication int, block_size long
-    space long: bytes with all replicas                   blocks long
+    space long: bytes with all replicas, or with parity   blocks long: or block groups
+    erasure_coding_policy string: null for replicated files
     modification_time, access_time timestamp (null where HDFS keeps none)
     storage_policy int          inode_id long, depth int: 0 for the root
 
@@ -49,6 +50,7 @@ from howdah.spark.usage_report.image_tasks import (
     ParseChildren,
     ParseInodes,
     ReadSections,
+    coding_policies_of,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ COLUMNS: Final = (
     "block_size",
     "space",
     "blocks",
+    "erasure_coding_policy",
     "modification_time",
     "access_time",
     "storage_policy",
@@ -169,7 +172,6 @@ def _finished(rows: DataFrame) -> DataFrame:
         rows.withColumn("depth", F.when(is_root, 0).otherwise(slashes))
         .withColumn("parent", F.when(is_root, "").otherwise(parent))
         .withColumn("name", name)
-        .withColumn("space", F.col("length") * F.col("replication"))
         .withColumn("modification_time", _time(F.col("modification_time_ms")))
         .withColumn("access_time", _time(F.col("access_time_ms")))
         .select(*COLUMNS)
@@ -179,10 +181,8 @@ def _finished(rows: DataFrame) -> DataFrame:
 def _of_listing(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
-    blocks = F.when(F.col("block_size") > 0, F.ceil(F.col("length") / F.col("block_size")))
     return _finished(
         rows.withColumn("path", F.make_valid_utf8(F.col("path").cast("string")))
-        .withColumn("blocks", F.coalesce(blocks, F.lit(0)).cast("long"))
         .withColumn("inode_id", F.col("file_id"))
         .withColumn("quota_names", F.lit(None).cast("long"))
         .withColumn("quota_space", F.lit(None).cast("long"))
@@ -203,7 +203,8 @@ class _Image:
         self._attempts = most_attempts(spark)
         self._read = ReadSections(place, path)
         mask_bits = reader.mask_bits
-        self._parse_inodes = ParseInodes(path, mask_bits, reader.strings)
+        policies = coding_policies_of(reader.erasure_coding())
+        self._parse_inodes = ParseInodes(path, mask_bits, reader.strings, policies)
         references = tuple(reference.inode_id or 0 for reference in reader.references())
         self._parse_children = ParseChildren(path, references)
         self._snapshots = Counter(

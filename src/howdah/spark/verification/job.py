@@ -323,7 +323,8 @@ def _is_below(path: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The work of a run. `space` is the bytes of all replicas that there should be."""
+    """The work of a run. `space` is the bytes of all replicas and internal blocks that there
+    should be."""
 
     files: int
     bytes: int
@@ -336,7 +337,7 @@ def _work_of(files: DataFrame) -> _Work:
     (row,) = files.agg(
         F.count("*").alias("n"),
         F.sum("length").alias("bytes"),
-        F.sum(F.col("length") * F.col("replication")).alias("space"),
+        F.sum("space").alias("space"),
     ).collect()
     return _Work(row["n"], row["bytes"] or 0, row["space"] or 0)
 

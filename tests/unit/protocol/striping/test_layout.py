@@ -12,6 +12,7 @@ from howdah.protocol.data_transfer import checksum
 from howdah.protocol.data_transfer.checksum import ChecksumType
 from howdah.protocol.striping.layout import (
     FIRST_GROUP_ID,
+    FileLayout,
     GroupLayout,
     group_id_of,
     index_of,
@@ -19,7 +20,7 @@ from howdah.protocol.striping.layout import (
     next_group_id,
     safe_length,
 )
-from howdah.protocol.striping.policies import SYSTEM_POLICIES, Policy, Schema
+from howdah.protocol.striping.policies import NO_ID, SYSTEM_POLICIES, Policy, Schema, policy_named
 from tests.support.striped_groups import internal_blocks
 from tests.unit.protocol.striping.vectors import generated, vectors
 
@@ -53,6 +54,44 @@ def test_system_policies_have_their_names_and_ids() -> None:
         4: "XOR-2-1-1024k",
         5: "RS-10-4-1024k",
     }
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file["name"] for file in FILES])
+def test_a_file_takes_what_hadoops_groups_have(file: dict[str, Any]) -> None:
+    policy = policy_of(file)
+    group_bytes = max(group["bytes"] for group in file["groups"])
+    whole = len(file["groups"]) == 1 or all(
+        group["bytes"] == group_bytes for group in file["groups"][:-1]
+    )
+    assert whole, "nobody appended to it"
+    block_bytes = -(-group_bytes // file["data"])
+    layout = FileLayout(policy, file["length"], block_bytes)
+    assert layout.groups == len(file["groups"])
+    assert layout.space == sum(sum(group["lengths"]) for group in file["groups"])
+
+
+def test_small_files_take_a_copy_for_each_parity_unit() -> None:
+    rs_6_3, cell = SYSTEM_POLICIES[1], 1 << 20
+    lengths = (0, 10, cell, cell + 1, 6 * cell)
+    space = [FileLayout(rs_6_3, length, 128 << 20).space for length in lengths]
+    assert space == [0, 40, 4 * cell, 4 * cell + 1, 9 * cell]
+
+
+@pytest.mark.parametrize("policy", SYSTEM_POLICIES.values(), ids=str)
+def test_system_policies_are_known_by_their_names(policy: Policy) -> None:
+    assert policy_named(policy.name) is policy
+
+
+def test_a_name_says_units_and_cells() -> None:
+    named = policy_named("RS-LEGACY-12-4-64k")
+    assert named == Policy(NO_ID, Schema("rs-legacy", 12, 4), 64 << 10)
+    assert named.name == "RS-LEGACY-12-4-64k"
+
+
+@pytest.mark.parametrize("name", ["", "replication", "RS-6-3", "RS-0-3-1024k", "RS-6-3-1024"])
+def test_what_is_no_name_of_a_policy_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="does not say its units and cells"):
+        policy_named(name)
 
 
 POLICIES = st.builds(

@@ -75,6 +75,28 @@ def test_what_is_saved_are_files_and_blocks() -> None:
     chosen = plan(SMALL, 10_000)
     assert (chosen.files_after, chosen.files_saved, chosen.blocks_saved(10_000)) == (1, 99, 99)
     assert chosen.memory_saved(10_000) == 150 * 198
+    assert chosen.space_saved(10_000) == 0, "replicated bytes stay as many"
+
+
+CODED = replace(SMALL, coding_policy="RS-6-3-1024k", coded_space=4 * SMALL.bytes)
+
+
+def test_coded_files_that_are_joined_lose_copies() -> None:
+    target, block = 32 << 20, 128 << 20
+    coded = replace(CODED, files=12, bytes=12 << 20, blocks=12, coded_space=48 << 20)
+    chosen = plan(coded, target)
+    # Two stripes of six cells, with three parity cells each.
+    assert (chosen.files_after, chosen.space_saved(block)) == (1, 30 << 20)
+    assert chosen.blocks_saved(1 << 20) == 10, "a group has six blocks of data"
+
+
+def test_coded_files_that_stay_small_save_no_space() -> None:
+    chosen = plan(CODED, 10_000)
+    assert (chosen.files_after, chosen.space_saved(1 << 20)) == (1, 0)
+
+
+def test_a_plan_that_is_skipped_saves_no_space() -> None:
+    assert plan(replace(CODED, files=1), 10_000).space_saved(1 << 20) == 0
 
 
 @pytest.mark.parametrize(
