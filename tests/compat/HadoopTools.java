@@ -95,6 +95,7 @@ public class HadoopTools {
         break;
       case "cached": cached(words[0], words[1]); break;
       case "list": list(words[0], Arrays.copyOfRange(words, 1, words.length)); break;
+      case "coded": coded(words[0], Arrays.copyOfRange(words, 1, words.length)); break;
       case "upgrade": start(new File(words[0]), null, "-upgrade"); break;
       case "rolling": start(new File(words[0]), null, "-rollingUpgrade", words[1]); break;
       case "prepare": prepare(words[0], words[1]); break;
@@ -472,6 +473,33 @@ public class HadoopTools {
     do {
       page = client.listPaths(path, after);
       for (HdfsFileStatus each : page.getPartialListing()) list(out, each.getFullName(path));
+      after = page.getLastName();
+    } while (page.hasMore());
+  }
+
+  /** The erasure coding policies of users with their states, and the one that each path has. */
+  static void coded(String output, String[] roots) throws Exception {
+    try (PrintStream out = new PrintStream(output, StandardCharsets.UTF_8)) {
+      for (ErasureCodingPolicyInfo each : fs.getAllErasureCodingPolicies()) {
+        ErasureCodingPolicy policy = each.getPolicy();
+        if (policy.isSystemPolicy()) continue;
+        out.println(policy.getName() + " " + policy.getId() + "\t" + each.getState());
+      }
+      for (String root : roots) coded(out, root);
+    }
+  }
+
+  static void coded(PrintStream out, String path) throws Exception {
+    DFSClient client = fs.getClient();
+    HdfsFileStatus status = client.getFileLinkInfo(path);
+    ErasureCodingPolicy policy = status.getErasureCodingPolicy();
+    out.println(path + "\t" + (policy == null ? "" : policy.getName()));
+    if (!status.isDirectory()) return;
+    byte[] after = HdfsFileStatus.EMPTY_NAME;
+    DirectoryListing page;
+    do {
+      page = client.listPaths(path, after);
+      for (HdfsFileStatus each : page.getPartialListing()) coded(out, each.getFullName(path));
       after = page.getLastName();
     } while (page.hasMore());
   }

@@ -65,3 +65,30 @@ def test_a_go_client_writes_appends_reads_and_clears_up(
         check=False,
     )
     assert (judged.stdout, judged.stderr) == ("ok\n", "")
+
+
+def test_a_client_without_erasure_coding_is_refused_by_name(judge: Path) -> None:
+    """It would take a group for a block with the id of the group's first one."""
+    conf = {"dfs.namenode.ec.system.default.policy": "XOR-2-1-1024k"}
+    with MiniCluster(datanodes=3, conf=conf) as cluster:
+        with cluster.connect() as fs:
+            fs.mkdirs("/coded")
+            fs.set_erasure_coding_policy("/coded", "XOR-2-1-1024k")
+            with fs.create("/coded/long") as out:
+                out.write(bytes(3 << 20))
+        judged = subprocess.run(
+            [
+                judge,
+                cluster.uri.removeprefix("hdfs://"),
+                *(getpass.getuser(), "/coded/long", "/coded/new"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=_RUN_TIMEOUT_S,
+            check=False,
+        )
+    assert judged.stderr == ""
+    read, written = judged.stdout.splitlines()
+    assert read.startswith("read 0 bytes: ")
+    assert "internal block of an erasure coded group" in read
+    assert "the client cannot write erasure coded files" in written

@@ -1,4 +1,4 @@
-"""What Hadoop's namenode counts in images of ours, whatever happened before."""
+"""What Hadoop's namenode says of images and logs of ours, whatever happened before."""
 
 from __future__ import annotations
 
@@ -20,65 +20,108 @@ from howdah.namenode.service.calls.snapshots.changes import snapshot_path
 from howdah.namenode.state.images.image import write_image
 from howdah.namenode.state.inodes.inodes import Directory, File
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.striping.messages import policy_name_of
+from howdah.protocol.striping.policies import FIRST_USER_ID
 from howdah.storage.image_files import save_image
+from howdah.storage.segments import SegmentWriter
 from howdah.testing.fingerprint import walk
 from howdah.testing.in_memory import InMemoryNamenode
-from tests.support.namespaces.coding import CodedSnapshots
+from tests.support.namespaces.changes import ChangeHistories
+from tests.support.namespaces.coding import CodedSnapshots, CodingHistories
 from tests.support.namespaces.snapshots import BoundedSnapshotHistories
+from tests.support.namespaces.tree import TreeHistories
 from tests.support.torture import times
 
 Told = dict[str, list[str]]
 
 
-class ComparedHistories(BoundedSnapshotHistories):
-    """Both namenodes are asked at the end."""
+class Compared(ChangeHistories):
+    """Both namenodes are asked at the end, Hadoop's after it has read what ours has written."""
 
     scratch: ClassVar[Path]
     tools: ClassVar[Callable[..., None]]
     count: ClassVar[int] = 0
+    from_image: ClassVar[bool] = True
+
+    def stays_open(self, path: str) -> bool:
+        """Whether the writer of this file is still at work when the namenodes are asked."""
+        raise NotImplementedError
 
     def teardown(self) -> None:
-        # Hadoop takes a block that is being cut for one that is being written, and tells of
-        # snapshots that such a block is a full one, unless its file was changed since.
+        # Hadoop takes a block that is being cut for one that is being written.
         self.recover_blocks(0)
-        for which in self.open_files():
-            self.complete(which, 1)
+        for path, writer in self.open_files():
+            if not self.stays_open(path):
+                self.complete((path, writer), 1)
         type(self).count += 1
-        directory = self.scratch / str(self.count)
-        name = directory / "name"
-        version = format_namenode(Configuration({"dfs.namenode.name.dir": name.as_uri()}))
+        self.write_down(self.directory / "name")
         namespace = self.namenode.namesystem.namespace
-
-        def write(sink: Sink) -> None:
-            write_image(namespace, version.namespace_id, 0, sink)
-
-        save_image([name / "current"], 0, write)
         snapshots = [
             snapshot_path(found.directory.path, found.name) for found in namespace.snapshots.all()
         ]
         tools = type(self).tools
-        tools("start", directory)
+        tools("start", self.directory)
         try:
-            tools("list", directory / "list", "/", *snapshots)
+            for what in ("list", "coded"):
+                tools(what, self.directory / what, "/", *snapshots)
         finally:
             tools("stop")
-        theirs = hadoops((directory / "list").read_text())
-        assert ours(self.namenode.restarted(from_image=True), theirs) == theirs
+        theirs = hadoops(*((self.directory / what).read_text() for what in ("list", "coded")))
+        assert ours(self.namenode.restarted(from_image=self.from_image), theirs) == theirs
+
+    @property
+    def directory(self) -> Path:
+        """That of the history which has ended."""
+        return self.scratch / str(self.count)
+
+    def write_down(self, name: Path) -> None:
+        """Make a directory of a namenode's, by an image or a log."""
+        version = format_namenode(Configuration({"dfs.namenode.name.dir": name.as_uri()}))
+        current = name / "current"
+        if self.from_image:
+
+            def write(sink: Sink) -> None:
+                write_image(self.namenode.namesystem.namespace, version.namespace_id, 0, sink)
+
+            save_image([current], 0, write)
+        else:
+            segment = SegmentWriter(current, 1)
+            for record in self.namenode.log:
+                segment.append(record)
+            segment.finalize(len(self.namenode.log))
+
+
+class ComparedHistories(BoundedSnapshotHistories, Compared):
+    """With snapshots, from an image."""
+
+    def stays_open(self, path: str) -> bool:
+        """Hadoop tells of snapshots that a block which is being written is a full one, unless its
+        file was changed since."""
+        entry = self.model.entries.get(path)
+        return entry is not None and entry.number not in self.numbers_in_snapshots()
+
+
+class CodedReplays(CodingHistories, TreeHistories, Compared):
+    """Hadoop's namenode follows a log in which files are coded, written, joined and given up."""
+
+    from_image = False
+
+    def stays_open(self, path: str) -> bool:
+        return True
 
 
 class CodedComparedHistories(CodedSnapshots, ComparedHistories):
-    """The same where files are erasure coded; and viewers are asked of the image and the log."""
+    """With snapshots, where files are erasure coded; and viewers are asked of image and log."""
 
     def teardown(self) -> None:
         super().teardown()
-        directory = self.scratch / str(self.count)
         # Ours, and what Hadoop's namenode has made of it.
-        for image in sorted((directory / "name" / "current").glob("fsimage_*")):
+        for image in sorted((self.directory / "name" / "current").glob("fsimage_*")):
             if image.suffix:
                 continue  # Its sum, and what viewers have shown of it.
             mine, theirs = self.shown("oiv", image)
             assert unlike_revision(mine) == unlike_revision(theirs)
-        log = directory / "edits"
+        log = self.directory / "edits"
         log.write_bytes(encode_header() + b"".join(self.namenode.log))
         mine, theirs = self.shown("oev", log)
         assert mine == theirs
@@ -96,22 +139,34 @@ def unlike_revision(xml: str) -> str:
     return re.sub("<oivRevision>.*?</oivRevision>", "", xml)
 
 
-def hadoops(listing: str) -> Told:
-    """Of each path length and replication, of a directory what is counted, and what is
-    bounded now."""
+def hadoops(listing: str, coding: str) -> Told:
+    """Of each path length, replication and erasure coding; of a file whether it is open and its
+    blocks, of a directory what is counted, and what is bounded now. And the policies."""
     found = {}
     for line in listing.splitlines():
         path, kind, *words = line.split("\t")
+        is_live = "/.snapshot" not in path
         found[path] = [words[0], words[4]]
         if kind == "directory":
-            found[path] += words[12:16] if "/.snapshot" in path else words[12:-1]
+            found[path] += words[12:-1] if is_live else words[12:16]
+        elif kind == "file" and is_live:
+            found[path] += words[12:14]
+    for line in coding.splitlines():
+        path, policy = line.split("\t")
+        found.setdefault(path, []).append(policy)
     return found
 
 
 def ours(namenode: InMemoryNamenode, paths: Told) -> Told:
-    """The same of the same paths, and of those that only we have."""
-    live = dict(walk(namenode.namesystem.namespace))
-    return {path: list(words(namenode, path)) for path in live.keys() | paths.keys()}
+    """The same of the same paths and policies, and of those that only we have."""
+    namespace = namenode.namesystem.namespace
+    policies = {
+        f"{policy.name} {policy.policy_id}": [state.name]
+        for policy, state in namespace.coding_policies.all()
+        if policy.policy_id >= FIRST_USER_ID
+    }
+    known = dict(walk(namespace)).keys() | {path for path in paths if path.startswith("/")}
+    return {path: list(words(namenode, path)) for path in known} | policies
 
 
 def words(namenode: InMemoryNamenode, path: str) -> Iterator[str]:
@@ -120,8 +175,17 @@ def words(namenode: InMemoryNamenode, path: str) -> Iterator[str]:
     assert isinstance(status, pb.GetFileLinkInfoResponseProto)
     yield str(status.fs.length)
     yield str(inode.replication) if isinstance(inode, File) else "0"
-    if not isinstance(inode, Directory):
-        return
+    is_live = "/.snapshot" not in path
+    if isinstance(inode, Directory):
+        yield from counts(namenode, path, is_live=is_live)
+    elif isinstance(inode, File) and is_live:
+        yield "open" if inode.writer else "closed"
+        blocks = inode.blocks
+        yield ",".join(f"{b.block_id}_{b.generation_stamp}:{b.length_bytes}" for b in blocks)
+    yield policy_name_of(status.fs.ecPolicy) if status.fs.HasField("ecPolicy") else ""
+
+
+def counts(namenode: InMemoryNamenode, path: str, *, is_live: bool) -> Iterator[str]:
     answer = namenode.call("getContentSummary", pb.GetContentSummaryRequestProto(path=path))
     assert isinstance(answer, pb.GetContentSummaryResponseProto)
     found = answer.summary
@@ -129,7 +193,7 @@ def words(namenode: InMemoryNamenode, path: str) -> Iterator[str]:
     yield f"{found.length} {found.spaceConsumed}"
     yield f"{found.snapshotDirectoryCount} {found.snapshotFileCount}"
     yield f"{found.snapshotLength} {found.snapshotSpaceConsumed}"
-    if "/.snapshot" in path:
+    if not is_live:
         return
     told = namenode.call("getQuotaUsage", pb.GetQuotaUsageRequestProto(path=path))
     assert isinstance(told, pb.GetQuotaUsageResponseProto)
@@ -140,9 +204,9 @@ def words(namenode: InMemoryNamenode, path: str) -> Iterator[str]:
 
 @pytest.mark.torture
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("histories", [ComparedHistories, CodedComparedHistories])
-def test_hadoops_namenode_counts_the_same_in_our_images(
-    histories: type[ComparedHistories], hadoop_tools: Callable[..., None], tmp_path: Path
+@pytest.mark.parametrize("histories", [ComparedHistories, CodedComparedHistories, CodedReplays])
+def test_hadoops_namenode_says_the_same_of_our_images_and_logs(
+    histories: type[Compared], hadoop_tools: Callable[..., None], tmp_path: Path
 ) -> None:
     histories.tools = staticmethod(hadoop_tools)
     histories.scratch = tmp_path

@@ -1,11 +1,15 @@
 // Command judge holds a filesystem against colinmarc/hdfs, a client in Go.
 //
 //	judge NAMENODE USER
+//	judge NAMENODE USER CODED TARGET
 //
 // What it finds wrong ends it with a line on standard error; "ok" says that it found
 // nothing. It writes with one replica and with several, goes on with a file, reads by
 // ranges, and asks for the checksum, so that each of its operations at a datanode's data
 // port is done at least once.
+//
+// The client knows no erasure coding. With the path of a coded file, and with one that a coded
+// directory is to get, it says how far it comes with reading the one and writing the other.
 package main
 
 import (
@@ -21,6 +25,10 @@ import (
 const blockBytes = 1 << 20
 
 func main() {
+	if len(os.Args) > 4 {
+		coded(os.Args[1], os.Args[2], os.Args[3], os.Args[4])
+		return
+	}
 	if err := judge(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -156,4 +164,26 @@ func tree(client *hdfs.Client) error {
 		return fmt.Errorf("remove: %w", err)
 	}
 	return nil
+}
+
+func coded(namenode, user, path, target string) {
+	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: []string{namenode}, User: user})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	defer client.Close()
+	data, err := client.ReadFile(path)
+	fmt.Printf("read %d bytes: %v\n", len(data), err)
+	out, err := client.CreateFile(target, 1, blockBytes, 0o644)
+	if err == nil {
+		_, err = out.Write(make([]byte, 100))
+		if err == nil {
+			err = out.Flush()
+		}
+		if err == nil {
+			err = closed(out)
+		}
+	}
+	fmt.Printf("written: %v\n", err)
 }

@@ -202,14 +202,18 @@ class SnapshotHistories(TreeHistories, ChangeHistories):
             self.add_block((path, "DFSClient_1"), 0)
         self.complete((path, "DFSClient_1"), more)
 
-    def cut_what_is_in_a_snapshot(self, data: st.DataObject) -> None:
-        """The block is to be copied; meanwhile the snapshot goes, or the file."""
-        kept = {
+    def numbers_in_snapshots(self) -> set[int]:
+        """Of the entries that snapshots show."""
+        return {
             then.number
             for snapshots in self.model.snapshots.values()
             for shown in snapshots.values()
             for then in shown.values()
         }
+
+    def cut_what_is_in_a_snapshot(self, data: st.DataObject) -> None:
+        """The block is to be copied; meanwhile the snapshot goes, or the file."""
+        kept = self.numbers_in_snapshots()
         files = sorted(
             path
             for path, entry in self.model.entries.items()
