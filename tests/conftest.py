@@ -301,6 +301,11 @@ def spark(
         "spark.local.dir": str(scratch),
         "spark.python.daemon.module": "tests.support.spark_daemon",
         "spark.sql.shuffle.partitions": "2",
+        # Small queries are interpreted: to generate, compile and plan each anew takes a fifth of
+        # the tests' time. Programs that tests start (examples, clusters, local mode) have all on.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
         "spark.sql.warehouse.dir": f"{howdah_cluster.uri}/warehouse",
         "spark.sql.session.timeZone": "UTC",
         # Leave no Derby behind in the working directory.
