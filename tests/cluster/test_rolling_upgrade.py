@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +12,21 @@ import pytest
 from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.server.process.rolling_back import roll_back_upgrade
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from tests.support.failover.write_ledger import FileWriter, LogWriter, Manifest, Reader
+from tests.support.failover.workload import wait_until_they_go_on
+from tests.support.failover.write_ledger import (
+    CodedWriter,
+    FileWriter,
+    LogWriter,
+    Manifest,
+    Reader,
+)
 from tests.support.replicas import found_below
 from tests.support.started import started
+from tests.support.striped_blocks import first_not_whole, wait_until_mended
 
 Admin = Callable[..., tuple[int, str]]
 TIMEOUT_S = 60.0
@@ -346,3 +356,112 @@ def test_every_server_is_exchanged_under_a_writer_that_loses_nothing(
         assert manifest.failures == []
         with cluster.connect() as fs:
             manifest.verify(fs)
+
+
+XOR = "XOR-2-1-1024k"
+CELL = 1 << 20
+
+
+def enable_coding(fs: FileSystem, directory: str) -> None:
+    assert isinstance(fs, HdfsFileSystem)
+    fs.mkdirs(directory)
+    fs.client.namenode.enable_erasure_coding_policy(XOR)
+    fs.set_erasure_coding_policy(directory, XOR)
+
+
+def write_coded(fs: FileSystem, path: str, data: bytes) -> None:
+    with fs.create(path) as out:
+        out.write(data)
+
+
+@pytest.mark.req("FS-206", "OS-005")
+def test_every_server_is_exchanged_under_a_writer_of_coded_files(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with MiniCluster(datanodes=4, namenodes=2) as cluster, cluster.connect() as fs:
+        admin = admin_of(cluster, capsys)
+        enable_coding(fs, "/coded")
+        manifest = Manifest()
+        lengths = [0, 10, CELL, CELL + 1, 2 * CELL, 5 * CELL + 77]
+        clients = [
+            CodedWriter("writer", cluster.connect, manifest, 1, "/coded", lengths),
+            Reader("reader", cluster.connect, manifest, 1),
+        ]
+        for client in clients:
+            client.start()
+        try:
+            wait_until_they_go_on(manifest)
+            assert admin("-rollingUpgrade", "prepare")[0] == 0
+            wait_until(
+                lambda: "Proceed with rolling upgrade:" in admin("-rollingUpgrade", "query")[1],
+                TIMEOUT_S,
+            )
+            for name in ("namenode0", "namenode1"):
+                exchange_namenode(cluster, name)
+                wait_until_they_go_on(manifest)
+            for number in range(4):
+                exchange_datanode(cluster, admin, f"datanode{number}")
+                wait_until_they_go_on(manifest)
+                wait_until_mended(fs, manifest)
+            assert admin("-rollingUpgrade", "finalize")[0] == 0
+            wait_until_they_go_on(manifest)
+        finally:
+            for client in clients:
+                client.stop()
+            for client in clients:
+                client.join(TIMEOUT_S)
+        assert manifest.failures == []
+        manifest.verify(fs)
+        wait_until_mended(fs, manifest)
+
+
+@pytest.mark.req("FS-203", "FS-204", "OS-005")
+def test_a_rolled_back_cluster_has_its_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    kept = bytes(range(251)) * 20_000
+    with MiniCluster(datanodes=3) as cluster, cluster.connect() as fs:
+        admin = admin_of(cluster, capsys)
+        enable_coding(fs, "/coded")
+        for name in ("deleted", "longer", "there"):
+            write_coded(fs, f"/coded/{name}", kept)
+        prepare(admin)
+        pools = [next(cluster.data_dirs(f"datanode{n}")[0].glob("current/BP-*")) for n in range(3)]
+        wait_until(
+            lambda: all((pool / "RollingUpgradeInProgress").exists() for pool in pools), TIMEOUT_S
+        )
+        with fs.append("/coded/longer", new_block=True) as out:
+            out.write(b"more")
+        fs.delete("/coded/deleted")
+        write_coded(fs, "/coded/deleted", b"something else")
+        write_coded(fs, "/coded/after", kept)
+        wait_until(lambda: found_below(pools[0], "trash/**/blk_-*"), TIMEOUT_S, "it is kept")
+        assert isinstance(fs, HdfsFileSystem)
+        fs.client.namenode.enable_erasure_coding_policy("RS-3-2-1024k")
+        names = [f"datanode{number}" for number in range(3)]
+        cluster.kill("namenode", *names)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(
+                started(cluster, "namenode", "namenode", "-rollingUpgrade", "rollback")
+            )
+            for name in names:
+                stack.enter_context(
+                    started(cluster, name, "datanode", "-rollingupgrade", "rollback")
+                )
+            assert admin("-safemode", "wait")[0] == 0
+            for name in ("deleted", "longer", "there"):
+                assert read(fs, f"/coded/{name}") == kept
+        for name in ("namenode", *names):
+            cluster.start(name)
+        cluster.wait_ready()
+        listed = sorted(status.name for status in fs.list_status("/coded"))
+        assert listed == ["deleted", "longer", "there"]
+        enabled = {
+            policy.name for policy in fs.get_erasure_coding_policies() if policy.state == "ENABLED"
+        }
+        assert enabled == {XOR, "RS-6-3-1024k"}
+        # An id that was given to a group of the upgrade is given again.
+        write_coded(fs, "/coded/new", kept[::-1])
+        paths = [f"/coded/{name}" for name in ("deleted", "longer", "there", "new")]
+        wait_until(lambda: first_not_whole(fs, paths) is None, TIMEOUT_S, "groups are whole")
+        for name in ("deleted", "longer", "there"):
+            assert read(fs, f"/coded/{name}") == kept
+        assert read(fs, "/coded/new") == kept[::-1]

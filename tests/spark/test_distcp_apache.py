@@ -38,6 +38,7 @@ TREE: Tree = {
     "none": None,
     "big": bytes(range(251)) * 20 * 1024,
 }
+CODED, CODED_UNITS = "XOR-2-1-1024k", 3
 DIRECTIONS = ["to Apache's", "from Apache's"]
 
 
@@ -46,7 +47,7 @@ TO_APACHES = pytest.mark.parametrize("pair", DIRECTIONS[:1], indirect=True)
 
 @pytest.fixture(scope="module")
 def apache(java: HadoopDistCp, tmp_path_factory: pytest.TempPathFactory) -> HadoopCluster:
-    return java.start_cluster(tmp_path_factory.mktemp("apache"))
+    return java.start_cluster(tmp_path_factory.mktemp("apache"), CODED_UNITS)
 
 
 @dataclass
@@ -180,6 +181,59 @@ def test_hadoops_own_distcp_moves_a_tree_between_the_clusters(
     again = java.run(["-update", *words])
     assert (again.exit_code, again.files_copied, again.files_skipped) == (0, 0, 5)
     assert pair.copy("src", "dst", update=True).counters.files_copied == 0
+
+
+def coded(fs: FileSystem, path: str) -> dict[str, tuple[str | None, str | None]]:
+    """The policy and the checksum of each file and directory."""
+    own = fs.get_file_status(path).erasure_coding_policy
+    found: dict[str, tuple[str | None, str | None]] = {"": (own, None)}
+    for _, directories, files in fs.walk(path):
+        for status in directories:
+            name = status.path.removeprefix(path)
+            found[name] = (status.erasure_coding_policy, None)
+        for status in files:
+            name = status.path.removeprefix(path)
+            found[name] = (
+                status.erasure_coding_policy,
+                str(fs.get_file_checksum(status.path, combine_mode="COMPOSITE_CRC")),
+            )
+    return found
+
+
+@pytest.mark.req("FS-158")
+def test_erasure_coding_policies_are_kept_on_the_other_cluster(
+    pair: Pair, java: HadoopDistCp
+) -> None:
+    for fs in (pair.here, pair.there):
+        assert isinstance(fs, HdfsFileSystem)
+        fs.client.namenode.enable_erasure_coding_policy(CODED)
+    source = f"{pair.root}/src"
+    pair.here.mkdirs(f"{source}/d/e")
+    pair.here.set_erasure_coding_policy(f"{source}/d", CODED)
+    make_tree(pair.here, source, {"d/tiny": b"1" * 10, "d/e/long": bytes(range(251)) * 20_000})
+    make_tree(pair.here, source, {"plain": b"2" * 1000})
+    expected = coded(pair.here, source)
+    assert {name: policy for name, (policy, _) in expected.items()} == {
+        "": None,
+        "/plain": None,
+        **dict.fromkeys(("/d", "/d/e", "/d/tiny", "/d/e/long"), CODED),
+    }
+    pair.copy("src", "ours", preserve=attributes("e"))
+    assert coded(pair.there, f"{pair.root}/ours") == expected
+    words = [f"{pair.here.uri}{source}", f"{pair.there.uri}{pair.root}/hadoops"]
+    assert java.run(["-pe", *words]).exit_code == 0
+    assert coded(pair.there, f"{pair.root}/hadoops") == expected
+    # Each takes what the other one has copied for what it is.
+    again = pair.copy("src", "hadoops", update=True, preserve=attributes("e")).counters
+    assert (again.files_copied, again.files_skipped) == (0, 3)
+    words[-1] = f"{pair.there.uri}{pair.root}/ours"
+    done = java.run(["-update", "-pe", *words])
+    assert (done.exit_code, done.files_copied, done.files_skipped) == (0, 0, 3)
+    # Without -pe they are replicated, and by their composite checksums the same.
+    pair.copy("src", "replicated")
+    assert {policy for policy, _ in coded(pair.there, f"{pair.root}/replicated").values()} == {None}
+    again = pair.copy("src", "replicated", update=True).counters
+    assert (again.files_copied, again.skipped_by_checksum) == (0, 3)
 
 
 # -- on Apache's cluster alone -------------------------------------------------------------

@@ -17,7 +17,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -79,6 +79,14 @@ class Manifest:
     def notes(self) -> list[Note]:
         with self._lock:
             return list(self._notes.values())
+
+    def closed_paths(self) -> list[str]:
+        """Where the files are that were closed and not deleted."""
+        return [
+            note.path
+            for note in self.notes()
+            if note.is_there and note.is_closed and note.is_settled
+        ]
 
     @property
     def acknowledged(self) -> int:
@@ -217,6 +225,39 @@ class LogWriter(_Client):
                 self._stop_asked.wait(PACE_S)
         self._note = replace(self._note, is_closed=True)
         self._manifest.acknowledge(self._note)
+
+
+class CodedWriter(_Client):
+    """Writes an erasure-coded file in each round, of some length around cells and stripes, and
+    deletes some. Such a file is acknowledged by `close` alone."""
+
+    def __init__(
+        self,
+        name: str,
+        connect: Connect,
+        manifest: Manifest,
+        seed: int,
+        directory: str,
+        lengths: Sequence[int],
+    ) -> None:
+        super().__init__(name, connect, manifest, seed)
+        self._directory = directory
+        self._lengths = lengths
+
+    def _round(self, fs: FileSystem, number: int) -> None:
+        path = f"{self._directory}/{self.name}-{number:05}"
+        note = Note(origin=path, path=path, length=0, is_settled=False)
+        self._manifest.note(note)
+        length = self._random.choice(self._lengths)
+        with fs.create(path) as out:
+            out.write(content(path, length))
+        note = replace(note, length=length, is_closed=True, is_settled=True)
+        self._manifest.acknowledge(note)
+        if self._random.randrange(8) == 0:
+            self._manifest.note(replace(note, is_settled=False))
+            if not fs.delete(path):
+                self._manifest.fail(f"{self.name}: {path} was there, and delete says it wasn't")
+            self._manifest.acknowledge(replace(note, is_there=False))
 
 
 class Reader(_Client):

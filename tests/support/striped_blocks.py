@@ -1,0 +1,71 @@
+"""The internal blocks of block groups, where datanodes have them: on disks, and by a namenode."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from howdah import errors
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.protocol.striping.layout import GroupLayout, group_id_of, index_of, is_striped
+from howdah.testing.waiting import wait_until
+from tests.support.failover.write_ledger import Manifest
+from tests.support.replicas import BEING_WRITTEN, Cluster, replica_files
+
+_WHOLE_FILE: Final = 1 << 40
+_MENDED_WITHIN_S: Final = 120.0
+
+
+def finalized(cluster: Cluster, but: Collection[str] = ()) -> dict[int, set[int]]:
+    """Return which internal blocks are on the disks of the datanodes other than `but`, by group."""
+    groups: dict[int, set[int]] = {}
+    for replica in replica_files(cluster):
+        if is_striped(replica.block_id) and replica.datanode not in but:
+            found = groups.setdefault(group_id_of(replica.block_id), set())
+            found.add(index_of(replica.block_id))
+    return groups
+
+
+def lengths_being_written(cluster: Cluster) -> list[int]:
+    """Return how much datanodes have of the internal blocks that are being written."""
+    lengths = []
+    for replica in replica_files(cluster, state=BEING_WRITTEN):
+        if is_striped(replica.block_id):
+            data = replica.read_if_there()
+            lengths.append(0 if data is None else len(data))
+    return lengths
+
+
+def is_whole(fs: HdfsFileSystem, path: str) -> bool:
+    """Return whether each internal block that the file's groups are to have is at a datanode."""
+    located = fs.client.namenode.get_block_locations(path, 0, _WHOLE_FILE)
+    policy = located.erasure_coding_policy
+    assert policy is not None, f"{path} is not erasure coded"
+    for group in located.blocks:
+        assert group.members is not None
+        if set(group.members.indices) != set(GroupLayout(policy, group.length_bytes).block_indices):
+            return False
+    return True
+
+
+def first_not_whole(fs: HdfsFileSystem, paths: Iterable[str]) -> str | None:
+    """Return the first of the files of which an internal block is missing."""
+    return next((path for path in paths if not is_whole(fs, path)), None)
+
+
+def wait_until_mended(fs: HdfsFileSystem, manifest: Manifest) -> None:
+    """Return when each internal block of what is acknowledged by now is at a datanode: only then
+    is the loss of one more the only one."""
+    left = manifest.closed_paths()
+
+    def are_whole() -> bool:
+        while left:
+            try:
+                if not is_whole(fs, left[-1]):
+                    return False
+            except errors.PathNotFound:
+                assert left[-1] not in manifest.closed_paths(), f"{left[-1]} is lost"
+            left.pop()
+        return True
+
+    wait_until(are_whole, _MENDED_WITHIN_S, "all groups are whole")
