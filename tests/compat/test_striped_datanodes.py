@@ -30,6 +30,8 @@ CONF: dict[str, str | int] = {
     "dfs.heartbeat.interval": 1,
     "dfs.namenode.heartbeat.recheck-interval": 500,
     "dfs.namenode.redundancy.interval.seconds": 1,
+    # An order whose sources are found to be dead, one after the other, fails and is given again.
+    "dfs.namenode.reconstruction.pending.timeout-sec": 10,
     "ipc.client.connect.max.retries": 1,
 }
 FSSHELL, EC = "org.apache.hadoop.fs.FsShell", "org.apache.hadoop.hdfs.tools.ECAdmin"

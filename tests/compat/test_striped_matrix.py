@@ -49,6 +49,8 @@ CONF: dict[str, str | int | bool] = {
     "dfs.heartbeat.interval": 1,
     "dfs.namenode.heartbeat.recheck-interval": 500,
     "dfs.namenode.redundancy.interval.seconds": 1,
+    # An order whose sources are found to be dead, one after the other, fails and is given again.
+    "dfs.namenode.reconstruction.pending.timeout-sec": 10,
     # With two of seven dead, all others are needed, however busy they are.
     "dfs.namenode.redundancy.considerLoad": False,
     "ipc.client.connect.max.retries": 1,

@@ -119,7 +119,7 @@ def test_write_ahead_logs_of_receivers_are_replicated_and_read_while_they_are_op
     coded.fs.mkdirs(coded.path("wal"))
     util = jvm.org.apache.spark.streaming.util
     path = coded.uri("wal/log-0-60000")
-    writer = util.FileBasedWriteAheadLogWriter(path, conf, False)
+    writer = util.FileBasedWriteAheadLogWriter(path, conf)
     try:
         segment = writer.write(jvm.java.nio.ByteBuffer.wrap(b"a record"))
         assert policies_below(coded, "wal") == {"log-0-60000": None}

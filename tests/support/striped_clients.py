@@ -26,20 +26,22 @@ _PIECE_BYTES: Final = 1 << 18
 
 _OUR_WRITER: Final = f"""\
 import sys
+from pathlib import Path
 from howdah.config import Configuration
 from howdah.fs.registry import connect
 uri, conf_dir, path, block_bytes = sys.argv[1:]
-with connect(uri, conf=Configuration.load(conf_dir)) as fs:
+with connect(uri, conf=Configuration.load(Path(conf_dir))) as fs:
     with fs.create(path, block_size=int(block_bytes)) as out:
         while data := sys.stdin.buffer.read1({_PIECE_BYTES}):
             out.write(data)
 """
 _RUST_WRITER: Final = f"""\
 import sys
+from pathlib import Path
 import hdfs_native
 from howdah.config import Configuration
 uri, conf_dir, path, block_bytes = sys.argv[1:]
-client = hdfs_native.Client(uri, dict(Configuration.load(conf_dir).items()))
+client = hdfs_native.Client(uri, dict(Configuration.load(Path(conf_dir)).items()))
 with client.create(path, hdfs_native.WriteOptions(block_size=int(block_bytes))) as out:
     while data := sys.stdin.buffer.read1({_PIECE_BYTES}):
         out.write(data)
