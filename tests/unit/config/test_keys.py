@@ -88,3 +88,8 @@ def test_what_is_no_typing_error_is_left_alone() -> None:
         "dfs.something.altogether.different",
     ]
     assert [name for name in names if spelling.closest_key(name) is not None] == []
+
+
+def test_names_that_users_complete_are_known_without_a_search() -> None:
+    assert spelling.is_known("hadoop.proxyuser.hive.hosts")
+    assert not spelling.is_known("hadoop.proxyuserhive.hosts")

@@ -7,12 +7,14 @@ Those of Hadoop are in `hadoop_names`.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from howdah.config import keys
 from howdah.config.keys.names.hadoop_names import HADOOP_NAMES
 
 PREFIXES = ("dfs.", "fs.", "hadoop.", "howdah.", "io.", "ipc.", "net.", "ha.", "file.", "rpc.")
+FAMILIES = ("hadoop.proxyuser.", "hadoop.kms.proxyuser.", "httpfs.proxyuser.")
+"""Begins of names that users complete."""
 LEAST_RESEMBLANCE = 0.88
 """As `difflib` counts it: 1 is the same name."""
 
@@ -22,7 +24,7 @@ def is_known(name: str) -> bool:
 
     `dfs.namenode.rpc-address.ns1.nn1` extends `dfs.namenode.rpc-address`.
     """
-    if name in keys.KNOWN or name in keys.DEPRECATED:
+    if name in keys.KNOWN or name in keys.DEPRECATED or name.startswith(FAMILIES):
         return True
     known = _names()
     if name in known:
@@ -31,8 +33,12 @@ def is_known(name: str) -> bool:
     return any(".".join(parts[:count]) in known for count in range(2, len(parts)))
 
 
+@lru_cache(maxsize=4096)
 def closest_key(name: str) -> str | None:
-    """Return the key that an unknown name resembles; None for a known name, or without one."""
+    """Return the key that an unknown name resembles; None for a known name, or without one.
+
+    It takes milliseconds to know that there is none, and each client asks that of its settings.
+    """
     if not name.startswith(PREFIXES) or is_known(name):
         return None
     from difflib import get_close_matches  # rarely needed
