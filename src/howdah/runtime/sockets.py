@@ -386,6 +386,17 @@ class Connection:
         self._is_lent = True
         return self._room[start : start + count]
 
+    def have(self, count: int) -> memoryview:
+        """What comes next, at least `count` bytes of it. It stays there: the next call of any other
+        method may write over it."""
+        if self._end - self._start < count:
+            self._read_ahead(count)
+        return self._room[self._start : self._end]
+
+    def pass_over(self, count: int) -> None:
+        """So many bytes of what `have` returned are done with."""
+        self._start += count
+
     def _read_ahead(self, count: int) -> None:
         """Have `count` bytes there."""
         kept = self._end - self._start

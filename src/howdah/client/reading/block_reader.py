@@ -240,7 +240,12 @@ class BlockReader:
         if not wanted:
             return 0
         if not self._carry:
-            direct = 0 if self._is_short else self._direct_bytes(wanted)
+            direct = 0
+            if not self._is_short:
+                together = self._receive_alike(buffer[:wanted])
+                if together:
+                    return together
+                direct = self._direct_bytes(wanted)
             if direct:
                 self._require_right(self._stream.receive(buffer[:direct]))
                 self.position += direct
@@ -252,6 +257,18 @@ class BlockReader:
         self._carry = self._carry[count:]
         self.position += count
         self._finish_at_end()
+        return count
+
+    def _receive_alike(self, buffer: memoryview) -> int:
+        """How much of many small packets went into the caller's buffer."""
+        stream = self._stream
+        if stream.left:
+            return 0
+        count, bad = stream.receive_alike(buffer)
+        self._require_right(bad)
+        self.position += count
+        if count:
+            self._finish_at_end()
         return count
 
     def _direct_bytes(self, wanted: int) -> int:

@@ -56,6 +56,8 @@ _LENGTHS = struct.Struct(">ih")
 _HEADER = struct.Struct("<BqBqBBBi")
 _TAG_OFFSET, _TAG_SEQNO, _TAG_LAST, _TAG_DATA_LENGTH, _TAG_SYNC = 0x09, 0x11, 0x18, 0x25, 0x28
 
+_TAGS = _TAG_OFFSET, _TAG_SEQNO, _TAG_LAST, _TAG_DATA_LENGTH
+
 
 @dataclass(slots=True)
 class PacketHeader:
@@ -135,6 +137,30 @@ def encode_packet(header: PacketHeader, sums: Buffer = b"", data: Buffer = b"") 
             f"the header says {header.data_length_bytes} bytes of data and {len(data)} are given"
         )
     return b"".join((encode_prelude(header, len(sums)), sums, data))
+
+
+def count_alike(data: Buffer, position: int, header: PacketHeader, sums: int) -> int:
+    """How many whole packets `data` begins with that are as `header`, each with `sums` bytes of
+    sums, and that follow each other from `position` of the block on, without a last one."""
+    length = header.data_length_bytes
+    stride = LENGTHS_BYTES + HEADER_BYTES + sums + length
+    lengths = _LENGTHS.pack(4 + sums + length, HEADER_BYTES)
+    found = 0
+    for start in range(0, len(data) - stride + 1, stride):
+        tag1, offset, tag2, _, tag3, last, tag4, own = _HEADER.unpack_from(
+            data, start + LENGTHS_BYTES
+        )
+        if (
+            data[start : start + LENGTHS_BYTES] != lengths
+            or offset != position
+            or own != length
+            or last
+            or (tag1, tag2, tag3, tag4) != _TAGS
+        ):
+            break
+        position += length
+        found += 1
+    return found
 
 
 def decode_lengths(

@@ -9,6 +9,8 @@ other's replicas are above it: they own the connection, and say what is wanted o
 3. Data is whole chunks. A range may begin and end within one.
 4. Behind the last of them comes an empty packet, which ends the stream. One that comes early is
    an error, whatever it says.
+5. Datanodes that cannot send straight from a file send packets of 4 KiB (`io.file.buffer.size`).
+   These are taken many at a time (`receive_alike`): waited for is never more than has to come.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from howdah.protocol.data_transfer.packets import (
     LENGTHS_BYTES,
     PacketHeader,
     check_lengths,
+    count_alike,
     decode_header,
     decode_lengths,
 )
@@ -33,6 +36,8 @@ HEAD_BYTES: Final = LENGTHS_BYTES + HEADER_BYTES
 """What is read of a packet at first. No header is shorter: its fields have to be there, and have
 fixed widths."""
 _MAX_BYTES_PER_CHECKSUM: Final = 16 * 1024 * 1024
+_SMALL_PACKET_BYTES: Final = 16 * 1024
+_TOGETHER_BYTES: Final = 256 * 1024
 
 
 class Source(Protocol):
@@ -44,12 +49,26 @@ class Source(Protocol):
 
     def lend(self, count: int) -> memoryview | None: ...
 
+    def have(self, count: int) -> memoryview: ...
+
+    def pass_over(self, count: int) -> None: ...
+
 
 class ReplicaStream:
     """The packets behind an answer. `position` is where in the block the next byte is, `left` how
     many bytes of the current packet were not taken yet."""
 
-    __slots__ = ("_end", "_is_lent", "_named", "_source", "_sums", "left", "position", "spec")
+    __slots__ = (
+        "_end",
+        "_is_lent",
+        "_last",
+        "_named",
+        "_source",
+        "_sums",
+        "left",
+        "position",
+        "spec",
+    )
 
     def __init__(
         self,
@@ -69,6 +88,7 @@ class ReplicaStream:
         self._end = end
         self._is_lent = is_lent
         self._sums = memoryview(b"")
+        self._last: PacketHeader | None = None
         self.left = 0
         self.spec, self.position = self._begin(response, start)
 
@@ -111,6 +131,39 @@ class ReplicaStream:
         lent = self._source.lend(sums) if self._is_lent else None
         self._sums = memoryview(self._source.recv_exactly(sums)) if lent is None else lent
         self.left = header.data_length_bytes
+        self._last = header
+
+    def receive_alike(self, target: memoryview) -> tuple[int, int]:
+        """Take packets as small as the last one, if that was small and whole chunks, as far as they
+        go into `target`; when nothing is `left`. Returns how many bytes of data they had, and where
+        the first bad chunk is, as `check` does; 0 and -1 where the next packet is to be taken by
+        itself."""
+        last = self._last
+        if last is None or last.sync_block or last.data_length_bytes > _SMALL_PACKET_BYTES:
+            return 0, -1
+        length = last.data_length_bytes
+        # The last packet of all may be shorter, and have a part of a chunk.
+        wanted = min(len(target), self._end - self.position, _TOGETHER_BYTES)
+        sums = self.spec.sums_length(length)
+        stride = HEAD_BYTES + sums + length
+        # Data and sums have to come, in whatever packets.
+        count = min(wanted // length, (wanted + self.spec.sums_length(wanted)) // stride)
+        if count < 2 or length % self.spec.bytes_per_checksum:
+            return 0, -1
+        data = self._source.have(count * stride)[: count * stride]
+        count = count_alike(data, self.position, last, sums)
+        pieces = []
+        for number in range(count):
+            start = number * stride + HEAD_BYTES
+            pieces.append(data[start : start + sums])
+            target[number * length : (number + 1) * length] = data[start + sums :][:length]
+        self._source.pass_over(count * stride)
+        taken = target[: count * length]
+        bad = verify_chunks(self.spec, taken, b"".join(pieces))
+        if bad >= 0:
+            return len(taken), self.position + bad * self.spec.bytes_per_checksum
+        self.position += len(taken)
+        return len(taken), -1
 
     def read_header(self) -> tuple[PacketHeader, int]:
         """Read a packet's head; its header, and how many bytes it announces."""
