@@ -116,34 +116,64 @@ class EncryptedConnection(_Protected):
 
 
 class WrappedConnection(_Protected):
-    """Messages of a layer, with their lengths."""
+    """Messages of a layer, with their lengths. Many come at a time, since datanodes may send one
+    for each 4 KiB."""
 
     def __init__(self, plain: Connection, layer: Layer) -> None:
         super().__init__(plain)
         self._layer = layer
         self._clear = memoryview(b"")
+        # What came of messages is _wire[_wire_start:_wire_end].
+        self._wire = memoryview(bytearray(_PIECE_BYTES))
+        self._wire_start = self._wire_end = 0
 
     def _recv_into(self, view: memoryview) -> int:
-        while not self._clear:
-            head = bytearray(_LENGTH.size)
-            self._fill(memoryview(head))
-            (length,) = _LENGTH.unpack(head)
-            if length > _MOST_MESSAGE_BYTES:
-                raise errors.ProtocolViolation(
-                    f"{self.peer} announces a protected message of {length} bytes; "
-                    f"{_MOST_MESSAGE_BYTES} are allowed"
-                )
-            token = bytearray(length)
-            self._fill(memoryview(token))
-            self._clear = memoryview(self._layer.unwrap(bytes(token)))
-        count = min(len(view), len(self._clear))
-        view[:count] = self._clear[:count]
-        self._clear = self._clear[count:]
-        return count
+        clear, filled = self._clear, 0
+        while True:
+            count = min(len(view) - filled, len(clear))
+            view[filled : filled + count] = clear[:count]
+            clear = clear[count:]
+            filled += count
+            self._clear = clear
+            if filled == len(view):
+                return filled
+            token = self._take_message()
+            while token is None:
+                if filled:
+                    return filled
+                self._receive_wire()
+                token = self._take_message()
+            clear = memoryview(self._layer.unwrap(token))
 
-    def _fill(self, view: memoryview) -> None:
-        while view:
-            view = view[self._recv_wire(view) :]
+    def _take_message(self) -> bytes | None:
+        """The next message; None if it has not come whole."""
+        start = self._wire_start + _LENGTH.size
+        if start > self._wire_end:
+            return None
+        (length,) = _LENGTH.unpack_from(self._wire, self._wire_start)
+        if length > _MOST_MESSAGE_BYTES:
+            raise errors.ProtocolViolation(
+                f"{self.peer} announces a protected message of {length} bytes; "
+                f"{_MOST_MESSAGE_BYTES} are allowed"
+            )
+        if start + length > self._wire_end:
+            return None
+        self._wire_start = start + length
+        return bytes(self._wire[start : start + length])
+
+    def _receive_wire(self) -> None:
+        """Receive some of the next message, and what comes with that."""
+        there = self._wire_end - self._wire_start
+        whole = _LENGTH.size
+        if there >= whole:
+            whole += int(_LENGTH.unpack_from(self._wire, self._wire_start)[0])
+        if not there or len(self._wire) - self._wire_start < whole:
+            kept = bytes(self._wire[self._wire_start : self._wire_end])
+            if whole > len(self._wire):
+                self._wire = memoryview(bytearray(whole))
+            self._wire[: len(kept)] = kept
+            self._wire_start, self._wire_end = 0, len(kept)
+        self._wire_end += self._recv_wire(self._wire[self._wire_end :])
 
     def _protect(self, data: Data) -> bytes:
         most = self._layer.most_clear_bytes
@@ -155,7 +185,7 @@ class WrappedConnection(_Protected):
 
     @property
     def has_read_ahead(self) -> bool:
-        return bool(self._clear) or super().has_read_ahead
+        return bool(self._clear) or self._wire_start < self._wire_end or super().has_read_ahead
 
 
 def _aes(key: bytes, counter: bytes) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import inspect
+import itertools
 import os
 import re
 import socket
@@ -493,6 +494,53 @@ def test_a_layer_carries_all_that_is_sent_in_either_direction(
         for piece in pieces:
             other.send_all(piece)
         assert one.recv_exactly(len(data)) == data
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.integers(0, 9000), min_size=1, max_size=60),
+    st.lists(st.integers(1, 100_000), min_size=1, max_size=8),
+    st.lists(st.integers(1, 60_000), min_size=1, max_size=8),
+)
+def test_messages_come_whole_in_whatever_pieces_the_network_has_them(
+    lengths: list[int], network: list[int], reads: list[int]
+) -> None:
+    """Many together, a part of one, and more than the room for them."""
+    ours, theirs = socket.socketpair()
+    client, datanode = _layers(None)
+    texts = [bytes([number]) * length for number, length in enumerate(lengths)]
+    texts.append(b"l" * 65_000 * 5)
+    data = b"".join(texts)
+    most = datanode.most_clear_bytes
+    wire = b"".join(
+        _message(datanode.wrap(text[start : start + most]))
+        for text in texts
+        for start in range(0, len(text) or 1, most)
+    )
+
+    def send() -> None:
+        left = memoryview(wire)
+        for number in itertools.count():
+            if not left:
+                return
+            size = network[number % len(network)]
+            theirs.sendall(left[:size])
+            left = left[size:]
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    found = bytearray()
+    with theirs, WrappedConnection(Connection(ours), client) as connection:
+        for number in itertools.count():
+            room = memoryview(bytearray(min(reads[number % len(reads)], len(data) - len(found))))
+            if not room:
+                break
+            count = connection.recv_some_into(room)
+            assert count
+            found += room[:count]
+        assert not connection.has_read_ahead
+        sender.join()
+    assert found == data
 
 
 @pytest.mark.parametrize("kind", [EncryptedConnection, WrappedConnection])
