@@ -17,12 +17,15 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.config import Configuration
+from howdah.config.nameservices import http_addresses
 from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
 from howdah.fsspec import HowdahFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
+from tests.support.security.kcm import NoKcm, kcm_server
 from tests.support.security.kdc import REALM, Kdc, program
 from tests.support.security.secured_hadoop import OTHER_REALM, SecuredHadoop
 from tests.support.security.secured_pair import NAMESERVICE, SecuredPair
@@ -120,7 +123,44 @@ def test_a_keytab_in_the_place_of_a_cache_is_told(
 # -- 3. Types of ticket caches.
 
 
-@pytest.mark.parametrize("kind", ["FILE", "DIR", "KCM", "KEYRING"])
+@pytest.fixture
+def kcm(
+    kdc: Kdc, kerberos_environment: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[None]:
+    """This process finds a server of ticket caches."""
+    try:
+        with kcm_server(tmp_path) as path:
+            conf = kdc.write_configuration(tmp_path / "krb5.conf", kcm_socket=path)
+            monkeypatch.setenv("KRB5_CONFIG", str(conf))
+            yield
+    except NoKcm as missing:
+        pytest.skip(missing.message)
+
+
+def check_cache(
+    hadoop: SecuredHadoop, kdc: Kdc, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A ticket that kinit puts there is found, as the default cache and by the key."""
+    monkeypatch.setenv("KRB5CCNAME", name)
+    keytab = str(kdc.keytab("bob"))
+    done = subprocess.run(
+        [program("kinit"), "-k", "-t", keytab, "bob"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"there are no caches {name} here: {done.stderr.strip()}")
+    with connect(hadoop) as fs:
+        assert fs.user == "bob"
+        fs.list_status("/user")
+    monkeypatch.delenv("KRB5CCNAME")
+    with connect(hadoop, **{"hadoop.security.kerberos.ticket.cache.path": name}) as fs:
+        assert fs.user == "bob"
+        fs.list_status("/user")
+    subprocess.run([program("kdestroy"), "-c", name], check=True, capture_output=True)
+    with pytest.raises(errors.LoginFailed, match="by kinit"):
+        connect(hadoop, **{"hadoop.security.kerberos.ticket.cache.path": name})
+
+
+@pytest.mark.parametrize("kind", ["FILE", "DIR", "KEYRING"])
 def test_every_type_of_cache_is_found(
     hadoop: SecuredHadoop,
     kdc: Kdc,
@@ -132,25 +172,17 @@ def test_every_type_of_cache_is_found(
     name = {
         "FILE": f"FILE:{tmp_path}/c",
         "DIR": f"DIR:{tmp_path}/d",
-        "KCM": "KCM:",
         "KEYRING": f"KEYRING:session:howdah-{os.getpid()}",
     }[kind]
     (tmp_path / "d").mkdir()
-    monkeypatch.setenv("KRB5CCNAME", name)
-    keytab = str(kdc.keytab("bob"))
-    done = subprocess.run(
-        [program("kinit"), "-k", "-t", keytab, "bob"], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"there are no caches of the type {kind} here: {done.stderr.strip()}")
-    with connect(hadoop) as fs:
-        assert fs.user == "bob"
-        fs.list_status("/user")
-    monkeypatch.delenv("KRB5CCNAME")
-    with connect(hadoop, **{"hadoop.security.kerberos.ticket.cache.path": name}) as fs:
-        assert fs.user == "bob"
-        fs.list_status("/user")
-    subprocess.run([program("kdestroy"), "-c", name], check=True, capture_output=True)
+    check_cache(hadoop, kdc, monkeypatch, name)
+
+
+@pytest.mark.usefixtures("kcm")
+def test_a_server_of_caches_is_asked(
+    hadoop: SecuredHadoop, kdc: Kdc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_cache(hadoop, kdc, monkeypatch, "KCM:")
 
 
 # -- 4. Asked for Kerberos, got SIMPLE.
@@ -179,6 +211,43 @@ def test_a_cluster_without_security_is_not_taken_for_a_secured_one(
             fs.list_status("/")
     with connected(**{"ipc.client.fallback-to-simple-auth-allowed": "true"}) as fs:
         assert fs.list_status("/") is not None
+
+
+def test_over_http_nothing_falls_back_in_silence_either(
+    howdah_cluster: MiniCluster, kdc: Kdc, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A cluster without security is asked for nothing but its proof, unless that is allowed."""
+    [(host, port)] = http_addresses(howdah_cluster.conf, None).values()
+    by_name = howdah_cluster.connect()
+    home = "/user/alice"
+    by_name.mkdirs(home)
+    by_name.set_owner(home, "alice", "alice")
+
+    def connected(**more: str) -> WebHdfsFileSystem:
+        fs = howdah.connect(
+            f"webhdfs://{host}:{port}",
+            conf=Configuration({"hadoop.security.authentication": "kerberos", **more}),
+            keytab=str(kdc.keytab("alice")),
+            principal=f"alice@{REALM}",
+        )
+        assert isinstance(fs, WebHdfsFileSystem)
+        return fs
+
+    allowed = "ipc.client.fallback-to-simple-auth-allowed"
+    with connected() as fs:
+        with pytest.raises(errors.AuthenticationFailed, match=allowed):
+            fs.mkdirs("/tmp-of-nobody")
+        with pytest.raises(errors.AuthenticationFailed, match=allowed):
+            fs.list_status("/")
+    assert not by_name.exists("/tmp-of-nobody")
+    with connected(**{allowed: "true"}) as fs, caplog.at_level("WARNING"):
+        with fs.create(f"{home}/fell-back", overwrite=True) as out:
+            out.write(b"data")
+        assert fs.open(f"{home}/fell-back").read() == b"data"
+        assert fs.get_file_status(f"{home}/fell-back").owner == "alice"
+        assert fs.get_delegation_token("alice") is None
+    assert caplog.text.count("asks for no proof of who a client is") == 1
+    by_name.close()
 
 
 # -- 5. Executors with only a token file.

@@ -3,12 +3,19 @@
 A namenode's first answer to a ticket brings a signed cookie (`hadoop.auth`), which is good for all
 requests until it ends. With a delegation token nothing else is needed: it goes with each request.
 Datanodes are asked by the address that a namenode made, which has a token of its own.
+
+A server without security does what a stranger asks it, by the name of a stranger, and proves
+nothing. So whoever asks a server for a change for the first time asks for something else before
+(`has_to_be_met`). A server that asks for no proof is refused then, unless
+`ipc.client.fallback-to-simple-auth-allowed` is true: requests to it have the user's name from then
+on, and a warning says so.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,12 +26,20 @@ from howdah import errors
 from howdah.formats.tokens.token import HDFS_DELEGATION, LOGICAL_SERVICE, WEB_KINDS
 from howdah.protocol.sasl.principals import Principal
 from howdah.security.hosts import host_names, ip_addresses
-from howdah.security.login import LoginContext
+from howdah.security.login import LoginContext, default_realm
 from howdah.security.users import LOGIN_TIMEOUT_S, SecuredUser
+
+log = logging.getLogger(__name__)
 
 COOKIE: Final = "hadoop.auth"
 NEGOTIATE: Final = "Negotiate"
 UNAUTHORIZED: Final = 401
+_OK: Final = 200
+_NO_PROOF_ASKED: Final = (
+    ": it asks for no proof of who a client is, and this client is set to prove itself "
+    "(hadoop.security.authentication). Set ipc.client.fallback-to-simple-auth-allowed = true to "
+    "talk to such servers all the same"
+)
 Pairs = tuple[tuple[str, str], ...]
 Address = tuple[str, int]
 
@@ -52,6 +67,9 @@ class HttpAuthentication:
         self._rpc = tuple(rpc)
         self._lock = threading.Lock()
         self._cookies: dict[Address, str] = {}
+        self._proven: set[Address] = set()
+        self._simple: set[Address] = set()
+        """Servers that ask for no proof, which this client is allowed to take."""
 
     def proof(self, address: Address, *, of_token: bool = False) -> Proof:
         """What a request to a namenode has to have. For a request about a token, `of_token`, a
@@ -70,7 +88,10 @@ class HttpAuthentication:
         if self._user.real_user is not None:
             parameters = (("doas", str(self._user)),)
         with self._lock:
+            is_simple = address in self._simple
             cookie = self._cookies.get(address)
+        if is_simple:
+            return Proof((*parameters, ("user.name", self._simple_name())))
         if cookie is not None:
             return Proof(parameters, {"Cookie": f'{COOKIE}="{cookie}"'})
         login = self._user.login
@@ -92,6 +113,43 @@ class HttpAuthentication:
             self._cookies.pop(address, None)
         return True
 
+    def has_to_be_met(self, address: Address, proof: Proof, *, changes: bool) -> bool:
+        """Whether a server has to show who it is before it is asked with this proof, for something
+        that `changes` what it has or not."""
+        if proof.context is None:
+            return False
+        with self._lock:
+            is_known = address in self._proven
+        return not is_known and (changes or self._user.settings.fallback_allowed)
+
+    def meet(self, address: Address, proof: Proof, status: int, headers: Mapping[str, str]) -> None:
+        """Look at a server's first answer, of which only this counts. The next `proof` is for what
+        the server is.
+
+        Raises AuthenticationFailed for a server that has not proven itself.
+        """
+        challenge = headers.get("www-authenticate", "")
+        asks = challenge.lower().startswith(NEGOTIATE.lower())
+        if self._user.settings.fallback_allowed and not asks and status in (_OK, UNAUTHORIZED):
+            with self._lock:
+                self._simple.add(address)
+            self._user.fell_back()
+            log.warning(
+                "%s:%s asks for no proof of who a client is, and gives none: it is asked in the "
+                "name of %s, since ipc.client.fallback-to-simple-auth-allowed is true",
+                *address,
+                self._simple_name(),
+            )
+        elif status < 400:
+            self.check(address, proof, headers)
+
+    def _simple_name(self) -> str:
+        """Who asks a server that asks for no proof."""
+        real_user = self._user.real_user
+        if real_user is None:
+            return str(self._user)
+        return self._user.settings.user_of(real_user, default_realm())
+
     def check(self, address: Address, proof: Proof, headers: Mapping[str, str]) -> None:
         """Look at the answer to a ticket, and keep its cookie.
 
@@ -107,9 +165,12 @@ class HttpAuthentication:
             except binascii.Error:
                 raise errors.AuthenticationFailed(f"{where} sent a proof that is none") from None
         if not proof.context.is_established:
+            hint = "" if scheme else _NO_PROOF_ASKED
             raise errors.AuthenticationFailed(
-                f"{where} did not prove that it is HTTP/{host_names(address[0])[0]}"
+                f"{where} did not prove that it is HTTP/{host_names(address[0])[0]}{hint}"
             )
+        with self._lock:
+            self._proven.add(address)
         try:
             cookies = SimpleCookie(headers.get("set-cookie", ""))
         except CookieError:

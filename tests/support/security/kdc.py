@@ -20,7 +20,7 @@ from howdah.errors import HowdahError
 from howdah.testing.waiting import wait_until
 
 REALM: Final = "EXAMPLE.COM"
-SERVICES: Final = ("nn/localhost", "dn/localhost", "HTTP/localhost", "httpfs/localhost")
+SERVICES: Final = tuple(f"{name}/localhost" for name in ("nn", "dn", "HTTP", "httpfs", "router"))
 USERS: Final = ("hdfs", "alice", "bob", "oozie")
 _PROGRAMS: Final = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit")
 _PATH: Final = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
@@ -151,16 +151,17 @@ class Kdc:
         """Run lines of kadmin."""
         self._run("kadmin.local", "-r", self.realm, stdin="\n".join(lines) + "\n")
 
-    def write_configuration(self, path: Path, *others: Kdc, ticket_lifetime: str = "") -> Path:
-        """Write a krb5.conf for programs of this realm, which find the others too."""
-        lifetime = f"  ticket_lifetime = {ticket_lifetime}\n" if ticket_lifetime else ""
+    def write_configuration(self, path: Path, *others: Kdc, **settings: object) -> Path:
+        """Write a krb5.conf for programs of this realm, which find the others too. `settings` are
+        of its section of defaults."""
+        own = "".join(f"  {name} = {value}\n" for name, value in settings.items())
         realms = "".join(
             f"  {kdc.realm} = {{\n    kdc = 127.0.0.1:{kdc.port}\n  }}\n" for kdc in (self, *others)
         )
         path.write_text(
             f"""\
 [libdefaults]
-{lifetime}  default_realm = {self.realm}
+{own}  default_realm = {self.realm}
   dns_lookup_realm = false
   dns_lookup_kdc = false
   dns_canonicalize_hostname = false

@@ -45,12 +45,17 @@ class Login:
 
 
 def user_with(
-    login: Login | None, path: Path | None = None, real: str | None = None
+    login: Login | None,
+    path: Path | None = None,
+    real: str | None = None,
+    *,
+    fallback_allowed: bool = False,
 ) -> SecuredUser:
     token_file = None if path is None else str(path)
-    identity = Identity(
-        SecuritySettings(is_enabled=True), LoginSource(), token_file, login is not None
+    settings = SecuritySettings(
+        is_enabled=True, fallback_allowed=fallback_allowed, rules_mechanism="mit"
     )
+    identity = Identity(settings, LoginSource(), token_file, login is not None)
     user = SecuredUser("alice", identity, real or "alice@R", real)
     if login is not None:
         user._login = login  # type: ignore[assignment]
@@ -84,6 +89,8 @@ def test_a_server_that_proves_nothing_is_refused() -> None:
     for headers in ({}, {"www-authenticate": "Negotiate"}, {"www-authenticate": "Basic x"}):
         with pytest.raises(errors.AuthenticationFailed, match="did not prove that it is HTTP/"):
             ours.check(ADDRESS, ours.proof(ADDRESS), headers)
+    with pytest.raises(errors.AuthenticationFailed, match="fallback-to-simple-auth-allowed = true"):
+        ours.check(ADDRESS, ours.proof(ADDRESS), {})
     with pytest.raises(errors.AuthenticationFailed, match="not the server"):
         ours.check(ADDRESS, ours.proof(ADDRESS), answer("other"))
     with pytest.raises(errors.AuthenticationFailed):
@@ -141,3 +148,68 @@ def test_without_security_a_user_without_a_token_says_his_name(tmp_path: Path) -
     identity = Identity(SecuritySettings(), LoginSource(), None, False)
     ours = HttpAuthentication(SecuredUser("alice", identity, "alice"), None)
     assert ours.proof(ADDRESS).parameters == (("user.name", "alice"),)
+
+
+def test_a_server_is_met_before_it_is_asked_for_a_change() -> None:
+    ours = HttpAuthentication(user_with(Login()), None)
+    proof = ours.proof(ADDRESS)
+    assert ours.has_to_be_met(ADDRESS, proof, changes=True)
+    assert not ours.has_to_be_met(ADDRESS, proof, changes=False)
+    with pytest.raises(errors.AuthenticationFailed, match="fallback-to-simple-auth-allowed"):
+        ours.meet(ADDRESS, proof, 200, {})
+    ours.meet(ADDRESS, proof, 403, {})
+    assert ours.has_to_be_met(ADDRESS, ours.proof(ADDRESS), changes=True)
+    proof = ours.proof(ADDRESS)
+    ours.meet(ADDRESS, proof, 200, answer())
+    # It has sent no cookie.
+    proof = ours.proof(ADDRESS)
+    assert proof.context is not None
+    assert not ours.has_to_be_met(ADDRESS, proof, changes=True)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"), [(200, {}), (401, {"www-authenticate": "PseudoAuth"})]
+)
+@pytest.mark.parametrize(
+    ("real", "said"),
+    [
+        (None, (("user.name", "alice"),)),
+        ("oozie/h@R", (("doas", "alice"), ("user.name", "oozie"))),
+    ],
+)
+def test_a_fall_back_is_taken_where_it_is_allowed_and_told(
+    status: int,
+    headers: dict[str, str],
+    real: str | None,
+    said: object,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("howdah.security.http.default_realm", lambda: "R")
+    user = user_with(Login(), real=real, fallback_allowed=True)
+    ours = HttpAuthentication(user, None)
+    proof = ours.proof(ADDRESS)
+    assert ours.has_to_be_met(ADDRESS, proof, changes=False)
+    with caplog.at_level("WARNING"):
+        ours.meet(ADDRESS, proof, status, headers)
+    assert "127.0.0.1:9870 asks for no proof" in caplog.text
+    assert user.has_fallen_back
+    then = ours.proof(ADDRESS)
+    assert (then.parameters, then.headers) == (said, {})
+    assert not ours.has_to_be_met(ADDRESS, then, changes=True)
+    # Another one is not taken for the same.
+    assert ours.proof(("127.0.0.1", 9871)).context is not None
+
+
+def test_a_server_that_asks_for_a_proof_is_no_simple_one() -> None:
+    user = user_with(Login(), fallback_allowed=True)
+    ours = HttpAuthentication(user, None)
+    for headers in ({"www-authenticate": "Negotiate"}, answer("other")):
+        with pytest.raises(errors.AuthenticationFailed):
+            ours.meet(ADDRESS, ours.proof(ADDRESS), 200, headers)
+    ours.meet(ADDRESS, ours.proof(ADDRESS), 401, {"www-authenticate": "Negotiate"})
+    ours.meet(ADDRESS, ours.proof(ADDRESS), 403, {})
+    assert not user.has_fallen_back
+    proof = ours.proof(ADDRESS)
+    ours.meet(ADDRESS, proof, 200, answer(cookie="hadoop.auth=x"))
+    assert ours.proof(ADDRESS).headers == {"Cookie": 'hadoop.auth="x"'}

@@ -53,6 +53,7 @@ FAILOVER_ERRORS: Final = (
 )
 NO_HEADERS: Final[Mapping[str, str]] = {}
 _UNAUTHORIZED: Final = 401
+_MEETING: Final = RestRequest("GET", "GETHOMEDIRECTORY", "/")
 _BODY: Final = {
     "Content-Type": "application/octet-stream",
     "Transfer-Encoding": "chunked",
@@ -248,6 +249,9 @@ class RestCalls:
         address = place.host, place.port
         of_token = request.operation in OF_TOKENS
         proof = authentication.proof(address, of_token=of_token)
+        if authentication.has_to_be_met(address, proof, changes=request.method != "GET"):
+            self._meet(place, authentication, proof)
+            proof = authentication.proof(address, of_token=of_token)
         exchange, head = self._answered(exchange, request, None, proof)
         if authentication.is_stale(address, proof, head.status):
             exchange.close()
@@ -262,6 +266,16 @@ class RestCalls:
         if head.status < 400 and not is_silent:
             authentication.check(address, proof, head.headers)
         return exchange, head
+
+    def _meet(self, place: Place, authentication: HttpAuthentication, proof: Proof) -> None:
+        """Ask a server for something that changes nothing, to see who it is. Raises
+        AuthenticationFailed."""
+        exchange, head = self._answered(self.connections.exchange(place), _MEETING, None, proof)
+        try:
+            exchange.body(MAX_ERROR_BYTES)
+            authentication.meet((place.host, place.port), proof, head.status, head.headers)
+        finally:
+            exchange.close()
 
     def _answered(
         self,

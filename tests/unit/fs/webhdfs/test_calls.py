@@ -302,6 +302,9 @@ class _Proving:
     def check(self, address: object, proof: object, headers: object) -> None:
         pass
 
+    def has_to_be_met(self, address: object, proof: object, *, changes: bool) -> bool:
+        return False
+
 
 @pytest.mark.parametrize("to_itself", [True, False])
 def test_a_server_that_redirects_to_itself_gets_the_proof_again(to_itself: bool) -> None:
@@ -332,3 +335,41 @@ def test_a_token_in_a_redirection_is_not_in_an_error() -> None:
         redirection(head, Place(False, "h", 1))
     assert "secret" not in str(told.value)
     assert "ftp://h/webhdfs/v1/a" in str(told.value)
+
+
+class _Meeting(_Proving):
+    """Wants to know a server before it is asked for a change, and refuses it if `trusts` is not."""
+
+    def __init__(self, trusts: bool) -> None:
+        self._trusts = trusts
+        self.met: list[int] = []
+
+    def has_to_be_met(self, address: object, proof: object, *, changes: bool) -> bool:
+        return changes and not self.met
+
+    def meet(self, address: object, proof: object, status: int, headers: object) -> None:
+        self.met.append(status)
+        if not self._trusts:
+            raise errors.AuthenticationFailed("not it")
+
+
+@pytest.mark.parametrize("trusts", [True, False])
+def test_a_server_is_met_before_it_changes_anything(trusts: bool) -> None:
+    asked: list[str] = []
+
+    def handler(request: Request) -> Response:
+        asked.append(request.query["op"])
+        return TRUE
+
+    with serving(handler) as namenode:
+        with WebHdfsFileSystem(namenode, Configuration({}), "bob") as fs:
+            meeting = _Meeting(trusts)
+            fs._calls._authentication = meeting  # type: ignore[assignment]
+            if trusts:
+                assert fs.delete("/a")
+                assert fs.delete("/a")
+            else:
+                with pytest.raises(errors.AuthenticationFailed, match="not it"):
+                    fs.delete("/a")
+    assert meeting.met == [200]
+    assert asked == ["GETHOMEDIRECTORY", *(["DELETE"] * 2 if trusts else [])]
