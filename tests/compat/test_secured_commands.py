@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
+from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_hadoop import AES, SecuredHadoop
 from tests.support.security.secured_pair import NAMESERVICE, SecuredPair
+from tests.support.small_disks import MIB, NotMounted, small_disks
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
@@ -189,6 +191,49 @@ def test_the_mover_moves_replicas_by_tokens_of_its_own(
         Commands(conf, capsys).good("mover", "-p", "/cold")
         [block] = fs.client.namenode.get_block_locations("/cold/file", 0, 4).blocks
         assert [kind.name for kind in block.storage_types] == ["ARCHIVE"]
+
+
+@pytest.mark.parametrize(
+    ("protection", "suites"),
+    [pytest.param("authentication", "", marks=pytest.mark.torture), ("privacy", AES)],
+)
+def test_the_balancer_moves_replicas_between_secured_datanodes(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path, capsys: Out, protection: str, suites: str
+) -> None:
+    """One of two has all: the balancer asks one to fetch from the other, by a token of its own."""
+    files = {f"/files/{number}": bytes([number]) * (2 * MIB) for number in range(12)}
+    with small_disks(64 * MIB) as mount:
+        disks = tmp_path / "disk1", tmp_path / "disk2"
+        try:
+            for disk in disks:
+                mount(disk)
+        except NotMounted as error:
+            pytest.skip(str(error))
+        room = "dfs.datanode.round-robin-volume-choosing-policy.additional-available-space"
+        conf = {"dfs.datanode.data.dir": f"file://{disks[0]}", room: "0"}
+        cluster = SecuredHadoop(tmp_path / "cluster", hadoop_classpath, kdc, conf)
+        try:
+            with cluster.connect("hdfs") as fs:
+                for path, content in files.items():
+                    fs.write_bytes(path, content)
+                cluster.add_datanode("datanode2", disks[1])
+                wait_until(lambda: len(fs.datanode_report("live")) == 2, 60)
+                own = {
+                    "dfs.balancer.keytab.enabled": "true",
+                    "dfs.balancer.keytab.file": str(kdc.keytab("hdfs")),
+                    "dfs.balancer.kerberos.principal": f"hdfs@{REALM}",
+                    "dfs.balancer.getBlocks.min-block-size": "1",
+                    "dfs.balancer.movedWinWidth": "1",
+                    "dfs.namenode.redundancy.interval.seconds": "1",
+                }
+                mine = cluster.client_conf(rpc=protection, data=protection, suites=suites)
+                Commands({**mine, **own}, capsys).good("balancer", "-threshold", "5")
+                for path, content in files.items():
+                    assert fs.open(path).read() == content
+            moved = sum(path.stat().st_size for path in disks[1].rglob("blk_*") if path.is_file())
+            assert moved > 4 * MIB
+        finally:
+            cluster.close()
 
 
 def test_the_doctor_tells_about_kerberos(

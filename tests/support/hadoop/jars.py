@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import shutil
 import subprocess
 import zipfile
@@ -91,6 +92,9 @@ _FRONT_ARTIFACTS = tuple(
         "hadoop-hdfs-httpfs",
     )
 )
+# Of Trino's build of Hadoop, since Hadoop's own jars have no native library.
+_NATIVE_ARTIFACTS = (_Artifact("io.trino.hadoop", "hadoop-apache", "3.3.5-3", is_alone=True),)
+_NATIVE_LIBRARY: Final = "libhadoop.so"
 _KDC_ARTIFACTS = (_Artifact(_HADOOP, "hadoop-minikdc", HADOOP_VERSION),)
 # With the versions that Hadoop's own build has.
 _TEST_ARTIFACTS = (
@@ -168,6 +172,24 @@ def hadoop_fronts_class_path(cache: Path) -> str:
     """The class path of Hadoop's router and HttpFS, to run them by itself."""
     into = cache / f"hadoop-fronts-{FRONTS_VERSION}"
     return _jars("HOWDAH_HADOOP_FRONTS_CLASSPATH", into, _FRONT_ARTIFACTS)
+
+
+def hadoop_native_library(cache: Path) -> Path:
+    """Hadoop's library in C for this machine, without which its datanodes have no Unix sockets."""
+    into = cache / "hadoop-native"
+    jars = _jars("HOWDAH_HADOOP_NATIVE_CLASSPATH", into, _NATIVE_ARTIFACTS)
+    library = into / _NATIVE_LIBRARY
+    machine = {"x86_64": "amd64"}.get(platform.machine(), platform.machine())
+    name = f"nativelib/Linux-{machine}/{_NATIVE_LIBRARY}"
+    if not library.exists():
+        (jar,) = Path(jars.removesuffix("/*")).glob("hadoop-apache-*.jar")
+        with zipfile.ZipFile(jar) as archive:
+            if name not in archive.namelist():
+                raise NoHadoop(f"{jar.name} has no {name}")
+            new = library.with_suffix(f".{os.getpid()}")
+            new.write_bytes(archive.read(name))
+            new.rename(library)
+    return library
 
 
 def _jars(variable: str, into: Path, artifacts: Sequence[_Artifact]) -> str:

@@ -16,10 +16,10 @@ from tests.support.hadoop.jars import (
 from tests.support.security.httpfs import SecuredHttpFs
 from tests.support.security.kdc import Kdc, NoKdc
 from tests.support.security.mini_kdc import MiniKdc
-from tests.support.security.secured_hadoop import SecuredHadoop
+from tests.support.security.secured_hadoop import WITHOUT_KERBEROS, SecuredHadoop
 from tests.support.security.secured_pair import SecuredPair
 
-_CACHE = Path(__file__).parents[3] / ".cache"
+CACHE = Path(__file__).parents[3] / ".cache"
 
 
 @pytest.fixture(scope="session")
@@ -50,17 +50,7 @@ def hadoop(
     cluster.close()
 
 
-CACHE = Path(__file__).parents[3] / ".cache"
 ENCRYPTED = {"dfs.encrypt.data.transfer": "true"}
-WITHOUT_KERBEROS = {
-    "hadoop.security.authentication": "simple",
-    "hadoop.security.authorization": "false",
-    "hadoop.http.filter.initializers": "",
-    "hadoop.http.authentication.type": "simple",
-    "dfs.data.transfer.protection": "",
-    "dfs.namenode.keytab.file": "",
-    "dfs.datanode.keytab.file": "",
-}
 
 
 @pytest.fixture(scope="session", params=["secured", "simple"])
@@ -96,7 +86,7 @@ def httpfs(
 ) -> Iterator[SecuredHttpFs]:
     """HttpFS before the cluster."""
     try:
-        jars = hadoop_fronts_class_path(_CACHE)
+        jars = hadoop_fronts_class_path(CACHE)
     except NoHadoop as error:
         pytest.skip(error.message)
     front = SecuredHttpFs(tmp_path_factory.mktemp("httpfs"), jars, hadoop)

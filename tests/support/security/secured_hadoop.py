@@ -6,7 +6,7 @@ It offers every protection, for calls and for data; a client's configuration pic
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,17 @@ _RULES: Final = " ".join(
     ]
 )
 GROUPS: Final = "hdfs=supergroup;alice=users;bob=users;oozie=users"
+
+WITHOUT_KERBEROS: Final = {
+    "hadoop.security.authentication": "simple",
+    "hadoop.security.authorization": "false",
+    "hadoop.http.filter.initializers": "",
+    "hadoop.http.authentication.type": "simple",
+    "dfs.data.transfer.protection": "",
+    "dfs.namenode.keytab.file": "",
+    "dfs.datanode.keytab.file": "",
+}
+"""What undoes `security_settings`."""
 
 
 def datanode_settings(directory: Path) -> dict[str, str]:
@@ -110,14 +121,20 @@ class SecuredHadoop:
     """Runs until it is closed; the KDC is the caller's."""
 
     def __init__(
-        self, directory: Path, jars: str, kdc: Kdc, conf: Mapping[str, str] | None = None
+        self,
+        directory: Path,
+        jars: str,
+        kdc: Kdc,
+        conf: Mapping[str, str] | None = None,
+        java_options: Sequence[str] = (),
     ) -> None:
+        """`java_options` are the servers', beside the usual ones."""
         self.directory = directory
         self.kdc = kdc
         self.rpc_port, self.http_port = free_port(), free_port()
         self.conf = {**self._defaults(), **(conf or {})}
         self.conf_dir = directory / "conf"
-        self._servers = HadoopServers(directory, jars, kdc.environment)
+        self._servers = HadoopServers(directory, jars, kdc.environment, java_options)
         write_site_files(self.conf_dir, self.conf)
         self.secret.write_text("a secret of this test alone\n")
         try:
@@ -132,6 +149,12 @@ class SecuredHadoop:
         self._servers.start("namenode", NAMENODE, self.conf_dir)
         self._servers.start("datanode", DATANODE, self.conf_dir)
         wait_until(self._is_up, timeout_s=START_S)
+
+    def add_datanode(self, name: str, data: Path) -> None:
+        """Start another one, with a directory of its own."""
+        conf_dir = self.directory / f"conf-{name}"
+        write_site_files(conf_dir, {**self.conf, "dfs.datanode.data.dir": f"file://{data}"})
+        self._servers.start(name, DATANODE, conf_dir)
 
     @property
     def name_directory(self) -> Path:

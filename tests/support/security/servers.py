@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
@@ -29,10 +29,18 @@ def free_port() -> int:
 class HadoopServers:
     """Starts and ends them."""
 
-    def __init__(self, directory: Path, jars: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        jars: str,
+        environment: Mapping[str, str],
+        java_options: Sequence[str] = (),
+    ) -> None:
+        """`java_options` come behind the usual ones."""
         self.directory = directory
         self._jars = jars
         self._environment = environment
+        self._java_options = java_options
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         for pages in ("hdfs", "datanode"):
             (directory / "webapps" / pages).mkdir(parents=True)
@@ -72,6 +80,7 @@ class HadoopServers:
     ) -> subprocess.Popen[bytes]:
         krb5 = self._environment.get("KRB5_CONFIG")
         options = [f"-Djava.security.krb5.conf={krb5}"] if krb5 else []
+        options += self._java_options
         command = hadoop_java(self._jars, conf_dir, self.directory, options=options)
         with (self.directory / f"{name}.log").open("wb") as log:
             return subprocess.Popen(
