@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from howdah import errors
 from howdah.config import Configuration
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -138,6 +139,41 @@ def test_other_jobs_have_tokens_too(
 ) -> None:
     JOBS[job](spark, scene)
     check_tokens(scene, issued)
+
+
+@pytest.mark.usefixtures("keytab")
+@pytest.mark.parametrize("job", ["distcp", *JOBS])
+def test_jobs_over_spark_connect_have_tokens_too(
+    scene: Scene, spark_connect: Any, issued: list[Token], job: str
+) -> None:
+    """Neither the server of Spark Connect nor its executors have anything of alice's."""
+    if job == "distcp":
+        distcp(spark_connect, scene.uri("from"), scene.uri("to"), conf=scene.conf)
+        assert scene.has("to")
+    else:
+        JOBS[job](spark_connect, scene)
+    check_tokens(scene, issued)
+
+
+def test_over_spark_connect_tokens_alone_are_given_on(
+    scene: Scene, spark_connect: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from howdah.formats.tokens.credentials import Credentials
+
+    token = scene.fs.get_delegation_token("alice")
+    assert token is not None
+    file = tmp_path / "tokens"
+    file.write_bytes(Credentials({token.service: token}).encode())
+    monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", str(file))
+    distcp(spark_connect, scene.uri("from"), scene.uri("to"), conf=scene.conf)
+    assert scene.has("to")
+    scene.fs.cancel_delegation_token(token)
+
+
+def test_over_spark_connect_somebody_has_to_be_proven(scene: Scene, spark_connect: Any) -> None:
+    """What the server has is not asked for: it is none of the client's."""
+    with pytest.raises(errors.LoginFailed, match="get one by kinit"):
+        distcp(spark_connect, scene.uri("from"), scene.uri("to"), conf=scene.conf)
 
 
 @pytest.mark.usefixtures("keytab")
