@@ -8,7 +8,7 @@ throws all away (reading), as `hadoop fs -put` and `-cat >/dev/null` do it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -25,9 +25,9 @@ _BUFFER_BYTES = 1 << 20
 class Jvm:
     """A Java process with Hadoop's client from PySpark's jars, as a context manager."""
 
-    def __init__(self, directory: Path, jars: str = "") -> None:
+    def __init__(self, directory: Path, jars: str = "", options: Sequence[str] = ()) -> None:
         """`directory` takes the log's configuration. Hadoop's client is that of `jars`, a class
-        path, in place of PySpark's."""
+        path, in place of PySpark's; `options` are Java's."""
         directory.mkdir(parents=True, exist_ok=True)
         # Every setting is made by hand below; Hadoop's client wants the file to be there.
         (directory / "core-site.xml").write_text("<configuration/>\n")
@@ -36,7 +36,7 @@ class Jvm:
         port, token = launch_gateway(
             jarpath=str(next(pyspark_jars().glob("py4j-*.jar"))),
             classpath=os.pathsep.join([str(directory), jars]) if jars else class_path(directory),
-            javaopts=["-Xmx1g"],
+            javaopts=["-Xmx1g", *options],
             java_path=str(find_java_home() / "bin" / "java"),
             die_on_exit=True,
             enable_auth=True,
@@ -63,11 +63,16 @@ class Jvm:
     def file_system(self, conf: Configuration, values: Mapping[str, str]) -> JavaFileSystem:
         """A `FileSystem` of its own for the default filesystem of `conf`."""
         java = self.java
-        settings = java.org.apache.hadoop.conf.Configuration(False)
-        settings.addResource("core-default.xml")
-        for name, value in [*conf.items(), *values.items()]:
-            settings.set(name, value)
+        settings = self.configuration([*conf.items(), *values.items()])
         return JavaFileSystem(java, java.org.apache.hadoop.fs.FileSystem.newInstance(settings))
+
+    def configuration(self, values: Iterable[tuple[str, str]]) -> Any:
+        """Hadoop's defaults, and these values."""
+        settings = self.java.org.apache.hadoop.conf.Configuration(False)
+        settings.addResource("core-default.xml")
+        for name, value in values:
+            settings.set(name, value)
+        return settings
 
 
 class JavaFileSystem:

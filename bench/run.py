@@ -62,6 +62,7 @@ SCRIPTS = (
     "balancer",
     "repair",
     "striping",
+    "secured",
     "distcp",
     "compaction",
     "listing",
@@ -84,6 +85,7 @@ COMPARED = (
     "balancer",
     "repair",
     "striping",
+    "secured",
     "distcp",
     "listing",
 )

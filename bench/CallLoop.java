@@ -1,0 +1,72 @@
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+import com.sun.management.OperatingSystemMXBean;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/** Asks a namenode for one file again and again, without leaving the JVM. */
+public final class CallLoop {
+  private CallLoop() {}
+
+  /** Calls of getFileInfo a second, of so many threads together. */
+  public static double statuses(FileSystem fs, String path, int count, int threads)
+      throws Exception {
+    Path file = new Path(path);
+    ExecutorService pool = Executors.newFixedThreadPool(threads);
+    try {
+      Callable<Void> calls =
+          () -> {
+            for (int number = 0; number < count / threads; number++) {
+              fs.getFileStatus(file);
+            }
+            return null;
+          };
+      List<Future<Void>> results = new ArrayList<>();
+      long begun = System.nanoTime();
+      for (int number = 0; number < threads; number++) {
+        results.add(pool.submit(calls));
+      }
+      for (Future<Void> result : results) {
+        result.get();
+      }
+      return count / threads * threads * 1e9 / (System.nanoTime() - begun);
+    } finally {
+      pool.shutdown();
+    }
+  }
+
+  /** Milliseconds from a new client to its first answer, or to the first byte of a file. */
+  public static double firsts(Configuration conf, String path, int count, boolean reads)
+      throws Exception {
+    Path file = new Path(path);
+    long begun = System.nanoTime();
+    for (int number = 0; number < count; number++) {
+      try (FileSystem fs = FileSystem.newInstance(conf)) {
+        if (reads) {
+          try (FSDataInputStream in = fs.open(file)) {
+            in.read();
+          }
+        } else {
+          fs.getFileStatus(file);
+        }
+      }
+    }
+    return (System.nanoTime() - begun) / 1e6 / count;
+  }
+
+  /** Processor seconds that this process has used. */
+  public static double processCpuSeconds() {
+    return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+            .getProcessCpuTime()
+        / 1e9;
+  }
+}
