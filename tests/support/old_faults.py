@@ -238,12 +238,21 @@ FAULTS: Final = (
         "                if False:\n",
         _PAIR,
     ),
-    _fault(
+    OldFault(
         "promise_not_kept",
         "a journal node takes edits of a writer that was replaced",
-        "howdah.journalnode.state.acceptor",
-        "        if info.epoch != state.writer_epoch:\n            refusal = errors.WriterFenced(",
-        "        if False:\n            refusal = errors.WriterFenced(",
+        (
+            Change(
+                "howdah.journalnode.state.acceptor",
+                "        if info.epoch < state.promised_epoch:\n            raise",
+                "        if False:\n            raise",
+            ),
+            Change(
+                "howdah.journalnode.state.acceptor",
+                "        if info.epoch != state.writer_epoch:\n            refusal",
+                "        if False:\n            refusal",
+            ),
+        ),
         _PAIR,
     ),
     _fault(

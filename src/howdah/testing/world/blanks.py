@@ -54,3 +54,9 @@ class BlankProcesses:
         """Return one of a kind, which is not blank any more."""
         there = self._blank.get(kind)
         return there.pop(0) if there else None
+
+    def refresh(self, name: str) -> None:
+        """Give those that have loaded a module the code that has replaced it since."""
+        for there in self._blank.values():
+            for process in there:
+                process.modules.refresh(name)

@@ -39,7 +39,8 @@ CLOG: Final = "clog"
 DRIFT: Final = "drift"
 """A wall clock runs faster or slower."""
 SPLIT: Final = "split"
-"""A machine is cut off from the machines of all other servers, but not from clients."""
+"""A machine is cut off from the machines of all other servers, or from those that are no
+datanodes; clients reach it."""
 AWAY: Final = "away"
 """A datanode is down until the namenode has given it up."""
 
@@ -53,6 +54,8 @@ KINDS: Final = tuple(dict.fromkeys(ALL))
 _PAUSE_S: Final = 3.0
 """The mean time between two faults is half of it."""
 _WITHIN_S: Final = 8.0
+_SPLIT_NAMENODES: Final = 0.6
+"""How often it is a namenode that is split: it may be an active, which does not know."""
 _AWAY_S: Final = (16.0, 40.0)
 _JUMP_S: Final = 3600.0
 _DRIFT_PPM: Final = 100_000.0
@@ -98,6 +101,7 @@ class FaultPlan:
         disks = {server.machine.name for server in cluster.servers.values()}
         # A namenode whose disk was full stays in safe mode until an operator ends that.
         filling = disks - {s.machine.name for s in cluster.servers.values() if s.role is NAMENODE}
+        naming = sorted(disks - filling) or sorted(disks)
         storing = sorted(s.machine.name for s in cluster.servers.values() if s.role is DATANODE)
         for _ in range(count):
             at_s += dice.uniform(0.01, _PAUSE_S)
@@ -113,7 +117,8 @@ class FaultPlan:
             elif kind == ISOLATE:
                 fault = replace(fault, target=dice.choice(machines))
             elif kind == SPLIT:
-                fault = replace(fault, target=dice.choice(sorted(disks)))
+                among = naming if dice.random() < _SPLIT_NAMENODES else sorted(disks)
+                fault = replace(fault, target=dice.choice(among))
             elif kind == AWAY:
                 away = [s.name for s in cluster.servers.values() if s.role is DATANODE] or servers
                 fault = replace(fault, target=dice.choice(away), duration_s=dice.uniform(*_AWAY_S))
@@ -227,8 +232,8 @@ class Supervisor:
                 others = [other for other in self.world.machines.values() if other is not machine]
                 return self._cut([(machine, other) for other in others], both=True)
             case "split":
-                serving = dict.fromkeys(s.machine for s in self.cluster.servers.values())
-                return self._cut([(machine, o) for o in serving if o is not machine], both=True)
+                others = self._split_from(machine, with_datanodes=fault.amount < 0.5)
+                return self._cut([(machine, other) for other in others], both=True)
         if fault.kind == BIT_ROT:
             return self._let_rot(fault, machine)
         return self._break_disk(fault, machine)
@@ -288,6 +293,11 @@ class Supervisor:
                 network.heal(source, target)
 
         return heal
+
+    def _split_from(self, machine: Machine, *, with_datanodes: bool) -> list[Machine]:
+        servers = [s for s in self.cluster.servers.values() if s.machine is not machine]
+        others = [s for s in servers if with_datanodes or s.role is not DATANODE] or servers
+        return list(dict.fromkeys(server.machine for server in others))
 
     def _clog(self, fault: Fault) -> Callable[[], None]:
         """Cut machines off in the first half of the time, and heal them in the second."""

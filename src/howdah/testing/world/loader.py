@@ -79,8 +79,8 @@ def _private_below(name: str, attributes: tuple[str, ...]) -> list[str]:
 
 _yielding: dict[str, types.CodeType] = {}
 """Code that lets others go first between its statements."""
-_edited: set[str] = set()
-"""Modules whose code is not that of their files."""
+_edited: dict[str, str] = {}
+"""The text of modules whose code is not that of their files."""
 _marks: instrumenting.Marks | None = None
 _marked: dict[str, types.CodeType] = {}
 
@@ -336,6 +336,17 @@ class ModuleTree:
                 now_s = self._process.machine.wall.now_ns() / 1e9
                 setattr(self._private[name], attribute, now_s)
 
+    def refresh(self, name: str) -> None:
+        """Give the functions of a module, if it is loaded, the code that its text has by now. What
+        runs when a module is imported has run, and stays."""
+        module = self._private.get(name)
+        if module is None:
+            return
+        for function in _functions_of(module):
+            new = _new_codes.get(id(function.__code__))
+            if new is not None:
+                function.__code__ = new
+
     # -- loading
 
     def _load(self, name: str) -> types.ModuleType:
@@ -520,15 +531,73 @@ def change_code(name: str, old: str, new: str) -> None:
 
 
 def replace_code(name: str, source: str) -> None:
-    """Let all processes that start later run this text as a module."""
+    """Let all processes that load a module later run this text. Blank processes have loaded it:
+    `BlankProcesses.refresh` gives them its functions."""
     _, spec, is_package = code_of(name)
     assert spec.origin is not None, f"{name} has no file"
-    _edited.add(name)
-    _codes[name] = compile(source, spec.origin, "exec", dont_inherit=True), spec, is_package
+    _edited[name] = source
+    before = _codes[name][0]
+    after: types.CodeType = compile(source, spec.origin, "exec", dont_inherit=True)
+    _note_new_codes(before, after)
+    _codes[name] = after, spec, is_package
 
 
 def source_of(name: str) -> str:
-    """Return the text of a module's file."""
+    """Return the text that processes run as a module."""
+    if name in _edited:
+        return _edited[name]
     _, spec, _ = code_of(name)
     assert spec.origin is not None, f"{name} has no file"
     return Path(spec.origin).read_text(encoding="utf-8")
+
+
+_new_codes: dict[int, types.CodeType] = {}
+"""By the identity of a function's code: that which has replaced it."""
+_old_codes: list[types.CodeType] = []
+"""Kept, so that no other code gets the identity of one of them."""
+
+
+def _note_new_codes(before: types.CodeType, after: types.CodeType) -> None:
+    """Pair the code of functions that have the same place in two texts of a module."""
+    _old_codes.append(before)
+    there = _by_name(after)
+    for name, olds in _by_name(before).items():
+        for old, new in zip(olds, there.get(name, ()), strict=False):
+            if old.co_freevars == new.co_freevars:
+                _new_codes[id(old)] = new
+            _note_new_codes(old, new)
+
+
+def _by_name(code: types.CodeType) -> dict[str, list[types.CodeType]]:
+    found: dict[str, list[types.CodeType]] = {}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found.setdefault(constant.co_name, []).append(constant)
+    return found
+
+
+def _functions_of(module: types.ModuleType) -> Iterator[types.FunctionType]:
+    """Go over the functions that a module has defined, those of its classes among them."""
+    todo: list[Any] = [value for value in vars(module).values() if _is_of(value, module.__name__)]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, types.FunctionType):
+            yield value
+        elif isinstance(value, type):
+            todo += [each for each in vars(value).values() if not isinstance(each, type)]
+            todo += [
+                each
+                for each in vars(value).values()
+                if isinstance(each, type) and _is_of(each, module.__name__)
+            ]
+        elif isinstance(value, property):
+            todo += [value.fget, value.fset, value.fdel]
+        elif isinstance(value, functools.cached_property):
+            todo.append(value.func)
+        wrapped = getattr(value, "__wrapped__", None) or getattr(value, "__func__", None)
+        if wrapped is not None and not isinstance(value, type):
+            todo.append(wrapped)
+
+
+def _is_of(value: object, name: str) -> bool:
+    return getattr(value, "__module__", None) == name

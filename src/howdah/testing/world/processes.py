@@ -59,6 +59,9 @@ class Modules(Protocol):
     def begin(self) -> None:
         """Say that the process begins now, which has loaded modules before."""
 
+    def refresh(self, name: str) -> None:
+        """Give the functions of a module the code that has replaced it since it was loaded."""
+
 
 class Blanks(Protocol):
     """Has processes that have loaded their modules, and have not begun."""

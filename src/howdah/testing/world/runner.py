@@ -194,9 +194,11 @@ def run_forked(
     profiled: bool = False,
     whole_story: bool = False,
     limit_s: float | None = None,
+    before: Callable[[], None] | None = None,
 ) -> Result:
     """Run one world in a forked child of this process. After `limit_s` real seconds the child ends,
-    and the stacks of all threads are the problem."""
+    and the stacks of all threads are the problem. The child calls `before` first, which may change
+    code for this world alone."""
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -214,6 +216,8 @@ def run_forked(
                 give(result)
                 os._exit(0)
 
+            if before is not None:
+                before()
             with Profile() if profiled else contextlib.nullcontext() as samples:
                 result = run_seed(
                     scenario,

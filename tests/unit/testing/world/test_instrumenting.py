@@ -145,6 +145,8 @@ def test_processes_that_start_later_run_the_text_that_replaces_a_module() -> Non
             return hasattr(process.modules.load(name), "REPLACED")
 
         assert world.call(world.machine("one"), "process", look)
+        loader.change_code(name, "REPLACED = True", "REPLACED = False")
+        assert loader.source_of(name) == f"{source}\nREPLACED = False\n"
     finally:
         del loader._codes[name]
-        loader._edited.discard(name)
+        del loader._edited[name]

@@ -25,6 +25,8 @@ _URI: Final = "hdfs://ns"
 _DATANODES: Final = 3
 _FAULTS: Final = 12
 _BOOTSTRAP: Final = "howdah.namenode.server.process.bootstrap"
+_LEASES_MS: Final = ("300", "1000", "4000")
+"""How long an active may serve that hears no journal node: an election takes a second."""
 _OBSERVER_EACH_S: Final = 3.0
 _FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 SETTINGS: Final = {
@@ -67,7 +69,8 @@ def build(
     """Make the machines and servers, format the namespace, and start everything. An observer is a
     third namenode, which no controller looks after."""
     dice = world.dice("scenario")
-    cluster = Cluster(world, {**SETTINGS, **(settings or {})})
+    lease = {"howdah.ha.lease.ms": dice.choice(_LEASES_MS)}
+    cluster = Cluster(world, {**SETTINGS, **lease, **(settings or {})})
     for name in ("jn0", "jn1", "jn2"):
         cluster.server(JOURNALNODE, name, world.machine(name))
     for letter in "ab":

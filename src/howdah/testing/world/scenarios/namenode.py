@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from howdah.testing.world.cluster import NAMENODE, RPC_PORT, Cluster
+from howdah.testing.world.disk import Inode
 from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.world import Unexpected, World
 
@@ -17,11 +19,13 @@ _PACES_S: Final = (0.001, 0.01, 0.1)
 _LOSSES: Final = 3
 _MOST_TURNS: Final = 30
 """So many turns of threads may pass between an answer and the power cut."""
+_RETAINED: Final = 2
+_ROT_CHANCE: Final = 0.3
 _SETTINGS: Final = {
     "fs.defaultFS": _URI,
     "dfs.namenode.checkpoint.txns": "30",
     "dfs.namenode.checkpoint.check.period": "1",
-    "dfs.namenode.num.checkpoints.retained": "2",
+    "dfs.namenode.num.checkpoints.retained": f"{_RETAINED}",
 }
 
 
@@ -57,7 +61,8 @@ class _Model:
 
 def power_losses(world: World) -> Mapping[str, object]:
     """Let clients make, rename and delete directories while the namenode makes images and
-    now and then loses its power."""
+    now and then loses its power. A bit of its newest image may turn over meanwhile: it keeps two,
+    and the log behind the older one."""
     dice = world.dice("scenario")
     cluster = Cluster(world, _SETTINGS)
     machine, clients = world.machine("nn"), world.machine("clients")
@@ -124,16 +129,18 @@ def power_losses(world: World) -> Mapping[str, object]:
     cluster.wait_ready("nn")
     for number in range(_CLIENTS):
         world.process(clients, f"client{number}").start(partial(work, number=number))
-    images = 0
+    images = rotten = 0
     for _ in range(_LOSSES):
         world.run_for(dice.uniform(0.1, 3.0))
         # Just behind an answer, when others may be under way: the worst moment.
         world.run(partial(has_answered, calls[0] + 1))
         for _ in range(dice.randrange(1, _MOST_TURNS)):
             world.scheduler.step()
-        images = max(images, _count_images(machine))
+        images = max(images, len(_images(machine)))
         cluster.power_off(machine)
         world.run_for(dice.random())
+        if dice.random() < _ROT_CHANCE and _let_newest_image_rot(machine, dice):
+            rotten += 1
         namenode.start()
         cluster.wait_ready("nn")
     is_over.append(True)
@@ -144,12 +151,27 @@ def power_losses(world: World) -> Mapping[str, object]:
         "directories": len(model.there),
         "unknown": len(model.unknown),
         "images": images,
+        "rotten": rotten,
         "lost_bytes": machine.disk.lost_bytes,
         "lost_names": machine.disk.lost_names,
         "is_strict": machine.disk.is_strict,
     }
 
 
-def _count_images(machine: Any) -> int:
-    current = machine.mounts.find("/name/current")
-    return sum(name.startswith("fsimage_") and "." not in name for name in current.entries)
+def _images(machine: Machine) -> list[tuple[str, Inode]]:
+    """Return the images with their names, the newest one last."""
+    current = machine.mounts.find("/name/current").entries
+    names = [name for name in current if name.startswith("fsimage_") and "." not in name]
+    return [(name, current[name]) for name in sorted(names)]
+
+
+def _let_newest_image_rot(machine: Machine, dice: random.Random) -> bool:
+    """Turn a bit over where there is an older image; False if there is none."""
+    images = _images(machine)
+    if len(images) < _RETAINED:
+        return False
+    name, image = images[-1]
+    bit = dice.randrange(len(image.data) * 8)
+    image.flip(bit)
+    machine.scheduler.note("rot", name, bit)
+    return True

@@ -113,7 +113,7 @@ class _Rounds:
         for writer, file in zip(writers, files, strict=True):
             writer.start(partial(self._write, file=file, dice=world.dice(file.path)))
         world.run_for(dice.uniform(0.05, 1.0))
-        is_disturbed = dice.random() < 0.5
+        is_disturbed = dice.random() < 0.35
         if is_disturbed:
             self._disturb()
         self._wait_for_a_moment(files)
@@ -222,8 +222,8 @@ class _Rounds:
     def _break(self) -> frozenset[str]:
         """Kill datanodes or take their power; the addresses of those without power."""
         dice, without_power = self._dice, set[str]()
-        chance = dice.choice([0.4, 1.0, 1.0])
-        power_chance = dice.choice([0.0, 0.4, 0.7, 1.0])
+        chance = dice.choice([0.5, 1.0, 1.0, 1.0])
+        power_chance = dice.choice([0.0, 0.3, 0.5, 0.7, 1.0])
         for server in self._datanodes:
             if dice.random() >= chance:
                 continue
@@ -245,7 +245,7 @@ class _Rounds:
         down = [s for s in (*self._datanodes, self._namenode) if not s.is_up]
         dice.shuffle(down)
         late = next((s for s in down if s.role is DATANODE), None)
-        if late is not None and dice.random() < 0.3:
+        if late is not None and dice.random() < 0.2:
             down.remove(late)
             world.scheduler.after(_LATE_S, partial(_start, late))
         else:
