@@ -54,10 +54,14 @@ class Reach:
     # -- a file, for the next call
 
     def write(self, path: Path) -> None:
+        numbers = {name: number for number, name in enumerate(self.seconds)}
         path.write_text(
             json.dumps(
                 {
-                    "tests": [[*place, names] for place, names in self.tests.items()],
+                    "tests": [
+                        [*place, [numbers[name] for name in names]]
+                        for place, names in self.tests.items()
+                    ],
                     "worlds": [[*place, worlds] for place, worlds in self.worlds.items()],
                     "seconds": self.seconds,
                     "failed": self.failed,
@@ -70,8 +74,9 @@ class Reach:
     def read(cls, path: Path) -> Reach:
         said = json.loads(path.read_text("utf-8"))
         reach = cls(seconds=said["seconds"], failed=said["failed"])
-        for module, line, names in said["tests"]:
-            reach.tests[module, line] = names
+        names = list(reach.seconds)
+        for module, line, numbers in said["tests"]:
+            reach.tests[module, line] = [names[number] for number in numbers]
         for module, line, worlds in said["worlds"]:
             reach.worlds[module, line] = [(scenario, seed) for scenario, seed in worlds]
         return reach

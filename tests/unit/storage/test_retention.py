@@ -40,3 +40,15 @@ def test_images_that_are_out_of_reach_do_not_count(tmp_path: Path) -> None:
     healthy = made(tmp_path / "a", 10, 20)
     purge([tmp_path / "lost", healthy], [healthy], Retention(images=2, extra_edits=0))
     assert len(names(healthy)) == 3
+
+
+def test_every_edit_behind_the_oldest_image_that_stays_is_kept(tmp_path: Path) -> None:
+    """Also where each segment has one edit: the newest image may be damaged."""
+    current = made(tmp_path / "a", 10, 20)
+    for path in current.glob("edits_*"):
+        path.unlink()
+    for txid in range(1, 25):
+        (current / finished_name(txid, txid)).write_bytes(b"edits")
+    purge([current], [current], Retention(images=2, extra_edits=0))
+    kept = [finished_name(txid, txid) for txid in range(11, 25)]
+    assert [name for name in names(current) if name.startswith("edits_")] == kept

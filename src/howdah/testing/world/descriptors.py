@@ -117,6 +117,10 @@ class DescriptorTable:
     def find(self, number: int) -> Description | None:
         return self._open.get(number)
 
+    def descriptions(self) -> list[Description]:
+        """Return what they stand for, in the order of their numbers."""
+        return [self._open[number] for number in sorted(self._open)]
+
     def replace(self, number: int, description: Description) -> None:
         """Let a descriptor stand for something else: a socket has connected."""
         self._open[number] = description

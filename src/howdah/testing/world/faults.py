@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 from howdah.testing.world.cluster import CONTROLLER, DATANODE, NAMENODE, Cluster, Server
+from howdah.testing.world.network import Stream
 from howdah.testing.world.processes import Machine, Process
 
 KILL: Final = "kill"
@@ -41,12 +42,14 @@ DRIFT: Final = "drift"
 SPLIT: Final = "split"
 """A machine is cut off from the machines of all other servers, or from those that are no
 datanodes; clients reach it."""
+RESET: Final = "reset"
+"""The connections of a machine break, again and again, and what is under way on them is lost."""
 AWAY: Final = "away"
 """A datanode is down until the namenode has given it up."""
 
 ORDINARY: Final = (
     *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT, BLACKOUT),
-    *(SPLIT, AWAY),
+    *(SPLIT, AWAY, RESET),
 )
 ALL: Final = (*ORDINARY, FULL_DISK, CLOCK, SCARCE, FAILING_DISK, BIT_ROT, CLOG, DRIFT)
 KINDS: Final = tuple(dict.fromkeys(ALL))
@@ -56,6 +59,8 @@ _PAUSE_S: Final = 3.0
 _WITHIN_S: Final = 8.0
 _SPLIT_NAMENODES: Final = 0.6
 """How often it is a namenode that is split: it may be an active, which does not know."""
+_RESETS_S: Final = (0.02, 0.4)
+"""So long a machine's connections live meanwhile."""
 _AWAY_S: Final = (16.0, 40.0)
 _JUMP_S: Final = 3600.0
 _DRIFT_PPM: Final = 100_000.0
@@ -236,6 +241,8 @@ class Supervisor:
                 return self._cut([(machine, other) for other in others], both=True)
         if fault.kind == BIT_ROT:
             return self._let_rot(fault, machine)
+        if fault.kind == RESET:
+            return self._keep_resetting(fault, machine)
         return self._break_disk(fault, machine)
 
     def _break_server(self, fault: Fault, server: Server) -> Callable[[], None] | None:
@@ -293,6 +300,22 @@ class Supervisor:
                 network.heal(source, target)
 
         return heal
+
+    def _keep_resetting(self, fault: Fault, machine: Machine) -> Callable[[], None]:
+        dice = random.Random(f"{fault.amount}")
+        is_over: list[bool] = []
+
+        def reset() -> None:
+            if is_over:
+                return
+            for process in list(machine.processes.values()):
+                for stream in process.descriptors.descriptions():
+                    if isinstance(stream, Stream) and not stream.is_local and stream.is_connected:
+                        stream.break_off()
+            self.world.scheduler.after(dice.uniform(*_RESETS_S), reset)
+
+        reset()
+        return lambda: is_over.append(True)
 
     def _split_from(self, machine: Machine, *, with_datanodes: bool) -> list[Machine]:
         servers = [s for s in self.cluster.servers.values() if s.machine is not machine]

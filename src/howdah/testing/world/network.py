@@ -354,6 +354,14 @@ class Stream(Description):
             self.has_ended = True
             self.changed()
 
+    def break_off(self) -> None:
+        """Lose the connection on both sides, and all that is under way, as where a firewall
+        forgets it."""
+        for end in (self, self.peer):
+            if end is not None:
+                end._under_way.clear()
+                end._reset()
+
     def shut_write(self) -> None:
         """Send no more; the other side reads the end."""
         if self.is_write_shut:

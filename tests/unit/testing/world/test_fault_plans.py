@@ -21,6 +21,7 @@ from howdah.testing.world.faults import (
     KILL,
     KINDS,
     ORDINARY,
+    RESET,
     SPLIT,
     Fault,
     FaultPlan,
@@ -243,3 +244,44 @@ def test_a_datanode_that_is_away_is_so_for_longer_than_it_may_be_silent(cluster:
     assert {fault.target for fault in plan.faults} == {"dn0", "dn1"}
     heartbeats_s = 2 * 2.0 + 10 * 1.0
     assert min(fault.duration_s for fault in plan.faults) > heartbeats_s
+
+
+def test_connections_of_a_machine_break_and_work_again_afterwards() -> None:
+    world = World(1)
+    cluster = Cluster(world)
+    cluster.server(DATANODE, "dn0", world.machine("dn0"))
+    clients = world.machine("clients")
+    broken: list[str] = []
+
+    def listen(process: Process) -> None:
+        socket = process.modules.load("socket")
+        server = socket.create_server(("0.0.0.0", 9000))
+        while True:
+            connection, _ = server.accept()
+            try:
+                while connection.recv(10):
+                    connection.sendall(b"answer")
+            except OSError as error:
+                broken.append(f"server: {error.strerror}")
+
+    def call(process: Process) -> float:
+        socket, time = process.modules.load("socket"), process.modules.load("time")
+        began_s = time.monotonic()
+        while time.monotonic() - began_s < 10.0:
+            try:
+                with socket.create_connection(("dn0", 9000)) as connection:
+                    while time.monotonic() - began_s < 10.0:
+                        connection.sendall(b"question")
+                        assert connection.recv(10)
+                        time.sleep(0.01)
+            except OSError as error:
+                broken.append(f"client: {error.strerror}")
+        return float(time.monotonic() - began_s)
+
+    world.process(world.machines["dn0"], "listener").start(listen)
+    supervisor = Supervisor(cluster)
+    supervisor.follow(FaultPlan([Fault(RESET, 1.0, 3.0, "dn0")]))
+    world.call(clients, "caller", call)
+    assert "client: Connection reset by peer" in broken
+    assert "server: Connection reset by peer" in broken
+    assert 4 < len(broken) < 2 * 3.0 / 0.02
