@@ -22,6 +22,7 @@ Scenario = Callable[[World], Mapping[str, object]]
 SCENARIOS: Final[dict[str, Scenario]] = {
     "datanodes": datanodes.writes_under_faults,
     "administered": datanodes.writes_administered,
+    "failovers": highly_available.failovers,
     "federation": federation.writes_through_routers,
     "datanodes-all-faults": datanodes.writes_under_all_faults,
     "highly-available-all-faults": highly_available.writes_under_all_faults,

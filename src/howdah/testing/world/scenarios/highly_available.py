@@ -14,10 +14,25 @@ from howdah.testing.world.cluster import (
     Cluster,
     draw_settings,
 )
-from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan
+from howdah.testing.world.faults import (
+    ALL,
+    BLACKOUT,
+    CUT,
+    ISOLATE,
+    KILL,
+    ONE_WAY,
+    ORDINARY,
+    PAUSE,
+    POWER,
+    RESET,
+    SLOW_DISK,
+    SPLIT,
+    FaultPlan,
+    Supervisor,
+)
 from howdah.testing.world.processes import Process
 from howdah.testing.world.scenarios.datanodes import write_and_check
-from howdah.testing.world.scenarios.namenode import format_namenode
+from howdah.testing.world.scenarios.namenode import Callers, format_namenode
 from howdah.testing.world.watching import Watch
 from howdah.testing.world.world import World
 
@@ -27,6 +42,19 @@ _FAULTS: Final = 12
 _BOOTSTRAP: Final = "howdah.namenode.server.process.bootstrap"
 _LEASES_MS: Final = ("300", "1000", "4000")
 """How long an active may serve that hears no journal node: an election takes a second."""
+_CALLERS: Final = 2
+_PACES_S: Final = (0.02, 0.1, 0.3)
+_KINDS: Final = ("mkdir", "mkdir", "rename", "rename", "delete")
+_FAULTS_S: Final = 22.0
+_QUIET_S: Final = 5.0
+_OF_NAMENODES: Final = (
+    *(SPLIT, SPLIT, SPLIT, RESET, RESET, RESET, KILL, KILL, POWER, BLACKOUT, BLACKOUT, PAUSE),
+    *(CUT, ONE_WAY, ISOLATE, SLOW_DISK),
+)
+_CHECKPOINTED: Final = {
+    "dfs.namenode.checkpoint.txns": "50",
+    "dfs.namenode.checkpoint.check.period": "1",
+}
 _OBSERVER_EACH_S: Final = 3.0
 _FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 SETTINGS: Final = {
@@ -122,6 +150,36 @@ def reads_from_observers(world: World) -> Mapping[str, object]:
     world.process(clients, "operator").start(partial(_keep_observer, cluster))
     plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS)
     return write_and_check(cluster, clients, _URI, plan, watch)
+
+
+def failovers(world: World) -> Mapping[str, object]:
+    """Let clients make, rename, delete and list directories, without a datanode, while namenodes
+    and journal nodes break; whoever looks sees what was answered before."""
+    world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
+    clients = world.machine("clients")
+    cluster, watch = build(world, _CHECKPOINTED, datanodes=0)
+    callers = Callers(world, cluster, _URI, paces_s=_PACES_S, kinds=_KINDS)
+    callers.start(clients, _CALLERS)
+    supervisor = Supervisor(cluster)
+    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, _OF_NAMENODES))
+    world.run_for(_FAULTS_S)
+    supervisor.heal()
+    world.run_for(_QUIET_S)
+    callers.is_over = True
+    world.run(lambda: callers.all_done)
+    world.call(clients, "reader", callers.check)
+    watch.check_at_rest()
+    watch.restart_all()
+    world.call(clients, "reader", callers.check)
+    return {
+        "calls": callers.calls,
+        "looks": callers.looks,
+        "unknown": len(callers.unknown),
+        "faults": supervisor.count,
+        "ended": supervisor.ended,
+        "compared": watch.compared,
+        "answers": watch.answers,
+    }
 
 
 def _keep_observer(cluster: Cluster, process: Process) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from howdah.testing.world.cluster import NAMENODE, RPC_PORT, Cluster
 from howdah.testing.world.disk import Inode
@@ -15,7 +15,6 @@ from howdah.testing.world.world import Unexpected, World
 _URI: Final = f"hdfs://nn:{RPC_PORT}"
 _CLIENTS: Final = 2
 _PACES_S: Final = (0.001, 0.01, 0.1)
-"""How long a client waits between two calls at most: it draws one of these for a while."""
 _LOSSES: Final = 3
 _MOST_TURNS: Final = 30
 """So many turns of threads may pass between an answer and the power cut."""
@@ -42,14 +41,129 @@ def format_namenode(cluster: Cluster, machine: Machine) -> None:
     cluster.world.call(machine, "format", run, kind=_FORMAT)
 
 
-class _Model:
-    """Keeps what clients know: paths that are there, and those of which nobody knows."""
+class Callers:
+    """Are clients that make, rename, delete and list directories, each below one of its own, and
+    keep what they know: paths that are there, and those of which nobody knows."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        world: World,
+        cluster: Cluster,
+        uri: str,
+        *,
+        paces_s: Sequence[float] = _PACES_S,
+        kinds: Sequence[str] = ("mkdir", "mkdir", "mkdir", "rename", "delete"),
+    ) -> None:
+        """`paces_s` is how long a client waits between two calls at most: it draws one of these for
+        a while."""
+        self._world = world
+        self._paces_s, self._kinds = paces_s, kinds
+        self._cluster = cluster
+        self._uri = uri
         self.there: set[str] = set()
         self.unknown: set[str] = set()
+        self.calls = 0
+        self.looks = 0
+        self.is_over = False
+        self.done = 0
+        """How many clients have ended."""
+        self._count = 0
 
-    def check(self, listed: set[str]) -> None:
+    def start(self, machine: Machine, count: int) -> None:
+        """Begin so many clients that change something, and one that looks on."""
+        self._count = count
+        for number in range(count):
+            process = self._world.process(machine, f"client{number}")
+            process.start(partial(self._work, number=number))
+        self._world.process(machine, "looker").start(self._look)
+
+    @property
+    def all_done(self) -> bool:
+        return self.done == self._count + 1
+
+    def _work(self, process: Process, number: int) -> None:
+        fs = self._cluster.connect(process, self._uri)
+        errors = process.modules.load("howdah.errors")
+        sleep = process.modules.load("time").sleep
+        own = self._world.dice(f"client {number}")
+        pace_s = self._paces_s[0]
+        count = 0
+        while not self.is_over:
+            count += 1
+            if own.random() < 0.05:
+                pace_s = own.choice(self._paces_s)
+            path = f"/{number}/{count}"
+            touched = {path}
+            old = f"/{number}/{own.randrange(count)}"
+            kind = own.choice(self._kinds)
+            if kind != "mkdir":
+                if old not in self.there - self.unknown:
+                    continue
+                touched.add(old)
+            self.unknown |= touched
+            try:
+                self._call(fs, kind, old, path)
+            except FileNotFoundError as error:
+                # Whoever repeats a call is answered as the first time.
+                self._world.fail(f"{kind} of {old}, which is there: {error}")
+            except (errors.HowdahError, OSError) as error:
+                self._world.story.record(
+                    process.name, f"{kind} {path}: {type(error).__name__}: {error}"
+                )
+                sleep(own.random())
+                continue  # nobody knows: they stay among these
+            self.unknown -= touched
+            self.calls += 1
+            sleep(own.random() * pace_s)
+        self.done += 1
+
+    def _call(self, fs: Any, kind: str, old: str, path: str) -> None:
+        if kind == "mkdir":
+            fs.mkdirs(path)
+            self.there.add(path)
+        elif kind == "rename":
+            fs.rename(old, path)
+            self.there.add(path)
+            self.there.discard(old)
+        elif fs.delete(old):
+            self.there.discard(old)
+        else:
+            self._world.fail(f"delete of {old}, which is there, says that it is not")
+
+    def _look(self, process: Process) -> None:
+        """Look for what others were answered before."""
+        fs = self._cluster.connect(process, self._uri)
+        errors = process.modules.load("howdah.errors")
+        sleep = process.modules.load("time").sleep
+        own = self._world.dice("looker")
+        while not self.is_over:
+            sleep(own.random() * own.choice(self._paces_s))
+            directory = f"/{own.randrange(self._count)}"
+            before = self.there - self.unknown
+            try:
+                found = self._list(fs, directory)
+            except (errors.HowdahError, OSError):
+                continue
+            self.looks += 1
+            expected = (before & self.there) - self.unknown
+            missing = {path for path in expected if path.startswith(f"{directory}/")} - found
+            if missing:
+                self._world.fail(
+                    f"a listing of {directory} lacks {len(missing)} directories of which others "
+                    f"were answered before it began: {sorted(missing)[:5]}"
+                )
+        self.done += 1
+
+    def _list(self, fs: Any, directory: str) -> set[str]:
+        try:
+            return {f"{directory}/{status.name}" for status in fs.list_status(directory)}
+        except FileNotFoundError:
+            return set()
+
+    def check(self, process: Process) -> None:
+        """Raise Unexpected unless all is there that has to be, and nothing else."""
+        fs = self._cluster.connect(process, self._uri)
+        listed = set[str]().union(*(self._list(fs, f"/{n}") for n in range(self._count)))
         missing = self.there - listed - self.unknown
         extra = listed - self.there - self.unknown
         if missing or extra:
@@ -69,71 +183,19 @@ def power_losses(world: World) -> Mapping[str, object]:
     machine.disk.is_strict = dice.random() < 0.5
     namenode = cluster.server(NAMENODE, "nn", machine)
     format_namenode(cluster, machine)
-    model, done, is_over = _Model(), list[int](), list[bool]()
-
-    calls = [0]
-
-    def work(process: Process, number: int) -> None:
-        fs = cluster.connect(process, _URI)
-        errors = process.modules.load("howdah.errors")
-        sleep = process.modules.load("time").sleep
-        own = world.dice(f"client {number}")
-        pace_s = _PACES_S[0]
-        count = 0
-        while not is_over:
-            count += 1
-            if own.random() < 0.05:
-                pace_s = own.choice(_PACES_S)
-            path = f"/{number}/{count}"
-            touched = {path}
-            old = f"/{number}/{own.randrange(count)}"
-            kind = own.choice(["mkdir", "mkdir", "mkdir", "rename", "delete"])
-            if kind != "mkdir":
-                if old not in model.there - model.unknown:
-                    continue
-                touched.add(old)
-            model.unknown |= touched
-            try:
-                if kind == "mkdir":
-                    fs.mkdirs(path)
-                    model.there.add(path)
-                elif kind == "rename":
-                    fs.rename(old, path)
-                    model.there.add(path)
-                    model.there.discard(old)
-                elif fs.delete(old):
-                    model.there.discard(old)
-            except (errors.HowdahError, OSError) as error:
-                world.story.record(process.name, f"{kind} {path}: {type(error).__name__}: {error}")
-                sleep(own.random())
-                continue  # nobody knows: they stay among these
-            model.unknown -= touched
-            calls[0] += 1
-            sleep(own.random() * pace_s)
-        done.append(number)
-
-    def listed(process: Process) -> set[str]:
-        fs = cluster.connect(process, _URI)
-        paths: set[str] = set()
-        for number in range(_CLIENTS):
-            try:
-                paths |= {f"/{number}/{status.name}" for status in fs.list_status(f"/{number}")}
-            except FileNotFoundError:
-                continue
-        return paths
+    callers = Callers(world, cluster, _URI)
 
     def has_answered(count: int) -> bool:
-        return calls[0] >= count
+        return callers.calls >= count
 
     namenode.start()
     cluster.wait_ready("nn")
-    for number in range(_CLIENTS):
-        world.process(clients, f"client{number}").start(partial(work, number=number))
+    callers.start(clients, _CLIENTS)
     images = rotten = 0
     for _ in range(_LOSSES):
         world.run_for(dice.uniform(0.1, 3.0))
         # Just behind an answer, when others may be under way: the worst moment.
-        world.run(partial(has_answered, calls[0] + 1))
+        world.run(partial(has_answered, callers.calls + 1))
         for _ in range(dice.randrange(1, _MOST_TURNS)):
             world.scheduler.step()
         images = max(images, len(_images(machine)))
@@ -143,13 +205,14 @@ def power_losses(world: World) -> Mapping[str, object]:
             rotten += 1
         namenode.start()
         cluster.wait_ready("nn")
-    is_over.append(True)
-    world.run(lambda: len(done) == _CLIENTS)
-    model.check(world.call(clients, "reader", listed))
+    callers.is_over = True
+    world.run(lambda: callers.all_done)
+    world.call(clients, "reader", callers.check)
     return {
-        "calls": calls[0],
-        "directories": len(model.there),
-        "unknown": len(model.unknown),
+        "calls": callers.calls,
+        "looks": callers.looks,
+        "directories": len(callers.there),
+        "unknown": len(callers.unknown),
         "images": images,
         "rotten": rotten,
         "lost_bytes": machine.disk.lost_bytes,

@@ -223,7 +223,7 @@ class _Rounds:
         """Kill datanodes or take their power; the addresses of those without power."""
         dice, without_power = self._dice, set[str]()
         chance = dice.choice([0.5, 1.0, 1.0, 1.0])
-        power_chance = dice.choice([0.0, 0.3, 0.5, 0.7, 1.0])
+        power_chance = dice.choice([0.0, 0.3, 0.6, 1.0, 1.0])
         for server in self._datanodes:
             if dice.random() >= chance:
                 continue
