@@ -83,6 +83,8 @@ def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluste
         ("striped", 10),
         ("striped-kills", 20),
         ("recoveries", 40),
+        ("failovers", 40),
+        ("replication", 40),
     ],
 )
 def test_many_seeds(scenario: str, count: int) -> None:

@@ -7,7 +7,8 @@
 - The parts of a namespace say the same (`fingerprint.check_consistent`), when nobody changes it.
 - The replicas that a namenode counts are those on the disks of its datanodes, when nobody changes
   them (`replicas`).
-- No order to delete a replica leaves while the namenode knows of no other one.
+- No order to delete a replica leaves while the namenode knows of no other one, or of too few if
+  that one is in excess.
 
 `Watch` sees the objects of a namenode's process, and asks nothing of it: what it does changes
 nothing in the world.
@@ -136,10 +137,14 @@ class Watch:
                 block = self_._blocks.reported_as(block_id)
                 if block is None or block_id < 0 or not block.is_settled:
                     continue
-                if not any(storage.node.alive for storage in block.replicas):
+                left = sum(storage.node.alive for storage in block.replicas)
+                order = node.invalidated.get(block_id)
+                is_excess = order is not None and order.is_excess
+                wanted = self_._redundancy.expected_replication(block) if is_excess else 1
+                if left < wanted:
                     self._world.fail(
                         f"{name} orders {node.identity.hostname} to delete its replica of "
-                        f"blk_{block_id}, and knows of no other one"
+                        f"blk_{block_id}, and knows of {left} others, not {wanted}"
                     )
             return orders
 

@@ -12,6 +12,7 @@ from howdah.testing.world.scenarios import (
     highly_available,
     namenode,
     recoveries,
+    replication,
     rpc,
     striped,
 )
@@ -30,6 +31,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "highly-available": highly_available.writes_under_faults,
     "namenode": namenode.power_losses,
     "recoveries": recoveries.recovered_files_keep_what_was_promised,
+    "replication": replication.replicas_follow_the_replication,
     "rpc": rpc.calls,
     "striped": striped.striped_files_survive_losses,
     "striped-kills": striped.closed_files_survive_kills,
