@@ -1,7 +1,8 @@
 """GSSAPI of MIT Kerberos by ctypes (shell: the library reads tickets and keytabs, and asks KDCs).
 
-Only what a client of Hadoop needs: credentials of a ticket cache or a keytab, a context with a
-named service, wrapping. Types of ticket caches are the library's business: none is read here.
+Only what clients and servers of Hadoop need: credentials of a ticket cache or a keytab, a context
+with a named service or with whoever comes, wrapping. Types of ticket caches are the library's
+business: none is read here.
 
 Contexts hold native memory and belong to the process that made them: a forked child makes its own.
 """
@@ -26,10 +27,12 @@ _ERROR_BITS: Final = 0xFFFF0000
 _OUT_OF_ORDER_BITS: Final = 2 | 4 | 8 | 16
 """Duplicate, old, out of sequence, gap: no errors to GSSAPI, but they are to us."""
 _INITIATE: Final = 1
+_ACCEPT: Final = 2
 _INDEFINITE: Final = 0xFFFFFFFF
 _DISPLAY_GSS: Final = 1
 _DISPLAY_MECHANISM: Final = 2
 _MUTUAL, _REPLAY, _SEQUENCE, _CONFIDENTIALITY, _INTEGRITY = 2, 4, 8, 16, 32
+_ORDERED: Final = _REPLAY | _SEQUENCE
 _FLAGS: Final = _MUTUAL | _REPLAY | _SEQUENCE | _CONFIDENTIALITY | _INTEGRITY
 _MOST_TOKEN_BYTES: Final = 256 * 1024 * 1024
 
@@ -205,29 +208,9 @@ class Credential:
     def __init__(
         self, store: Mapping[str, str], principal: str | None = None, *, for_spnego: bool = False
     ) -> None:
-        minor = _u32()
-        oid, _memory = _oid(KRB5)
-        mechanisms = _OidSet(1, ctypes.pointer(oid))
-        entries = [_KeyValue(key.encode(), value.encode()) for key, value in store.items()]
-        array = (_KeyValue * len(entries))(*entries)
-        values = _KeyValueSet(len(entries), array)
         self._name = None if principal is None else _name(principal, _PRINCIPAL_NAME)
-        self.handle = _Handle("gss_release_cred")
-        _check(
-            library().gss_acquire_cred_from(
-                ctypes.byref(minor),
-                None if self._name is None else self._name.value,
-                _u32(_INDEFINITE),
-                # SPNEGO finds no mechanism in a credential of one.
-                None if for_spnego else ctypes.byref(mechanisms),
-                _INITIATE,
-                ctypes.byref(values) if entries else None,
-                self.handle.reference,
-                None,
-                None,
-            ),
-            minor,
-        )
+        # SPNEGO finds no mechanism in a credential of one.
+        self.handle = _acquire(store, self._name, _INITIATE, None if for_spnego else KRB5)
 
     def inquire(self) -> Inquiry:
         """Raises GssFailure: no credentials, expired ones."""
@@ -247,53 +230,53 @@ class Credential:
         return Inquiry(_shown_name(name), lifetime.value)
 
 
-class Context:
-    """The initiator's side; `howdah.protocol.sasl.gssapi.SecurityContext`.
+class AcceptorCredential:
+    """What a server proves itself by: the keys of one principal in a keytab. Raises GssFailure.
 
-    Raises GssFailure in `step`; whoever knows what it is for says so.
+    Tickets that came before are not kept on a disk (`rcache`): who repeats one does not know its
+    key, and gets no further than the library's first answer.
     """
 
-    def __init__(self, credential: Credential, target: Principal, mechanism: bytes = KRB5) -> None:
-        if target.realm:
-            # As it stands: the library would look up the host's canonical name otherwise.
-            self._target = _name(str(target), _PRINCIPAL_NAME)
-        else:
-            self._target = _name(f"{target.primary}@{target.instance}", _HOSTBASED_SERVICE)
-        self._credential = credential
-        self._oid, self._memory = _oid(mechanism)
+    def __init__(self, keytab: str, principal: str, *, for_spnego: bool = False) -> None:
+        self._name = _name(principal, _PRINCIPAL_NAME)
+        store = {"keytab": keytab, "rcache": "none:"}
+        self.handle = _acquire(store, self._name, _ACCEPT, None if for_spnego else KRB5)
+
+
+def _acquire(
+    store: Mapping[str, str], name: _Handle | None, usage: int, mechanism: bytes | None
+) -> _Handle:
+    minor = _u32()
+    oid, _memory = _oid(mechanism or KRB5)
+    mechanisms = _OidSet(1, ctypes.pointer(oid))
+    entries = [_KeyValue(key.encode(), value.encode()) for key, value in store.items()]
+    array = (_KeyValue * len(entries))(*entries)
+    values = _KeyValueSet(len(entries), array)
+    handle = _Handle("gss_release_cred")
+    _check(
+        library().gss_acquire_cred_from(
+            ctypes.byref(minor),
+            None if name is None else name.value,
+            _u32(_INDEFINITE),
+            None if mechanism is None else ctypes.byref(mechanisms),
+            usage,
+            ctypes.byref(values) if entries else None,
+            handle.reference,
+            None,
+            None,
+        ),
+        minor,
+    )
+    return handle
+
+
+class _Context:
+    """Both sides of a context: what they do once it is established."""
+
+    def __init__(self) -> None:
         self._handle = ctypes.c_void_p()
         weakref.finalize(self, _release_context, self._handle).atexit = False
         self.is_established = False
-
-    def step(self, token: bytes) -> bytes:
-        """The next token for the far end; empty if there is none."""
-        minor, out, flags = _u32(), _Buffer(), _u32()
-        buffer, _bytes = _buffer(token)
-        major = library().gss_init_sec_context(
-            ctypes.byref(minor),
-            self._credential.handle.value,
-            ctypes.byref(self._handle),
-            self._target.value,
-            ctypes.byref(self._oid),
-            _u32(_FLAGS),
-            _u32(0),
-            None,
-            ctypes.byref(buffer) if token else None,
-            None,
-            ctypes.byref(out),
-            ctypes.byref(flags),
-            None,
-        )
-        answer = _moved_out(out)
-        _check(major, minor)
-        if not major & _CONTINUE_NEEDED:
-            if flags.value & _FLAGS != _FLAGS:
-                raise errors.AuthenticationFailed(
-                    "the Kerberos context lacks what was asked for: proof of the server, "
-                    "integrity, confidentiality, or the order of messages"
-                )
-            self.is_established = True
-        return answer
 
     def wrap(self, data: bytes, *, confidential: bool) -> bytes:
         minor, out, state = _u32(), _Buffer(), ctypes.c_int()
@@ -355,6 +338,108 @@ class Context:
             minor,
         )
         return limit.value
+
+
+class Context(_Context):
+    """The initiator's side; `howdah.protocol.sasl.gssapi.SecurityContext`.
+
+    Raises GssFailure in `step`; whoever knows what it is for says so.
+    """
+
+    def __init__(self, credential: Credential, target: Principal, mechanism: bytes = KRB5) -> None:
+        super().__init__()
+        if target.realm:
+            # As it stands: the library would look up the host's canonical name otherwise.
+            self._target = _name(str(target), _PRINCIPAL_NAME)
+        else:
+            self._target = _name(f"{target.primary}@{target.instance}", _HOSTBASED_SERVICE)
+        self._credential = credential
+        self._oid, self._memory = _oid(mechanism)
+
+    def step(self, token: bytes) -> bytes:
+        """The next token for the far end; empty if there is none."""
+        minor, out, flags = _u32(), _Buffer(), _u32()
+        buffer, _bytes = _buffer(token)
+        major = library().gss_init_sec_context(
+            ctypes.byref(minor),
+            self._credential.handle.value,
+            ctypes.byref(self._handle),
+            self._target.value,
+            ctypes.byref(self._oid),
+            _u32(_FLAGS),
+            _u32(0),
+            None,
+            ctypes.byref(buffer) if token else None,
+            None,
+            ctypes.byref(out),
+            ctypes.byref(flags),
+            None,
+        )
+        answer = _moved_out(out)
+        _check(major, minor)
+        if not major & _CONTINUE_NEEDED:
+            if flags.value & _FLAGS != _FLAGS:
+                raise errors.AuthenticationFailed(
+                    "the Kerberos context lacks what was asked for: proof of the server, "
+                    "integrity, confidentiality, or the order of messages"
+                )
+            self.is_established = True
+        return answer
+
+
+class AcceptedContext(_Context):
+    """The acceptor's side; `howdah.protocol.sasl.gssapi.AcceptedContext`.
+
+    Raises GssFailure in `step`; whoever knows what it is for says so.
+    """
+
+    def __init__(self, credential: AcceptorCredential) -> None:
+        super().__init__()
+        self._credential = credential
+        self._client = ""
+        self._flags = 0
+
+    @property
+    def client(self) -> str:
+        assert self.is_established, "who it is is not proven"
+        return self._client
+
+    @property
+    def is_confidential(self) -> bool:
+        return bool(self._flags & _CONFIDENTIALITY)
+
+    @property
+    def is_ordered(self) -> bool:
+        return self._flags & _ORDERED == _ORDERED
+
+    def step(self, token: bytes) -> bytes:
+        """The next token for the client; empty if there is none."""
+        minor, out, flags = _u32(), _Buffer(), _u32()
+        buffer, _bytes = _buffer(token)
+        source = _Handle("gss_release_name")
+        major = library().gss_accept_sec_context(
+            ctypes.byref(minor),
+            ctypes.byref(self._handle),
+            self._credential.handle.value,
+            ctypes.byref(buffer),
+            None,
+            source.reference,
+            None,
+            ctypes.byref(out),
+            ctypes.byref(flags),
+            None,
+            None,
+        )
+        answer = _moved_out(out)
+        _check(major, minor)
+        if not major & _CONTINUE_NEEDED:
+            if not flags.value & _INTEGRITY:
+                raise errors.AuthenticationFailed(
+                    "the client's Kerberos context cannot tell whether a message was changed"
+                )
+            self._client, self._flags = _shown_name(source), flags.value
+            self.is_established = True
+        return answer
 
 
 def default_realm() -> str:

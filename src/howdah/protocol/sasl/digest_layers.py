@@ -22,6 +22,9 @@ MOST_WRAPPED_BYTES: Final = 65536
 """How long a message may be that is received: `maxbuf`, as Java's."""
 CIPHERS: Final = ("rc4", "3des", "rc4-56", "rc4-40")
 """By preference: RC4 is twenty times as quick as Triple DES."""
+STRONG_CIPHERS: Final = CIPHERS[:2]
+"""What a server offers: nothing proves the list, so whoever stands between could shorten it to
+the weakest."""
 _MAC_BYTES: Final = 10
 _VERSION: Final = b"\0\1"
 _NUMBER: Final = struct.Struct(">I")

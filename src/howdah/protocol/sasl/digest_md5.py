@@ -13,7 +13,7 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,15 +21,18 @@ from howdah import errors
 from howdah.protocol.sasl.digest_layers import (
     CIPHERS,
     MOST_WRAPPED_BYTES,
+    STRONG_CIPHERS,
     DigestLayer,
     Side,
 )
-from howdah.protocol.sasl.protection import Protection, choose_protection
+from howdah.protocol.sasl.protection import Protection, choose_protection, show_protections
 
 MECHANISM: Final = "DIGEST-MD5"
 MOST_CHALLENGE_BYTES: Final = 2048
 """Of RFC 2831, section 2.1: a longer challenge is refused."""
 MOST_CREDENTIAL_BYTES: Final = 64 * 1024
+MOST_RESPONSE_BYTES: Final = 2 * MOST_CREDENTIAL_BYTES
+"""RFC 2831 says 4,096; the names of tokens are longer than those of users."""
 _NONCE_COUNT: Final = b"00000001"
 _NO_BODY: Final = b":" + b"0" * 32
 _DIRECTIVE: Final = re.compile(
@@ -243,3 +246,173 @@ class DigestMd5Client:
         return digest_value(
             self._session, challenge.nonce, self._cnonce, self._protection, self._uri, side
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """What a client answers to a challenge."""
+
+    name: bytes
+    realm: bytes
+    nonce: bytes = field(repr=False)
+    cnonce: bytes = field(repr=False)
+    uri: bytes
+    proof: bytes = field(repr=False)
+    protection: Protection
+    cipher: str | None
+    most_bytes: int
+    authzid: bytes | None
+
+    @classmethod
+    def parse(cls, text: bytes) -> _Response:
+        """Raises AuthenticationFailed for what is no response."""
+        if len(text) > MOST_RESPONSE_BYTES:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: a response of {len(text)} bytes; {MOST_RESPONSE_BYTES} are allowed"
+            )
+        said = parse_directives(text)
+        for name in ("username", "nonce", "cnonce", "nc", "digest-uri", "response"):
+            if not said.get(name):
+                raise errors.AuthenticationFailed(f"{MECHANISM}: a response lacks {name!r}")
+        if said["nc"] != _NONCE_COUNT:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: a nonce is used once")
+        known = {each.value.encode(): each for each in Protection}
+        protection = known.get(said.get("qop", b"auth"))
+        if protection is None:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: a response has an unknown protection")
+        most = said.get("maxbuf", str(MOST_WRAPPED_BYTES).encode())
+        if not most.isdigit() or not 16 < int(most) < 1 << 24:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: the client's maxbuf is no size")
+        cipher = said["cipher"].decode("latin-1") if "cipher" in said else None
+        return cls(
+            said["username"],
+            said.get("realm", b""),
+            said["nonce"],
+            said["cnonce"],
+            said["digest-uri"],
+            said["response"],
+            protection,
+            cipher,
+            int(most),
+            said.get("authzid"),
+        )
+
+
+class DigestMd5Server:
+    """The side of who made the tokens. `nonce` is random, and never used again.
+
+    `password_of` has the password that belongs to a name, as `credentials_of` gives both; it
+    raises InvalidToken for a name that it does not know. `setting` is the key that `protections`
+    come from.
+    """
+
+    def __init__(
+        self,
+        password_of: Callable[[bytes], bytes],
+        realm: str,
+        digest_uri: str,
+        protections: Sequence[Protection],
+        *,
+        nonce: bytes,
+        setting: str,
+        ciphers: Sequence[str] = STRONG_CIPHERS,
+    ) -> None:
+        self._password_of = password_of
+        self._realm = realm.encode()
+        self._uri = digest_uri.encode()
+        self._protections = tuple(protections)
+        self._nonce = nonce
+        self._setting = setting
+        self._ciphers = tuple(ciphers)
+        self._has_challenged = False
+        self._name = b""
+        self._protection = Protection.AUTHENTICATION
+        self._layer: DigestLayer | None = None
+        self.is_complete = False
+
+    @property
+    def client(self) -> str:
+        """The name, which is a token's identifier in base64."""
+        return self._name.decode("latin-1")
+
+    @property
+    def protection(self) -> Protection:
+        return self._protection
+
+    @property
+    def layer(self) -> DigestLayer | None:
+        return self._layer
+
+    def evaluate(self, response: bytes) -> bytes:
+        if self.is_complete:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: a response came behind the proof")
+        if not self._has_challenged:
+            if response:
+                raise errors.AuthenticationFailed(f"{MECHANISM}: the server has the first word")
+            self._has_challenged = True
+            return self._challenge()
+        return self._prove(_Response.parse(response))
+
+    def _challenge(self) -> bytes:
+        words = b",".join([each.value.encode() for each in self._protections])
+        fields = [
+            b"realm=" + quoted(self._realm),
+            b"nonce=" + quoted(self._nonce),
+            b"qop=" + quoted(words),
+            b"charset=utf-8",
+            b"algorithm=md5-sess",
+        ]
+        if Protection.PRIVACY in self._protections:
+            fields.append(b"cipher=" + quoted(",".join(self._ciphers).encode()))
+        return b",".join(fields)
+
+    def _prove(self, response: _Response) -> bytes:
+        self._check(response)
+        password = self._password_of(response.name)
+        session = session_hash(
+            response.name,
+            response.realm,
+            password,
+            self._nonce,
+            response.cnonce,
+            response.authzid,
+        )
+        parts = session, self._nonce, response.cnonce, response.protection, response.uri
+        if not hmac.compare_digest(digest_value(*parts, Side.CLIENT), response.proof):
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: digest response format violation. Mismatched response."
+            )
+        self._name, self._protection = response.name, response.protection
+        if response.protection is not Protection.AUTHENTICATION:
+            self._layer = DigestLayer(session, Side.SERVER, response.cipher, response.most_bytes)
+        self.is_complete = True
+        return b"rspauth=" + digest_value(*parts, Side.SERVER)
+
+    def _check(self, response: _Response) -> None:
+        """What is not secret, before a password is looked up."""
+        if not hmac.compare_digest(response.nonce, self._nonce):
+            raise errors.AuthenticationFailed(f"{MECHANISM}: the nonce is of another challenge")
+        if response.realm != self._realm:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: the realm is {response.realm[:100]!r}, not {self._realm!r}"
+            )
+        if response.uri.lower() != self._uri.lower():
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: the response is for {response.uri[:100]!r}, not for {self._uri!r}"
+            )
+        if response.authzid not in (None, response.name):
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: a token's owner asks to be treated as another one"
+            )
+        if response.protection not in self._protections:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: the client chose {response.protection.word}, and {self._setting} = "
+                f"{show_protections(self._protections)} here"
+            )
+        is_private = response.protection is Protection.PRIVACY
+        if is_private and response.cipher not in self._ciphers:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: privacy needs one of the ciphers {', '.join(self._ciphers)}"
+            )
+        if not is_private and response.cipher is not None:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: a cipher without privacy")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.protocol.sasl.protection import Protection, choose_protection
+from howdah.protocol.sasl.protection import Protection, choose_protection, show_protections
 
 MECHANISM: Final = "GSSAPI"
 MOST_WRAPPED_BYTES: Final = 65536
@@ -24,7 +24,7 @@ _MASK: Final = {
 
 
 class SecurityContext(Protocol):
-    """The client's side of a GSSAPI context. Used by one thread at a time."""
+    """One side of a GSSAPI context. Used by one thread at a time."""
 
     @property
     def is_established(self) -> bool: ...
@@ -42,6 +42,22 @@ class SecurityContext(Protocol):
         """How many bytes of data a message of `most_bytes` can carry."""
 
 
+class AcceptedContext(SecurityContext, Protocol):
+    """The server's side of a GSSAPI context."""
+
+    @property
+    def client(self) -> str:
+        """The principal of the client; known when the context is established."""
+
+    @property
+    def is_confidential(self) -> bool:
+        """Whether the client asked for a context that can encrypt."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the client asked for a context that notices what was repeated or left out."""
+
+
 class GssapiLayer:
     """What a context wraps and unwraps, with a protection that is never less than agreed."""
 
@@ -51,7 +67,7 @@ class GssapiLayer:
         limit = context.wrap_limit(most_bytes, confidential=self._confidential)
         if limit < 1:
             raise errors.AuthenticationFailed(
-                f"{MECHANISM}: the server takes messages of {most_bytes} bytes at most, which "
+                f"{MECHANISM}: the far end takes messages of {most_bytes} bytes at most, which "
                 "leaves no room for data"
             )
         self.most_clear_bytes: Final = limit
@@ -114,3 +130,96 @@ class GssapiClient:
         answer = bytes((_MASK[chosen],)) + size.to_bytes(3, "big")
         self.is_complete = True
         return self._context.wrap(answer, confidential=False)
+
+
+class GssapiServer:
+    """The side of who has a keytab. `setting` is the key that `protections` come from.
+
+    The client speaks first. Once the context is established it is offered protections, in the
+    answer to a response without a token where the context's last token was still to be sent.
+    """
+
+    def __init__(
+        self, context: AcceptedContext, protections: Sequence[Protection], *, setting: str
+    ) -> None:
+        self._context = context
+        self._protections = tuple(protections)
+        self._setting = setting
+        self._offered: tuple[Protection, ...] | None = None
+        self._protection = Protection.AUTHENTICATION
+        self._layer: GssapiLayer | None = None
+        self.is_complete = False
+
+    @property
+    def client(self) -> str:
+        return self._context.client
+
+    @property
+    def protection(self) -> Protection:
+        return self._protection
+
+    @property
+    def layer(self) -> GssapiLayer | None:
+        return self._layer
+
+    def evaluate(self, response: bytes) -> bytes | None:
+        if self.is_complete:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: a response came behind the last word")
+        if not self._context.is_established:
+            token = self._context.step(response)
+            if token or not self._context.is_established:
+                return token
+            return self._offer()
+        if self._offered is None:
+            if response:
+                raise errors.AuthenticationFailed(
+                    f"{MECHANISM}: a token came behind the context's last one"
+                )
+            return self._offer()
+        self._agree(response, self._offered)
+        return None
+
+    def _offer(self) -> bytes:
+        self._offered = tuple([each for each in self._protections if self._is_possible(each)])
+        if not self._offered:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: the client's context cannot do what {self._setting} = "
+                f"{show_protections(self._protections)} asks for here"
+            )
+        mask = sum(_MASK[each] for each in self._offered)
+        size = 0 if mask == _MASK[Protection.AUTHENTICATION] else MOST_WRAPPED_BYTES
+        return self._context.wrap(bytes((mask,)) + size.to_bytes(3, "big"), confidential=False)
+
+    def _is_possible(self, protection: Protection) -> bool:
+        context = self._context
+        if protection is Protection.AUTHENTICATION:
+            return True
+        return context.is_ordered and (
+            context.is_confidential or protection is Protection.INTEGRITY
+        )
+
+    def _agree(self, response: bytes, offered: Sequence[Protection]) -> None:
+        try:
+            answer, _ = self._context.unwrap(response)
+        except errors.ProtocolViolation as error:
+            raise errors.AuthenticationFailed(f"{MECHANISM}: {error}") from error
+        if len(answer) < 4:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: the client's choice has {len(answer)} bytes, not 4 or more"
+            )
+        mask, most_bytes = answer[0], int.from_bytes(answer[1:4], "big")
+        chosen = next((each for each in offered if _MASK[each] == mask), None)
+        if chosen is None:
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: the client chose {mask:#x} of the protections, and "
+                f"{show_protections(offered)} was offered ({self._setting})"
+            )
+        wanted = answer[4:]
+        if wanted and wanted != self.client.encode():
+            raise errors.AuthenticationFailed(
+                f"{MECHANISM}: {self.client} asks to be treated as {wanted[:200]!r}"
+            )
+        if chosen is not Protection.AUTHENTICATION:
+            self._layer = GssapiLayer(self._context, chosen, min(most_bytes, MOST_WRAPPED_BYTES))
+        self._protection = chosen
+        self.is_complete = True

@@ -45,3 +45,31 @@ class ClientMechanism(Protocol):
 
         Raises AuthenticationFailed.
         """
+
+
+class ServerMechanism(Protocol):
+    """The side that is asked to believe. Used once."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the exchange is over, and both sides are proven."""
+
+    @property
+    def client(self) -> str:
+        """Whom the client has proven to be, in the mechanism's own terms; known when the exchange
+        is complete."""
+
+    @property
+    def protection(self) -> Protection:
+        """What was agreed; known when the exchange is complete."""
+
+    @property
+    def layer(self) -> Layer | None:
+        """None if nothing is wrapped after the exchange: `Protection.AUTHENTICATION`."""
+
+    def evaluate(self, response: bytes) -> bytes | None:
+        """Return what the client is told, which ends the exchange if it is complete now; None if
+        it is told nothing more than that. The first response is empty where this side begins.
+
+        Raises AuthenticationFailed, and InvalidToken for a token that is not known.
+        """
