@@ -13,6 +13,7 @@ from typing import Final
 
 from howdah.protocol.rpc.answering import GAVE_UP, Held
 from howdah.protocol.rpc.server_hooks import ServerHooks
+from howdah.protocol.rpc.wrapped_stream import Wrapping
 from howdah.rpc.response_writer import ResponseWriter
 from howdah.runtime.metrics.rpc import RpcMetrics
 
@@ -55,6 +56,11 @@ class AnswerQueue:
     def lent_bytes(self) -> int:
         """Of answers that a log is to send."""
         return self._writer.waiting_bytes
+
+    def protect(self, wrapping: Wrapping) -> None:
+        """All answers from now on are wrapped."""
+        self.flush()
+        self._writer.protect(wrapping)
 
     def add(self, data: bytes) -> None:
         """An answer is ready."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah.native.loader import kernel
 from howdah.protocol.rpc.server_hooks import SendingBarrier
+from howdah.protocol.rpc.wrapped_stream import Wrapping
 
 if TYPE_CHECKING:
     from howdah.native._kernel import Outlet
@@ -29,13 +30,21 @@ MOST_WAITING_BYTES: Final = 256 * 1024
 class ResponseWriter:
     """Of one connection, on the loop."""
 
-    __slots__ = ("_behind", "_cannot", "_outlet", "_transport")
+    __slots__ = ("_behind", "_cannot", "_outlet", "_transport", "_wrapping")
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._outlet: Outlet | None = None
         self._cannot = False
         self._behind: list[bytes] = []
+        self._wrapping: Wrapping | None = None
+
+    def protect(self, wrapping: Wrapping) -> None:
+        """Wrap all that is written from now on. Messages of a layer leave in the order in which
+        they were wrapped: the loop alone sends them."""
+        assert self._outlet is None, "no answer waits before the client is known"
+        self._wrapping = wrapping
+        self._cannot = True
 
     @property
     def waiting_bytes(self) -> int:
@@ -49,7 +58,8 @@ class ResponseWriter:
         """Send whole answers, now or when there is room."""
         outlet = self._outlet
         if outlet is None:
-            self._transport.write(data)
+            wrapping = self._wrapping
+            self._transport.write(data if wrapping is None else wrapping.wrap(data))
             return
         sent = outlet.send(data)
         if sent < 0:

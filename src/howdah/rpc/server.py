@@ -30,13 +30,14 @@ from howdah.protocol.rpc.intake import Intake, Refused
 from howdah.protocol.rpc.server_hooks import (
     Admission,
     Alignment,
+    Authentication,
     Impersonation,
     OpenBarrier,
     SendingBarrier,
     ServerHooks,
 )
 from howdah.protocol.rpc.service import Deferred, Registry, Slices, next_slice
-from howdah.protocol.rpc.session import Reply, ServerSession, State
+from howdah.protocol.rpc.session import Protect, Reply, ServerSession, State
 from howdah.rpc import tracing
 from howdah.rpc.answer_queue import AnswerQueue
 from howdah.rpc.busy_poll import BusyPoll
@@ -72,6 +73,7 @@ class RpcServer:
         admission: Admission | None = None,
         alignment: Alignment | None = None,
         impersonation: Impersonation | None = None,
+        authentication: Authentication | None = None,
         ip_proxy_users: Container[str] = (),
         federated_state: Callable[[], bytes] | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
@@ -80,7 +82,8 @@ class RpcServer:
         idle_threshold: int = IDLE_THRESHOLD,
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
-        """Without `impersonation` nobody may act for another user. `ip_proxy_users` are believed
+        """Without `authentication` everybody is believed, and without `impersonation` nobody may
+        act for another user. `ip_proxy_users` are believed
         what they tell of their clients (`howdah.protocol.rpc.caller_context`). `federated_state`
         is what goes along with each answer about the nameservices behind a router.
         `max_connections` at once, 0 for any number: what comes above is closed unheard.
@@ -91,7 +94,12 @@ class RpcServer:
         """
         self.registry = registry
         self.hooks = ServerHooks(
-            barrier or OpenBarrier(), admission, alignment, impersonation, federated_state
+            barrier or OpenBarrier(),
+            admission,
+            alignment,
+            impersonation,
+            authentication,
+            federated_state,
         )
         self.ip_proxy_users = ip_proxy_users
         self.max_frame_bytes = max_frame_bytes
@@ -219,6 +227,7 @@ class _Connection:
             address=address,
             port=client_port,
             ip_proxy_users=server.ip_proxy_users,
+            authentication=server.hooks.authentication,
         )
         self._intake = Intake(self._session, port.answering, self._resume)
         self._answers = AnswerQueue(
@@ -361,6 +370,8 @@ class _Connection:
                     self._serve(event)
             elif isinstance(event, Reply):
                 self._answers.add(event.data)
+            elif isinstance(event, Protect):
+                self._answers.protect(event.wrapping)
             elif isinstance(event, Refused):
                 self._in_flight += 1
                 self._respond(Turn(event.call), event.error)

@@ -32,10 +32,13 @@ from howdah import errors
 from howdah.protocol.rpc.answering import AT_ONCE, Answering, Outcome, Turn
 from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.intake import Intake, Refused
+from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.protocol.rpc.server_hooks import GoOn, ServerHooks
 from howdah.protocol.rpc.service import Deferred, Registry, attempt, next_slice
-from howdah.protocol.rpc.session import LINGER_S, Reply, ServerSession, State
+from howdah.protocol.rpc.session import LINGER_S, Protect, Reply, ServerSession, State
+from howdah.protocol.rpc.wrapped_stream import Wrapping
 from howdah.rpc import tracing
+from howdah.rpc.proofs import EvaluatedInPlace
 from howdah.runtime.metrics.rpc import SharedRpcMetrics
 
 log = logging.getLogger(__name__)
@@ -58,7 +61,7 @@ class _Connection:
     sock: socket.socket
     address: str
     since_s: float
-    """When it was accepted, or the end of its last call."""
+    """When it was accepted; once it is known, when the last bytes had been sent to it."""
     is_known: bool = False
     """It has said who is calling."""
     is_busy: bool = False
@@ -66,6 +69,8 @@ class _Connection:
     held_bytes: int = 0
     """Of frames that came in part, or are served."""
     thread: threading.Thread | None = None
+    wrapping: Wrapping | None = None
+    """Of what is sent, where that was agreed."""
 
 
 class ThreadedRpcServer:
@@ -82,9 +87,10 @@ class ThreadedRpcServer:
         handshake_timeout_s: float = HANDSHAKE_TIMEOUT_S,
         max_held_bytes: int = 0,
         may_act: MayAct | None = None,
+        methods: ServerMethods | None = None,
     ) -> None:
         """`max_held_bytes` is twice the longest frame if it is not given. Without `may_act` nobody
-        may act for another user."""
+        may act for another user, and without `methods` to prove it everybody is who he says."""
         self._listener = listener
         self._max_frame_bytes = max_frame_bytes
         self._max_connections = max_connections
@@ -97,7 +103,10 @@ class ThreadedRpcServer:
         self.port = int(listener.getsockname()[1])
         self.figures = SharedRpcMetrics(registry.method_names(), threading.Lock())
         """What is counted of the calls."""
-        self.hooks = ServerHooks(impersonation=_InPlace(may_act) if may_act else None)
+        self.hooks = ServerHooks(
+            impersonation=_InPlace(may_act) if may_act else None,
+            authentication=EvaluatedInPlace(methods) if methods else None,
+        )
         self._answering = Answering(
             registry, self.hooks, self.figures, time.perf_counter_ns, tracing.server_span
         )
@@ -239,7 +248,9 @@ class ThreadedRpcServer:
 
     def _serve(self, connection: _Connection) -> None:
         sock, address = connection.sock, connection.address
-        session = ServerSession(self._max_frame_bytes, address=address)
+        session = ServerSession(
+            self._max_frame_bytes, address=address, authentication=self.hooks.authentication
+        )
         intake = Intake(session, self._answering, lambda: None)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -253,7 +264,9 @@ class ThreadedRpcServer:
                     if isinstance(event, Call):
                         self._run(connection, event, came_ns)
                     elif isinstance(event, Reply):
-                        self._send(sock, event.data)
+                        self._send(connection, event.data)
+                    elif isinstance(event, Protect):
+                        connection.wrapping = event.wrapping
                     elif isinstance(event, Refused):
                         self._reply(connection, Turn(event.call), event.error)
                     else:
@@ -302,8 +315,7 @@ class ThreadedRpcServer:
         assert isinstance(response, bytes), "nothing is held back here"
         # Whoever does not read the answer has his place until another one wants it.
         connection.sock.settimeout(self._idle_timeout_s)
-        self._send(connection.sock, response)
-        connection.since_s = time.monotonic()
+        self._send(connection, response)
 
     def _outcome(self, turn: Turn) -> Outcome:
         """Run an answer in slices to its end, wait for one that comes later."""
@@ -316,9 +328,12 @@ class ThreadedRpcServer:
             pass
         return outcome
 
-    def _send(self, sock: socket.socket, data: bytes) -> None:
+    def _send(self, connection: _Connection, data: bytes) -> None:
         """By this all bytes leave."""
-        sock.sendall(data)
+        wrapping = connection.wrapping
+        connection.sock.sendall(data if wrapping is None else wrapping.wrap(data))
+        if connection.is_known:  # Until then the time in which it has to say who it is runs.
+            connection.since_s = time.monotonic()
         self.figures.sent(len(data))
 
 

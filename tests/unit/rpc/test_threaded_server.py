@@ -296,12 +296,14 @@ def caller(served: Served) -> RpcClient:
 
 
 def ask(served: Served, client: RpcClient) -> int:
-    """One call, and the server has turned to others."""
+    """One call, after which the server waits for the next one."""
     request = pb.GetBalancerBandwidthRequestProto()
+    sent_bytes = served.server.figures.sent_bytes
     bandwidth = client.call(
         "getBalancerBandwidth", request, pb.GetBalancerBandwidthResponseProto
     ).bandwidth
-    wait_until(lambda: not served.server.at_work, 30, "the call is over")
+    # The server notes when the caller began to be idle, then what it sent.
+    wait_until(lambda: served.server.figures.sent_bytes > sent_bytes, 30, "the answer is noted")
     return bandwidth
 
 

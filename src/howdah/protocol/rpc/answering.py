@@ -2,7 +2,8 @@
 
 A server's shell moves bytes, waits and closes; whatever decides is here, in this order:
 
-1. `authorize`: a connection that acts for another user may do so, or ends.
+1. `evaluate` and `authorize`: a connection has proven who it is, and may act for another user, or
+   it ends.
 2. `is_admitted`: the groups of the user are known. Until then the connection's calls wait.
 3. `is_aligned`: this server has reached what the caller has seen. Until then the call waits, and
    those behind it do not.
@@ -30,7 +31,8 @@ from howdah import errors
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.fast_path import Clock
-from howdah.protocol.rpc.server_hooks import GoOn, ServerHooks
+from howdah.protocol.rpc.negotiation import Evaluate
+from howdah.protocol.rpc.server_hooks import Evaluated, GoOn, ServerHooks
 from howdah.protocol.rpc.service import Deferred, Early, Encoded, Registry, Slices, defect
 from howdah.protocol.rpc.session import ActsFor, ServerSession
 from howdah.runtime import unexpected_errors
@@ -98,6 +100,15 @@ class Answering:
         self._clock = clock
         self._begin_span = begin_span
 
+    def evaluate(self, step: Evaluate, done: Evaluated) -> None:
+        """Have a client's proof evaluated, now or later."""
+        authentication = self._hooks.authentication
+        assert authentication is not None, "who knows nobody asks for no proof"
+        try:
+            authentication.evaluate(step, done)
+        except Exception as error:  # noqa: BLE001 - the client is told
+            done(defect("authentication", error))
+
     def authorize(self, wanted: ActsFor, address: str, done: GoOn) -> None:
         """Find out whether a connection may act for its user, now or later. `done` is told why it
         may not, or None."""
@@ -112,7 +123,8 @@ class Answering:
             done(defect("the connection's context", error))
 
     def refused_connection(self, error: errors.HowdahError) -> None:
-        """A connection may not act for its user: that counts as a call that failed."""
+        """A connection is not who it says, or may not act for its user: that counts as a call that
+        failed."""
         self._figures.failed(error.remote_class, 0)
 
     def is_admitted(self, user: str, go_on: GoOn) -> bool:

@@ -1,7 +1,8 @@
 """What has come on one connection and has not been served (pure).
 
 Events leave in the order in which they came. What has to be known before the next one may be
-served is asked here: whether the connection may act for its user, and what groups he has. Until
+served is asked here: what a proof of the client's is worth, whether the connection may act for
+its user, and what groups he has. Until
 there is an answer, `next_event` has nothing to give, and `resume` is called when it has again. A
 shell that blocks gets its answers at once, and is never told to wait.
 
@@ -19,7 +20,8 @@ from typing import Final
 from howdah import errors
 from howdah.protocol.rpc.answering import Answering
 from howdah.protocol.rpc.call import Call
-from howdah.protocol.rpc.session import ActsFor, Close, Event, Reply, ServerSession
+from howdah.protocol.rpc.negotiation import Evaluate
+from howdah.protocol.rpc.session import ActsFor, Close, Event, Protect, Reply, ServerSession
 
 
 class Refused:
@@ -62,7 +64,7 @@ class Intake:
         """The connection is lost: nobody waits for what came."""
         self.events.clear()
 
-    def next_event(self) -> Call | Refused | Reply | Close | None:
+    def next_event(self) -> Call | Refused | Reply | Protect | Close | None:
         """What is to be served now; None if nothing came, or it has to wait."""
         events = self.events
         while events and not self.is_waiting:
@@ -75,11 +77,23 @@ class Intake:
                     return event
             else:
                 events.popleft()
+                if isinstance(event, Evaluate):
+                    self.is_waiting = True
+                    self._answering.evaluate(event, self._evaluated)
+                    continue
                 if not isinstance(event, ActsFor):
                     return event
                 self.is_waiting = True
                 self._answering.authorize(event, self.session.address, self._authorized)
         return None
+
+    def _evaluated(self, answer: bytes | errors.HowdahError | None) -> None:
+        self.is_waiting = False
+        if isinstance(answer, errors.HowdahError):
+            self._answering.refused_connection(answer)
+            self.events.clear()
+        self.events.extendleft(reversed(self.session.evaluated(answer)))
+        self._resume()
 
     def _admitted(self, error: errors.HowdahError | None) -> None:
         self.is_waiting = False

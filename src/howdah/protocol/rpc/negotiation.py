@@ -1,4 +1,4 @@
-"""The client's side of SASL in Hadoop's RPC (pure): SaslRpcClient in Hadoop.
+"""Both sides of SASL in Hadoop's RPC (pure): SaslRpcClient, and Server.Connection, in Hadoop.
 
     NEGOTIATE -->
               <-- NEGOTIATE (offers)   or SUCCESS: the server asks for nothing
@@ -9,20 +9,22 @@
 Every message is a frame with the call id -33 and no client id. Rules: the client, not the server,
 decides what it takes (`choose`); a success ends the exchange only if the mechanism is satisfied
 with the server's proof; a server that asks for nothing is believed only where that is allowed.
+A client may open with INITIATE, where it knows what the server would offer. What a server offers
+is what it takes: nothing else that a client names is looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
-from howdah.protocol.sasl.mechanism import ClientMechanism
+from howdah.protocol.sasl.mechanism import ClientMechanism, Layer, ServerMechanism
 from howdah.protocol.varint import delimited
 
 MOST_FRAME_BYTES: Final = 128 * 1024
@@ -55,6 +57,8 @@ class Offer:
 
 
 SIMPLE: Final = "SIMPLE"
+TOKEN: Final = "TOKEN"
+KERBEROS: Final = "KERBEROS"
 
 Choose = Callable[[Sequence[Offer]], tuple[Offer, ClientMechanism] | None]
 """Returns an offer, and what proves itself by it; None to go on without authentication, which the
@@ -91,6 +95,41 @@ def decode_sasl(payload: bytes) -> rpc_pb2.RpcSaslProto:
             raise errors.ProtocolViolation(
                 f"an answer to call {header.callId} came where a message of SASL was due"
             )
+        return rpc_pb2.RpcSaslProto.FromString(body)
+    except DecodeError as error:
+        raise errors.ProtocolViolation(f"a message of SASL cannot be decoded: {error}") from error
+
+
+def encode_sasl_answer(message: rpc_pb2.RpcSaslProto) -> bytes:
+    """A message of the server as a frame."""
+    return wire.encode_answer(wire.CALL_ID_SASL, b"", -1, message)
+
+
+def encode_wrapped_answer(message: rpc_pb2.RpcSaslProto) -> bytes:
+    """A message of the server that wraps others: its header says no more than has to be said."""
+    return wire.frame(_WRAPPED_HEADER, delimited(message))
+
+
+_WRAPPED_HEADER: Final = delimited(
+    rpc_pb2.RpcResponseHeaderProto(
+        callId=_SASL_ANSWER, status=rpc_pb2.RpcResponseHeaderProto.SUCCESS
+    )
+)
+
+
+def decode_sasl_request(payload: bytes) -> rpc_pb2.RpcSaslProto:
+    """A message of a client from its frame.
+
+    Raises ProtocolViolation for what is no such message.
+    """
+    try:
+        raw, position = wire.read_delimited(payload, 0)
+        header = rpc_pb2.RpcRequestHeaderProto.FromString(raw)
+        if header.callId != wire.CALL_ID_SASL:
+            raise errors.ProtocolViolation(
+                f"call {header.callId} came where a message of SASL was due"
+            )
+        body, _ = wire.read_delimited(payload, position)
         return rpc_pb2.RpcSaslProto.FromString(body)
     except DecodeError as error:
         raise errors.ProtocolViolation(f"a message of SASL cannot be decoded: {error}") from error
@@ -163,5 +202,130 @@ class ClientNegotiation:
 
     @staticmethod
     def _unexpected(message: rpc_pb2.RpcSaslProto) -> errors.ProtocolViolation:
-        name = rpc_pb2.RpcSaslProto.SaslState.Name(message.state)
-        return errors.ProtocolViolation(f"the server sent {name}, which has no place there")
+        return errors.ProtocolViolation(f"the server sent {_state_of(message)}, out of place")
+
+
+def _state_of(message: rpc_pb2.RpcSaslProto) -> str:
+    return rpc_pb2.RpcSaslProto.SaslState.Name(message.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """Who a connection is of, as it was proven."""
+
+    method: str
+    user: str
+    """By the short name: whom the server knows."""
+    full_name: str
+    """The principal: what the client may call itself."""
+    real_user: str | None = None
+    """Who acts for the user, by a token that he got for that."""
+
+
+class ServerMethods(Protocol):
+    """How clients may prove themselves at a server."""
+
+    @property
+    def offers(self) -> Sequence[Offer]:
+        """By preference, without challenges."""
+
+    def begin(self, offer: Offer) -> ServerMechanism:
+        """A mechanism for one connection. Raises HowdahError where there can be none now."""
+
+    def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
+        """Whom an exchange that is complete has proven.
+
+        Raises AuthenticationFailed, AccessDenied and InvalidToken: there is no such user here.
+        """
+
+    def admit(self, proven: Proven, protocol: str) -> None:
+        """Raises AuthorizationFailed for who may not speak a protocol here, by its Java name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """A response that is to be evaluated, which may take time; `ServerNegotiation.evaluated` is
+    to be told what came of it."""
+
+    mechanism: ServerMechanism
+    response: bytes = field(repr=False)
+
+
+class ServerNegotiation:
+    """One exchange. Feed each message to `receive`, until `proven` says who the client is.
+
+    What it returns is to be sent, or to be evaluated first: then no message may come until
+    `evaluated` was called.
+    """
+
+    def __init__(self, methods: ServerMethods) -> None:
+        self._methods = methods
+        self._offer: Offer | None = None
+        self._mechanism: ServerMechanism | None = None
+        self._begun: dict[str, ServerMechanism] = {}
+        """By the method: what has challenged already."""
+        self._has_offered = False
+        self._is_evaluating = False
+        self.proven: Proven | None = None
+
+    @property
+    def layer(self) -> Layer | None:
+        """Of an exchange that is over."""
+        return None if self._mechanism is None else self._mechanism.layer
+
+    def receive(self, message: rpc_pb2.RpcSaslProto) -> bytes | Evaluate:
+        """Raises ProtocolViolation, AccessDenied, and what the methods raise."""
+        if self._is_evaluating or self.proven is not None:
+            raise errors.ProtocolViolation(f"the client sent {_state_of(message)}, out of place")
+        if message.state == _State.NEGOTIATE and not self._has_offered and self._offer is None:
+            self._has_offered = True
+            return encode_sasl_answer(
+                _State(state=_State.NEGOTIATE, auths=[self._offered(o) for o in self._offers])
+            )
+        if message.state == _State.INITIATE and self._offer is None:
+            self._offer = self._chosen(message)
+            mechanism = self._begun.get(self._offer.method)
+            self._mechanism = mechanism or self._methods.begin(self._offer)
+        elif message.state != _State.RESPONSE or self._mechanism is None:
+            raise errors.ProtocolViolation(f"the client sent {_state_of(message)}, out of place")
+        if not message.HasField("token"):
+            raise errors.AuthenticationFailed("Client did not send a token")
+        self._is_evaluating = True
+        return Evaluate(self._mechanism, message.token)
+
+    def evaluated(self, answer: bytes | None) -> bytes:
+        """What is to be sent: the mechanism has evaluated a response to this.
+
+        Raises what the methods raise.
+        """
+        assert self._mechanism is not None, "somebody evaluated something"
+        assert self._offer is not None, "a mechanism is of an offer"
+        self._is_evaluating = False
+        if not self._mechanism.is_complete:
+            return encode_sasl_answer(_State(state=_State.CHALLENGE, token=answer or b""))
+        self.proven = self._methods.proven(self._offer, self._mechanism)
+        return encode_sasl_answer(_State(state=_State.SUCCESS, token=answer))
+
+    @property
+    def _offers(self) -> Sequence[Offer]:
+        return self._methods.offers
+
+    def _offered(self, offer: Offer) -> rpc_pb2.RpcSaslProto.SaslAuth:
+        """An offer; where the server has the first word, with that."""
+        proto = offer.to_proto()
+        if offer.method == TOKEN:
+            mechanism = self._begun[TOKEN] = self._methods.begin(offer)
+            proto.challenge = mechanism.evaluate(b"") or b""
+        return proto
+
+    def _chosen(self, message: rpc_pb2.RpcSaslProto) -> Offer:
+        if len(message.auths) != 1:
+            raise errors.AuthenticationFailed("Client mechanism is malformed")
+        said = message.auths[0]
+        for offer in self._offers:
+            if (said.method, said.mechanism) == (offer.method, offer.mechanism):
+                return offer
+        names = ", ".join([offer.method for offer in self._offers])
+        raise errors.AccessDenied(
+            f"{said.method[:100]} authentication is not enabled.  Available:[{names}]"
+        )

@@ -8,12 +8,24 @@ from typing import TYPE_CHECKING, Protocol
 
 from howdah import errors
 from howdah.protocol.rpc.call import Call
+from howdah.protocol.rpc.negotiation import Evaluate, ServerMethods
 
 if TYPE_CHECKING:
     from howdah.native._kernel import Outlet
 
 GoOn = Callable[[errors.HowdahError | None], None]
 """Goes on with what waited: with the reason why that may not be, or None."""
+
+
+Evaluated = Callable[[bytes | errors.HowdahError | None], None]
+"""Takes what a mechanism answers, or the reason why it does not believe."""
+
+
+class Authentication(ServerMethods, Protocol):
+    """How clients prove who they are."""
+
+    def evaluate(self, step: Evaluate, done: Evaluated) -> None:
+        """Have a response evaluated, and call `done` with what came of it, now or later."""
 
 
 class Barrier(Protocol):
@@ -118,11 +130,12 @@ class OpenBarrier:
 @dataclass(slots=True)
 class ServerHooks:
     """All that a server asks. None where there is nothing to ask, but for `impersonation`: then
-    nobody may act for another user."""
+    nobody may act for another user. Without `authentication` everybody is believed."""
 
     barrier: SendingBarrier = field(default_factory=OpenBarrier)
     admission: Admission | None = None
     alignment: Alignment | None = None
     impersonation: Impersonation | None = None
+    authentication: Authentication | None = None
     federated_state: Callable[[], bytes] | None = None
     """What goes along with each answer about the nameservices behind a router."""

@@ -7,8 +7,12 @@ Rules: nothing is a call before the context has said who is calling; a frame's
 length is checked before anything is kept for it, and until then it is short; what
 breaks the protocol is answered once, in words that the far end can show, and then the
 connection ends.
-A client that opens with SASL is told that this server is satisfied without it,
-as Hadoop tells it when only SIMPLE is enabled.
+A client that opens with SASL is told that a server that knows nobody is satisfied without it,
+as Hadoop tells it when only SIMPLE is enabled. A server with `authentication` takes nothing else:
+its clients are who they have proven to be, whatever their contexts say, and behind an exchange
+that agreed on more than authentication a frame that is not wrapped ends the connection.
+What has to be evaluated (`Evaluate`) goes to the shell, which has `evaluated` told; no message
+may come until then.
 A connection that acts for another user (`ActsFor`) has its calls behind that event: the shell
 finds out whether it may, and otherwise drops them and sends what `refuse` says.
 """
@@ -28,6 +32,15 @@ from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.caller_context import origin_in
 from howdah.protocol.rpc.fast_path import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
+from howdah.protocol.rpc.negotiation import (
+    KERBEROS,
+    MOST_FRAME_BYTES,
+    Evaluate,
+    Proven,
+    ServerMethods,
+    ServerNegotiation,
+)
+from howdah.protocol.rpc.wrapped_stream import Wrapping, wrapping_of_server
 from howdah.runtime.users.names import MOST_CHARACTERS, check_name
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
@@ -74,7 +87,14 @@ class Close:
     reason: str
 
 
-Event = Call | ActsFor | Reply | Close
+@dataclass(frozen=True, slots=True)
+class Protect:
+    """All that is sent from now on is wrapped by this."""
+
+    wrapping: Wrapping
+
+
+Event = Call | ActsFor | Evaluate | Reply | Protect | Close
 
 _Header = tuple[bytes, int, int | None, tuple[str, bytes] | None, bytes, bytes]
 """Of a call's header, without the call's id: the client, retries, state, context, trace, and the
@@ -96,15 +116,18 @@ class ServerSession:
     """
 
     __slots__ = (
+        "_authentication",
         "_frames",
         "_head",
         "_headers",
         "_ip_proxy_users",
         "_max_frame_bytes",
         "_methods",
+        "_negotiation",
         "_quick_for",
         "_quicks",
         "_tails",
+        "_wrapping",
         "address",
         "is_believed",
         "port",
@@ -122,10 +145,15 @@ class ServerSession:
         address: str = "?",
         port: int = 0,
         ip_proxy_users: Container[str] = (),
+        authentication: ServerMethods | None = None,
     ) -> None:
         """`quick_for` has what answers a method by its bytes, if there is such. `address` and
         `port` are the client's; `ip_proxy_users` are believed what they tell of their clients
-        (`howdah.protocol.rpc.caller_context`)."""
+        (`howdah.protocol.rpc.caller_context`). Without `authentication` a client is whoever it
+        says."""
+        self._authentication = authentication
+        self._negotiation = None if authentication is None else ServerNegotiation(authentication)
+        self._wrapping: Wrapping | None = None
         self.address = address
         self.port = port
         self.is_believed = False
@@ -137,7 +165,8 @@ class ServerSession:
         self.protocol = ""
         self._head = b""
         self._max_frame_bytes = max_frame_bytes
-        self._frames = wire.FrameBuffer(min(max_frame_bytes, MAX_FIRST_FRAME_BYTES))
+        most_bytes = MAX_FIRST_FRAME_BYTES if authentication is None else MOST_FRAME_BYTES
+        self._frames = wire.FrameBuffer(min(max_frame_bytes, most_bytes))
         self._headers: dict[bytes, _Header] = {}
         self._methods: dict[bytes, tuple[str, int, str]] = {}
         # By the same bytes: the ends of the answers' headers, and what answers by its bytes.
@@ -148,7 +177,8 @@ class ServerSession:
     @property
     def pending_bytes(self) -> int:
         """Bytes held of a frame that is not whole yet."""
-        return self._frames.pending_bytes
+        wrapping = self._wrapping
+        return self._frames.pending_bytes + (wrapping.pending_bytes if wrapping else 0)
 
     @property
     def has_quick_calls(self) -> bool:
@@ -160,7 +190,8 @@ class ServerSession:
     ) -> Answered:
         """Answer those calls at the beginning of `data` that can be answered by their bytes; the
         rest is to be received. The arguments are those of `quick.answer_calls`."""
-        if not self._quicks or self._frames.pending_bytes or self.state is not State.READY:
+        is_ready = self.state is State.READY and self._wrapping is None
+        if not self._quicks or self._frames.pending_bytes or not is_ready:
             return NOTHING_ANSWERED
         return answer_calls(
             data,
@@ -181,6 +212,8 @@ class ServerSession:
             return []
         events: list[Event] = []
         try:
+            if self._wrapping is not None:
+                data = self._wrapping.unwrap(data)
             if self.state is State.PREAMBLE:
                 data = self._read_preamble(data, events)
                 if not self._is(State.CONTEXT):
@@ -224,6 +257,29 @@ class ServerSession:
         self._fail(events, wire.CALL_ID_CONTEXT, error)
         return events
 
+    def evaluated(self, answer: bytes | errors.HowdahError | None) -> list[Event]:
+        """What an `Evaluate` came to: what the mechanism answers, or why it does not believe."""
+        events: list[Event] = []
+        negotiation = self._negotiation
+        if self.state is State.CLOSED or negotiation is None:
+            return events
+        try:
+            if isinstance(answer, errors.HowdahError):
+                raise answer
+            reply = negotiation.evaluated(answer)
+            if negotiation.layer is not None and self._frames.pending_bytes:
+                # It would be the beginning of what is wrapped, and anybody can have sent it.
+                raise errors.ProtocolViolation("bytes that are not wrapped came behind the proof")
+            events.append(Reply(reply))
+        except errors.HowdahError as error:
+            self._fail(events, wire.CALL_ID_SASL, error)
+            return events
+        if negotiation.proven is not None and negotiation.layer is not None:
+            self._wrapping = wrapping_of_server(negotiation.layer)
+            self._wrapping.limit(self._frames.max_frame_bytes)
+            events.append(Protect(self._wrapping))
+        return events
+
     def _is(self, state: State) -> bool:
         return self.state is state
 
@@ -256,6 +312,14 @@ class ServerSession:
                 events,
                 wire.CALL_ID_INVALID,
                 errors.AccessDenied(f"authentication protocol {auth} is not known"),
+            )
+            return b""
+        if auth == wire.AUTH_NONE and self._authentication is not None:
+            names = ", ".join([offer.method for offer in self._authentication.offers])
+            self._fail(
+                events,
+                wire.CALL_ID_INVALID,
+                errors.AccessDenied(f"SIMPLE authentication is not enabled.  Available:[{names}]"),
             )
             return b""
         self.state = State.CONTEXT
@@ -358,30 +422,66 @@ class ServerSession:
                 raise errors.ProtocolViolation(
                     f"a user name of {len(name)} characters; at most {MOST_CHARACTERS} are allowed"
                 )
-        if not user:
-            self._fail(
-                events,
-                wire.CALL_ID_CONTEXT,
-                errors.AccessDenied("the connection's context names no user"),
-            )
+        negotiation = self._negotiation
+        try:
+            if negotiation is None:
+                self._believe(user, real, events)
+            elif negotiation.proven is None:
+                raise errors.AccessDenied("Connection header sent during SASL negotiation")
+            else:
+                self._admit(negotiation.proven, user, context.protocol, events)
+        except errors.HowdahError as error:
+            self._fail(events, wire.CALL_ID_CONTEXT, error)
             return
-        if real:
-            try:
-                check_name(user)
-            except errors.IllegalArgument as error:
-                self._fail(events, wire.CALL_ID_CONTEXT, error)
-                return
-            self.real_user = real
-            events.append(ActsFor(real, user))
-        self.user = user
-        self.is_believed = (real or user) in self._ip_proxy_users
+        self.is_believed = (self.real_user or self.user) in self._ip_proxy_users
         self.protocol = context.protocol
         self.state = State.READY
         self._frames.max_frame_bytes = self._max_frame_bytes
+        if self._wrapping is not None:
+            self._wrapping.limit(self._max_frame_bytes)
+
+    def _believe(self, user: str, real: str, events: list[Event]) -> None:
+        """Without authentication a client is whoever it says. Raises HowdahError."""
+        if not user:
+            raise errors.AccessDenied("the connection's context names no user")
+        if real:
+            check_name(user)
+            self.real_user = real
+            events.append(ActsFor(real, user))
+        self.user = user
+
+    def _admit(self, proven: Proven, user: str, protocol: str, events: list[Event]) -> None:
+        """A client is who it has proven to be, and may say that it acts for another one.
+
+        Raises HowdahError.
+        """
+        assert self._authentication is not None, "by it something was proven"
+        self._authentication.admit(proven, protocol)
+        self.user, self.real_user = proven.user, proven.real_user
+        if user in ("", proven.user, proven.full_name):
+            return
+        if proven.method != KERBEROS or proven.real_user is not None:
+            raise errors.AccessDenied(
+                f"Authenticated user ({proven.full_name} (auth:{proven.method})) doesn't match "
+                f"what the client claims to be ({user} (auth:SIMPLE))"
+            )
+        check_name(user)
+        self.user, self.real_user = user, proven.user
+        events.append(ActsFor(proven.user, user))
 
     def _read_sasl(self, payload: bytes, position: int, events: list[Event]) -> None:
         raw, _ = wire.read_delimited(payload, position)
         message = rpc_pb2.RpcSaslProto.FromString(raw)
+        if self._negotiation is not None and self.state is State.CONTEXT:
+            try:
+                step = self._negotiation.receive(message)
+            except errors.ProtocolViolation:
+                raise
+            except errors.HowdahError as error:
+                self._fail(events, wire.CALL_ID_SASL, error)
+                return
+            events.append(Reply(step) if isinstance(step, bytes) else step)
+            return
         if self.state is not State.CONTEXT or message.state != rpc_pb2.RpcSaslProto.NEGOTIATE:
             raise errors.ProtocolViolation(
                 f"SASL state {message.state} has no place here: only SIMPLE is enabled"

@@ -7,32 +7,44 @@ of one. A frame that is not wrapped is not believed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.negotiation import decode_sasl, encode_sasl
+from howdah.protocol.rpc.negotiation import (
+    decode_sasl,
+    decode_sasl_request,
+    encode_sasl,
+    encode_wrapped_answer,
+)
 from howdah.protocol.sasl.mechanism import Layer
 
 _MOST_OVERHEAD_BYTES: Final = 64 * 1024
 """More than what wrapping adds to a frame."""
 
 
-class WrappedStream:
-    """The client's side. One thread at a time."""
+class Wrapping:
+    """One side's. Data are wrapped and unwrapped in the order in which they leave and come."""
 
-    def __init__(self, layer: Layer) -> None:
+    def __init__(
+        self,
+        layer: Layer,
+        encode: Callable[[rpc_pb2.RpcSaslProto], bytes],
+        decode: Callable[[bytes], rpc_pb2.RpcSaslProto],
+    ) -> None:
         self._layer = layer
-        self._outer = wire.FrameBuffer()
-        self._inner = wire.FrameBuffer()
+        self._encode = encode
+        self._decode = decode
+        self._frames = wire.FrameBuffer()
 
     def wrap(self, data: bytes) -> bytes:
         """Frames as they are to be sent."""
         most = self._layer.most_clear_bytes
         return b"".join(
             [
-                encode_sasl(
+                self._encode(
                     rpc_pb2.RpcSaslProto(
                         state=rpc_pb2.RpcSaslProto.WRAP,
                         token=self._layer.wrap(data[start : start + most]),
@@ -42,9 +54,49 @@ class WrappedStream:
             ]
         )
 
+    def unwrap(self, data: bytes) -> bytes:
+        """Take what came, and return what was inside of the frames that are whole now.
+
+        Raises ProtocolViolation for a frame that is too long, or was not wrapped.
+        """
+        clear: list[bytes] = []
+        while frames := self._frames.feed(data):
+            for payload in frames:
+                message = self._decode(payload)
+                if message.state != rpc_pb2.RpcSaslProto.WRAP:
+                    raise errors.ProtocolViolation("a message of SASL came that is not wrapped")
+                clear.append(self._layer.unwrap(message.token))
+            data = b""
+        return clear[0] if len(clear) == 1 else b"".join(clear)
+
+    def limit(self, max_frame_bytes: int) -> None:
+        """How long frames inside may be from now on."""
+        self._frames.max_frame_bytes = max_frame_bytes + _MOST_OVERHEAD_BYTES
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes held of a frame that is not whole yet."""
+        return self._frames.pending_bytes
+
+
+def wrapping_of_server(layer: Layer) -> Wrapping:
+    return Wrapping(layer, encode_wrapped_answer, decode_sasl_request)
+
+
+class WrappedStream:
+    """The client's side, with the frames inside. One thread at a time."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._wrapping = Wrapping(layer, encode_sasl, decode_sasl)
+        self._inner = wire.FrameBuffer()
+
+    def wrap(self, data: bytes) -> bytes:
+        """Frames as they are to be sent."""
+        return self._wrapping.wrap(data)
+
     def limit(self, max_frame_bytes: int) -> None:
         """How long frames may be from now on."""
-        self._outer.max_frame_bytes = max_frame_bytes + _MOST_OVERHEAD_BYTES
+        self._wrapping.limit(max_frame_bytes)
         self._inner.max_frame_bytes = max_frame_bytes
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -53,21 +105,13 @@ class WrappedStream:
         Raises ProtocolViolation for a frame that is longer, or was not wrapped.
         """
         found: list[bytes] = []
-        while outer := self._outer.feed(data):
-            for payload in outer:
-                message = decode_sasl(payload)
-                if message.state != rpc_pb2.RpcSaslProto.WRAP:
-                    raise errors.ProtocolViolation(
-                        "the server sent a message of SASL that is not wrapped"
-                    )
-                clear = self._layer.unwrap(message.token)
-                while frames := self._inner.feed(clear):
-                    found += frames
-                    clear = b""
-            data = b""
+        clear = self._wrapping.unwrap(data)
+        while frames := self._inner.feed(clear):
+            found += frames
+            clear = b""
         return found
 
     @property
     def pending_bytes(self) -> int:
         """Bytes held of frames that are not whole yet."""
-        return self._outer.pending_bytes + self._inner.pending_bytes
+        return self._wrapping.pending_bytes + self._inner.pending_bytes
