@@ -1,0 +1,186 @@
+"""How clients prove themselves at a secured server (shell: a keytab, and dice for nonces).
+
+A ticket is taken for one principal, whose keys are in a keytab; a token where the server issues
+some. Who comes is known by his short name from then on (`hadoop.security.auth_to_local`). Between
+servers it is not enough to be somebody: a protocol that is for datanodes is spoken by theirs alone.
+Hadoop asks that only where `hadoop.security.authorization` is on, and gave the keys of all blocks
+to whoever asked where it is not; here it is always asked.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.protocol.rpc.negotiation import KERBEROS, TOKEN, Offer, Proven
+from howdah.protocol.sasl import digest_md5, gssapi
+from howdah.protocol.sasl.digest_md5 import DigestMd5Server, credentials_of
+from howdah.protocol.sasl.gssapi import GssapiServer
+from howdah.protocol.sasl.keytab import principals_in
+from howdah.protocol.sasl.mechanism import ServerMechanism
+from howdah.protocol.sasl.principals import Principal, matches
+from howdah.protocol.sasl.protection import Protection
+from howdah.security.gssapi import AcceptedContext, AcceptorCredential, GssFailure
+
+_SETTING: Final = "hadoop.rpc.protection"
+_TOKEN_REALM: Final = "default"
+_TOKEN_URI: Final = "/default"
+_NONCE_BYTES: Final = 30
+
+
+class IssuedTokens:
+    """The tokens that a server has issued. Abstract: who keeps them knows their passwords."""
+
+    def password_of(self, identifier: bytes) -> bytes:
+        """Raises InvalidToken for one that was not issued here, was cancelled or is over; and
+        StandbyError or RetriableError where this server may not know it yet."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class ServerIdentity:
+    """As whom a server proves itself."""
+
+    principal: Principal
+    keytab: str
+
+    def check(self) -> None:
+        """Raises LoginFailed where the keytab cannot be read, or has no key of the principal."""
+        path = Path(self.keytab)
+        try:
+            known = principals_in(path.read_bytes())
+        except OSError as error:
+            raise errors.LoginFailed(
+                f"the keytab {path} cannot be read: {error.strerror or error}"
+            ) from error
+        except errors.LoginFailed as error:
+            raise errors.LoginFailed(f"{path}: {error}") from None
+        wanted = str(self.principal)
+        if not any(wanted == name or wanted == name.partition("@")[0] for name in known):
+            raise errors.LoginFailed(
+                f"the keytab {path} has no key of {wanted}: it is of {', '.join(known) or 'nobody'}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class MethodsAtServer:
+    """`howdah.protocol.rpc.negotiation.ServerMethods` of one port."""
+
+    identity: ServerIdentity
+    protections: tuple[Protection, ...]
+    user_of: Callable[[str], str]
+    """The short name of a principal. Raises AuthenticationFailed where it has none."""
+    tokens: IssuedTokens | None = None
+    required: Mapping[str, str] = field(default_factory=dict)
+    """By the Java names of protocols: the principal, or the pattern of one, that speaks it."""
+
+    @property
+    def offers(self) -> Sequence[Offer]:
+        principal = self.identity.principal
+        by_ticket = Offer(KERBEROS, gssapi.MECHANISM, principal.primary, principal.instance)
+        if self.tokens is None:
+            return (by_ticket,)
+        return Offer(TOKEN, digest_md5.MECHANISM, "", _TOKEN_REALM), by_ticket
+
+    def begin(self, offer: Offer) -> ServerMechanism:
+        if offer.method == TOKEN:
+            assert self.tokens is not None, "tokens are offered where there are some"
+            return DigestMd5Server(
+                _passwords(self.tokens),
+                _TOKEN_REALM,
+                _TOKEN_URI,
+                self.protections,
+                nonce=base64.b64encode(os.urandom(_NONCE_BYTES)),
+                setting=_SETTING,
+            )
+        return GssapiServer(_Accepted(self.identity), self.protections, setting=_SETTING)
+
+    def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
+        if offer.method == KERBEROS:
+            return Proven(KERBEROS, self.user_of(mechanism.client), mechanism.client)
+        token = DelegationTokenIdentifier.decode(base64.b64decode(mechanism.client))
+        real = token.real_user
+        acts = bool(real) and real != token.owner
+        return Proven(
+            TOKEN, self.user_of(token.owner), token.owner, self.user_of(real) if acts else None
+        )
+
+    def admit(self, proven: Proven, protocol: str) -> None:
+        wanted = self.required.get(protocol)
+        if wanted is None:
+            return
+        if proven.method != KERBEROS or not matches(wanted, proven.full_name):
+            raise errors.AuthorizationFailed(
+                f"User {proven.full_name} (auth:{proven.method}) is not authorized for protocol "
+                f"interface {protocol}: this service is only accessible by {wanted}"
+            )
+
+
+def _passwords(tokens: IssuedTokens) -> Callable[[bytes], bytes]:
+    def password_of(name: bytes) -> bytes:
+        try:
+            identifier = base64.b64decode(name, validate=True)
+        except ValueError:
+            raise errors.InvalidToken("a token's name is not in base64") from None
+        return credentials_of(identifier, tokens.password_of(identifier))[1]
+
+    return password_of
+
+
+class _Accepted:
+    """A context, of which the client hears no more than Hadoop says when a ticket is not taken;
+    the log has the reason."""
+
+    def __init__(self, identity: ServerIdentity) -> None:
+        self._identity = identity
+        self._context: AcceptedContext | None = None
+
+    @property
+    def is_established(self) -> bool:
+        return self._context is not None and self._context.is_established
+
+    @property
+    def _made(self) -> AcceptedContext:
+        assert self._context is not None, "a client speaks first"
+        return self._context
+
+    @property
+    def client(self) -> str:
+        return self._made.client
+
+    @property
+    def is_confidential(self) -> bool:
+        return self._made.is_confidential
+
+    @property
+    def is_ordered(self) -> bool:
+        return self._made.is_ordered
+
+    def step(self, token: bytes) -> bytes:
+        try:
+            if self._context is None:
+                # Anew for each client: a keytab may have got new keys.
+                credential = AcceptorCredential(
+                    self._identity.keytab, str(self._identity.principal)
+                )
+                self._context = AcceptedContext(credential)
+            return self._context.step(token)
+        except GssFailure as failure:
+            raise errors.AuthenticationFailed(
+                errors.AuthenticationFailed.TICKET_NOT_TAKEN
+            ) from failure
+
+    def wrap(self, data: bytes, *, confidential: bool) -> bytes:
+        return self._made.wrap(data, confidential=confidential)
+
+    def unwrap(self, token: bytes) -> tuple[bytes, bool]:
+        return self._made.unwrap(token)
+
+    def wrap_limit(self, most_bytes: int, *, confidential: bool) -> int:
+        return self._made.wrap_limit(most_bytes, confidential=confidential)
