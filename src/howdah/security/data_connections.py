@@ -68,7 +68,7 @@ class _Protected(Connection):
         super().send_while_taken(self._protect(data), silence_s)
 
     def send_buffers(self, buffers: Sequence[Data]) -> None:
-        super().send_all(b"".join([self._protect(buffer) for buffer in buffers if len(buffer)]))
+        super().send_all(self._protect(b"".join(buffers)))
 
     def send_more(self, data: Data) -> None:
         super().send_more(self._protect(data))
