@@ -32,6 +32,9 @@ from howdah.runtime.signal_handlers import is_raised_by_handler
 
 READ_AHEAD_BYTES = 8 * 1024
 MAX_PORT = 65535
+_AWAITED_BYTES = 64 * 1024
+_LEAST_AWAITED_BYTES = 16 * 1024
+"""Less is here at once, or comes together."""
 _TIMEVAL = struct.Struct("ll")
 _DESCRIPTOR = array.array("i")
 _MAX_DESCRIPTORS = 16
@@ -240,6 +243,7 @@ class Connection:
         self._start = self._end = 0
         self._is_lent = False
         self._expected_bytes = 0
+        self._least_bytes = 1
         self._read_timeout_s = read_timeout_s
         self._word = word
         self._silence_s = self._kernels_timeout_s = self._until_word_s()
@@ -403,8 +407,23 @@ class Connection:
         if len(self._room) - self._start < count or (not kept and self._expected_bytes):
             self._make_room(max(READ_AHEAD_BYTES, self._expected_bytes, count))
             self._expected_bytes = 0
-        while self._end - self._start < count:
-            self._end += self._recv_into(self._room[self._end :])
+        missing = count - (self._end - self._start)
+        try:
+            while missing > 0:
+                self._await_bytes(missing)
+                received = self._recv_into(self._room[self._end :])
+                self._end += received
+                missing -= received
+        finally:
+            self._await_bytes(0)
+
+    def _await_bytes(self, missing: int) -> None:
+        """So many bytes have to come: have the kernel wake this thread for many of them, and not
+        for each packet. 0 if it is not known."""
+        least = min(missing, _AWAITED_BYTES) if missing >= _LEAST_AWAITED_BYTES else 1
+        if least != self._least_bytes:
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, least)
+            self._least_bytes = least
 
     def _make_room(self, count: int) -> None:
         kept = self._end - self._start

@@ -47,6 +47,14 @@ class _Protected(Connection):
             return count
         return super()._recv_into(view)
 
+    def _await_bytes(self, missing: int) -> None:
+        super()._await_bytes(max(missing - self._wire_bytes_here, 0))
+
+    @property
+    def _wire_bytes_here(self) -> int:
+        """Received already, of what is missing."""
+        return len(self._came)
+
     def _protect(self, data: Data) -> bytes:
         raise NotImplementedError
 
@@ -144,6 +152,10 @@ class WrappedConnection(_Protected):
                 self._receive_wire()
                 token = self._take_message()
             clear = memoryview(self._layer.unwrap(token))
+
+    @property
+    def _wire_bytes_here(self) -> int:
+        return super()._wire_bytes_here + self._wire_end - self._wire_start
 
     def _take_message(self) -> bytes | None:
         """The next message; None if it has not come whole."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import select
 import socket
 import tempfile
@@ -464,3 +465,59 @@ def test_a_word_takes_no_further_call_of_the_kernel(monkeypatch: pytest.MonkeyPa
                 connection.recv_exactly(1)
                 connection.wait_notice = None
     assert told == [word.after_s]
+
+
+def tcp_pair() -> tuple[socket.socket, socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        near = socket.create_connection(listener.getsockname())
+        far, _ = listener.accept()
+    return near, far
+
+
+def least_bytes(connection: Connection) -> int:
+    return connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT)
+
+
+@pytest.mark.parametrize("kind", ["tcp", "unix"])
+def test_many_bytes_that_have_to_come_are_waited_for_together(kind: str) -> None:
+    near, far = tcp_pair() if kind == "tcp" else socket.socketpair()
+    data = random.Random(1).randbytes(300_000)
+
+    def send() -> None:
+        for start in range(0, len(data), 5000):
+            far.sendall(data[start : start + 5000])
+        far.sendall(b"short")
+
+    with far, Connection(near) as connection:
+        sender = threading.Thread(target=send)
+        sender.start()
+        came = connection.have(100_000)
+        assert bytes(came) == data[: len(came)]
+        assert len(came) >= 100_000
+        assert least_bytes(connection) == 1
+        connection.pass_over(100_000)
+        assert bytes(connection.have(200_000)[:200_000]) == data[100_000:]
+        connection.pass_over(200_000)
+        # What is short is not waited for any longer than it takes.
+        assert connection.recv_exactly(5) == b"short"
+        sender.join()
+
+
+@pytest.mark.parametrize("kind", ["tcp", "unix"])
+def test_who_waits_for_many_bytes_hears_of_the_end(kind: str) -> None:
+    near, far = tcp_pair() if kind == "tcp" else socket.socketpair()
+    with Connection(near) as connection:
+        far.sendall(bytes(1000))
+        far.close()
+        with pytest.raises(PeerClosed):
+            connection.have(100_000)
+
+
+def test_who_waits_for_many_bytes_waits_no_longer_than_is_allowed() -> None:
+    near, far = tcp_pair()
+    with far, Connection(near, read_timeout_s=0.2) as connection:
+        far.sendall(b"abc")
+        with pytest.raises(PeerSilent):
+            connection.have(100_000)
+        assert least_bytes(connection) == 1
+        assert connection.recv_exactly(3) == b"abc"
