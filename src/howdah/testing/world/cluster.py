@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from xml.sax.saxutils import escape
 
 from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.world import Unexpected, World
@@ -74,6 +76,15 @@ ROUTER: Final = Role("router", "howdah.router.server")
 CONTROLLER: Final = Role("controller", "howdah.failover.server")
 
 
+class Printed(io.TextIOWrapper):
+    """Keeps what a command prints."""
+
+    buffer: io.BytesIO
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), "utf-8", write_through=True)
+
+
 class Server:
     """Runs one server on one machine, over all its starts."""
 
@@ -84,13 +95,27 @@ class Server:
         self.machine = machine
         self.settings: dict[str, str] = {}
         """What this server has other than the cluster."""
+        self.reads_files = False
+        """Whether it reads its settings from a file (`write_settings`), and may read them anew."""
+        self.rolls_back = False
+        """Whether a datanode follows a namenode that was rolled back, from its next start on."""
         self.process: Process | None = None
         self.adjust: Callable[[Process], None] = lambda process: None
         """Called in each new process before its server starts."""
+        self.prepare: Callable[[Process, Any], Any] = lambda process, conf: conf
+        """Does first what an option of the command asks for, and returns the configuration."""
 
     @property
     def is_up(self) -> bool:
         return self.process is not None and not self.process.is_dead
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its last process has ended, and those that it has forked, too."""
+        process = self.process
+        return process is None or (
+            process.is_dead and all(child.is_dead for child in process.children.values())
+        )
 
     @property
     def is_ready(self) -> bool:
@@ -116,15 +141,49 @@ class Server:
         process = self.process = world.process(self.machine, self.name, kind=self.role.module)
         process.on_end = self._ended
         world.story.record(self.name, "starts")
+        if self.reads_files:
+            self.write_settings()
 
         def run(own: Process) -> int:
             self.adjust(own)
             path = own.modules.load("pathlib").Path(self._ready_path)
             server = own.modules.load(self.role.module)
-            status: int = server.run(self.cluster.configuration(own, self), path)
+            conf = self.prepare(own, self.cluster.configuration(own, self))
+            status: int = server.run(conf, path, **self._options(own, conf))
             return status
 
         process.start(run)
+
+    def mount(self, path: str) -> None:
+        """Give its machine one more disk there."""
+        disk = self.machine.new_disk()
+        disk.is_strict = self.machine.disk.is_strict
+        self.machine.mounts.mount(path, disk)
+
+    def write_settings(self) -> None:
+        """Write the file that this server reads, with its settings as they are now."""
+        values = {**self.cluster.settings, **self.settings}
+        lines = [
+            f"<property><name>{name}</name><value>{escape(value)}</value></property>"
+            for name, value in values.items()
+        ]
+        text = "\n".join(["<configuration>", *lines, "</configuration>"])
+        self.machine.make_directory(self.settings_directory)
+        self.machine.write_file(f"{self.settings_directory}/hdfs-site.xml", text.encode())
+
+    @property
+    def settings_directory(self) -> str:
+        return f"/etc/{self.name}"
+
+    def _options(self, process: Process, conf: Any) -> dict[str, Any]:
+        if self.role is not DATANODE:
+            return {}
+
+        def make_files(uuid: str, dial: Callable[[], Any], has_read: Callable[[int], None]) -> Any:
+            files = process.modules.load("howdah.gateway.files").FileGateway
+            return files.of_datanode(conf, uuid, dial, has_read)
+
+        return {"make_files": make_files, "rolls_back": self.rolls_back}
 
     def _forget_ready(self) -> None:
         disk = self.machine.disk
@@ -164,20 +223,27 @@ class Cluster:
         if role is DATANODE:
             # The first volume is on the machine's root disk, each other one on a disk of its own.
             for volume in self.settings[_DATA_DIRECTORIES].split(",")[1:]:
-                disk = machine.new_disk()
-                disk.is_strict = machine.disk.is_strict
-                machine.mounts.mount(volume, disk)
+                # A type of storage may stand before it, in brackets.
+                made.mount(volume.rpartition("]")[2])
         if "var" not in machine.disk.root.entries:
             directory = machine.disk.new_directory(0o755)
             machine.disk.change_names((machine.disk.root, "var", directory))
             machine.disk.sync(machine.disk.root)
         return made
 
-    def configuration(self, process: Process, server: Server | None = None) -> Any:
-        """Return the settings, as an object of howdah's in a process."""
+    def configuration(
+        self,
+        process: Process,
+        server: Server | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Return the settings, and those of `more`, as an object of howdah's in a process."""
         own = self.client_settings if server is None else server.settings
-        values = {**self.settings, **own}
-        return process.modules.load("howdah.config").Configuration(values)
+        configuration = process.modules.load("howdah.config").Configuration
+        if server is not None and server.reads_files:
+            path = process.modules.load("pathlib").Path(server.settings_directory)
+            return configuration.load(path, environment=False)
+        return configuration({**self.settings, **own, **(more or {})})
 
     def wait_ready(self, *names: str, timeout_s: float = _START_TIMEOUT_S) -> None:
         """Go on until these servers serve, or all. Raises Unexpected if one ends."""
@@ -196,7 +262,49 @@ class Cluster:
         self.world.story.record(machine.name, "loses its power")
         machine.lose_power()
 
-    def connect(self, process: Process, uri: str, user: str = "hdfs") -> Any:
-        """Return a client's filesystem in a process."""
+    def run_command(
+        self,
+        process: Process,
+        name: str,
+        *words: str,
+        server: Server | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> tuple[int, str]:
+        """Run a command of howdah in a process, with the settings of clients or of a server, and
+        some more. Return its status and what it prints."""
+        command = process.modules.load("howdah.cli.main").COMMANDS[name]
+        usage = process.modules.load("howdah.cli.arguments.usage")
+        errors = process.modules.load("howdah.errors")
+        system = process.modules.load("sys")
+        module, _, function = command.target.partition(":")
+        run = getattr(process.modules.load(module), function)
+        kept, output = (system.stdout, system.stderr), Printed()
+        system.stdout = system.stderr = output
+        try:
+            status: int = run(list(words), self.configuration(process, server, settings))
+        except usage.UsageError as error:
+            status = usage.EXIT_USAGE
+            output.write(f"{error}\n")
+        except (errors.HowdahError, OSError) as error:
+            status = usage.EXIT_FAILURE
+            output.write(f"{type(error).__name__}: {error}\n")
+        except SystemExit as leaving:
+            status = leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
+        finally:
+            system.stdout, system.stderr = kept
+        output.flush()
+        text = output.buffer.getvalue().decode()
+        self.world.story.record(process.name, f"{name} {' '.join(words)}: {status}\n{text}")
+        return status, text
+
+    def connect(
+        self,
+        process: Process,
+        uri: str,
+        user: str = "hdfs",
+        settings: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Return a client's filesystem in a process, with settings of its own."""
         registry = process.modules.load("howdah.fs.registry")
-        return registry.connect(uri, conf=self.configuration(process), user=user)
+        conf = self.configuration(process, more=settings)
+        return registry.connect(uri, conf=conf, user=user)

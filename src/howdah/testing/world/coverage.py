@@ -13,7 +13,7 @@ import argparse
 import ast
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,37 @@ PACKAGES: Final = (
 )
 _PURE_ROOMS: Final = frozenset({"state", "service", "protocol", "formats", "keys", "model"})
 _ROOT: Final = Path(howdah.__file__).parent
+_EXEMPTIONS: Final = Path(__file__).with_name("not_in_worlds.txt")
+
+
+def exemptions(text: str | None = None) -> dict[str, str]:
+    """Return why a world cannot run something, by `module` or `module:function`."""
+    lines = (_EXEMPTIONS.read_text("utf-8") if text is None else text).splitlines()
+    found: dict[str, str] = {}
+    for line in lines:
+        if line.strip() and not line.startswith("#"):
+            name, _, reason = line.partition(" ")
+            assert reason.strip(), f"{name} is exempt without a reason"
+            assert name not in found, f"{name} is exempt twice"
+            found[name] = reason.strip()
+    return found
+
+
+def exemption_of(place: Statement, known: Mapping[str, str]) -> str | None:
+    """Return the name under which a statement is exempt: that of its module, of a package above,
+    of its function or of a class or function around that."""
+    name = place.module
+    while name:
+        if name in known:
+            return name
+        name = name.rpartition(".")[0]
+    inner = place.function
+    while inner:
+        name = f"{place.module}:{inner}"
+        if name in known:
+            return name
+        inner = inner.rpartition(".")[0]
+    return None
 
 
 def shells(packages: Iterable[str] = PACKAGES) -> Iterator[str]:
@@ -57,6 +88,10 @@ class Coverage:
 
     ran: tuple[Statement, ...]
     missed: tuple[Statement, ...]
+    exempt: tuple[Statement, ...] = ()
+    """No world can run them."""
+    idle_exemptions: tuple[str, ...] = ()
+    """Names of the list under which nothing is, or something has run."""
 
     def by_package(self) -> dict[str, tuple[int, int]]:
         """Return for each package how many statements ran, and how many there are."""
@@ -86,11 +121,39 @@ def measure(
     failed = []
     for scenario, seeds in runs:
         failed += [r for r in runner.run_warm(scenario, seeds) if r.problem]
-    ran: list[Statement] = []
-    missed: list[Statement] = []
-    for number, place in enumerate(marks.places):
-        (ran if marks.has_run(number) else missed).append(place)
-    return Coverage(tuple(ran), tuple(missed)), failed
+    run_places = [place for number, place in enumerate(marks.places) if marks.has_run(number)]
+    rest = [place for number, place in enumerate(marks.places) if not marks.has_run(number)]
+    return sort(run_places, rest, exemptions()), failed
+
+
+def sort(ran: Sequence[Statement], rest: Sequence[Statement], known: Mapping[str, str]) -> Coverage:
+    """Tell what was missed from what no world can run. What runs when its module is loaded says
+    nothing against its exemption."""
+    missed, exempt = list[Statement](), list[Statement]()
+    used = Counter[str]()
+    for place in rest:
+        name = exemption_of(place, known)
+        (missed if name is None else exempt).append(place)
+        used[name or ""] += 1
+    wrong = {
+        name
+        for place in ran
+        if place.function != "<module>" and (name := exemption_of(place, known)) is not None
+        if ":" in name
+    }
+    packages = {place.module for place in (*ran, *rest)}
+    idle = [
+        name
+        for name in known
+        if name in wrong
+        or (
+            not used[name]
+            and any(
+                each == name.partition(":")[0] or each.startswith(f"{name}.") for each in packages
+            )
+        )
+    ]
+    return Coverage(tuple(ran), tuple(missed), tuple(exempt), tuple(idle))
 
 
 def ranges(lines: Sequence[int]) -> str:
@@ -128,12 +191,24 @@ def main(words: Sequence[str]) -> int:
     coverage, failed = measure(runs, arguments.package or PACKAGES)
     figures = coverage.by_package()
     if arguments.json:
-        print(json.dumps({"packages": figures, "missing": coverage.missing()}))
+        print(
+            json.dumps(
+                {
+                    "packages": figures,
+                    "missing": coverage.missing(),
+                    "exempt": len(coverage.exempt),
+                    "idle_exemptions": coverage.idle_exemptions,
+                }
+            )
+        )
     else:
         for name, (ran, count) in figures.items():
             print(f"{100 * ran / count:5.1f} % of {count:5} statements in {name}")
         ran, count = (sum(each) for each in zip(*figures.values(), strict=True))
         print(f"{100 * ran / count:5.1f} % of {count:5} statements in all")
+        print(f"{len(coverage.exempt)} statements are exempt: no world can run them")
+        for name in coverage.idle_exemptions:
+            print(f"{name} is exempt, and runs, or is not there")
         if arguments.missing:
             for module, functions in coverage.missing().items():
                 print(f"\n{module}")

@@ -313,6 +313,10 @@ class Disk:
                     seen.add(child.number)
                     todo.append(child)
 
+    def failing_ends(self) -> None:
+        """From now on no call fails."""
+        self.failing = {}
+
     def check(self, operation: str) -> None:
         """Raise OSError (EIO) where the disk fails now."""
         chance = self.failing.get(operation, 0.0)

@@ -96,9 +96,16 @@ class FaultPlan:
 
     @classmethod
     def draw(
-        cls, dice: random.Random, cluster: Cluster, count: int, kinds: Sequence[str] = ORDINARY
+        cls,
+        dice: random.Random,
+        cluster: Cluster,
+        count: int,
+        kinds: Sequence[str] = ORDINARY,
+        *,
+        only: Collection[str] = (),
     ) -> FaultPlan:
-        """Draw so many faults of these kinds, of the servers and machines of a cluster."""
+        """Draw so many faults of these kinds, of servers and machines of a cluster. `only` names
+        those that they hit, if not all; wires between them and all others may be cut."""
         faults: list[Fault] = []
         at_s = 0.0
         servers = sorted(cluster.servers)
@@ -108,6 +115,10 @@ class FaultPlan:
         filling = disks - {s.machine.name for s in cluster.servers.values() if s.role is NAMENODE}
         naming = sorted(disks - filling) or sorted(disks)
         storing = sorted(s.machine.name for s in cluster.servers.values() if s.role is DATANODE)
+        others = machines
+        if only:
+            servers, machines = ([n for n in names if n in only] for names in (servers, machines))
+            disks &= {*only}
         for _ in range(count):
             at_s += dice.uniform(0.01, _PAUSE_S)
             kind = dice.choice(kinds)
@@ -117,7 +128,11 @@ class FaultPlan:
             elif kind in (KILL, PAUSE, SCARCE):
                 fault = replace(fault, target=dice.choice(servers))
             elif kind in (CUT, ONE_WAY):
-                left, right = dice.sample(machines, 2)
+                if only:
+                    left = dice.choice(machines)
+                    right = dice.choice([name for name in others if name != left])
+                else:
+                    left, right = dice.sample(machines, 2)
                 fault = replace(fault, target=left, other=right)
             elif kind == ISOLATE:
                 fault = replace(fault, target=dice.choice(machines))

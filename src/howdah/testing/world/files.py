@@ -67,6 +67,30 @@ class OpenFile(Description):
             raise system_error(errno.EBADF)
 
 
+class Memory(OpenFile):
+    """Is a file in memory (memfd): processes that map it see what the others write there."""
+
+    def __init__(self, process: Process, disk: Disk, node: Inode, flags: int, path: str) -> None:
+        super().__init__(process, disk, node, flags, path)
+        self._real = -1
+
+    def map(self, length: int) -> tuple[int, int]:
+        """Return a descriptor of the real memory that all mappings are of, and its length."""
+        if self._real < 0:
+            self._real = real_os.memfd_create("simulated")
+            real_os.ftruncate(self._real, len(self.node.data))
+        return self._real, length or len(self.node.data)
+
+    def closed(self) -> None:
+        super().closed()
+        self.vanished()
+
+    def vanished(self) -> None:
+        if self._real >= 0:
+            real_os.close(self._real)
+            self._real = -1
+
+
 class Pipe(Description):
     """Is one end of a pipe."""
 
@@ -241,6 +265,10 @@ class Files:
         return self._descriptors.add(OpenFile(self._process, disk, node, flags, name))
 
     def close(self, descriptor: int) -> None:
+        description = self._descriptors.find(descriptor)
+        if isinstance(description, OpenFile) and description.node.lock_owner is self._process:
+            # As POSIX has it: whichever descriptor of the file is closed.
+            description.node.lock_owner = None
         self._descriptors.close(descriptor)
         self._process.send_patience_s.pop(descriptor, None)
 
@@ -793,7 +821,7 @@ class Files:
     def memfd_create(self, name: str, flags: int = 0) -> int:
         disk = self._mounts.root
         node = disk.new_file(0o777)
-        return self._descriptors.add(OpenFile(self._process, disk, node, real.O_RDWR, name))
+        return self._descriptors.add(Memory(self._process, disk, node, real.O_RDWR, name))
 
     # -- /proc
 
@@ -1077,7 +1105,7 @@ def make_fcntl(process: Process) -> Any:
         if command == real_fcntl.F_SETFL:
             description.is_blocking = not argument & real.O_NONBLOCK
             return 0
-        if command in (real_fcntl.F_GETFD, real_fcntl.F_SETFD):
+        if command in (real_fcntl.F_GETFD, real_fcntl.F_SETFD, real_fcntl.F_ADD_SEALS):
             return 0
         raise system_error(errno.EINVAL)
 
@@ -1086,8 +1114,8 @@ def make_fcntl(process: Process) -> Any:
 
 
 def make_mmap(process: Process) -> Any:
-    """Make the module `mmap`, for one process. Memory of no file is real, and shared with forked
-    children; a file is mapped to be read only, as it is at that moment."""
+    """Make the module `mmap`, for one process. Memory of no file, and of a file in memory, is real,
+    and shared; a file on a disk is mapped to be read only, as it is at that moment."""
     descriptors = process.descriptors
 
     class mmap(real_mmap.mmap):
@@ -1095,6 +1123,8 @@ def make_mmap(process: Process) -> Any:
             if fileno == -1:
                 return real_mmap.mmap.__new__(cls, fileno, length, *args, **options)
             file = descriptors.get(fileno)
+            if isinstance(file, Memory):
+                return real_mmap.mmap.__new__(cls, *file.map(length), *args, **options)
             writes = options.get("access") in (real_mmap.ACCESS_WRITE, None) and (
                 options.get("prot", real_mmap.PROT_READ | real_mmap.PROT_WRITE)
                 & real_mmap.PROT_WRITE

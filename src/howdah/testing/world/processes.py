@@ -6,12 +6,13 @@ import errno
 import os as real_os
 import random
 import signal as real_signal
+import stat
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from howdah.testing.world.descriptors import Description, DescriptorTable, system_error
-from howdah.testing.world.disk import Disk, Mounts
+from howdah.testing.world.disk import Disk, Mounts, parts_of
 from howdah.testing.world.network import Network
 from howdah.testing.world.scheduler import Scheduler, Task, Uncaught
 
@@ -182,12 +183,26 @@ class Machine:
         disk.change_names((directory, last, file))
         disk.sync(directory)
 
+    def make_directory(self, path: str) -> None:
+        """Make a directory durably, and those above it, where they are not there."""
+        made = ""
+        for part in parts_of(path):
+            directory, disk = self.mounts.find(made or "/"), self.mounts.disk_of(made or "/")
+            if part not in directory.entries:
+                disk.change_names((directory, part, disk.new_directory(0o755)))
+                disk.sync(directory)
+            made += f"/{part}"
+
     def make_socket_file(self, path: str) -> None:
-        """Give a Unix domain socket its name."""
+        """Give a Unix domain socket its name. Raises OSError: EADDRINUSE if that is there, ENOENT
+        without a directory."""
         directory, last = self.mounts.parent(path)
-        if last not in directory.entries:
-            disk = self.mounts.disk_of(path)
-            disk.change_names((directory, last, disk.new_file(0o600)))
+        if last in directory.entries:
+            raise system_error(errno.EADDRINUSE)
+        disk = self.mounts.disk_of(path)
+        node = disk.new_file(0o755)
+        node.mode = stat.S_IFSOCK | stat.S_IMODE(node.mode)
+        disk.change_names((directory, last, node))
 
     def lose_power(self) -> None:
         """Stop everything at once; the disks forget what they were not told to keep."""

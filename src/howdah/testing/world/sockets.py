@@ -169,9 +169,7 @@ class Socket:
 
     def bind(self, address: Any) -> None:
         if self._family == real.AF_UNIX:
-            self._process.machine.mounts.parent(address)  # the directory has to be there
-            if (self._address, address) in self._network.listeners:
-                raise system_error(errno.EADDRINUSE)
+            self._process.machine.make_socket_file(address)
             self._bound = address
             return
         host, port = address[:2]
@@ -200,8 +198,6 @@ class Socket:
         listener = Listener(self._network, self._address, key, backlog)
         self._network.listeners[self._address, key] = listener
         self._process.descriptors.replace(self._number, listener)
-        if isinstance(key, str):
-            self._process.machine.make_socket_file(key)
         self._scheduler.note("listen", self._process.name, key)
 
     def getsockname(self) -> Any:
@@ -361,8 +357,17 @@ class Socket:
             _drop(descriptions)
         return data, ancillary_data, 0, None
 
-    def recvmsg_into(self, *_: Any) -> Any:
-        raise NotSimulated("socket.recvmsg_into")
+    def recvmsg_into(
+        self, buffers: Iterable[Any], ancillary: int = 0, flags: int = 0
+    ) -> tuple[int, list[tuple[int, int, bytes]], int, Any]:
+        views = [memoryview(buffer).cast("B") for buffer in buffers]
+        data, *rest = self.recvmsg(sum(map(len, views)), ancillary, flags)
+        left = data
+        for view in views:
+            count = min(len(view), len(left))
+            view[:count] = left[:count]
+            left = left[count:]
+        return len(data), *rest
 
     # -- sending
 

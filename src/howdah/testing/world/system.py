@@ -31,7 +31,7 @@ def make(process: Process) -> dict[str, Any]:
     """Make the modules, for one process; by their names."""
     return {
         "atexit": _atexit(process),
-        "ctypes": _ctypes(),
+        "ctypes": _ctypes(process),
         "gc": _gc(),
         "getpass": simulated_module("getpass", real_getpass, {"getuser": lambda: USER}),
         "grp": _grp(),
@@ -145,28 +145,59 @@ def _grp() -> Any:
     return simulated_module("grp", real_grp, functions)
 
 
-def _ctypes() -> Any:
-    """Make a C library that has not what Linux adds to POSIX, and no room to lock memory."""
+def _ctypes(process: Process) -> Any:
+    """Make a C library that has of what Linux adds to POSIX only what maps and locks memory. A
+    mapping shows the file as it was when it was made."""
+    mappings: dict[int, Any] = {}
+    failed = [0]
 
     class Function:
         argtypes: Any = ()
         restype: Any = None
 
-        def __call__(self, *_: object) -> int:
+        def __init__(self, call: Callable[..., int]) -> None:
+            self._call = call
+
+        def __call__(self, *arguments: Any) -> int:
+            process.scheduler.give_way()
+            return self._call(*arguments)
+
+    def map_file(_: None, length: int, protection: int, flags: int, fd: int, offset: int) -> int:
+        file: Any = process.descriptors.get(fd)
+        content = bytes(file.node.data[offset : offset + length])
+        made = real_ctypes.create_string_buffer(content, length)
+        address = real_ctypes.addressof(made)
+        mappings[address] = made
+        return address
+
+    def unmap(address: int, length: int) -> int:
+        # What is still looked at stays; a real process would end there.
+        return 0 if mappings.pop(address, None) is not None else -1
+
+    def lock(address: int, length: int) -> int:
+        try:
+            process.allocate(length)
+        except MemoryError:
+            failed[0] = errno.ENOMEM
             return -1
+        return 0
 
     class CDLL:
         def __init__(self, name: str | None, *_: object, **__: object) -> None:
-            self.mmap = Function()
-            self.mlock = Function()
-            self.munmap = Function()
+            self.mmap = Function(map_file)
+            self.mlock = Function(lock)
+            self.munmap = Function(unmap)
 
     kept = [
         name
         for name, value in vars(real_ctypes).items()
         if name.startswith("c_") and isinstance(value, type)
     ]
-    functions = {"CDLL": CDLL, "get_errno": lambda: errno.ENOMEM, "set_errno": lambda number: 0}
+    functions = {
+        "CDLL": CDLL,
+        "get_errno": lambda: failed[0],
+        "set_errno": lambda number: 0,
+    }
     return simulated_module("ctypes", real_ctypes, functions, real_names=kept)
 
 

@@ -197,6 +197,10 @@ class Watch:
                 f"{name} and {other} differ at transaction {txid}\n" + "\n".join(lines)
             )
 
+    def forget(self) -> None:
+        """Forget what namespaces were: they go back, and their transactions are given anew."""
+        self._seen.clear()
+
     def restart_all(self) -> None:
         """Start each namenode anew, one after the other: it has to be what it was."""
         self.look()

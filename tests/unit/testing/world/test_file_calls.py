@@ -285,3 +285,66 @@ def test_what_is_written_anew_behind_a_failed_sync_is_safe() -> None:
     world.call(machine, "writer", write)
     machine.lose_power()
     assert bytes(machine.disk.root.entries["file"].data) == b"first"
+
+
+def test_memory_is_shared_by_all_who_map_it() -> None:
+    """As the kernel's: also by a process that got the descriptor over a socket."""
+    world = World(1)
+    machine = world.machine("one")
+
+    def give(process: Process) -> bytes:
+        system, sockets = process.modules.load("os"), process.modules.load("socket")
+        listener = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
+        listener.bind("/socket")
+        listener.listen()
+        memory = system.memfd_create("memory")
+        system.ftruncate(memory, 4096)
+        mapped = process.modules.load("mmap").mmap(memory, 4096)
+        connection, _ = listener.accept()
+        sockets.send_fds(connection, [b"x"], [memory])
+        system.close(memory)
+        mapped[:3] = b"one"
+        connection.recv(1)
+        return bytes(mapped[:6])
+
+    def take(process: Process) -> bytes:
+        sockets, system = process.modules.load("socket"), process.modules.load("os")
+        process.modules.load("time").sleep(1.0)
+        connection = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
+        connection.connect("/socket")
+        _, (memory,), _, _ = sockets.recv_fds(connection, 1, 1)
+        mapped = process.modules.load("mmap").mmap(memory, 4096)
+        system.close(memory)
+        process.modules.load("time").sleep(1.0)
+        found = bytes(mapped[:3])
+        mapped[3:6] = b"two"
+        connection.send(b"x")
+        return found
+
+    found: list[bytes] = []
+    world.process(machine, "giver").start(lambda process: found.append(give(process)))
+    assert world.call(machine, "taker", take) == b"one"
+    world.run(lambda: found)
+    assert found == [b"onetwo"]
+
+
+def test_a_file_that_is_locked_in_memory_shows_its_bytes() -> None:
+    world = World(1)
+
+    def lock(process: Process) -> bytes:
+        system, libc = process.modules.load("os"), process.modules.load("howdah.runtime.libc")
+        descriptor = system.open("/file", os.O_CREAT | os.O_RDWR)
+        system.write(descriptor, b"content")
+        address = libc.map_file(descriptor, 7)
+        libc.lock_memory(address, 7)
+        found = bytes(libc.view_of(address, 7))
+        process.faults["memory"] = 1.0
+        system.ftruncate(descriptor, 100_000)
+        other = libc.map_file(descriptor, 100_000)
+        with pytest.raises(OSError, match="mlock"):
+            libc.lock_memory(other, 100_000)
+        libc.unmap(other, 100_000)
+        libc.unmap(address, 7)
+        return found
+
+    assert world.call(world.machine("one"), "process", lock) == b"content"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -13,7 +13,19 @@ from howdah.testing.world.cluster import (
     Cluster,
     draw_settings,
 )
-from howdah.testing.world.faults import ALL, ORDINARY, FaultPlan, Supervisor
+from howdah.testing.world.faults import (
+    ALL,
+    CUT,
+    HANGING_DISK,
+    ISOLATE,
+    KILL,
+    ONE_WAY,
+    ORDINARY,
+    PAUSE,
+    SLOW_DISK,
+    FaultPlan,
+    Supervisor,
+)
 from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.scenarios.namenode import format_namenode
 from howdah.testing.world.watching import Watch
@@ -21,15 +33,19 @@ from howdah.testing.world.workload import administration
 from howdah.testing.world.workload.checking import check_all_replicated, check_expectations
 from howdah.testing.world.workload.clients import Client, Expectations
 from howdah.testing.world.workload.contention import Contention
-from howdah.testing.world.world import World
+from howdah.testing.world.workload.over_http import HttpClient
+from howdah.testing.world.world import Unexpected, World
 
 _URI: Final = f"hdfs://nn:{RPC_PORT}"
+_HTTP_URI: Final = "webhdfs://nn:9870"
 _DATANODES: Final = 3
 _CLIENTS: Final = 3
 _OPERATIONS: Final = 200
 _FAULTS: Final = 8
 _MANY_DATANODES: Final = 5
 _IMAGE_CHANCE: Final = 0.5
+_HARMLESS: Final = (KILL, PAUSE, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK)
+"""What a cluster of several datanodes hides, if it happens to one of them."""
 _WORK_S: Final = 900.0
 """How long clients may take for their operations, with all faults on the way."""
 _QUIET_S: Final = 30.0
@@ -49,9 +65,13 @@ def save_image(process: Process, cluster: Cluster, uri: str) -> None:
 
 
 def build(
-    world: World, settings: Mapping[str, str] | None = None, *, datanodes: int = _DATANODES
+    world: World,
+    settings: Mapping[str, str] | None = None,
+    *,
+    datanodes: int = _DATANODES,
+    prepare: Callable[[Cluster], None] = lambda cluster: None,
 ) -> tuple[Cluster, Watch]:
-    """Make the machines and servers, format the namespace, and start everything."""
+    """Make the machines and servers, prepare them, format the namespace, and start everything."""
     dice = world.dice("scenario")
     cluster = Cluster(world, {**_SETTINGS, **(settings or {})})
     names = ["nn", *(f"dn{number}" for number in range(datanodes))]
@@ -61,6 +81,7 @@ def build(
         machine.disk.is_strict = is_strict
         cluster.server(NAMENODE if name == "nn" else DATANODE, name, machine)
     watch = Watch(cluster)
+    prepare(cluster)
     format_namenode(cluster, world.machines["nn"])
     for name in names:
         cluster.servers[name].start()
@@ -86,6 +107,47 @@ def writes_under_faults(
     cluster, watch = build(world, settings)
     plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds)
     return write_and_check(cluster, clients, _URI, plan, watch)
+
+
+class _Safe(Client):
+    """Has its bytes on two datanodes at least, so that the loss of one is nothing to it."""
+
+    replications = (2, 2, 3, 3)
+
+
+def nothing_fails(world: World) -> Mapping[str, object]:
+    """Let clients work while nothing breaks, in whatever order things happen, or while one datanode
+    does: all their operations are answered."""
+    clients = world.machine("clients")
+    world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
+    policy = {"dfs.client.block.write.replace-datanode-on-failure.policy": "DEFAULT"}
+    cluster, watch = build(world, policy, datanodes=_DATANODES + 1)
+    plan = FaultPlan.draw(
+        world.dice("faults"), cluster, world.seed % 2, _HARMLESS, only=("dn0", "dn1")
+    )
+    figures = write_and_check(
+        cluster,
+        clients,
+        _URI,
+        plan,
+        watch,
+        datanodes=_DATANODES + 1,
+        make_client=_Safe,
+        contends=False,
+    )
+    if figures["errors"]:
+        raise Unexpected(f"operations have failed though nothing hindered them: {figures}")
+    return figures
+
+
+def writes_over_http(world: World) -> Mapping[str, object]:
+    """Do the same with clients of WebHDFS."""
+    clients = world.machine("clients")
+    cluster, watch = build(world)
+    plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS)
+    return write_and_check(
+        cluster, clients, _URI, plan, watch, make_client=HttpClient, clients_uri=_HTTP_URI
+    )
 
 
 def writes_administered(world: World) -> Mapping[str, object]:
@@ -116,22 +178,29 @@ def write_and_check(
     administered: Sequence[str] = (),
     datanodes: int = _DATANODES,
     administrates: Machine | None = None,
+    make_client: type[Client] = Client,
+    clients_uri: str = "",
+    contends: bool = True,
 ) -> Mapping[str, object]:
     """Let writers write while the faults of the plan happen; then heal all, and read everything
     that was promised. Clients work in turn in the directories of `above`;
     `administered` are the namespaces behind `uri`, where it is not one itself. An administrator
-    works on the namenode of the machine `administrates`."""
+    works on the namenode of the machine `administrates`. Clients see the filesystem at
+    `clients_uri`, if that is given. Others contend for a few files, if `contends`."""
     world, expectations = cluster.world, Expectations()
 
     def connect(process: Process) -> Any:
         return cluster.connect(process, uri)
 
+    def connect_client(process: Process) -> Any:
+        return cluster.connect(process, clients_uri or uri)
+
     workers = [
-        Client(
+        make_client(
             world,
             f"client{number}",
             expectations,
-            connect,
+            connect_client,
             operations=_OPERATIONS,
             above=above[number % len(above)],
         )
@@ -144,7 +213,8 @@ def write_and_check(
         return all(worker.is_done for worker in workers)
 
     contention = Contention(world, "contention", expectations, connect, all_done, above=above[-1])
-    world.process(clients, "contention").start(contention)
+    if contends:
+        world.process(clients, "contention").start(contention)
     administrator = None
     if administrates is not None:
         administrator = administration.Administrator(cluster, administrates, uri, all_done)
@@ -152,7 +222,11 @@ def write_and_check(
     supervisor = Supervisor(cluster)
     supervisor.follow(plan)
     world.run(
-        lambda: all_done() and contention.is_done and (not administrator or administrator.is_done),
+        lambda: (
+            all_done()
+            and (contention.is_done or not contends)
+            and (not administrator or administrator.is_done)
+        ),
         timeout_s=_WORK_S,
     )
     supervisor.heal()

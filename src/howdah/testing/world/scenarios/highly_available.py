@@ -56,7 +56,10 @@ _CHECKPOINTED: Final = {
     "dfs.namenode.checkpoint.check.period": "1",
 }
 _OBSERVER_EACH_S: Final = 3.0
-_FAILOVER = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+_CLASSES: Final = "org.apache.hadoop.hdfs.server.namenode.ha"
+_FAILOVER: Final = f"{_CLASSES}.ConfiguredFailoverProxyProvider"
+_PROVIDERS: Final = (_FAILOVER, _FAILOVER, f"{_CLASSES}.RequestHedgingProxyProvider")
+_PROVIDER: Final = "dfs.client.failover.proxy.provider.ns"
 SETTINGS: Final = {
     "fs.defaultFS": _URI,
     "dfs.nameservices": "ns",
@@ -73,11 +76,11 @@ SETTINGS: Final = {
     "dfs.ha.tail-edits.in-progress": "true",
     "dfs.ha.tail-edits.period": "1",
     "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
-    "dfs.client.failover.proxy.provider.ns": _FAILOVER,
+    _PROVIDER: _FAILOVER,
     "howdah.ha.election.lease.ms": "1000",
     "howdah.failover-controller.http-address": "0.0.0.0:8081",
 }
-_OBSERVERS: Final = "org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProvider"
+_OBSERVERS: Final = f"{_CLASSES}.ObserverReadProxyProvider"
 _OBSERVED: Final = {
     "dfs.ha.namenodes.ns": "a,b,c",
     "dfs.namenode.rpc-address.ns.c": "nnc:8020",
@@ -93,17 +96,23 @@ def build(
     *,
     datanodes: int = _DATANODES,
     observer: bool = False,
+    controllers: bool = True,
+    shared: str = "",
 ) -> tuple[Cluster, Watch]:
     """Make the machines and servers, format the namespace, and start everything. An observer is a
-    third namenode, which no controller looks after."""
+    third namenode, which no controller looks after; without controllers none is looked after.
+    `shared` is a directory that all namenodes see, in place of journal nodes."""
     dice = world.dice("scenario")
     lease = {"howdah.ha.lease.ms": dice.choice(_LEASES_MS)}
     cluster = Cluster(world, {**SETTINGS, **lease, **(settings or {})})
-    for name in ("jn0", "jn1", "jn2"):
+    journal_nodes = () if shared else ("jn0", "jn1", "jn2")
+    for name in journal_nodes:
         cluster.server(JOURNALNODE, name, world.machine(name))
     for letter in "ab":
         machine = world.machine(f"nn{letter}")
         for role, name in (NAMENODE, f"nn{letter}"), (CONTROLLER, f"fc{letter}"):
+            if role is CONTROLLER and not controllers:
+                continue
             server = cluster.server(role, name, machine)
             server.settings["dfs.ha.namenode.id"] = letter
     if observer:
@@ -115,9 +124,15 @@ def build(
     for machine in world.machines.values():
         machine.disk.is_strict = is_strict
     watch = Watch(cluster)
-    for name in ("jn0", "jn1", "jn2"):
+    if shared:
+        cluster.settings["dfs.namenode.shared.edits.dir"] = f"file://{shared}"
+        disk = world.machines["nna"].new_disk()
+        for letter in "ab":
+            world.machines[f"nn{letter}"].mounts.mount(shared, disk)
+    for name in journal_nodes:
         cluster.servers[name].start()
-    cluster.wait_ready("jn0", "jn1", "jn2")
+    if journal_nodes:
+        cluster.wait_ready(*journal_nodes)
     first = world.machines["nna"]
     cluster.settings["dfs.ha.namenode.id"] = "a"
     format_namenode(cluster, first)
@@ -145,8 +160,7 @@ def reads_from_observers(world: World) -> Mapping[str, object]:
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
     clients = world.machine("clients")
     cluster, watch = build(world, _OBSERVED, observer=True)
-    provider = "dfs.client.failover.proxy.provider.ns"
-    cluster.client_settings[provider] = _OBSERVERS
+    cluster.client_settings[_PROVIDER] = _OBSERVERS
     world.process(clients, "operator").start(partial(_keep_observer, cluster))
     plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS)
     return write_and_check(cluster, clients, _URI, plan, watch)
@@ -216,5 +230,6 @@ def writes_under_faults(
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
     clients = world.machine("clients")
     cluster, watch = build(world, settings)
+    cluster.client_settings[_PROVIDER] = world.dice("provider").choice(_PROVIDERS)
     plan = FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds)
     return write_and_check(cluster, clients, _URI, plan, watch)

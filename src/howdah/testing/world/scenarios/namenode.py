@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from howdah.testing.world.cluster import NAMENODE, RPC_PORT, Cluster
-from howdah.testing.world.disk import Inode
+from howdah.testing.world.disk import Disk, Inode
 from howdah.testing.world.processes import Machine, Process
 from howdah.testing.world.world import Unexpected, World
 
@@ -28,6 +28,12 @@ _SETTINGS: Final = {
 }
 
 
+_SEVERAL: Final = {
+    "dfs.namenode.name.dir": "file:///name,file:///copy",
+    "dfs.namenode.edits.dir": "file:///name,file:///copy,file:///edits",
+    "dfs.namenode.name.dir.restore": "true",
+}
+"""Several directories, each on a disk of its own."""
 _FORMAT: Final = "howdah.namenode.server.process.format"
 
 
@@ -177,10 +183,18 @@ def power_losses(world: World) -> Mapping[str, object]:
     """Let clients make, rename and delete directories while the namenode makes images and
     now and then loses its power. A bit of its newest image may turn over meanwhile: it keeps two,
     and the log behind the older one."""
-    dice = world.dice("scenario")
+    dice, several = world.dice("scenario"), world.dice("directories")
     cluster = Cluster(world, _SETTINGS)
     machine, clients = world.machine("nn"), world.machine("clients")
     machine.disk.is_strict = dice.random() < 0.5
+    copies: list[Disk] = []
+    if several.random() < 0.5:
+        cluster.settings |= _SEVERAL
+        for path in ("/copy", "/edits"):
+            disk = machine.new_disk()
+            disk.is_strict = machine.disk.is_strict
+            machine.mounts.mount(path, disk)
+            copies.append(disk)
     namenode = cluster.server(NAMENODE, "nn", machine)
     format_namenode(cluster, machine)
     callers = Callers(world, cluster, _URI)
@@ -193,6 +207,7 @@ def power_losses(world: World) -> Mapping[str, object]:
     callers.start(clients, _CLIENTS)
     images = rotten = 0
     for _ in range(_LOSSES):
+        _let_fail(world, several, copies)
         world.run_for(dice.uniform(0.1, 3.0))
         # Just behind an answer, when others may be under way: the worst moment.
         world.run(partial(has_answered, callers.calls + 1))
@@ -238,3 +253,16 @@ def _let_newest_image_rot(machine: Machine, dice: random.Random) -> bool:
     image.flip(bit)
     machine.scheduler.note("rot", name, bit)
     return True
+
+
+def _let_fail(world: World, dice: random.Random, disks: list[Disk]) -> None:
+    """Let the disk of a copy fail for a while: the log has another one."""
+    for disk in disks:
+        if dice.random() < 0.5:
+            begin_s, operation = dice.uniform(0.0, 3.0), dice.choice(("write", "sync", "name"))
+
+            def fail(disk: Disk = disk, operation: str = operation) -> None:
+                disk.failing = {operation: 1.0}
+
+            world.scheduler.after(begin_s, fail)
+            world.scheduler.after(begin_s + dice.uniform(0.1, 3.0), disk.failing_ends)

@@ -3,31 +3,36 @@ was closed is there whatever servers were killed meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster
+from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster, Server
 from howdah.testing.world.faults import CUT, KILL, ONE_WAY, PAUSE, FaultPlan, Supervisor
 from howdah.testing.world.processes import Process
 from howdah.testing.world.scenarios.datanodes import build
 from howdah.testing.world.scenarios.namenode import format_namenode
+from howdah.testing.world.workload.coding import (
+    CELL_BYTES,
+    DATA_UNITS,
+    PARITY_UNITS,
+    internal_blocks,
+    use_coding,
+)
 from howdah.testing.world.world import Unexpected, World
 
 _URI: Final = f"hdfs://nn:{RPC_PORT}"
 _DATANODES: Final = 9
 _ROUNDS: Final = 2
 _LOST_AT_ONCE: Final = 2
-_UNITS: Final = 5
-_DATA_UNITS: Final = 3
-_CELL_BYTES: Final = 64 << 10
-_POLICY: Final = "RS-3-2-64k"
+_UNITS: Final = DATA_UNITS + PARITY_UNITS
 _REPAIR_S: Final = 180.0
 _QUIET_S: Final = 30.0
 """So long a cluster may be in safe mode."""
 _WRITERS: Final = 2
 _FILES: Final = 12
 _FAULTS: Final = 12
+_LOSS_ROUNDS: Final = 5
 _KILLS: Final = (KILL, KILL, PAUSE, CUT, ONE_WAY)
 _SETTINGS: Final = {
     "fs.defaultFS": _URI,
@@ -49,28 +54,23 @@ def striped_files_survive_losses(world: World) -> Mapping[str, object]:
     for name in names:
         cluster.servers[name].start()
     cluster.wait_ready()
-    lengths = (1, _CELL_BYTES, 3 * _CELL_BYTES + 7, dice.randrange(1, 40 * _CELL_BYTES))
-    left_open = dice.randbytes(7 * _CELL_BYTES + 99)
+    lengths = (1, CELL_BYTES, 3 * CELL_BYTES + 7, dice.randrange(1, 40 * CELL_BYTES))
+    left_open = dice.randbytes(7 * CELL_BYTES + 99)
     files = {f"/coded/{number}": dice.randbytes(size) for number, size in enumerate(lengths)}
 
     def write(process: Process) -> None:
         fs = cluster.connect(process, _URI)
         fs.mkdirs("/coded")
-        _set_policy(process, fs)
+        use_coding(process, fs, "/coded")
         for path, data in files.items():
             with fs.create(path) as output:
                 output.write(data)
 
     def expected(process: Process) -> int:
         """How many internal blocks there have to be."""
-        layout = process.modules.load("howdah.protocol.striping.layout")
-        policies = process.modules.load("howdah.protocol.striping.policies")
-        policy = policies.Policy(
-            64, policies.Schema("rs", _DATA_UNITS, _UNITS - _DATA_UNITS), _CELL_BYTES
-        )
-        group_bytes = _DATA_UNITS * int(cluster.settings["dfs.blocksize"])
+        group_bytes = DATA_UNITS * int(cluster.settings["dfs.blocksize"])
         return sum(
-            len(layout.GroupLayout(policy, min(group_bytes, len(data) - start)).block_indices)
+            internal_blocks(process, min(group_bytes, len(data) - start))
             for data in files.values()
             for start in range(0, len(data), group_bytes)
         )
@@ -100,7 +100,7 @@ def striped_files_survive_losses(world: World) -> Mapping[str, object]:
             process.modules.load("time").sleep(1.0)
         with fs.open("/coded/open") as stream:
             content = stream.read()
-        if content != left_open[: len(content)] or len(content) % (_DATA_UNITS * _CELL_BYTES):
+        if content != left_open[: len(content)] or len(content) % (DATA_UNITS * CELL_BYTES):
             raise Unexpected(f"/coded/open ends with {len(content)} bytes, not in whole stripes")
         return len(content)
 
@@ -143,18 +143,18 @@ def closed_files_survive_kills(world: World) -> Mapping[str, object]:
     def prepare(process: Process) -> None:
         fs = cluster.connect(process, _URI)
         fs.mkdirs("/coded")
-        _set_policy(process, fs)
+        use_coding(process, fs, "/coded")
 
     def write(number: int, process: Process) -> None:
         dice = world.dice(f"writer {number}")
         errors = process.modules.load("howdah.errors")
         fs = cluster.connect(process, _URI)
         for turn in range(_FILES):
-            path, data = f"/coded/{number}-{turn}", dice.randbytes(dice.randrange(20 * _CELL_BYTES))
+            path, data = f"/coded/{number}-{turn}", dice.randbytes(dice.randrange(20 * CELL_BYTES))
             try:
                 with fs.create(path) as output:
-                    for start in range(0, len(data), 3 * _CELL_BYTES):
-                        output.write(data[start : start + 3 * _CELL_BYTES])
+                    for start in range(0, len(data), 3 * CELL_BYTES):
+                        output.write(data[start : start + 3 * CELL_BYTES])
                         process.modules.load("time").sleep(dice.uniform(0.0, 0.5))
             except (errors.HowdahError, OSError) as error:
                 failed.append(f"{path}: {error}")
@@ -162,23 +162,7 @@ def closed_files_survive_kills(world: World) -> Mapping[str, object]:
                 closed[path] = data
         done.add(number)
 
-    def check(process: Process) -> None:
-        fs = cluster.connect(process, _URI)
-        for path, data in closed.items():
-            with fs.open(path) as stream:
-                content = stream.read()
-            if content != data:
-                raise Unexpected(f"{path}: {len(content)} bytes, which are not the {len(data)}")
-
-    def lacking(process: Process) -> int:
-        """How many internal blocks of closed files the namenode does not know of."""
-        fs = cluster.connect(process, _URI)
-        return sum(
-            max(0, _blocks_of(process, min(block.length, len(data))) - len(set(block.hosts)))
-            for path, data in closed.items()
-            for block in fs.block_locations(path)
-        )
-
+    check, lacking = _checks(cluster, closed)
     done: set[int] = set()
     world.call(clients, "administrator", prepare)
     for number in range(_WRITERS):
@@ -201,35 +185,118 @@ def closed_files_survive_kills(world: World) -> Mapping[str, object]:
     }
 
 
-def _blocks_of(process: Process, length: int) -> int:
-    """How many internal blocks a group of that length has."""
-    layout = process.modules.load("howdah.protocol.striping.layout")
-    policies = process.modules.load("howdah.protocol.striping.policies")
-    schema = policies.Schema("rs", _DATA_UNITS, _UNITS - _DATA_UNITS)
-    group = layout.GroupLayout(policies.Policy(64, schema, _CELL_BYTES), length)
-    return len(group.block_indices)
+def any_losses_between_steps(world: World) -> Mapping[str, object]:
+    """Write erasure-coded files while as many datanodes as a group has parity units lose all that
+    they have, at any moment between two steps of anybody; once all is made again, others do. What
+    was closed is there, before it is made again and afterwards."""
+    clients = world.machine("clients")
+    dice = world.dice("losses")
+    cluster, watch = build(world, _SETTINGS, datanodes=_UNITS + 3)
+    closed: dict[str, bytes] = {}
+    failed: list[str] = []
+    is_over: list[bool] = []
+    done: set[int] = set()
+
+    def prepare(process: Process) -> None:
+        fs = cluster.connect(process, _URI)
+        fs.mkdirs("/coded")
+        use_coding(process, fs, "/coded")
+
+    def write(number: int, process: Process) -> None:
+        own = world.dice(f"writer {number}")
+        errors = process.modules.load("howdah.errors")
+        fs = cluster.connect(process, _URI)
+        count = 0
+        while not is_over:
+            count += 1
+            path, data = f"/coded/{number}-{count}", own.randbytes(own.randrange(12 * CELL_BYTES))
+            try:
+                with fs.create(path) as output:
+                    for start in range(0, len(data), CELL_BYTES):
+                        output.write(data[start : start + CELL_BYTES])
+                        process.modules.load("time").sleep(own.uniform(0.0, 0.2))
+            except (errors.HowdahError, OSError) as error:
+                failed.append(f"{path}: {error}")
+            else:
+                closed[path] = data
+            process.modules.load("time").sleep(own.uniform(0.0, 3.0))
+        done.add(number)
+
+    world.call(clients, "administrator", prepare)
+    for number in range(_WRITERS):
+        world.process(clients, f"writer{number}").start(partial(write, number))
+    check, lacking = _checks(cluster, closed)
+    losses = 0
+    for _ in range(_LOSS_ROUNDS):
+        count = len(closed)
+        world.run(lambda count=count: len(closed) > count, timeout_s=600.0)  # type: ignore[misc]
+        names = [name for name in cluster.servers if name != "nn"]
+        victims = dice.sample(names, PARITY_UNITS)
+        for name in victims:
+            for _ in range(dice.choice((1, 10, 300, 3000, 20_000))):
+                world.scheduler.step()
+            world.check()
+            world.story.record(name, "loses all that it has")
+            cluster.servers[name].kill()
+            _forget_all(cluster.servers[name])
+            losses += 1
+        if dice.random() < 0.4:
+            cluster.servers["nn"].kill()
+            world.run_for(dice.random())
+            cluster.servers["nn"].start()
+        if dice.random() < 0.7:
+            world.run_for(dice.uniform(0.0, 15.0))
+            world.call(clients, "reader", check)
+        world.run_for(dice.uniform(0.0, 15.0))
+        for name in victims:
+            cluster.servers[name].start()
+        _wait(world, clients, lacking, 0)
+        world.call(clients, "reader", check)
+    is_over.append(True)
+    world.run(lambda: len(done) == _WRITERS, timeout_s=600.0)
+    _wait(world, clients, lacking, 0)
+    watch.restart_all()
+    world.run_for(_QUIET_S)
+    world.call(clients, "reader", check)
+    return {"closed": len(closed), "failed": len(failed), "losses": losses}
 
 
-def _set_policy(process: Process, fs: Any) -> None:
-    pb = process.modules.load("howdah.proto.types_pb2")
-    call = fs._namenode.call
-    schema = pb.ECSchemaProto(codecName="rs", dataUnits=3, parityUnits=2)
-    policy = pb.ErasureCodingPolicyProto(id=64, schema=schema, cellSize=_CELL_BYTES)
-    call(
-        "addErasureCodingPolicies",
-        pb.AddErasureCodingPoliciesRequestProto(ecPolicies=[policy]),
-        pb.AddErasureCodingPoliciesResponseProto,
-    )
-    call(
-        "enableErasureCodingPolicy",
-        pb.EnableErasureCodingPolicyRequestProto(ecPolicyName=_POLICY),
-        pb.EnableErasureCodingPolicyResponseProto,
-    )
-    call(
-        "setErasureCodingPolicy",
-        pb.SetErasureCodingPolicyRequestProto(src="/coded", ecPolicyName=_POLICY),
-        pb.SetErasureCodingPolicyResponseProto,
-    )
+def _forget_all(server: Server) -> None:
+    """Empty the volumes of a datanode, as new disks are."""
+    for path in server.cluster.settings["dfs.datanode.data.dir"].split(","):
+        try:
+            directory = server.machine.mounts.find(path)
+        except OSError:
+            continue
+        disk = server.machine.mounts.disk_of(path)
+        for name in list(directory.entries):
+            disk.change_names((directory, name, None))
+        disk.sync(directory)
+
+
+def _checks(
+    cluster: Cluster, closed: Mapping[str, bytes]
+) -> tuple[Callable[[Process], None], Callable[[Process], int]]:
+    """Return what reads all files that were closed, and what counts internal blocks of theirs that
+    the namenode does not know of."""
+
+    def check(process: Process) -> None:
+        fs = cluster.connect(process, _URI)
+        for path, data in dict(closed).items():
+            with fs.open(path) as stream:
+                content = stream.read()
+            if content != data:
+                raise Unexpected(f"{path}: {len(content)} bytes, which are not the {len(data)}")
+
+    def lacking(process: Process) -> int:
+        fs = cluster.connect(process, _URI)
+        return sum(
+            max(0, internal_blocks(process, min(block.length, len(data))) - len(set(block.hosts)))
+            for path, data in dict(closed).items()
+            for block in fs.block_locations(path)
+        )
+
+    return check, lacking
 
 
 def _wait(world: World, clients: Any, located: Any, wanted: int) -> None:

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from howdah.model.entries import Refused
 from howdah.testing.world.processes import Process
-from howdah.testing.world.workload.operations import SIMPLE, Draw, Drawing, Step
+from howdah.testing.world.workload.operations import (
+    REPLICATIONS,
+    SIMPLE,
+    Draw,
+    Drawing,
+    Step,
+)
 from howdah.testing.world.workload.trees import Tree, name_of
 from howdah.testing.world.world import World
 
@@ -88,11 +94,11 @@ class Expectations:
     """Why operations were not answered, by the name of the error."""
 
 
-class _Unanswered(Exception):
+class Unanswered(Exception):
     """Says that nobody knows whether an operation happened."""
 
 
-class _Wrong(Exception):
+class Wrong(Exception):
     """Says that an answer cannot be right."""
 
 
@@ -107,6 +113,11 @@ class _Stream:
 
 class Client:
     """Does so many operations."""
+
+    leaves_out: frozenset[str] = frozenset()
+    """Operations that it never does."""
+    replications: Sequence[int] = REPLICATIONS
+    """What it draws the replication of files from."""
 
     def __init__(
         self,
@@ -140,6 +151,7 @@ class Client:
         return {
             name: weight * (1.0 if name in _ALWAYS else self._dice.choice(_SWARM))
             for name, weight in every.items()
+            if name not in self.leaves_out
         }
 
     # -- the loop
@@ -149,15 +161,15 @@ class Client:
         self._errors = process.modules.load("howdah.errors")
         self._clock = process.modules.load("time")
         acl_entry = process.modules.load("howdah.fs.acl").AclEntry
-        self._drawing = Drawing(self._dice, self._fs, acl_entry)
+        self._drawing = Drawing(self._dice, self._fs, acl_entry, self.replications)
         self._begin()
         for _ in range(self._operations):
             try:
                 self._do_one()
-            except _Unanswered as why:
+            except Unanswered as why:
                 self._record(f"gets no answer: {why}")
                 self._begin()
-            except _Wrong as why:
+            except Wrong as why:
                 self._record(f"finds it wrong: {why}")
                 self._expectations.problems.append(
                     f"{self._name}: {why}\n  " + "\n  ".join(self._workspace.steps)
@@ -192,7 +204,7 @@ class Client:
             )
             try:
                 self._perform("mkdirs", step)
-            except _Unanswered as why:
+            except Unanswered as why:
                 self._record(f"gets no answer: {why}")
                 self._clock.sleep(self._dice.random() * 5)
             else:
@@ -203,9 +215,9 @@ class Client:
         try:
             for stream in list(self._streams):
                 self._close(stream)
-        except (_Unanswered, _Wrong) as why:
+        except (Unanswered, Wrong) as why:
             self._record(f"leaves: {why}")
-            if isinstance(why, _Wrong):
+            if isinstance(why, Wrong):
                 self._expectations.problems.append(f"{self._name}: {why}")
 
     def _do_one(self) -> None:
@@ -228,7 +240,7 @@ class Client:
         self._forget_deleted()
 
     def _perform(self, kind: str, step: Step) -> Any:
-        """Do it, and hold the answer against the model's. Raises _Unanswered, and _Wrong."""
+        """Do it, and hold the answer against the model's. Raises Unanswered, and Wrong."""
         before, after = self._tree, self._tree.copy()
         refused = ""
         try:
@@ -243,15 +255,15 @@ class Client:
             if name not in _REFUSALS and not (refused and name in _VAGUE_REFUSALS):
                 self._expectations.counts["unanswered"] += 1
                 self._expectations.errors[name] += 1
-                raise _Unanswered(f"{step}: {name}: {error}") from error
+                raise Unanswered(f"{step}: {name}: {error}") from error
             self._workspace.candidates = [before]
             if not refused:
-                raise _Wrong(f"{step} is refused: {name}: {error}") from error
+                raise Wrong(f"{step} is refused: {name}: {error}") from error
             self._expectations.counts["refused"] += 1
             self._workspace.steps.append(f"{self._world.now_s:.3f} {step} is refused: {refused}")
             return None
         if refused and answer is not False:
-            raise _Wrong(f"{step} is done, which the model refuses: {refused}")
+            raise Wrong(f"{step} is done, which the model refuses: {refused}")
         self._workspace.candidates = [after]
         self._expectations.counts[kind] += 1
         self._record(str(step))
@@ -262,10 +274,10 @@ class Client:
         try:
             while not self._fs.is_file_closed(path):
                 if self._world.now_s > until_s:
-                    raise _Unanswered(f"{path} is not closed")
+                    raise Unanswered(f"{path} is not closed")
                 self._clock.sleep(0.5)
         except (self._errors.HowdahError, OSError) as error:
-            raise _Unanswered(f"{path}: {type(error).__name__}: {error}") from error
+            raise Unanswered(f"{path}: {type(error).__name__}: {error}") from error
 
     # -- writing
 
@@ -297,7 +309,7 @@ class Client:
         return self._dice.choice(self._streams) if self._streams else None
 
     def _on_stream(self, kind: str, stream: _Stream, act: Callable[[], Any]) -> None:
-        """Do something with a stream. Raises _Unanswered where that fails."""
+        """Do something with a stream. Raises Unanswered where that fails."""
         path = self._tree.path_of(stream.number)
         try:
             act()
@@ -305,7 +317,7 @@ class Client:
             name = type(error).__name__
             self._expectations.counts["unanswered"] += 1
             self._expectations.errors[name] += 1
-            raise _Unanswered(f"{kind} {path}: {name}: {error}") from error
+            raise Unanswered(f"{kind} {path}: {name}: {error}") from error
         self._expectations.counts[kind] += 1
         self._record(f"{kind} {path}, {self._tree.contents[stream.number]}")
 
@@ -358,14 +370,14 @@ class Client:
         try:
             while not self._fs.recover_lease(path):
                 if self._world.now_s > until_s:
-                    raise _Unanswered(f"the lease of {path} is not recovered")
+                    raise Unanswered(f"the lease of {path} is not recovered")
                 self._clock.sleep(1.0)
             found = self._content_of(path)
         except (self._errors.HowdahError, OSError) as error:
-            raise _Unanswered(f"{path}: {type(error).__name__}: {error}") from error
+            raise Unanswered(f"{path}: {type(error).__name__}: {error}") from error
         expected = self._tree.contents[stream.number]
         if not expected.allows(found):
-            raise _Wrong(f"{path} is taken over with {len(found)} bytes, not {expected}")
+            raise Wrong(f"{path} is taken over with {len(found)} bytes, not {expected}")
         self._tree.settle(stream.number, found)
         self._expectations.counts["take_over"] += 1
         if self._dice.random() < 0.5:
@@ -374,7 +386,7 @@ class Client:
                 stream.output.hsync()
             except (self._errors.HowdahError, OSError, ValueError):
                 return
-            raise _Wrong(f"{path} was taken over, and its former writer may sync")
+            raise Wrong(f"{path} was taken over, and its former writer may sync")
 
     # -- looking
 
@@ -392,12 +404,12 @@ class Client:
         try:
             found = self._content_of(path)
         except FileNotFoundError as error:
-            raise _Wrong(f"{path} is not there: {error}") from error
+            raise Wrong(f"{path} is not there: {error}") from error
         except (self._errors.HowdahError, OSError) as error:
             self._expectations.errors[f"read: {type(error).__name__}"] += 1
             return
         if found != expected:
-            raise _Wrong(f"{path} has {len(found)} bytes, or other ones, not {len(expected)}")
+            raise Wrong(f"{path} has {len(found)} bytes, or other ones, not {len(expected)}")
         self._expectations.counts["read"] += 1
 
     def _do_read_snapshot(self) -> None:
@@ -413,12 +425,12 @@ class Client:
         try:
             found = self._content_of(shown)
         except FileNotFoundError as error:
-            raise _Wrong(f"{shown} is not there: {error}") from error
+            raise Wrong(f"{shown} is not there: {error}") from error
         except (self._errors.HowdahError, OSError) as error:
             self._expectations.errors[f"read: {type(error).__name__}"] += 1
             return
         if not contents[below].allows(found):
-            raise _Wrong(f"{shown} has {len(found)} bytes, not {contents[below]}")
+            raise Wrong(f"{shown} has {len(found)} bytes, not {contents[below]}")
         self._expectations.counts["read_snapshot"] += 1
 
     def _do_list(self) -> None:
@@ -426,11 +438,11 @@ class Client:
         try:
             found = sorted(name_of(status.path) for status in self._fs.list_status(path))
         except FileNotFoundError as error:
-            raise _Wrong(f"{path} is not there: {error}") from error
+            raise Wrong(f"{path} is not there: {error}") from error
         except (self._errors.HowdahError, OSError) as error:
             self._expectations.errors[f"list: {type(error).__name__}"] += 1
             return
         expected = self._tree.model.children(path)
         if found != expected:
-            raise _Wrong(f"{path} has {found}, not {expected}")
+            raise Wrong(f"{path} has {found}, not {expected}")
         self._expectations.counts["list"] += 1

@@ -7,7 +7,7 @@ namenode has to refuse. `Step.change` is done to the model, `Step.act` to the fi
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ _NAMES: Final = tuple("abcdef")
 _MODES: Final = (0o777, 0o755, 0o700, 0o1777)
 _POLICIES: Final = ("HOT", "WARM", "ONE_SSD", "ALL_SSD")
 _MOST_DEPTH: Final = 3
-_REPLICATIONS: Final = (1, 2, 2, 3, 3, 3)
+REPLICATIONS: Final = (1, 2, 2, 3, 3, 3)
 _ODD_CHANCE: Final = 0.1
 """How often a path is drawn that need not fit."""
 
@@ -39,8 +39,18 @@ class Step:
 class Drawing:
     """Draws steps for one client."""
 
-    def __init__(self, dice: random.Random, fs: Any, acl_entry: Callable[..., Any]) -> None:
+    new_block_chance = 0.2
+    """How often an append begins a block."""
+
+    def __init__(
+        self,
+        dice: random.Random,
+        fs: Any,
+        acl_entry: Callable[..., Any],
+        replications: Sequence[int] = REPLICATIONS,
+    ) -> None:
         self._dice = dice
+        self._replications = replications
         self._fs = fs
         self._acl_entry = acl_entry
 
@@ -134,7 +144,7 @@ class Drawing:
         path = self._one(tree, tree.files())
         if path is None or tree.entry(path).is_directory:
             return None
-        count = self._dice.choice(_REPLICATIONS)
+        count = self._dice.choice(self._replications)
         return Step(
             f"setReplication {path} {count}",
             lambda after: after.model.set_replication(path, count),
@@ -272,7 +282,7 @@ class Drawing:
         path, overwrite = self._new(tree), self._dice.random() < 0.3
         if is_open(path):
             return None
-        replication = self._dice.choice(_REPLICATIONS)
+        replication = self._dice.choice(self._replications)
         return Step(
             f"create {path}{' (overwrite)' if overwrite else ''}, {replication} replicas",
             lambda after: after.create(path, replication=replication, overwrite=overwrite),
@@ -284,7 +294,7 @@ class Drawing:
         path = self._one(tree, tree.closed_files())
         if path is None:
             return None
-        new_block = self._dice.random() < 0.2
+        new_block = self._dice.random() < self.new_block_chance
         return Step(
             f"append {path}{' in a new block' if new_block else ''}",
             lambda after: after.append(path),
