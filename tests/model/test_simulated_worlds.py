@@ -68,6 +68,26 @@ def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluste
     assert results[0]["figures"]["answers"] > 500
 
 
+@pytest.mark.req("AP-022", "AP-025", "AP-047", "AP-048", "FS-156")
+def test_whoever_takes_a_file_over_finds_what_was_promised_before() -> None:
+    (result,) = run("takeovers", "1")
+    assert result["figures"]["openings"] > 5
+    assert result["figures"]["counts"]["disasters"] > 2
+
+
+@pytest.mark.req("FS-127", "FS-131", "OS-082")
+def test_nobody_notices_that_one_datanode_fails() -> None:
+    (result,) = run("nothing-fails", "1")
+    assert result["figures"]["faults"] == 1
+    assert sum(result["figures"]["operations"].values()) > 200
+
+
+def test_every_way_to_read_brings_the_bytes_of_the_file() -> None:
+    (result,) = run("reading", "1")
+    ways = {"whole", "in parts", "anywhere", "into a buffer", "without copying", "ranges"}
+    assert all(result["figures"]["counts"][way] > 5 for way in ways)
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(_TIMEOUT_S)
 @pytest.mark.parametrize(
@@ -85,6 +105,17 @@ def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluste
         ("recoveries", 40),
         ("failovers", 40),
         ("replication", 40),
+        ("striped-losses", 10),
+        ("webhdfs", 20),
+        ("nothing-fails", 20),
+        ("takeovers", 40),
+        ("reading", 10),
+        ("placing", 10),
+        ("upgrades", 10),
+        ("operated", 10),
+        ("operated-by-hand", 10),
+        ("routed", 10),
+        ("resources", 4),
     ],
 )
 def test_many_seeds(scenario: str, count: int) -> None:

@@ -328,7 +328,9 @@ def _balance_disks(cast: _Cast, console: Console, fs: Any) -> None:
     cast.write(fs, "/disks", _FILES)
     console.sleep(5.0)
     for server in cast.datanodes[:2]:
-        text = console.run("diskbalancer", "-plan", server.name, "-out", "/plans", "--json")
+        text = console.run(
+            "diskbalancer", "-plan", server.name, "-out", f"/plans-{server.name}", "--json"
+        )
         made = json.loads(text) if text.strip().startswith("{") else {}
         if not made.get("plan_file"):
             continue
@@ -339,7 +341,7 @@ def _balance_disks(cast: _Cast, console: Console, fs: Any) -> None:
 
         console.wait("the plan is done", is_done, _PATIENCE_S)
         console.run("diskbalancer", "-report", "-node", server.name, shows="")
-        console.run("diskbalancer", "-cancel", made["plan_file"], status=255)
+        console.run("diskbalancer", "-cancel", made["plan_file"])
 
 
 def _maintain(cast: _Cast, console: Console, fs: Any) -> None:
