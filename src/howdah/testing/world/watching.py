@@ -198,8 +198,9 @@ class Watch:
             )
 
     def forget(self) -> None:
-        """Forget what namespaces were: they go back, and their transactions are given anew."""
+        """Forget what namespaces and epochs were: they go back, and are given anew."""
         self._seen.clear()
+        self._answered_ns.clear()
 
     def restart_all(self) -> None:
         """Start each namenode anew, one after the other: it has to be what it was."""

@@ -40,6 +40,7 @@ _MORE: Final = {
     "dfs.namenode.servicerpc-address.ns.b": "nnb:8022",
     "dfs.namenode.audit.log.debug.cmdlist": "open",
     "dfs.journalnode.enable.sync": "true",
+    "dfs.journalnode.enable.sync.format": "true",
     "dfs.journalnode.sync.interval": "2000",
 }
 
@@ -428,6 +429,7 @@ def _share_anew(cast: _Cast) -> None:
         module.initialize_shared_edits(cluster.configuration(process, server), force=True)
 
     world.call(server.machine, "share", share)
+    cast.watch.forget()
     server.start()
     cluster.wait_ready(server.name)
     other = cluster.servers[f"nn{_other(letter)}"]
