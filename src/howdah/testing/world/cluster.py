@@ -102,8 +102,6 @@ class Server:
         self.process: Process | None = None
         self.adjust: Callable[[Process], None] = lambda process: None
         """Called in each new process before its server starts."""
-        self.prepare: Callable[[Process, Any], Any] = lambda process, conf: conf
-        """Does first what an option of the command asks for, and returns the configuration."""
 
     @property
     def is_up(self) -> bool:
@@ -148,7 +146,7 @@ class Server:
             self.adjust(own)
             path = own.modules.load("pathlib").Path(self._ready_path)
             server = own.modules.load(self.role.module)
-            conf = self.prepare(own, self.cluster.configuration(own, self))
+            conf = self.cluster.configuration(own, self)
             status: int = server.run(conf, path, **self._options(own, conf))
             return status
 

@@ -29,7 +29,6 @@ class Held:
 
     descriptors: int
     threads: int
-    thread_names: Counter[str]
     objects: Counter[str]
     """By type; `items of …` are those of all containers of a type together."""
 
@@ -50,7 +49,6 @@ def held(process: Process, *, counts_objects: bool = True) -> Held:
     return Held(
         len(process.descriptors),
         len(threads),
-        Counter(task.name for task in threads),
         _count(process) if counts_objects else Counter(),
     )
 

@@ -28,7 +28,6 @@ class Console:
         self._clock = process.modules.load("time")
         self._errors = process.modules.load("howdah.errors")
         self.commands = 0
-        self.pages = 0
         self.problems: list[str] = []
 
     def load(self, name: str) -> Any:
@@ -85,7 +84,6 @@ class Console:
 
     def answer(self, place: str, method: str, path: str) -> tuple[int, bytes]:
         """Send a request without a body, and return the status and the body of the answer."""
-        self.pages += 1
         client = self._process.modules.load("http.client")
         connection = client.HTTPConnection(place, timeout=60)
         try:
