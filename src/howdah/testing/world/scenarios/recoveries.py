@@ -252,7 +252,7 @@ class _Rounds:
             late = None
         for server in down:
             world.run_for(dice.random() * dice.choice([0.1, 2.0]))
-            server.start()
+            _start(server)
         self._cluster.wait_ready(*(s.name for s in self._cluster.servers.values() if s is not late))
         world.run_for(dice.uniform(0.5, 3.0))
         if dice.random() < 0.4:
