@@ -23,7 +23,7 @@ from typing import Final
 import howdah
 from howdah.testing.world import loader, runner
 from howdah.testing.world.scenarios import SCENARIOS
-from tests.support.mutation.judging import Verdict, judge
+from tests.support.mutation.judging import Verdict, Worlds, judge
 from tests.support.mutation.mutants import mutants_of, sample
 from tests.support.mutation.reach import Reach, World, measure
 
@@ -68,7 +68,7 @@ def run(
     only_reached: bool,
 ) -> Iterator[Verdict]:
     """Judge mutants in the order that the seed decides, until there are enough or time is up."""
-    until_s = time.monotonic() + seconds
+    until_s, shown = time.monotonic() + seconds, Worlds()
     every = [each for name in modules for each in mutants_of(name, loader.source_of(name))]
     if only_reached:
         every = [
@@ -80,7 +80,7 @@ def run(
     for mutant in sample(every, seed)[skip : skip + count]:
         if time.monotonic() > until_s:
             return
-        yield judge(mutant, reach, most_tests_s=most_tests_s)
+        yield judge(mutant, reach, shown, most_tests_s=most_tests_s)
 
 
 def _report(verdicts: Sequence[Verdict], reach: Reach) -> str:

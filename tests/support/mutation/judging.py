@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import subprocess
-import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +49,7 @@ class Verdict:
         return f"{self.mutant}\n    not noticed; {reached} reached the line"
 
 
-def judge(mutant: Mutant, reach: Reach, *, most_tests_s: float) -> Verdict:
+def judge(mutant: Mutant, reach: Reach, shown: Worlds, *, most_tests_s: float) -> Verdict:
     """Show a mutant to the tests that reach its line, the fast ones first, and then to worlds."""
     place = mutant.module, mutant.line
     tests = _within(reach, reach.tests.get(place, ()), most_tests_s)
@@ -61,7 +59,7 @@ def judge(mutant: Mutant, reach: Reach, *, most_tests_s: float) -> Verdict:
     if tests:
         noticed_by, why = _show_to_tests(mutant.module, source, tests, reach)
     if not noticed_by and worlds:
-        noticed_by, why = _show_to_worlds(mutant.module, source, worlds)
+        noticed_by, why = shown.show(mutant.module, source, worlds)
     return Verdict(mutant, noticed_by, why, len(reach.tests.get(place, ())), len(worlds))
 
 
@@ -94,35 +92,33 @@ def _show_to_tests(module: str, source: str, tests: Sequence[str], reach: Reach)
     return (found.group(1) if found else "unit tests"), last
 
 
-def _show_to_worlds(module: str, source: str, worlds: Sequence[World]) -> tuple[str, str]:
-    """A change stays in a process: so each mutant has one."""
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    pid = os.fork()
-    if pid == 0:
-        with os.fdopen(writing, "w") as pipe:
-            pipe.write("\n".join(_in_worlds(module, source, worlds)))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        noticed_by, _, why = pipe.read().partition("\n")
-    _, status = os.waitpid(pid, 0)
-    if status:
-        return "worlds", f"their process ended with {os.waitstatus_to_exitcode(status)}"
-    return noticed_by, why
+class Worlds:
+    """Shows changes to worlds, which run in children of this process. It has loaded all code."""
 
+    def __init__(self) -> None:
+        self._blanks: BlankProcesses | None = None
+        self._kinds: Counter[str] = Counter()
 
-def _in_worlds(module: str, source: str, worlds: Sequence[World]) -> tuple[str, str]:
-    loader.replace_code(module, source)
-    blanks = BlankProcesses()
-    # What is wrong at the start is told by the world that does not start, not by a traceback.
-    with contextlib.suppress(Exception):
-        runner.warm_up()
-    for scenario, seed in worlds:
-        result = runner.run_forked(scenario, seed, blanks=blanks, limit_s=_WORLD_S)
-        if result.problem:
-            return f"{scenario} {seed}", reason(result.problem)
-    return "", ""
+    def show(self, module: str, source: str, worlds: Sequence[World]) -> tuple[str, str]:
+        """Return the world that goes wrong with a module's new text, and why; or nothing."""
+        if self._blanks is None:
+            runner.warm_up()
+            self._blanks = BlankProcesses()
+        blanks = self._blanks
+
+        def change() -> None:
+            loader.replace_code(module, source)
+            blanks.refresh(module)
+
+        for scenario, seed in worlds:
+            result = runner.run_forked(
+                scenario, seed, blanks=blanks, limit_s=_WORLD_S, before=change
+            )
+            if result.problem:
+                return f"{scenario} {seed}", reason(result.problem)
+            self._kinds |= Counter(result.processes)
+            runner.provide(blanks, self._kinds)
+        return "", ""
 
 
 def reason(problem: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from howdah.testing.world import loader
 from tests.support.mutation.__main__ import modules_in, worlds_in
-from tests.support.mutation.judging import Verdict, judge
+from tests.support.mutation.judging import Verdict, Worlds, judge
 from tests.support.mutation.mutants import Mutant, mutants_of, sample
 from tests.support.mutation.reach import Reach, importers
 
@@ -160,7 +160,7 @@ def _judge_retention(old: str, new: str) -> Verdict:
     mutant = Mutant(module, 1, "one more", old, new, start, start + len(old))
     reach = Reach()
     reach.add_tests({_TEST: {"passed": True, "seconds": 1.0, "lines": {module: [1]}}})
-    return judge(mutant, reach, most_tests_s=30.0)
+    return judge(mutant, reach, Worlds(), most_tests_s=30.0)
 
 
 def test_a_change_that_a_test_notices_is_told_with_the_test() -> None:
