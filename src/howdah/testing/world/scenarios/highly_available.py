@@ -40,7 +40,7 @@ _URI: Final = "hdfs://ns"
 _DATANODES: Final = 3
 _FAULTS: Final = 12
 _BOOTSTRAP: Final = "howdah.namenode.server.process.bootstrap"
-_LEASES_MS: Final = ("300", "1000", "4000")
+_LEASES_MS: Final = ("300", "1000", "8000")
 """How long an active may serve that hears no journal node: an election takes a second."""
 _CALLERS: Final = 2
 _PACES_S: Final = (0.02, 0.1, 0.3)
