@@ -236,3 +236,19 @@ def test_trash_that_was_given_up_half_is_deleted_by_the_next_start(node: Any, la
     assert trash.restore(pool) == 0
     trash.end_clearing(pool)
     assert not (pool / "trash.finalized").exists()
+
+
+def test_what_is_kept_of_a_replica_is_on_the_disk_before_it_is_written_again(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    replica = node.store.find(lab.block())
+    synced: list[tuple[Path, bool]] = []
+
+    def note(directory: Path) -> None:
+        synced.append((directory, (directory / "blk_1").exists()))
+
+    monkeypatch.setattr(trash, "fsync_directory", note)
+    trash.keep_as_it_is(node.volumes.all[0], lab.POOL, replica)
+    (kept,) = [path for path, has_replica in synced if has_replica]
+    assert kept.is_relative_to(pool_of(node, lab) / trash.REOPENED)
