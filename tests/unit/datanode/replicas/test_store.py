@@ -14,6 +14,7 @@ from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import startup_scan, store
 from howdah.datanode.replicas.files import delete_files
 from howdah.datanode.state.messages import ReplicaDeleted, VolumeFailed
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.state.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.protocol.data_transfer.blocks import StorageType
@@ -38,6 +39,19 @@ def test_a_deleted_replica_is_gone_from_map_and_disk_and_told(node: Any, lab: La
     assert node.files("finalized") == set()
     assert node.events[-1] == ReplicaDeleted(lab.block(length=len(DATA)), "DS-0")
     assert node.volumes.all[0].pool_used_bytes(lab.POOL) == 0
+
+
+def test_a_replica_that_was_deleted_meanwhile_is_not_renamed(node: Any, lab: Lab) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    replica = node.replicas.find(lab.POOL, 1)
+    assert node.store.invalidate(lab.block())
+    lab.write_block(node, lab.block(), DATA)  # as another one, which has come since
+    before = node.files("finalized")
+    with pytest.raises(errors.ReplicaNotFound, match="deleted"):
+        node.store.rename(
+            lab.POOL, replica, ReplicaState.FINALIZED, 1002, lambda: replica.restamp(1002)
+        )
+    assert node.files("finalized") == before
 
 
 class Stuck:

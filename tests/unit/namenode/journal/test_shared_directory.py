@@ -188,6 +188,14 @@ def test_what_images_make_superfluous_goes_and_the_rest_stays(shared: SharedDire
     ]
 
 
+def test_a_segment_whose_last_edit_is_needed_stays(shared: SharedDirectory) -> None:
+    journal = shared.take_over()
+    segment(journal, 1, 5)
+    segment(journal, 6, 9)
+    shared.purge_before(9)
+    assert read(shared, 9) == [9]
+
+
 def test_a_directory_of_another_filesystem_is_refused(shared: SharedDirectory) -> None:
     other = SharedDirectory(Path(shared.name), NamenodeVersion(8, "CID-other", "BP-2", 0))
     for use in (lambda: read(other, 1), other.take_over):
