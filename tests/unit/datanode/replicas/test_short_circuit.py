@@ -512,3 +512,10 @@ def test_descriptors_that_nobody_took_are_closed_with_the_connection() -> None:
     os.close(writer)
     assert os.read(reader, 1) == b""
     os.close(reader)
+
+
+def test_a_segment_that_is_closed_leaves_no_descriptor(registry: ShortCircuitRegistry) -> None:
+    before = sorted(os.listdir("/proc/self/fd"))
+    name, _ = registry.open_segment("a client")
+    registry.close_segment(name)
+    assert sorted(os.listdir("/proc/self/fd")) == before

@@ -11,7 +11,7 @@ import pytest
 
 from howdah import errors
 from howdah.datanode.process.volume_workers import VolumeWorkers
-from howdah.datanode.replicas import startup_scan, store
+from howdah.datanode.replicas import files, startup_scan, store
 from howdah.datanode.replicas.files import delete_files
 from howdah.datanode.state.messages import ReplicaDeleted, VolumeFailed
 from howdah.datanode.state.replicas.states import ReplicaState
@@ -52,6 +52,35 @@ def test_a_replica_that_was_deleted_meanwhile_is_not_renamed(node: Any, lab: Lab
             lab.POOL, replica, ReplicaState.FINALIZED, 1002, lambda: replica.restamp(1002)
         )
     assert node.files("finalized") == before
+
+
+@pytest.mark.parametrize(
+    ("from_state", "to_state", "first"),
+    [
+        (ReplicaState.RBW, ReplicaState.FINALIZED, "blk_1_1001.meta"),
+        (ReplicaState.FINALIZED, ReplicaState.RBW, "blk_1"),
+    ],
+)
+def test_a_final_block_file_has_its_checksums_at_each_moment(
+    node: Any,
+    lab: Lab,
+    monkeypatch: pytest.MonkeyPatch,
+    from_state: ReplicaState,
+    to_state: ReplicaState,
+    first: str,
+) -> None:
+    if from_state is ReplicaState.FINALIZED:
+        lab.write_block(node, lab.block(), DATA)
+    else:
+        node.store.create(lab.block(length=0), lab.SPEC, StorageType.DISK, holder=Stuck())
+    replica = node.replicas.find(lab.POOL, 1)
+    moved: list[str] = []
+    monkeypatch.setattr(
+        files, "_rename_all", lambda pairs: moved.extend(Path(old).name for old, _ in pairs)
+    )
+    files.move_files(node.volumes.all[0], lab.POOL, replica, to_state, 1001)
+    assert moved[0] == first
+    assert len(moved) == 2
 
 
 class Stuck:

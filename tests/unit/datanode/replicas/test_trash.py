@@ -252,3 +252,20 @@ def test_what_is_kept_of_a_replica_is_on_the_disk_before_it_is_written_again(
     trash.keep_as_it_is(node.volumes.all[0], lab.POOL, replica)
     (kept,) = [path for path, has_replica in synced if has_replica]
     assert kept.is_relative_to(pool_of(node, lab) / trash.REOPENED)
+
+
+def test_a_replica_that_comes_back_is_on_the_disk_before_its_copy_is_given_up(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = pool_of(node, lab)
+    lab.write_block(node, lab.block(), DATA)
+    stamp_again(node, lab, 1)
+    synced: list[Path] = []
+
+    def note(directory: Path) -> None:
+        if (pool / "trash.reopened").exists() and (directory / "blk_1_1001.meta").exists():
+            synced.append(directory)
+
+    monkeypatch.setattr(trash, "fsync_directory", note)
+    assert trash.restore(pool) == 1
+    assert pool / "current/finalized/subdir0/subdir0" in synced
