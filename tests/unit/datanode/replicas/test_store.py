@@ -54,6 +54,19 @@ def test_a_replica_that_was_deleted_meanwhile_is_not_renamed(node: Any, lab: Lab
     assert node.files("finalized") == before
 
 
+def test_a_quarantine_that_comes_late_spares_the_replica_that_has_come_since(
+    node: Any, lab: Lab
+) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    replica = node.replicas.find(lab.POOL, 1)
+    assert node.store.invalidate(lab.block())
+    lab.write_block(node, lab.block(), DATA)
+    before = node.files("finalized")
+    node.store.quarantine(lab.POOL, replica, "nobody can read it")
+    assert node.files("finalized") == before
+    assert node.replicas.find(lab.POOL, 1) is not replica
+
+
 @pytest.mark.parametrize(
     ("from_state", "to_state", "first"),
     [
