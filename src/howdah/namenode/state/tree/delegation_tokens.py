@@ -1,8 +1,9 @@
 """The delegation tokens of a namespace and the keys of their passwords (pure).
 
 The part of Hadoop's `DelegationTokenSecretManager` that is stored. Tokens and keys change by edits
-alone, and images keep them. This namenode issues no tokens and checks none. It keeps those that
-Hadoop's has issued, so that they are still good when Hadoop opens the directory again.
+alone, and images keep them. `namenode.service.delegation_tokens` makes the edits. Servers do not
+use it yet: they keep the tokens that Hadoop's have issued, so that those are still good when Hadoop
+opens the directory again.
 
 No token goes because its time is over, and no key: a namenode that removes a token writes an edit,
 and edits remove no keys. As in Hadoop, a renewal or a cancellation of a token that is not there has
@@ -11,7 +12,7 @@ no effect: calls that are made at the same time may be logged in either order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from howdah.formats.edits import edits
@@ -49,6 +50,16 @@ class DelegationTokens:
     def expiry_ms(self, token: DelegationTokenIdentifier) -> int | None:
         """Return the time up to which the token is renewed; None if there is no such token."""
         return self._expiries_ms.get(token)
+
+    def key(self, key_id: int) -> DelegationKey | None:
+        """Return a key; None if there is no such key."""
+        return self._keys.get(key_id)
+
+    def over(self, now_ms: int) -> Iterator[DelegationTokenIdentifier]:
+        """Yield the tokens whose time is over, in the order of their issue."""
+        for token, expiry_ms in self._expiries_ms.items():
+            if expiry_ms < now_ms:
+                yield token
 
     # Edits.
 
