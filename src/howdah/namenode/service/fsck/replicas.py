@@ -207,7 +207,8 @@ def block_text(namesystem: Namesystem, block: Block) -> str:
 
 
 def replicas_text(namesystem: Namesystem, block: Block, options: Options, excess: Excess) -> str:
-    """Where the replicas are, as the options say; empty if nobody asks."""
+    """Where the replicas are, as the options say; empty if nobody asks. Of a group that is complete
+    with their ids."""
     if not options.shows_replicas:
         return ""
     parts: Sequence[Block] = block.parts if isinstance(block, Group) else (block,)
@@ -224,7 +225,7 @@ def replicas_text(namesystem: Namesystem, block: Block, options: Options, excess
         if options.replica_details:
             state = out_of_service(node, with_maintenance=options.maintenance)
             text += f"({state or _state(namesystem, part, storage)})"
-        if isinstance(block, Group):
+        if isinstance(block, Group) and block.state is BlockState.COMPLETE:
             text = f"blk_{part.block_id}:{text}"
         shown.append(text)
     return f" [{', '.join(shown)}]"

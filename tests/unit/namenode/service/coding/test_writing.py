@@ -543,6 +543,27 @@ def test_fsck_counts_groups_apart() -> None:
     assert check.figures.files == 0
 
 
+def test_fsck_shows_internal_blocks_with_their_ids_once_they_are_complete() -> None:
+    cluster = Cluster()
+    cluster.create()
+    first = cluster.store(cluster.add_block(), 12 * MIB)
+    done = cluster.group()
+    cluster.store(cluster.add_block(first), 5)
+    options = Options("/", blocks=True, locations=True, files=True, open_for_write=True)
+    check = FsckCheck(
+        cluster.namenode.namesystem,
+        Caller("root", b"", 0, 0, "10.9.9.9"),
+        cluster.namenode.namesystem.identities.of("root"),
+        options,
+    )
+    for _ in check.entry("/ec/f", cluster.file()):
+        pass
+    complete, _, still_open = check.take_text().partition("Under Construction Block:")
+    assert f"blk_{done.block_id + 4}:DatanodeInfoWithStorage" in complete
+    assert "Expected_repl=5  [DatanodeInfoWithStorage[" in still_open
+    assert still_open.count("blk_") == 1, "the group itself"
+
+
 # Other namenodes.
 
 
