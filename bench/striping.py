@@ -13,6 +13,8 @@ client and of all datanodes, over the data of the file.
 **Repair**: one datanode of one more than a group has blocks is killed, and what it had is made
 anew. Counted is from the first byte that arrives to the last, over what arrived, and the processor
 time of all datanodes meanwhile.
+
+`HOWDAH_STRIPING="files RS-3-2"` measures some parts (`coders`, `files`, `repair`) and policies.
 """
 
 from __future__ import annotations
@@ -61,6 +63,7 @@ from tests.support.small_disks import MIB, NotMounted, small_disks
 POLICIES = {
     policy.name: policy for policy in SYSTEM_POLICIES.values() if policy.policy_id in (1, 2)
 }
+PARTS = ("coders", "files", "repair")
 CELL = 1 << 20
 BLOCK_BYTES = 64 * MIB
 OURS, HADOOP = "howdah", "Hadoop's servers"
@@ -103,12 +106,21 @@ def measure(options: Options) -> Results:
             jvm = stack.enter_context(_jvm(base / "jvm", jars)) if jars else None
         except (NoJava, NoSpark) as error:
             yield Skipped("Java client", error.message)
-        for policy in POLICIES.values():
+        for policy in _wanted("coders"):
             yield from _coders(options, jvm, policy)
-        for policy in POLICIES.values():
+        for policy in _wanted("files"):
             yield from _files(options, base, jvm, jars, policy)
-        for policy in POLICIES.values():
+        for policy in _wanted("repair"):
             yield from _repair(options, jars, policy)
+
+
+def _wanted(part: str) -> list[Policy]:
+    """The policies of which a part is to be measured."""
+    words = os.environ.get("HOWDAH_STRIPING", "").split()
+    names = {name.rpartition("-")[0]: policy for name, policy in POLICIES.items()}
+    if set(words) & set(PARTS) and part not in words:
+        return []
+    return [names[word] for word in words if word in names] or list(names.values())
 
 
 def _jvm(directory: Path, jars: str) -> Jvm:
@@ -223,6 +235,11 @@ class Measured:
     client_cpu: list[float] = field(default_factory=list)
     datanodes_cpu: list[float] = field(default_factory=list)
 
+    def add(self, other: Measured) -> None:
+        self.rates += other.rates
+        self.client_cpu += other.client_cpu
+        self.datanodes_cpu += other.datanodes_cpu
+
     @property
     def cpu(self) -> list[float]:
         return [a + b for a, b in zip(self.client_cpu, self.datanodes_cpu, strict=True)]
@@ -252,28 +269,27 @@ def _files(options: Options, base: Path, jvm: Jvm | None, jars: str, policy: Pol
             clusters[where] = stack.enter_context(cluster)
             _coded(cluster, policy)
         clients = _clients(stack, clusters, jvm, local)
-        rounds, warm_up = options.repeats(7, 2), 2
-        for number in range(warm_up + rounds):
-            order = random.Random(number).sample(list(clients), len(clients))
-            for who, where in order:
-                client = clients[who, where]
-                progress(f"{policy.name}: {who} on {where}, round {number + 1}")
-                for act, step in (("write", client.write), ("read", client.read)):
-                    into = Measured() if number < warm_up else None
-                    into = into or found.setdefault((act, who, where), Measured())
+        rounds = options.repeats(7, 5)
+
+        def each_in_turn(act: str, warm_up: int) -> None:
+            for number in range(warm_up + rounds):
+                for who, where in random.Random(number).sample(list(clients), len(clients)):
+                    client, into = clients[who, where], Measured()
+                    progress(f"{policy.name}: {act}, {who} on {where}, round {number + 1}")
+                    step = client.write if act == "write" else client.read
                     _step(clusters[where], client, step, size, into)
-                if number < warm_up + rounds - 1:
-                    client.remove()
+                    if number >= warm_up:
+                        found.setdefault((act, who, where), Measured()).add(into)
+                    if act == "write" and number < warm_up + rounds - 1:
+                        client.remove()
+
+        each_in_turn("write", warm_up=2)
+        each_in_turn("read", warm_up=1)
         for cluster in clusters.values():
             for name in names[: policy.schema.parity_units]:
                 cluster.kill(name)
         # The first round finds out who is dead.
-        for number in range(1 + rounds):
-            order = random.Random(number).sample(list(clients), len(clients))
-            for who, where in order:
-                client = clients[who, where]
-                into = found.setdefault(("read, degraded", who, where), Measured())
-                _step(clusters[where], client, client.read, size, into if number else Measured())
+        each_in_turn("read, degraded", warm_up=1)
     yield from _compared(found, policy)
 
 
@@ -385,7 +401,7 @@ def _repair(options: Options, jars: str, policy: Policy) -> Results:
     if jars:
         runs[HADOOP] = timed(HADOOP, ["namenode", *names])
     try:
-        found = in_turn(runs, options.repeats(5, 1), warm_up=0)
+        found = in_turn(runs, options.repeats(5, 2), warm_up=0)
     except NotMounted as error:
         yield Skipped(f"repair, {name}", str(error))
         return
