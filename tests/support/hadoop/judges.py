@@ -24,6 +24,9 @@ ALONE: Final = (
     "org.apache.hadoop.hdfs.TestDistributedFileSystem",
     "org.apache.hadoop.hdfs.TestViewDistributedFileSystem",
     "org.apache.hadoop.hdfs.TestDFSShell",
+    # The bytes that all clients of the process have read are counted.
+    "org.apache.hadoop.hdfs.TestDistributedFileSystemWithECFile",
+    "org.apache.hadoop.hdfs.TestDistributedFileSystemWithECFileWithRandomECPolicy",
 )
 """Classes that leave something behind in their Java process, or find what another one left."""
 

@@ -34,6 +34,8 @@ _OPENED = (
     "--add-opens=java.base/sun.net.www.protocol.http=ALL-UNNAMED",
     "--add-exports=java.base/sun.net.www.protocol.http=ALL-UNNAMED",
 )
+_HEAP = "-Xmx1g"
+"""Some write from ten threads, each with a buffer of the file's size."""
 _COMPILE_TIMEOUT_S = 120
 _TAIL_CHARS = 3000
 _NOISE = re.compile(
@@ -134,7 +136,7 @@ def run_suites(
         target.write_bytes(_configuration(values))
     (scratch / "resources" / "log4j.properties").write_text(_LOGGING)
     said = scratch / "said.txt"
-    command = [str(find_java_home() / "bin" / "java"), *JAVA_OPTIONS, *_OPENED]
+    command = [str(find_java_home() / "bin" / "java"), *JAVA_OPTIONS, _HEAP, *_OPENED]
     # What the tests write of local files goes below here.
     command += [f"-Dtest.build.data={scratch / 'data'}", f"-Djava.io.tmpdir={scratch}"]
     command += [f"-D{name}={value}" for name, value in properties.items()]
