@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from howdah.formats.image.sections import Sink
 from howdah.namenode.server.process.format import format_namenode
 from howdah.namenode.service.calls.snapshots.changes import snapshot_path
 from howdah.namenode.state.images.image import write_image
-from howdah.namenode.state.inodes.inodes import Directory, File
+from howdah.namenode.state.inodes.inodes import BlockState, Directory, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.striping.messages import policy_name_of
 from howdah.protocol.striping.policies import FIRST_USER_ID
@@ -44,8 +45,15 @@ class Compared(ChangeHistories):
     from_image: ClassVar[bool] = True
 
     def stays_open(self, path: str) -> bool:
-        """Whether the writer of this file is still at work when the namenodes are asked."""
-        raise NotImplementedError
+        """Whether the writer of this file is still at work when the namenodes are asked.
+
+        In a file that is open Hadoop takes the last block for one that is being written, which
+        counts as a full one, also if its length is final and only its replicas are too few.
+        """
+        file = self.file(path)
+        return file is not None and all(
+            block.state is BlockState.UNDER_CONSTRUCTION for block in file.blocks[-1:]
+        )
 
     def teardown(self) -> None:
         # Hadoop takes a block that is being cut for one that is being written.
@@ -98,16 +106,14 @@ class ComparedHistories(BoundedSnapshotHistories, Compared):
         """Hadoop tells of snapshots that a block which is being written is a full one, unless its
         file was changed since."""
         entry = self.model.entries.get(path)
-        return entry is not None and entry.number not in self.numbers_in_snapshots()
+        shown = entry is not None and entry.number in self.numbers_in_snapshots()
+        return not shown and super().stays_open(path)
 
 
 class CodedReplays(CodingHistories, TreeHistories, Compared):
     """Hadoop's namenode follows a log in which files are coded, written, joined and given up."""
 
     from_image = False
-
-    def stays_open(self, path: str) -> bool:
-        return True
 
 
 class CodedComparedHistories(CodedSnapshots, ComparedHistories):
@@ -119,24 +125,23 @@ class CodedComparedHistories(CodedSnapshots, ComparedHistories):
         for image in sorted((self.directory / "name" / "current").glob("fsimage_*")):
             if image.suffix:
                 continue  # Its sum, and what viewers have shown of it.
-            mine, theirs = self.shown("oiv", image)
-            assert unlike_revision(mine) == unlike_revision(theirs)
+            assert self.unlike("oiv", image) == []
         log = self.directory / "edits"
         log.write_bytes(encode_header() + b"".join(self.namenode.log))
-        mine, theirs = self.shown("oev", log)
-        assert mine == theirs
+        assert self.unlike("oev", log) == []
 
-    def shown(self, viewer: str, path: Path) -> tuple[str, str]:
-        """The XML of our viewer and of Hadoop's."""
+    def unlike(self, viewer: str, path: Path) -> list[str]:
+        """Where the XML of our viewer and of Hadoop's differ."""
         ours, theirs = (path.with_name(f"{path.name}.{whose}") for whose in ("ours", "theirs"))
         asked = ["-p", "XML", "-i", str(path), "-o"]
         assert main([viewer, *asked, str(ours)]) == 0
         type(self).tools(viewer, *asked, theirs)
-        return ours.read_text(), theirs.read_text()
+        return list(difflib.unified_diff(elements(ours), elements(theirs), n=8))
 
 
-def unlike_revision(xml: str) -> str:
-    return re.sub("<oivRevision>.*?</oivRevision>", "", xml)
+def elements(path: Path) -> list[str]:
+    xml = re.sub("<oivRevision>.*?</oivRevision>", "", path.read_text())
+    return xml.replace("><", ">\n<").splitlines()
 
 
 def hadoops(listing: str, coding: str) -> Told:

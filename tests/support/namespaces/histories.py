@@ -141,10 +141,18 @@ class Histories(RuleBasedStateMachine):
     def grow(self, depth: int) -> None:
         """Something to begin with: most operations are about what is there."""
         for path in ["/b", "/a/b", "/a/b/b"][: depth + 1]:
-            now_ms = self.now()
-            request = pb.MkdirsRequestProto(src=path, masked=permission(0o755), createParent=True)
-            self.namenode.call("mkdirs", request)
+            self.begin_with(path)
+
+    def begin_with(self, path: str) -> None:
+        """Make a directory, unless a quota is there already that forbids it."""
+        now_ms = self.now()
+        request = pb.MkdirsRequestProto(src=path, masked=permission(0o755), createParent=True)
+
+        def model() -> bool:
             self.model.mkdirs(path, 0o755, now_ms=now_ms)
+            return True
+
+        self.both(lambda: self.call("mkdirs", request).result, model)
 
     # What there is.
 
