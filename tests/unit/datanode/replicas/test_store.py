@@ -67,6 +67,25 @@ def test_a_quarantine_that_comes_late_spares_the_replica_that_has_come_since(
     assert node.replicas.find(lab.POOL, 1) is not replica
 
 
+def test_a_copy_that_takes_the_place_of_a_block_file_is_on_the_disk_before(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    synced: list[bytes] = []
+    fsync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(os.pread(descriptor, len(DATA), 0))
+        fsync(descriptor)
+
+    copy = tmp_path / "copy"
+    with node.store.open(lab.block()) as opened:
+        monkeypatch.setattr(os, "fsync", note)
+        files._copy_aside(opened.block_fd, str(copy), 700)
+    assert copy.read_bytes() == DATA[:700]
+    assert synced == [DATA[:700]]
+
+
 @pytest.mark.parametrize(
     ("from_state", "to_state", "first"),
     [

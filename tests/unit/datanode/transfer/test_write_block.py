@@ -369,6 +369,18 @@ def test_an_append_goes_on_in_the_middle_of_a_chunk(lab: Lab, length: int) -> No
         assert meta[7:] == lab.sums_of(DATA)
 
 
+def test_damage_in_the_middle_of_a_chunk_is_not_summed_anew_on_its_way(lab: Lab) -> None:
+    """The chunk gets a checksum of this datanode's making, which would fit."""
+    first, second = lab.node(), lab.node()
+    lab.write_block(first, lab.block(), DATA[:700], second)
+    writer = lab.Writer(first, append_request(lab, 700, 1002, second))
+    assert writer.response.is_success
+    writer.send(700, DATA[700:1024], sums=b"\0\0\0\0")
+    first.wait_idle()
+    writer.close()
+    assert rbw_replica(first, lab).length_bytes == 700
+
+
 def test_an_append_to_another_length_is_refused(lab: Lab) -> None:
     node = lab.node()
     lab.write_block(node, lab.block(), DATA)
