@@ -193,6 +193,13 @@ class Machine:
                 disk.sync(directory)
             made += f"/{part}"
 
+    def empty_directory(self, path: str) -> None:
+        """Remove all that is in a directory, durably, as if its disk were new."""
+        directory, disk = self.mounts.find(path), self.mounts.disk_of(path)
+        for name in list(directory.entries):
+            disk.change_names((directory, name, None))
+        disk.sync(directory)
+
     def make_socket_file(self, path: str) -> None:
         """Give a Unix domain socket its name. Raises OSError: EADDRINUSE if that is there, ENOENT
         without a directory."""

@@ -293,7 +293,7 @@ def _replace_standby(cast: _Cast) -> None:
     for name in (f"fc{letter}", f"nn{letter}"):
         cluster.servers[name].kill()
     machine = world.machines[f"nn{letter}"]
-    _forget(machine, "/name")
+    machine.empty_directory("/name")
     server = cluster.servers[f"nn{letter}"]
 
     def bootstrap(process: Process) -> None:
@@ -318,7 +318,7 @@ def _replace_journal_node(cast: _Cast) -> None:
     """A journal node loses its disk, and gets from the others what it lacks."""
     server = cast.cluster.servers[f"jn{cast.dice.randrange(3)}"]
     server.kill()
-    _forget(server.machine, "/journal")
+    server.machine.empty_directory("/journal")
     cast.step(lambda console, fs: fs.mkdirs("/without-it"))
     server.start()
     cast.cluster.wait_ready(server.name)
@@ -336,15 +336,6 @@ def _replace_journal_node(cast: _Cast) -> None:
 
 def _segments(machine: Machine) -> list[str]:
     return [name for name, _ in machine.disk.files("edits_")]
-
-
-def _forget(machine: Machine, path: str) -> None:
-    """Empty a directory, as a new disk is."""
-    directory = machine.mounts.find(path)
-    disk = machine.mounts.disk_of(path)
-    for name in list(directory.entries):
-        disk.change_names((directory, name, None))
-    disk.sync(directory)
 
 
 def operated_by_hand(world: World) -> Mapping[str, object]:

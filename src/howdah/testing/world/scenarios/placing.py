@@ -311,6 +311,7 @@ def _change_volumes(cast: _Cast, console: Console, fs: Any) -> None:
     console.run("dfsadmin", "-reconfig", "datanode", place, "status", shows="SUCCESS")
     report = console.run("dfsadmin", "-getVolumeReport", place, shows="/volume4")
     console.check("/data\n" not in report, report)
+    server.machine.empty_directory("/data")  # That disk is taken away.
     console.wait("replicas are made anew", partial(_are_replicated, cast, fs), _PATIENCE_S)
     cast.write(fs, "/volumes", 4)
 

@@ -95,6 +95,7 @@ def _work(
         def run(own: Process, number: int = number) -> None:
             _use(world, own, cluster.connect(own, uri), f"/{name}-{number}", counts)
             done.add(number)
+            own.exit(0)  # at once: closing what has failed before would fail again
 
         process.start(run)
         processes.append(process)
@@ -137,7 +138,6 @@ def _use(world: World, process: Process, fs: Any, top: str, counts: Counter[str]
         else:
             counts["done"] += 1
         sleep(dice.random() / 2)
-    process.exit(0)
 
 
 def _clean(cluster: Cluster, uri: str, process: Process) -> None:

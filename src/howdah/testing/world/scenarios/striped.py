@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster, Server
+from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster
 from howdah.testing.world.faults import CUT, KILL, ONE_WAY, PAUSE, FaultPlan, Supervisor
 from howdah.testing.world.processes import Process
 from howdah.testing.world.scenarios.datanodes import build
@@ -238,7 +238,7 @@ def any_losses_between_steps(world: World) -> Mapping[str, object]:
             world.check()
             world.story.record(name, "loses all that it has")
             cluster.servers[name].kill()
-            _forget_all(cluster.servers[name])
+            world.machines[name].empty_directory("/data")
             losses += 1
         if dice.random() < 0.4:
             cluster.servers["nn"].kill()
@@ -259,19 +259,6 @@ def any_losses_between_steps(world: World) -> Mapping[str, object]:
     world.run_for(_QUIET_S)
     world.call(clients, "reader", check)
     return {"closed": len(closed), "failed": len(failed), "losses": losses}
-
-
-def _forget_all(server: Server) -> None:
-    """Empty the volumes of a datanode, as new disks are."""
-    for path in server.cluster.settings["dfs.datanode.data.dir"].split(","):
-        try:
-            directory = server.machine.mounts.find(path)
-        except OSError:
-            continue
-        disk = server.machine.mounts.disk_of(path)
-        for name in list(directory.entries):
-            disk.change_names((directory, name, None))
-        disk.sync(directory)
 
 
 def _checks(

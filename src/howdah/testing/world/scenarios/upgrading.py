@@ -242,9 +242,7 @@ def _go_on_from_checkpoint(world: World, cluster: Cluster, story: _Story) -> Non
     # It is carried over: the disk of one machine is that of the other now.
     _copy(second.machine, namenode.machine, "/checkpoint")
     for path in ("/name", "/copy", "/edits"):
-        directory = namenode.machine.mounts.find(path)
-        for name in list(directory.entries):
-            namenode.machine.disk.change_names((directory, name, None))
+        namenode.machine.empty_directory(path)
 
     def begin(process: Process) -> None:
         module = process.modules.load(_IMPORTING)
