@@ -39,6 +39,9 @@ _MORE: Final = {
     "dfs.namenode.servicerpc-address.ns.a": "nna:8022",
     "dfs.namenode.servicerpc-address.ns.b": "nnb:8022",
     "dfs.namenode.audit.log.debug.cmdlist": "open",
+    "howdah.namenode.audit.log.backups": "2",
+    "howdah.namenode.audit.log.file": "/audit.log",
+    "howdah.namenode.audit.log.max-size": "65536",
     "dfs.journalnode.enable.sync": "true",
     "dfs.journalnode.enable.sync.format": "true",
     "dfs.journalnode.sync.interval": "2000",
@@ -109,6 +112,13 @@ def operated(world: World) -> Mapping[str, object]:
     watch.check_at_rest()
     watch.restart_all()
     world.call(clients, "reader", cast.check)
+    audited = b"".join(
+        bytes(node.data)
+        for letter in "ab"
+        for _, node in world.machines[f"nn{letter}"].disk.files("audit.log")
+    )
+    if b"cmd=rename" not in audited and b"cmd=create" not in audited:
+        raise Unexpected(f"the audit logs name no call that made a file: {audited[-500:]!r}")
     return {"files": len(cast.files), "commands": cast.commands, "compared": watch.compared}
 
 

@@ -132,6 +132,7 @@ def places_replicas(world: World) -> Mapping[str, object]:
         cast.step(act, "dn0" if act in (_cache, _use_memory) else "clients")
     cast.step(_change_volumes)
     cast.step(_balance_disks)
+    cast.step(_damage)
     cast.step(_maintain)
     cast.step(_decommission)
     supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, (KILL, PAUSE)))
@@ -343,6 +344,29 @@ def _balance_disks(cast: _Cast, console: Console, fs: Any) -> None:
         console.wait("the plan is done", is_done, _PATIENCE_S)
         console.run("diskbalancer", "-report", "-node", server.name, shows="")
         console.run("diskbalancer", "-cancel", made["plan_file"])
+
+
+def _damage(cast: _Cast, console: Console, fs: Any) -> None:
+    """Files of replicas go and change behind the back of a datanode, which finds that, and others
+    make them anew."""
+    disk = cast.cluster.servers["dn0"].machine.mounts.disk_of("/volume1")
+    todo, found = [disk.root], list[tuple[Any, str]]()
+    while todo:
+        directory = todo.pop()
+        for name, node in sorted(directory.entries.items()):
+            if node.is_directory:
+                todo.append(node)
+            elif name.startswith("blk_"):
+                found.append((directory, name))
+    blocks = [each for each in found if not each[1].endswith(".meta")]
+    sums = [each for each in found if each[1].endswith(".meta")]
+    for directory, name in blocks[:2] + sums[2:4]:
+        disk.change_names((directory, name, None))
+    for directory, name in blocks[4:6]:
+        directory.entries[name].resize(len(directory.entries[name].data) // 2)
+    console.sleep(60.0)  # Longer than between two scans.
+    console.wait("all can be read", lambda: [*map(fs.read_bytes, cast.files)], _PATIENCE_S)
+    console.wait("replicas are made anew", partial(_are_replicated, cast, fs), _PATIENCE_S)
 
 
 def _maintain(cast: _Cast, console: Console, fs: Any) -> None:

@@ -4,13 +4,15 @@ servers fail and some of the files change."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
-from howdah.testing.world.cluster import RPC_PORT
+from howdah.testing.world.cluster import RPC_PORT, Cluster
 from howdah.testing.world.faults import FaultPlan, Supervisor
 from howdah.testing.world.processes import Process
 from howdah.testing.world.scenarios.datanodes import build
 from howdah.testing.world.workload.coding import use_coding
+from howdah.testing.world.workload.console import Console
 from howdah.testing.world.workload.reading import Changer, Reader, Texts
 from howdah.testing.world.world import Unexpected, World
 
@@ -107,9 +109,18 @@ def reads_in_every_way(world: World) -> Mapping[str, object]:
         problems += world.call(world.machines[machine], f"{name} at last", reader.check_all)
     if problems:
         raise Unexpected("\n".join(problems[:20]))
+    for path in coded:
+        world.call(clients, "verifier", partial(_verify, cluster, path))
     watch.check_at_rest()
     return {
         "counts": dict(sorted(texts.counts.items())),
         "faults": supervisor.count,
         "ended": supervisor.ended,
     }
+
+
+def _verify(cluster: Cluster, path: str, process: Process) -> None:
+    """The parity units of a file are those of its data."""
+    console = Console(cluster, process)
+    console.run("debug", "verifyEC", "-file", path, shows="Status: OK|OK")
+    console.settle()
