@@ -26,7 +26,7 @@ from tests.support.failover.write_ledger import (
 )
 from tests.support.replicas import found_below
 from tests.support.started import started
-from tests.support.striped_blocks import first_not_whole, wait_until_mended
+from tests.support.striped_blocks import first_not_settled, wait_until_mended
 
 Admin = Callable[..., tuple[int, str]]
 TIMEOUT_S = 60.0
@@ -461,7 +461,7 @@ def test_a_rolled_back_cluster_has_its_groups(capsys: pytest.CaptureFixture[str]
         # An id that was given to a group of the upgrade is given again.
         write_coded(fs, "/coded/new", kept[::-1])
         paths = [f"/coded/{name}" for name in ("deleted", "longer", "there", "new")]
-        wait_until(lambda: first_not_whole(fs, paths) is None, TIMEOUT_S, "groups are whole")
+        wait_until(lambda: first_not_settled(fs, paths) is None, TIMEOUT_S, "groups are whole")
         for name in ("deleted", "longer", "there"):
             assert read(fs, f"/coded/{name}") == kept
         assert read(fs, "/coded/new") == kept[::-1]

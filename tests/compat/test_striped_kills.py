@@ -23,7 +23,7 @@ from howdah.testing.waiting import wait_until
 from tests.support.hadoop.mixed import MixedCluster
 from tests.support.hadoop.tools_gateway import HadoopCommands
 from tests.support.replicas import replica_files
-from tests.support.striped_blocks import first_not_whole
+from tests.support.striped_blocks import first_not_settled
 from tests.support.striped_clients import CLIENTS, StripedClient, all_clients
 from tests.support.torture import times
 
@@ -81,15 +81,17 @@ class Scene:
         return code, said.out, said.err
 
     def agreed(self, path: str, capsys: pytest.CaptureFixture[str]) -> int:
-        """Have both verify a file, until it has not changed between two looks of ours. Returns the
-        exit code that both have."""
-        for _ in range(ATTEMPTS):
-            before = self.verified_by_ours(path, capsys)[:2]
-            hadoops = self.verified_by_hadoop(path)
-            if before == self.verified_by_ours(path, capsys)[:2]:
-                assert before == hadoops, path
-                return before[0]
-        raise AssertionError(f"{path} changes all the time")
+        """Have both verify a file, until both say the same: meanwhile internal blocks come, and
+        those that are too much go. Returns the exit code that both have."""
+        codes = []
+
+        def do_agree() -> bool:
+            code, printed, _ = self.verified_by_ours(path, capsys)
+            codes.append(code)
+            return (code, printed) == self.verified_by_hadoop(path)
+
+        wait_until(do_agree, PATIENCE_S, f"both verify {path} alike")
+        return codes[-1]
 
 
 @pytest.fixture(scope="module", params=[(), ("namenode",)], ids=["nn-ours", "nn-hadoop"])
@@ -282,7 +284,7 @@ def test_what_is_acknowledged_while_datanodes_are_killed_is_whole_in_the_end(
             assert client.read(path) == ledger.files[path], f"{name} reads {path}"
 
     wait_until(
-        lambda: first_not_whole(scene.fs, paths) is None,
+        lambda: first_not_settled(scene.fs, paths) is None,
         PATIENCE_S,
         f"all internal blocks are made anew; at first {incomplete} files had not all",
     )

@@ -23,7 +23,7 @@ from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.mixed import MixedCluster
 from tests.support.hadoop.tools_gateway import HadoopCommands
-from tests.support.striped_blocks import finalized, lengths_being_written
+from tests.support.striped_blocks import finalized, is_settled, lengths_being_written
 from tests.support.striped_clients import (
     CLIENTS,
     JAVA,
@@ -115,6 +115,7 @@ class Scene:
     def verify(self, path: str, capsys: pytest.CaptureFixture[str]) -> None:
         """Have both tools code the file again."""
         words = ["verifyEC", "-file", path]
+        wait_until(lambda: is_settled(self.fs, path), PATIENCE_S, f"{path} is settled")
         printed = self.hadoops("debug", *words)
         assert "All EC block group status: OK" in printed
         capsys.readouterr()

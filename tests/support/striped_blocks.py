@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from howdah import errors
@@ -38,19 +38,28 @@ def lengths_being_written(cluster: Cluster) -> list[int]:
 
 def is_whole(fs: HdfsFileSystem, path: str) -> bool:
     """Return whether each internal block that the file's groups are to have is at a datanode."""
+    return all(set(found) == set(expected) for found, expected in _indices(fs, path))
+
+
+def is_settled(fs: HdfsFileSystem, path: str) -> bool:
+    """Return whether each of them is at one datanode: what is too much is deleted by and by, and
+    the namenode goes on naming it until it hears of that."""
+    return all(sorted(found) == list(expected) for found, expected in _indices(fs, path))
+
+
+def _indices(fs: HdfsFileSystem, path: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield the indices that datanodes have of each group, and those that it is to have."""
     located = fs.client.namenode.get_block_locations(path, 0, _WHOLE_FILE)
     policy = located.erasure_coding_policy
     assert policy is not None, f"{path} is not erasure coded"
     for group in located.blocks:
         assert group.members is not None
-        if set(group.members.indices) != set(GroupLayout(policy, group.length_bytes).block_indices):
-            return False
-    return True
+        yield group.members.indices, GroupLayout(policy, group.length_bytes).block_indices
 
 
-def first_not_whole(fs: HdfsFileSystem, paths: Iterable[str]) -> str | None:
-    """Return the first of the files of which an internal block is missing."""
-    return next((path for path in paths if not is_whole(fs, path)), None)
+def first_not_settled(fs: HdfsFileSystem, paths: Iterable[str]) -> str | None:
+    """Return the first of the files of which an internal block is missing, or there twice."""
+    return next((path for path in paths if not is_settled(fs, path)), None)
 
 
 def wait_until_mended(fs: HdfsFileSystem, manifest: Manifest) -> None:
