@@ -24,7 +24,7 @@ from tests.support.hadoop.mixed import MixedCluster
 from tests.support.hadoop.tools_gateway import HadoopCommands
 from tests.support.replicas import replica_files
 from tests.support.striped_blocks import first_not_settled
-from tests.support.striped_clients import CLIENTS, StripedClient, all_clients
+from tests.support.striped_clients import CLIENTS, JAVA, OURS, RUST, StripedClient, all_clients
 from tests.support.torture import times
 
 pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
@@ -34,6 +34,9 @@ pytestmark = [pytest.mark.timeout(1800), pytest.mark.torture]
 
 MIB = 1 << 20
 POLICIES = {"XOR-2-1-1024k": (2, 1), "RS-3-2-1024k": (3, 2), "RS-6-3-1024k": (6, 3)}
+XOR = "XOR-2-1-1024k"
+CODERS = {XOR: (JAVA, OURS)}
+"""The clients that code by a policy as Hadoop does, where not all do."""
 DATANODES = 9
 FILES = times(200)
 """For each namenode, of all policies together."""
@@ -238,18 +241,19 @@ def written_under_kills(scene: Scene, policy: str, directory: str) -> Ledger:
     data_units, parity_units = POLICIES[policy]
     dice = random.Random(policy)
     ledger = Ledger()
-    count = -(-FILES // len(POLICIES) // len(CLIENTS))
+    clients = {name: scene.clients[name] for name in CODERS.get(policy, CLIENTS)}
+    count = -(-FILES // len(POLICIES) // len(clients))
     killer = Killer(scene.cluster, parity_units, random.Random(dice.random()))
     written = threading.Event()
     killer.start()
     try:
         writers = []
-        for name, client in scene.clients.items():
+        for name, client in clients.items():
             sizes = [size_of(dice, data_units) for _ in range(count)]
             writers.append(Worker(partial(write, client, name, ledger, directory, sizes)))
         readers = [
             Worker(partial(read_on, client, name, ledger, random.Random(name), written))
-            for name, client in scene.clients.items()
+            for name, client in clients.items()
         ]
         for writer in writers:
             writer.wait()
@@ -275,7 +279,7 @@ def test_what_is_acknowledged_while_datanodes_are_killed_is_whole_in_the_end(
     scene.fs.set_erasure_coding_policy(directory, policy)
     ledger = written_under_kills(scene, policy, directory)
     assert ledger.wrong == []
-    assert set(ledger.read) == set(CLIENTS)
+    assert set(ledger.read) == set(CODERS.get(policy, CLIENTS))
     wait_until(lambda: len(scene.fs.datanode_report("live")) == DATANODES, PATIENCE_S)
     paths = sorted(ledger.files)
     incomplete = sum(scene.agreed(path, capsys) != 0 for path in paths)
@@ -309,3 +313,17 @@ def damage(
         assert scene.agreed(path, capsys) == 1, path
         said = scene.verified_by_ours(path, capsys)[2]
         assert "EC compute result not match." in said
+
+
+def test_the_parity_that_hdfs_native_writes_for_xor_is_found_to_be_wrong(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It codes by its Reed-Solomon matrix whatever the codec of the policy is."""
+    scene.fs.mkdirs("/xor")
+    scene.fs.client.namenode.enable_erasure_coding_policy(XOR)
+    scene.fs.set_erasure_coding_policy("/xor", XOR)
+    data = random.Random(XOR).randbytes(2 * MIB + 5)
+    scene.clients[RUST].write("/xor/f", data, BLOCK)
+    assert all(client.read("/xor/f") == data for client in scene.clients.values())
+    assert scene.agreed("/xor/f", capsys) == 1
+    assert "EC compute result not match." in scene.verified_by_ours("/xor/f", capsys)[2]

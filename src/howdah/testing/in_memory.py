@@ -408,7 +408,7 @@ class InMemoryNamenode:
         self.log = []
         if not self.namesystem.namespace.root.owner:
             self.namesystem.commit(edits.SetOwnerOp("/", SUPERUSER, "supergroup"))
-        recovery = BlockRecovery(self.namesystem)
+        recovery = self.recovery = BlockRecovery(self.namesystem)
         self.leases = LeaseRecovery(self.namesystem, recovery)
         self.client = ClientProtocol(self.namesystem, self.leases, recovery)
         self.datanode = DatanodeProtocol(

@@ -65,14 +65,11 @@ class ChangeHistories(FileHistories):
         request = pb.RecoverLeaseRequestProto(src=path, clientName=writer)
         file = self.file(path)
         keep: int | None = None
-        namesystem = self.namenode.namesystem
         if file is not None:
             count = len(file.blocks)
             if not count or file.blocks[-1].state is BlockState.COMPLETE:
                 keep = count
-            elif namesystem.block_manager.blocks.is_unwritten(
-                last := file.blocks[-1]
-            ) and not namesystem.block_manager.unreported_holder(last):
+            elif self.namenode.recovery.is_droppable(file.blocks[-1]):
                 keep = count - 1
         self.both(
             lambda: self.call("recoverLease", request).result,

@@ -145,6 +145,8 @@ class BlockRecovery:
         self._next_look_ms = 0
         # Files of which no datanode has a block of final length, and since when that is known.
         self._lacking_since_ms: dict[int, int] = {}
+        # Open blocks that were taken from their writers, and since when.
+        self._taken_since_ms: dict[int, int] = {}
         self._find_cuts()
         namesystem.on_role.append(self._role_changed)
 
@@ -155,6 +157,7 @@ class BlockRecovery:
         self._said.clear()
         self._refused.clear()
         self._lacking_since_ms.clear()
+        self._taken_since_ms.clear()
         self._next_look_ms = 0
         if self._namesystem.role.writable:
             self._find_cuts()
@@ -239,14 +242,32 @@ class BlockRecovery:
         behind = file.blocks[file.blocks.index(block) + 1 :]
         return not behind or (len(behind) == 1 and self.is_droppable(behind[0]))
 
+    def note_taken(self, last: Block) -> None:
+        """The file of an open block is taken from its writer: nothing is promised to that one any
+        more."""
+        now_ms = self._namesystem.clock.monotonic_ms()
+        self._taken_since_ms.setdefault(last.block_id, now_ms)
+
     def is_droppable(self, last: Block) -> bool:
         """Whether nothing was ever written to an unfinished last block, and all datanodes that may
-        have it have said so."""
+        have it have said so.
+
+        Hadoop's datanodes tell of a replica that is being written with a later heartbeat. So those
+        of a pipeline have, since the writer is gone, the time after which a silent datanode is
+        called stale. Until then they are asked, by a recovery."""
         return (
             not last.is_settled
             and self._blocks.is_unwritten(last)
             and self._block_manager.unreported_holder(last) is None
+            and (not self._blocks.knows_pipeline(last) or self._has_been_told(last))
         )
+
+    def _has_been_told(self, last: Block) -> bool:
+        since_ms = self._taken_since_ms.get(last.block_id)
+        if since_ms is None:
+            return False
+        waited_ms = self._namesystem.clock.monotonic_ms() - since_ms
+        return waited_ms >= self._namesystem.settings.stale_datanode_ms
 
     def _forget_lacking(self) -> None:
         """Files that were closed or deleted since."""
@@ -254,6 +275,12 @@ class BlockRecovery:
             i for i in self._lacking_since_ms if not self._namesystem.leases.holder_of(i)
         ]:
             del self._lacking_since_ms[inode_id]
+
+    def _forget_taken(self) -> None:
+        """Blocks that are settled or gone."""
+        unfinished = self._namesystem.namespace.blocks.unfinished
+        for block_id in [i for i in self._taken_since_ms if i not in unfinished]:
+            del self._taken_since_ms[block_id]
 
     def recovery_id(self, block: Block) -> int:
         """The stamp of the latest attempt; 0 if there was none since the start."""
@@ -266,6 +293,7 @@ class BlockRecovery:
         for _ in self._find_left_open():
             yield ()
         self._forget_lacking()
+        self._forget_taken()
         for count, block_id in enumerate(list(self._recoveries), 1):
             if self._namesystem.safe_mode.on:
                 break

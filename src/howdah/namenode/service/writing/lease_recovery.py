@@ -8,8 +8,10 @@ The steps are those of docs/how-it-works/recovery.md:
 1. If all blocks are complete, or a datanode has each that is committed, the file is closed.
 2. If nobody wrote the last block, one edit drops it and closes the file: no byte was
    synced, no datanode has a replica with its stamp, and all that may have one have
-   reported. A restart forgets pipelines, and a failover does: then all live datanodes must
-   have come back and reported (`BlockManager.unreported_holder`).
+   reported. Those of a pipeline report a replica that is being written with a later heartbeat:
+   they have some time for it since the file was taken (`BlockRecovery.is_droppable`), in which
+   step 4 asks them. A restart forgets pipelines, and a failover does: then all live datanodes
+   must have come back and reported (`BlockManager.unreported_holder`).
 3. Otherwise the namenode takes the lease, by an edit. From here on every call of the old
    writer is refused, even if it asked for the recovery itself.
 4. Once a datanode has each of the earlier blocks, the datanodes of the last one agree on its length
@@ -103,6 +105,8 @@ class LeaseRecovery:
     def take_over(self, file: File) -> bool:
         """One file through the steps above; True if it is closed."""
         namesystem = self._namesystem
+        if file.last_block is not None and not file.last_block.is_settled:
+            self._recovery.note_taken(file.last_block)
         if self._close(file):
             return True
         assert file.writer is not None, "it is open"

@@ -131,6 +131,15 @@ def test_a_group_is_not_dropped_while_datanodes_that_may_have_it_are_away() -> N
     assert cluster.file().under_construction
 
 
+@pytest.mark.req("FS-015", "FS-156")
+def test_a_group_is_not_dropped_before_its_datanodes_were_asked() -> None:
+    """They have it, and have not told of it yet."""
+    order = recovery_order(cluster := begun(written=()))
+    assert list(order.blockIndices) == [0, 1, 2, 3, 4]
+    assert len(cluster.file().blocks) == 1
+    assert cluster.file().under_construction
+
+
 def test_a_group_of_which_too_few_were_ever_written_is_dropped() -> None:
     cluster = begun(written=(0,))
     gone = holder(cluster, 4)
@@ -195,12 +204,14 @@ def committed(
 
 
 def orders_in_time(cluster: Cluster) -> list[dn.RecoveringBlockProto]:
-    """Its lease is wanted: what primaries are told in the next minute."""
+    """Its lease is wanted: what primaries are told of the settled group in the next minute."""
+    settled = cluster.file().blocks[0].block_id & (1 << 64) - 1
     found = []
     for _ in range(12):
         cluster.call("recoverLease", pb.RecoverLeaseRequestProto(src="/ec/f", clientName="other"))
         cluster.namenode.tick(5000)
-        found += [order for node in cluster.nodes for order in node.orders()]
+        orders = [order for node in cluster.nodes for order in node.orders()]
+        found += [order for order in orders if order.block.b.blockId == settled]
     return found
 
 
