@@ -166,7 +166,7 @@ def committed_block_has_unfinished_replicas_alone(client: Any, nodes: Nodes) -> 
     nodes[0].replicas[nodes[0].first_storage][block.blockId] = left
     nodes[0].report()
     client.recover_lease("/a")
-    silent(client.namenode, 10_000)
+    silent(client.namenode, client.namenode.settings.stale_datanode_ms)
     client.recover_lease("/a")
     client.delete("/a")
 
