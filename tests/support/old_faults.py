@@ -431,13 +431,6 @@ KNOWN: Final[dict[str, Known]] = {
         "main of reader failed|has ended instead|are missing|lacks",
         "",
     ),
-    "takeover_chooses_shortest": Known(
-        "highly-available",
-        2,
-        1,
-        "is refused|differ at transaction|differences",
-        "",
-    ),
     "append_does_not_rename": Known(
         "recoveries",
         9,
