@@ -46,6 +46,7 @@ from howdah.formats.version import (
 from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.storage.layout import (
     CURRENT_NAME,
+    PREVIOUS_NAME,
     StorageDirectory,
     StorageLock,
     StorageState,
@@ -275,10 +276,12 @@ class DataDirectories:
             log.error("%s has lost its VERSION; it is left alone", volume)
             return
         slice_ = StorageDirectory(Path(volume.pool_path(pool_id)))
-        if slice_.root.exists() and pool_upgrade.follow(
-            slice_, namespace, rolls_back=self._rolls_back
-        ):
-            self._went_back = True
+        if slice_.root.exists():
+            went_back = pool_upgrade.follow(slice_, namespace, rolls_back=self._rolls_back)
+            # A namenode that is not older than the slice went back no further than the beginning
+            # of a rolling upgrade, whatever is kept from before an earlier one.
+            if went_back or (self._rolls_back and trash.restore(slice_.root)):
+                self._went_back = True
         volume.make_pool_directories(pool_id)
         if slice_.version_file.exists():
             return
@@ -299,7 +302,10 @@ class DataDirectories:
 
     def settle_trash(self) -> None:
         """What was deleted during a rolling upgrade is back in all pools, if these directories
-        follow a namenode that was rolled back. No replica was looked at yet."""
+        follow a namenode that was rolled back. No replica was looked at yet.
+
+        Of a pool that keeps a state from before an upgrade the namenode has to say how far back it
+        is (`join`)."""
         for volume in self.volumes.working():
             try:
                 pools = sorted(Path(volume.path, CURRENT_NAME).glob("BP-*"))
@@ -312,7 +318,7 @@ class DataDirectories:
             for pool in pools:
                 try:
                     trash.end_clearing(pool)
-                    if self._rolls_back:
+                    if self._rolls_back and not (pool / PREVIOUS_NAME).exists():
                         trash.restore(pool)
                 except OSError as error:
                     if not is_about_the_disk(error) and error.errno not in DISK_FULL:

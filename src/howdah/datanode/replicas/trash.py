@@ -33,7 +33,6 @@ from howdah.datanode.volumes.volumes import Volume
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
 from howdah.storage.dir_walk import all_below
-from howdah.storage.layout import PREVIOUS_NAME
 
 log = logging.getLogger(__name__)
 
@@ -127,11 +126,10 @@ def end_clearing(pool: Path) -> None:
 
 
 def restore(pool: Path) -> int:
-    """Bring back what is in the trash, unless an older state of the pool is kept, which comes back
-    instead; return how many block files. Raises OSError."""
+    """Bring back what is in the trash; return how many block files. Raises OSError."""
     trash = pool / block_files.TRASH
     kept = [path for path in (pool / REOPENED, trash) if path.exists()]
-    if (pool / PREVIOUS_NAME).exists() or not kept:
+    if not kept:
         return 0
     count = _restore_reopened(pool)
     for directory, _, names in all_below(trash):

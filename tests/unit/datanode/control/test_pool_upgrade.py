@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import threading
@@ -150,6 +151,44 @@ def test_asking_for_a_rollback_without_need_changes_nothing(
     start(tmp_path, NEW, rolls_back=True)
     assert files(pool.current) == before
     assert (pool.root / "previous").exists()
+
+
+def test_the_trash_comes_back_though_a_state_from_before_an_upgrade_is_kept(
+    tmp_path: Path, pool: StorageDirectory
+) -> None:
+    """A rolling upgrade began before this datanode heard that the upgrade before is final. The
+    namenode went back to the beginning of the rolling one, so only what was deleted since is
+    missing. It stayed in the trash, which went at the end of the next rolling upgrade."""
+    start(tmp_path, NEW)
+    before = files(pool.current)
+    where = block_files.subdirectory(BLOCK_ID)
+    kept = pool.root / "trash" / "finalized" / where
+    kept.mkdir(parents=True)
+    for file in (pool.current / "finalized" / where).iterdir():
+        file.rename(kept / file.name)
+    assert files(pool.current) != before
+    opened = DataDirectories.open([("DISK", tmp_path / "data")], rolls_back=True)
+    with contextlib.closing(opened) as directories:
+        directories.settle_trash()
+        assert files(pool.current) != before, "the namenode may be older than the upgrade"
+        with pytest.raises(errors.InconsistentStorage, match="looked at again"):
+            directories.join(NEW)
+    assert files(pool.current) == before
+    assert not (pool.root / "trash").exists()
+    assert (pool.root / "previous").exists()
+    start(tmp_path, NEW, rolls_back=True)
+    assert files(pool.current) == before
+
+
+def test_a_namenode_from_before_an_upgrade_gets_that_state_and_not_the_trash(
+    tmp_path: Path, pool: StorageDirectory
+) -> None:
+    before = files(pool.current)
+    start(tmp_path, NEW)
+    put(pool.root / "trash" / "rbw" / "blk_6", b"new")
+    with pytest.raises(errors.InconsistentStorage, match="looked at again"):
+        start(tmp_path, OLD, rolls_back=True)
+    assert files(pool.current) == before
 
 
 def test_without_previous_there_is_no_way_back(tmp_path: Path, pool: StorageDirectory) -> None:

@@ -143,14 +143,6 @@ def test_the_trash_keeps_the_first_replica_of_a_block(node: Any, lab: Lab) -> No
     assert files(pool, "trash") == before
 
 
-def test_a_pool_that_keeps_an_older_state_leaves_the_trash_alone(node: Any, lab: Lab) -> None:
-    lab.write_block(node, lab.block(), DATA)
-    node.store.invalidate(lab.block())
-    (pool_of(node, lab) / "previous").mkdir()
-    assert trash.restore(pool_of(node, lab)) == 0
-    assert files(pool_of(node, lab), "trash") != {}
-
-
 def stamp_again(node: Any, lab: Lab, block_id: int) -> None:
     """The replica gets another stamp, as when it is appended to."""
     replica = node.replicas.find(lab.POOL, block_id)
