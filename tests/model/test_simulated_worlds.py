@@ -88,6 +88,20 @@ def test_every_way_to_read_brings_the_bytes_of_the_file() -> None:
     assert all(result["figures"]["counts"][way] > 5 for way in ways)
 
 
+FOUND: Final = [
+    # A datanode that kept a state from before an upgrade left its trash alone.
+    ("upgrades", "2"),
+]
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(_TIMEOUT_S)
+@pytest.mark.parametrize(("scenario", "seed"), FOUND)
+def test_worlds_that_found_a_fault(scenario: str, seed: str) -> None:
+    """Seeds belong to a commit: what they found has tests of its own."""
+    run(scenario, seed)
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(_TIMEOUT_S)
 @pytest.mark.parametrize(
