@@ -140,7 +140,7 @@ def _code_in(path: Path, name: str) -> Code:
 
 @functools.cache
 def _compiled(text: str) -> types.CodeType:
-    return compile(text, "<string>", "exec")
+    return compile(text, "<string>", "exec", dont_inherit=True)
 
 
 def _execute(text: Any, globals: Any = None, locals: Any = None, /) -> None:
