@@ -210,9 +210,10 @@ def power_losses(world: World) -> Mapping[str, object]:
     namenode.start()
     cluster.wait_ready("nn")
     callers.start(clients, _CLIENTS)
+    failing = _Failing(world, several, copies)
     images = rotten = 0
     for _ in range(_LOSSES):
-        _let_fail(world, several, copies)
+        failing.begin()
         world.run_for(dice.uniform(0.1, 3.0))
         # Just behind an answer, when others may be under way: the worst moment.
         world.run(partial(has_answered, callers.calls + 1))
@@ -223,6 +224,7 @@ def power_losses(world: World) -> Mapping[str, object]:
         world.run_for(dice.random())
         if dice.random() < _ROT_CHANCE and _let_newest_image_rot(machine, dice):
             rotten += 1
+        failing.end()
         namenode.start()
         cluster.wait_ready("nn")
     callers.is_over = True
@@ -263,14 +265,30 @@ def _let_newest_image_rot(machine: Machine, dice: random.Random) -> bool:
     return True
 
 
-def _let_fail(world: World, dice: random.Random, disks: list[Disk]) -> None:
-    """Let the disk of a copy fail for a while: the log has another one."""
-    for disk in disks:
-        if dice.random() < 0.5:
-            begin_s, operation = dice.uniform(0.0, 3.0), dice.choice(("write", "sync", "name"))
+class _Failing:
+    """Disks of copies, which fail for a while: the log has another one."""
 
-            def fail(disk: Disk = disk, operation: str = operation) -> None:
-                disk.failing = {operation: 1.0}
+    def __init__(self, world: World, dice: random.Random, disks: list[Disk]) -> None:
+        self._world = world
+        self._dice = dice
+        self._disks = disks
+        self._period = 0
 
-            world.scheduler.after(begin_s, fail)
-            world.scheduler.after(begin_s + dice.uniform(0.1, 3.0), disk.failing_ends)
+    def begin(self) -> None:
+        """Let some fail soon."""
+        after, dice = self._world.scheduler.after, self._dice
+        for disk in self._disks:
+            if dice.random() < 0.5:
+                begin_s, operation = dice.uniform(0.0, 3.0), dice.choice(("write", "sync", "name"))
+                after(begin_s, partial(self._fail, disk, operation, self._period))
+                after(begin_s + dice.uniform(0.1, 3.0), disk.failing_ends)
+
+    def end(self) -> None:
+        """Have all repaired: with a directory that fails no namenode starts, Hadoop's neither."""
+        self._period += 1
+        for disk in self._disks:
+            disk.failing_ends()
+
+    def _fail(self, disk: Disk, operation: str, period: int) -> None:
+        if period == self._period:
+            disk.failing = {operation: 1.0}
