@@ -515,7 +515,8 @@ def test_descriptors_that_nobody_took_are_closed_with_the_connection() -> None:
 
 
 def test_a_segment_that_is_closed_leaves_no_descriptor(registry: ShortCircuitRegistry) -> None:
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = set(os.listdir("/proc/self/fd"))
     name, _ = registry.open_segment("a client")
     registry.close_segment(name)
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    # What other tests left behind may be closed meanwhile.
+    assert set(os.listdir("/proc/self/fd")) <= before
