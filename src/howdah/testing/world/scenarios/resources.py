@@ -24,6 +24,9 @@ _SETTINGS: Final = {
     "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
     "dfs.namenode.checkpoint.txns": "100",
     "dfs.namenode.checkpoint.check.period": "5",
+    # What is kept for namenodes that are behind grows up to bounds, which are to be met here.
+    "dfs.namenode.num.extra.edits.retained": "0",
+    "dfs.journalnode.edit-cache-size.bytes": "4096",
     "howdah.namenode.lease-soft-limit": "10000",
     "dfs.namenode.lease-hard-limit-sec": "60",
 }
