@@ -83,9 +83,9 @@ class RpcServer:
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
         """Without `authentication` everybody is believed, and without `impersonation` nobody may
-        act for another user. `ip_proxy_users` are believed
-        what they tell of their clients (`howdah.protocol.rpc.caller_context`). `federated_state`
-        is what goes along with each answer about the nameservices behind a router.
+        act for another user. `ip_proxy_users` are believed what they tell of their clients
+        (`howdah.protocol.rpc.caller_context`). `federated_state` is what goes along with each
+        answer about the nameservices behind a router.
         `max_connections` at once, 0 for any number: what comes above is closed unheard.
 
         A connection that has not said who is calling within `handshake_timeout_s` is

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from howdah import errors
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
@@ -34,13 +34,12 @@ _TOKEN_URI: Final = "/default"
 _NONCE_BYTES: Final = 30
 
 
-class IssuedTokens:
-    """The tokens that a server has issued. Abstract: who keeps them knows their passwords."""
+class IssuedTokens(Protocol):
+    """The tokens that a server has issued, for whoever keeps them to answer."""
 
     def password_of(self, identifier: bytes) -> bytes:
         """Raises InvalidToken for one that was not issued here, was cancelled or is over; and
         StandbyError or RetriableError where this server may not know it yet."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _OLD: Final = ("trash", "previous", "previous.tmp", "removed.tmp", "lazyPersist"
 
 
 @dataclass
-class Found:
+class DiskReplica:
     """What a machine's disks have of a block."""
 
     lengths: set[int] = field(default_factory=set)
@@ -33,15 +33,15 @@ class Found:
         return f"{sorted(self.lengths)} bytes with stamps {sorted(self.stamps)}"
 
 
-def on_disks(machine: Machine, pool_id: str) -> dict[int, Found]:
+def on_disks(machine: Machine, pool_id: str) -> dict[int, DiskReplica]:
     """Return the finalized replicas of a block pool, by their blocks."""
-    found: dict[int, Found] = {}
+    found: dict[int, DiskReplica] = {}
     for disk in machine.mounts.disks():
         for name, node in _finalized(disk, pool_id):
             words = name.removesuffix(".meta").split("_")
             if words[0] != "blk":
                 continue
-            replica = found.setdefault(int(words[1]), Found())
+            replica = found.setdefault(int(words[1]), DiskReplica())
             if name.endswith(".meta"):
                 replica.stamps.add(int(words[2]))
             else:
@@ -73,7 +73,7 @@ def differences(namenode: Any, pool_id: str, world: World) -> Iterator[str]:
         what = f"a replica of blk_{block.block_id} with stamp {block.generation_stamp} and "
         what += f"{block.length_bytes} bytes"
         for node in nodes:
-            found = there[node.identity.ip].get(block.block_id, Found())
+            found = there[node.identity.ip].get(block.block_id, DiskReplica())
             where = names[node.identity.ip]
             if node in counted and not found.is_good(block):
                 yield f"counts {what} at {where}, where is {found}"
