@@ -110,7 +110,8 @@ class Console:
             except (self._errors.HowdahError, OSError) as error:
                 why = f"{type(error).__name__}: {error}"
             if self._clock.monotonic() > until_s:
-                raise Unexpected(f"not within {timeout_s:g} s: {what}; {why}")
+                before = "".join(f"\nbefore: {each}" for each in self.problems)
+                raise Unexpected(f"not within {timeout_s:g} s: {what}; {why}{before}")
             self._clock.sleep(_LOOK_S)
 
     def fails(self, act: Callable[[], object], *names: str) -> None:
