@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from howdah import errors
+from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.protocol.rpc.negotiation import KERBEROS, TOKEN, Offer, Proven
 from howdah.protocol.sasl import digest_md5, gssapi
@@ -103,7 +104,10 @@ class MethodsAtServer:
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         if offer.method == KERBEROS:
             return Proven(KERBEROS, self.user_of(mechanism.client), mechanism.client)
-        token = DelegationTokenIdentifier.decode(base64.b64decode(mechanism.client))
+        try:
+            token = DelegationTokenIdentifier.decode(base64.b64decode(mechanism.client))
+        except (MalformedRecord, ValueError) as error:
+            raise errors.InvalidToken(f"that is no identifier of a token: {error}") from error
         real = token.real_user
         acts = bool(real) and real != token.owner
         return Proven(

@@ -20,7 +20,8 @@ finds out whether it may, and otherwise drops them and sends what `refuse` says.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -41,6 +42,7 @@ from howdah.protocol.rpc.negotiation import (
     ServerNegotiation,
 )
 from howdah.protocol.rpc.wrapped_stream import Wrapping, wrapping_of_server
+from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import MOST_CHARACTERS, check_name
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
@@ -266,7 +268,8 @@ class ServerSession:
         try:
             if isinstance(answer, errors.HowdahError):
                 raise answer
-            reply = negotiation.evaluated(answer)
+            with _foreseen():
+                reply = negotiation.evaluated(answer)
             if negotiation.layer is not None and self._frames.pending_bytes:
                 # It would be the beginning of what is wrapped, and anybody can have sent it.
                 raise errors.ProtocolViolation("bytes that are not wrapped came behind the proof")
@@ -456,7 +459,8 @@ class ServerSession:
         Raises HowdahError.
         """
         assert self._authentication is not None, "by it something was proven"
-        self._authentication.admit(proven, protocol)
+        with _foreseen():
+            self._authentication.admit(proven, protocol)
         self.user, self.real_user = proven.user, proven.real_user
         if user in ("", proven.user, proven.full_name):
             return
@@ -474,7 +478,8 @@ class ServerSession:
         message = rpc_pb2.RpcSaslProto.FromString(raw)
         if self._negotiation is not None and self.state is State.CONTEXT:
             try:
-                step = self._negotiation.receive(message)
+                with _foreseen():
+                    step = self._negotiation.receive(message)
             except errors.ProtocolViolation:
                 raise
             except errors.HowdahError as error:
@@ -504,6 +509,18 @@ class ServerSession:
     def _end(self, events: list[Event], reason: str) -> None:
         self.state = State.CLOSED
         events.append(Close(reason))
+
+
+@contextmanager
+def _foreseen() -> Iterator[None]:
+    """A defect of what authenticates is a refusal: who cannot be asked about is not believed."""
+    try:
+        yield
+    except errors.HowdahError:
+        raise
+    except Exception as error:
+        unexpected_errors.note("the proof of a client", error, "its connection ends")
+        raise errors.AuthenticationFailed("the server failed on an internal error") from error
 
 
 def _context_of(header: rpc_pb2.RpcRequestHeaderProto) -> tuple[str, bytes] | None:

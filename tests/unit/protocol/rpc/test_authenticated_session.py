@@ -33,6 +33,7 @@ from howdah.protocol.sasl.digest_md5 import DigestMd5Client, DigestMd5Server, cr
 from howdah.protocol.sasl.gssapi import GssapiClient, GssapiServer
 from howdah.protocol.sasl.mechanism import ClientMechanism, ServerMechanism
 from howdah.protocol.sasl.protection import Protection
+from howdah.runtime import unexpected_errors
 from tests.support.security.half_context import HalfContext
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -406,6 +407,47 @@ def test_nothing_may_come_while_a_proof_is_evaluated() -> None:
     answer = step.mechanism.evaluate(step.response)
     assert "Connection header" in refusal(session.receive(context())).errorMsg
     assert session.evaluated(answer) == [], "it is too late"
+
+
+class Defective(Methods):
+    """One of its steps fails on a defect."""
+
+    def __init__(self, step: str) -> None:
+        super().__init__()
+        self._step = step
+
+    def _fail_in(self, step: str) -> None:
+        if step == self._step:
+            raise KeyError("a defect")
+
+    def begin(self, offer: Offer) -> ServerMechanism:
+        self._fail_in("begin")
+        return super().begin(offer)
+
+    def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
+        self._fail_in("proven")
+        return super().proven(offer, mechanism)
+
+    def admit(self, proven: Proven, protocol: str) -> None:
+        self._fail_in("admit")
+        super().admit(proven, protocol)
+
+
+@pytest.mark.parametrize("step", ["begin", "proven", "admit"])
+def test_a_defect_of_what_authenticates_ends_the_connection_alone(step: str) -> None:
+    session = opened(Defective(step))
+    before = unexpected_errors.seen["the proof of a client"]
+    if step == "begin":
+        header = refusal(session.receive(NEGOTIATE))
+    else:
+        [offers] = session.receive(NEGOTIATE)
+        negotiation = ClientNegotiation(Choose(TOKEN, "alice"))
+        negotiation.begin()
+        events = answered(session, negotiation.receive(payload_of(offers)))
+        header = refusal(events if step == "proven" else session.receive(context()))
+    assert "the server failed on an internal error" in header.errorMsg
+    assert session.state is State.CLOSED
+    assert unexpected_errors.seen["the proof of a client"] == before + 1
 
 
 def test_a_proof_is_in_no_repr() -> None:
