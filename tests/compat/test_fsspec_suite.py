@@ -177,8 +177,8 @@ def received(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     receive = sockets.Connection._recv_into
 
-    def counting(connection: sockets.Connection, view: memoryview) -> int:
-        count = receive(connection, view)
+    def counting(connection: sockets.Connection, view: memoryview, flags: int = 0) -> int:
+        count = receive(connection, view, flags)
         counts.append(count)
         return count
 

@@ -32,7 +32,6 @@ from howdah.runtime.signal_handlers import is_raised_by_handler
 
 READ_AHEAD_BYTES = 8 * 1024
 MAX_PORT = 65535
-_AWAITED_BYTES = 64 * 1024
 _LEAST_AWAITED_BYTES = 16 * 1024
 """Less is here at once, or comes together."""
 _TIMEVAL = struct.Struct("ll")
@@ -243,7 +242,6 @@ class Connection:
         self._start = self._end = 0
         self._is_lent = False
         self._expected_bytes = 0
-        self._least_bytes = 1
         self._read_timeout_s = read_timeout_s
         self._word = word
         self._silence_s = self._kernels_timeout_s = self._until_word_s()
@@ -312,7 +310,7 @@ class Connection:
         word.show()
         return max(self._read_timeout_s - word.after_s, 0.0)
 
-    def _recv_into(self, view: memoryview) -> int:
+    def _recv_into(self, view: memoryview, flags: int = 0) -> int:
         if self._silence_s != self._kernels_timeout_s:
             self._set_timeout(socket.SO_RCVTIMEO, self._silence_s)
             self._kernels_timeout_s = self._silence_s
@@ -320,13 +318,13 @@ class Connection:
             if self.takes_descriptors:
                 count = self._recv_with_descriptors(view)
             else:
-                count = self._sock.recv_into(view)
+                count = self._sock.recv_into(view, 0, flags)
         except BlockingIOError:
             left_s = self.say_word()
             if left_s is not None:
                 self._silence_s = left_s
                 try:
-                    return self._recv_into(view)
+                    return self._recv_into(view, flags)
                 finally:
                     self._silence_s = self._until_word_s()
             raise PeerSilent(
@@ -408,22 +406,25 @@ class Connection:
             self._make_room(max(READ_AHEAD_BYTES, self._expected_bytes, count))
             self._expected_bytes = 0
         missing = count - (self._end - self._start)
-        try:
-            while missing > 0:
-                self._await_bytes(missing)
+        is_first = True
+        while missing > 0:
+            if is_first or missing < _LEAST_AWAITED_BYTES:
                 received = self._recv_into(self._room[self._end :])
-                self._end += received
-                missing -= received
-        finally:
-            self._await_bytes(0)
+            else:
+                received = self._await_bytes(missing)
+            is_first = False
+            self._end += received
+            missing -= received
 
-    def _await_bytes(self, missing: int) -> None:
-        """So many bytes have to come: have the kernel wake this thread for many of them, and not
-        for each packet. 0 if it is not known."""
-        least = min(missing, _AWAITED_BYTES) if missing >= _LEAST_AWAITED_BYTES else 1
-        if least != self._least_bytes:
-            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, least)
-            self._least_bytes = least
+    def _await_bytes(self, missing: int) -> int:
+        """So many bytes have to come: receive them in one call, in which the kernel wakes this
+        thread for each packet, but the interpreter does not.
+
+        SO_RCVLOWAT would not even wake the thread, and keeps the kernel from acknowledging what is
+        not received: a sender of small packets, of which only some may be under way, waits for that
+        until the delayed acknowledgement, 40 ms each time.
+        """
+        return self._recv_into(self._room[self._end : self._end + missing], socket.MSG_WAITALL)
 
     def _make_room(self, count: int) -> None:
         kept = self._end - self._start

@@ -39,21 +39,13 @@ class _Protected(Connection):
         self._came = plain.take_read_ahead()
         """Bytes of the wire that were read with the handshake's last message."""
 
-    def _recv_wire(self, view: memoryview) -> int:
+    def _recv_wire(self, view: memoryview, flags: int = 0) -> int:
         if self._came:
             count = min(len(view), len(self._came))
             view[:count] = self._came[:count]
             self._came = self._came[count:]
             return count
-        return super()._recv_into(view)
-
-    def _await_bytes(self, missing: int) -> None:
-        super()._await_bytes(max(missing - self._wire_bytes_here, 0))
-
-    @property
-    def _wire_bytes_here(self) -> int:
-        """Received already, of what is missing."""
-        return len(self._came)
+        return super()._recv_into(view, flags)
 
     def _protect(self, data: Data) -> bytes:
         raise NotImplementedError
@@ -102,8 +94,8 @@ class EncryptedConnection(_Protected):
         self._encryptor = _aes(keys.send_key, keys.send_iv).encryptor()
         self._decryptor = _aes(keys.receive_key, keys.receive_iv).decryptor()
 
-    def _recv_into(self, view: memoryview) -> int:
-        count = self._recv_wire(view)
+    def _recv_into(self, view: memoryview, flags: int = 0) -> int:
+        count = self._recv_wire(view, flags)
         received = view[:count]
         self._decryptor.update_into(received, received)
         return count
@@ -135,7 +127,7 @@ class WrappedConnection(_Protected):
         self._wire = memoryview(bytearray(_PIECE_BYTES))
         self._wire_start = self._wire_end = 0
 
-    def _recv_into(self, view: memoryview) -> int:
+    def _recv_into(self, view: memoryview, flags: int = 0) -> int:
         clear, filled = self._clear, 0
         while True:
             count = min(len(view) - filled, len(clear))
@@ -149,13 +141,9 @@ class WrappedConnection(_Protected):
             while token is None:
                 if filled:
                     return filled
-                self._receive_wire()
+                self._receive_wire(len(view), flags)
                 token = self._take_message()
             clear = memoryview(self._layer.unwrap(token))
-
-    @property
-    def _wire_bytes_here(self) -> int:
-        return super()._wire_bytes_here + self._wire_end - self._wire_start
 
     def _take_message(self) -> bytes | None:
         """The next message; None if it has not come whole."""
@@ -173,8 +161,9 @@ class WrappedConnection(_Protected):
         self._wire_start = start + length
         return bytes(self._wire[start : start + length])
 
-    def _receive_wire(self) -> None:
-        """Receive some of the next message, and what comes with that."""
+    def _receive_wire(self, awaited: int, flags: int) -> None:
+        """Receive some of the next message, and what comes with that; with MSG_WAITALL as much as
+        so many clear bytes take at least."""
         there = self._wire_end - self._wire_start
         whole = _LENGTH.size
         if there >= whole:
@@ -185,7 +174,10 @@ class WrappedConnection(_Protected):
                 self._wire = memoryview(bytearray(whole))
             self._wire[: len(kept)] = kept
             self._wire_start, self._wire_end = 0, len(kept)
-        self._wire_end += self._recv_wire(self._wire[self._wire_end :])
+        room = self._wire[self._wire_end :]
+        if flags:
+            room = room[: max(awaited - there, 1)]
+        self._wire_end += self._recv_wire(room, flags)
 
     def _protect(self, data: Data) -> bytes:
         most = self._layer.most_clear_bytes

@@ -302,22 +302,33 @@ class Socket:
     # -- receiving
 
     def _receive(self, count: int, flags: int) -> tuple[bytes, tuple[Description, ...]]:
+        if not flags & real.MSG_WAITALL:
+            return self._receive_some(count, flags)
+        # What has come is taken, so there is room for more.
+        data, descriptions = self._receive_some(count, flags)
+        while data and len(data) < count:
+            try:
+                more, _ = self._receive_some(count - len(data), flags)
+            except (BlockingIOError, TimeoutError):
+                break
+            except OSError as error:
+                self._stream().error = error.errno or errno.EIO  # For the next one who receives.
+                break
+            if not more:
+                break
+            data += more
+        return data, descriptions
+
+    def _receive_some(self, count: int, flags: int) -> tuple[bytes, tuple[Description, ...]]:
         self._scheduler.give_way()
         stream = self._stream()
         if count < 0:
             raise ValueError("negative buffersize in recv")
         self._process.allocate(count)
         self._wait(stream, stream.is_readable, self._receive_s, flags)
-        if flags & real.MSG_WAITALL and not flags & real.MSG_PEEK:
-            self._wait(
-                stream,
-                lambda: stream.received_bytes >= count or stream.has_ended or stream.error,
-                self._receive_s,
-                flags,
-            )
         if stream.received and not (stream.error and stream.keeps_records):
             descriptions = stream.received[0][1]
-            whole = flags & (real.MSG_WAITALL | real.MSG_PEEK) or stream.keeps_records
+            whole = flags & real.MSG_PEEK or stream.keeps_records
             if count > 1 and not whole and not stream.is_local:
                 count = self._process.partial(min(count, stream.received_bytes))
             data = stream.take(count, peek=bool(flags & real.MSG_PEEK))

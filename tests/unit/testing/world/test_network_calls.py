@@ -116,6 +116,15 @@ def test_nobody_listens_or_somebody_does() -> None:
         accepted.sendall(b"hello")
         end.settimeout(5)
         assert end.recv(5, socket.MSG_WAITALL) == b"hello"
+        accepted.sendall(b"part")
+        end.settimeout(1)
+        assert end.recv(5, socket.MSG_WAITALL) == b"part"
+        # Much more than can be under way at a time.
+        threads = process.modules.load("threading")
+        sender = threads.Thread(target=accepted.sendall, args=(bytes(1_000_000),))
+        sender.start()
+        assert len(end.recv(1_000_000, socket.MSG_WAITALL)) == 1_000_000
+        sender.join()
         accepted.close()
         assert end.recv(1) == b""
 
