@@ -21,7 +21,8 @@ from howdah.formats.tokens.token import HDFS_DELEGATION
 from howdah.proto import data_transfer_pb2, rpc_pb2
 from howdah.protocol.data_transfer.handshake import MAGIC
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.negotiation import MOST_FRAME_BYTES, SIMPLE, decode_sasl, encode_sasl
+from howdah.protocol.rpc.negotiation import MOST_FRAME_BYTES, decode_sasl, encode_sasl
+from howdah.protocol.rpc.proven import SIMPLE
 from howdah.protocol.sasl.digest_md5 import Challenge
 from howdah.protocol.varint import delimited, read_delimited
 from howdah.runtime import sockets

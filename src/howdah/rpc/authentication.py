@@ -15,7 +15,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.protocol.rpc.negotiation import SIMPLE, ClientNegotiation, Offer
+from howdah.protocol.rpc.negotiation import ClientNegotiation, Offer
+from howdah.protocol.rpc.proven import SIMPLE
 from howdah.protocol.sasl import digest_md5, gssapi
 from howdah.protocol.sasl.digest_md5 import DigestMd5Client, credentials_of
 from howdah.protocol.sasl.gssapi import GssapiClient

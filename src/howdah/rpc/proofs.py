@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from howdah import errors
-from howdah.protocol.rpc.negotiation import Evaluate, Offer, Proven, ServerMethods
+from howdah.protocol.rpc.negotiation import Evaluate, Offer, ServerMethods
+from howdah.protocol.rpc.proven import Proven
 from howdah.protocol.rpc.server_hooks import Evaluated
 from howdah.protocol.sasl import digest_md5
 from howdah.protocol.sasl.mechanism import ServerMechanism

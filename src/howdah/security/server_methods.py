@@ -19,7 +19,8 @@ from typing import Final, Protocol
 from howdah import errors
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
-from howdah.protocol.rpc.negotiation import KERBEROS, TOKEN, Offer, Proven
+from howdah.protocol.rpc.negotiation import Offer
+from howdah.protocol.rpc.proven import KERBEROS, SIMPLE, TOKEN, Proven
 from howdah.protocol.sasl import digest_md5, gssapi
 from howdah.protocol.sasl.digest_md5 import DigestMd5Server, credentials_of
 from howdah.protocol.sasl.gssapi import GssapiServer
@@ -72,7 +73,8 @@ class ServerIdentity:
 class MethodsAtServer:
     """`howdah.protocol.rpc.negotiation.ServerMethods` of one port."""
 
-    identity: ServerIdentity
+    identity: ServerIdentity | None
+    """None where no tickets are taken: then everybody is believed who shows no token."""
     protections: tuple[Protection, ...]
     user_of: Callable[[str], str]
     """The short name of a principal. Raises AuthenticationFailed where it has none."""
@@ -82,11 +84,13 @@ class MethodsAtServer:
 
     @property
     def offers(self) -> Sequence[Offer]:
-        principal = self.identity.principal
-        by_ticket = Offer(KERBEROS, gssapi.MECHANISM, principal.primary, principal.instance)
+        other = Offer(SIMPLE, "")
+        if self.identity is not None:
+            principal = self.identity.principal
+            other = Offer(KERBEROS, gssapi.MECHANISM, principal.primary, principal.instance)
         if self.tokens is None:
-            return (by_ticket,)
-        return Offer(TOKEN, digest_md5.MECHANISM, "", _TOKEN_REALM), by_ticket
+            return (other,)
+        return Offer(TOKEN, digest_md5.MECHANISM, "", _TOKEN_REALM), other
 
     def begin(self, offer: Offer) -> ServerMechanism:
         if offer.method == TOKEN:
@@ -99,6 +103,7 @@ class MethodsAtServer:
                 nonce=base64.b64encode(os.urandom(_NONCE_BYTES)),
                 setting=_SETTING,
             )
+        assert self.identity is not None, "tickets are taken where there is a keytab"
         return GssapiServer(_Accepted(self.identity), self.protections, setting=_SETTING)
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
@@ -109,10 +114,10 @@ class MethodsAtServer:
         except (MalformedRecord, ValueError) as error:
             raise errors.InvalidToken(f"that is no identifier of a token: {error}") from error
         real = token.real_user
-        acts = bool(real) and real != token.owner
-        return Proven(
-            TOKEN, self.user_of(token.owner), token.owner, self.user_of(real) if acts else None
-        )
+        owner = self.user_of(token.owner)
+        if not real or real == token.owner:
+            return Proven(TOKEN, owner, token.owner)
+        return Proven(TOKEN, owner, token.owner, self.user_of(real), real)
 
     def admit(self, proven: Proven, protocol: str) -> None:
         wanted = self.required.get(protocol)

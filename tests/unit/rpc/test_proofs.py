@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from howdah import errors
-from howdah.protocol.rpc.negotiation import Evaluate, Offer, Proven
+from howdah.protocol.rpc.negotiation import Evaluate, Offer
+from howdah.protocol.rpc.proven import Proven
 from howdah.protocol.sasl.mechanism import Layer, ServerMechanism
 from howdah.protocol.sasl.protection import Protection
 from howdah.rpc.proofs import EvaluatedBeside, EvaluatedInPlace

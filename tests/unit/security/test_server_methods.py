@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
-from howdah.protocol.rpc.negotiation import TOKEN, Offer, Proven
+from howdah.protocol.rpc.negotiation import Offer
+from howdah.protocol.rpc.proven import TOKEN, Proven
 from howdah.protocol.sasl.auth_to_local import Rule, short_name
 from howdah.protocol.sasl.mechanism import Layer
 from howdah.protocol.sasl.principals import Principal
@@ -56,9 +57,10 @@ def shown(identifier: bytes) -> Proven:
 
 def test_a_token_is_of_its_owner_and_says_who_acts_for_him() -> None:
     own = DelegationTokenIdentifier("alice@EXAMPLE.COM", "rm", "", 1, 2, 3, 4)
-    assert shown(own.encode()) == Proven(TOKEN, "alice", "alice@EXAMPLE.COM", None)
+    assert shown(own.encode()) == Proven(TOKEN, "alice", "alice@EXAMPLE.COM")
     for_bob = DelegationTokenIdentifier("bob", "rm", "oozie/h@EXAMPLE.COM", 1, 2, 3, 4)
-    assert shown(for_bob.encode()) == Proven(TOKEN, "bob", "bob", "oozie")
+    real = "oozie/h@EXAMPLE.COM"
+    assert shown(for_bob.encode()) == Proven(TOKEN, "bob", "bob", "oozie", real)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from howdah.config.value_types import boolean, choice, listing, optional_string, string, verbatim
+from howdah.config.value_types import (
+    boolean,
+    choice,
+    integer,
+    listing,
+    optional_string,
+    string,
+    verbatim,
+)
 
 HADOOP_RPC_PROTECTION = listing(
     "hadoop.rpc.protection",
@@ -106,4 +114,27 @@ HOWDAH_CLIENT_KEYTAB_FILE = optional_string(
 HOWDAH_CLIENT_KERBEROS_PRINCIPAL = optional_string(
     "howdah.client.kerberos.principal",
     "The principal of that keytab, or of the ticket cache; else KRB5PRINCIPAL.",
+)
+DFS_NAMENODE_DELEGATION_TOKEN_RENEW_INTERVAL = integer(
+    "dfs.namenode.delegation.token.renew-interval",
+    24 * 60 * 60 * 1000,
+    "For how many milliseconds a delegation token is good when it was issued or renewed.",
+    minimum=1,
+)
+DFS_NAMENODE_DELEGATION_TOKEN_MAX_LIFETIME = integer(
+    "dfs.namenode.delegation.token.max-lifetime",
+    7 * 24 * 60 * 60 * 1000,
+    "For how many milliseconds a delegation token can be renewed.",
+    minimum=1,
+)
+DFS_NAMENODE_DELEGATION_KEY_UPDATE_INTERVAL = integer(
+    "dfs.namenode.delegation.key.update-interval",
+    24 * 60 * 60 * 1000,
+    "After how many milliseconds delegation tokens are made by another key.",
+    minimum=1,
+)
+DFS_NAMENODE_DELEGATION_TOKEN_ALWAYS_USE = boolean(
+    "dfs.namenode.delegation.token.always-use",
+    False,
+    "Whether a namenode issues delegation tokens without Kerberos, too.",
 )

@@ -17,21 +17,23 @@ AbstractDelegationTokenSecretManager in Hadoop.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from howdah import errors
+from howdah.config import keys
+from howdah.config.settings import setting
 from howdah.formats.edits import edits
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.identifiers import DelegationKey, DelegationTokenIdentifier
 from howdah.formats.tokens.token import HDFS_DELEGATION, Token
 from howdah.namenode.state.tree.delegation_tokens import DelegationTokens
 
-_DAY_MS: Final = 24 * 60 * 60 * 1000
 MOST_REMOVED_AT_ONCE: Final = 1000
 """Of tokens that are over, between other work."""
+SCAN_MS: Final = 60 * 60 * 1000
+"""So often, at least, those that are over are looked for."""
 _MOST_NAME_CHARACTERS: Final = 1024
 
 
@@ -39,9 +41,14 @@ _MOST_NAME_CHARACTERS: Final = 1024
 class TokenTimes:
     """`dfs.namenode.delegation.token.renew-interval`, `.max-lifetime`, `.key.update-interval`."""
 
-    renewal_ms: int = _DAY_MS
-    lifetime_ms: int = 7 * _DAY_MS
-    key_ms: int = _DAY_MS
+    renewal_ms: int = setting(keys.DFS_NAMENODE_DELEGATION_TOKEN_RENEW_INTERVAL)
+    lifetime_ms: int = setting(keys.DFS_NAMENODE_DELEGATION_TOKEN_MAX_LIFETIME)
+    key_ms: int = setting(keys.DFS_NAMENODE_DELEGATION_KEY_UPDATE_INTERVAL)
+
+    @property
+    def scan_ms(self) -> int:
+        """How often tokens that are over are removed."""
+        return min(SCAN_MS, self.renewal_ms)
 
 
 class TokenManager:
@@ -75,31 +82,32 @@ class TokenManager:
         key_id = self._tokens.current_key_id + 1
         self._commit(edits.UpdateMasterKeyOp(DelegationKey(key_id, until_ms, key)))
 
-    def remove_over(self, now_ms: int) -> int:
-        """Remove tokens whose time is over, a bounded number of them; how many that were."""
-        over = list(islice(self._tokens.over(now_ms), MOST_REMOVED_AT_ONCE))
-        for token in over:
-            self._commit(edits.CancelDelegationTokenOp(token))
-        return len(over)
+    def removing(self, now_ms: int) -> Generator[int, None, None]:
+        """Remove tokens whose time was over at `now_ms`, a bounded number of them at a time; yields
+        how many that were."""
+        over = list(self._tokens.over(now_ms))
+        for start in range(0, len(over), MOST_REMOVED_AT_ONCE):
+            removed = 0
+            for token in over[start : start + MOST_REMOVED_AT_ONCE]:
+                # Renewed or cancelled since.
+                until_ms = self._tokens.expiry_ms(token)
+                if until_ms is not None and until_ms < now_ms:
+                    self._commit(edits.CancelDelegationTokenOp(token))
+                    removed += 1
+            yield removed
 
-    def stepped_down(self) -> None:
-        """This namenode is active no more: the next one that is begins with a key of its own."""
+    def begin(self) -> None:
+        """This namenode is active from now on: it begins with a key of its own."""
         self._next_key_ms = None
 
     # -- what is asked -----------------------------------------------------------------
 
-    def issue(
-        self, owner: str, renewer: str, real_user: str, *, by_token: bool, now_ms: int
-    ) -> Token:
-        """Issue a token to `owner`, for whom `real_user` asked unless that is empty; `by_token`
-        says that who asks has proven himself by a token.
+    def issue(self, owner: str, renewer: str, real_user: str, *, now_ms: int) -> Token:
+        """Issue a token to `owner`, for whom `real_user` asked unless that is empty. Whoever asks
+        has proven by other means than a token who he is (rule 2).
 
-        Raises HowdahError (rule 2), AuthenticationFailed for a renewer that is nobody here.
+        Raises AuthenticationFailed for a renewer that is nobody here, IllegalArgument.
         """
-        if by_token:
-            raise errors.HowdahError(
-                "Delegation Token can be issued only with kerberos or web authentication"
-            )
         if len(renewer) > _MOST_NAME_CHARACTERS:
             raise errors.IllegalArgument(f"a renewer's name of {len(renewer)} characters")
         tokens, times = self._tokens, self._times

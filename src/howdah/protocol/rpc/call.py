@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID, is_identity
+from howdah.protocol.rpc.proven import Proven
 from howdah.runtime.users.names import display_name
 
 
@@ -45,6 +46,8 @@ class Caller:
     """Who acts for `user`, if somebody does."""
     origin_machine: Final[str | None]
     """Where the client of a router is, as that says."""
+    proven: Final[Proven | None]
+    """Who the connection has proven to be of; None where everybody is believed."""
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Caller:
         federated_state: bytes = b"",
         real_user: str | None = None,
         origin_machine: str | None = None,
+        proven: Proven | None = None,
     ) -> None:
         if not is_identity(client_id, call_id):
             client_id, call_id = NO_CLIENT_ID, NO_CALL_ID
@@ -73,6 +77,7 @@ class Caller:
         self.federated_state = federated_state
         self.real_user = real_user
         self.origin_machine = origin_machine
+        self.proven = proven
 
     @property
     def is_identified(self) -> bool:
@@ -87,7 +92,17 @@ class Caller:
     @property
     def display_name(self) -> str:
         """As Hadoop shows users."""
+        if self.proven is not None:
+            return self.proven.display_name(self.user, self.real_user)
         return display_name(self.user, self.real_user)
+
+    @property
+    def full_names(self) -> tuple[str, str]:
+        """Of the user and of who acts for him, by their principals where these are proven; the
+        second is empty where nobody acts."""
+        if self.proven is not None:
+            return self.proven.acting(self.user, self.real_user)
+        return self.user, self.real_user or ""
 
 
 @dataclass(slots=True, init=False)

@@ -24,6 +24,7 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.proven import SIMPLE, TOKEN, Proven
 from howdah.protocol.sasl.mechanism import ClientMechanism, Layer, ServerMechanism
 from howdah.protocol.varint import delimited
 
@@ -55,10 +56,6 @@ class Offer:
             serverId=self.server_id,
         )
 
-
-SIMPLE: Final = "SIMPLE"
-TOKEN: Final = "TOKEN"
-KERBEROS: Final = "KERBEROS"
 
 Choose = Callable[[Sequence[Offer]], tuple[Offer, ClientMechanism] | None]
 """Returns an offer, and what proves itself by it; None to go on without authentication, which the
@@ -209,19 +206,6 @@ def _state_of(message: rpc_pb2.RpcSaslProto) -> str:
     return rpc_pb2.RpcSaslProto.SaslState.Name(message.state)
 
 
-@dataclass(frozen=True, slots=True)
-class Proven:
-    """Who a connection is of, as it was proven."""
-
-    method: str
-    user: str
-    """By the short name: whom the server knows."""
-    full_name: str
-    """The principal: what the client may call itself."""
-    real_user: str | None = None
-    """Who acts for the user, by a token that he got for that."""
-
-
 class ServerMethods(Protocol):
     """How clients may prove themselves at a server."""
 
@@ -267,6 +251,8 @@ class ServerNegotiation:
         self._has_offered = False
         self._is_evaluating = False
         self.proven: Proven | None = None
+        self.is_simple = False
+        """Whether the client proves nothing, which is offered here."""
 
     @property
     def layer(self) -> Layer | None:
@@ -274,7 +260,9 @@ class ServerNegotiation:
         return None if self._mechanism is None else self._mechanism.layer
 
     def receive(self, message: rpc_pb2.RpcSaslProto) -> bytes | Evaluate:
-        """Raises ProtocolViolation, AccessDenied, and what the methods raise."""
+        """Nothing is to be sent to a client that proves nothing, where that is offered.
+
+        Raises ProtocolViolation, AccessDenied, and what the methods raise."""
         if self._is_evaluating or self.proven is not None:
             raise errors.ProtocolViolation(f"the client sent {_state_of(message)}, out of place")
         if message.state == _State.NEGOTIATE and not self._has_offered and self._offer is None:
@@ -284,6 +272,9 @@ class ServerNegotiation:
             )
         if message.state == _State.INITIATE and self._offer is None:
             self._offer = self._chosen(message)
+            if self._offer.method == SIMPLE:
+                self.is_simple = True
+                return b""
             mechanism = self._begun.get(self._offer.method)
             self._mechanism = mechanism or self._methods.begin(self._offer)
         elif message.state != _State.RESPONSE or self._mechanism is None:

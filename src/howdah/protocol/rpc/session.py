@@ -8,9 +8,10 @@ length is checked before anything is kept for it, and until then it is short; wh
 breaks the protocol is answered once, in words that the far end can show, and then the
 connection ends.
 A client that opens with SASL is told that a server that knows nobody is satisfied without it,
-as Hadoop tells it when only SIMPLE is enabled. A server with `authentication` takes nothing else:
-its clients are who they have proven to be, whatever their contexts say, and behind an exchange
-that agreed on more than authentication a frame that is not wrapped ends the connection.
+as Hadoop tells it when only SIMPLE is enabled. A server with `authentication` takes nothing but
+what that offers, which may be SIMPLE beside tokens. Who has proven who he is, is that, whatever
+his connection's context says, and behind an exchange that agreed on more than authentication a
+frame that is not wrapped ends the connection.
 What has to be evaluated (`Evaluate`) goes to the shell, which has `evaluated` told; no message
 may come until then.
 A connection that acts for another user (`ActsFor`) has its calls behind that event: the shell
@@ -34,13 +35,12 @@ from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.caller_context import origin_in
 from howdah.protocol.rpc.fast_path import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
 from howdah.protocol.rpc.negotiation import (
-    KERBEROS,
     MOST_FRAME_BYTES,
     Evaluate,
-    Proven,
     ServerMethods,
     ServerNegotiation,
 )
+from howdah.protocol.rpc.proven import KERBEROS, SIMPLE, Proven
 from howdah.protocol.rpc.wrapped_stream import Wrapping, wrapping_of_server
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import MOST_CHARACTERS, check_name
@@ -126,6 +126,7 @@ class ServerSession:
         "_max_frame_bytes",
         "_methods",
         "_negotiation",
+        "_proven",
         "_quick_for",
         "_quicks",
         "_tails",
@@ -156,6 +157,7 @@ class ServerSession:
         self._authentication = authentication
         self._negotiation = None if authentication is None else ServerNegotiation(authentication)
         self._wrapping: Wrapping | None = None
+        self._proven: Proven | None = None
         self.address = address
         self.port = port
         self.is_believed = False
@@ -241,7 +243,7 @@ class ServerSession:
     def _read_plain(self, data: bytes, events: list[Event]) -> bytes:
         """Take the calls that look as nearly all do; what is left of `data`."""
         calls, end = wire.split_calls(data, self._frames.max_frame_bytes)
-        user, address, port = self.user, self.address, self.port
+        user, address, port, proven = self.user, self.address, self.port, self._proven
         for call_id, rest, raw, body, start, stop in calls:
             header, method = self._headers.get(rest), self._methods.get(raw)
             if header is None or method is None:
@@ -249,7 +251,9 @@ class ServerSession:
                 continue
             client_id, retry_count, state_id, context, _, _ = header
             protocol, version, name = method
-            caller = Caller(user, client_id, call_id, retry_count, address, port, context)
+            caller = Caller(
+                user, client_id, call_id, retry_count, address, port, context, proven=proven
+            )
             events.append(Call(caller, protocol, version, name, body, call_id, client_id, state_id))
         return data[end:]
 
@@ -318,13 +322,18 @@ class ServerSession:
             )
             return b""
         if auth == wire.AUTH_NONE and self._authentication is not None:
-            names = ", ".join([offer.method for offer in self._authentication.offers])
-            self._fail(
-                events,
-                wire.CALL_ID_INVALID,
-                errors.AccessDenied(f"SIMPLE authentication is not enabled.  Available:[{names}]"),
-            )
-            return b""
+            methods = [offer.method for offer in self._authentication.offers]
+            if SIMPLE not in methods:
+                names = ", ".join(methods)
+                self._fail(
+                    events,
+                    wire.CALL_ID_INVALID,
+                    errors.AccessDenied(
+                        f"SIMPLE authentication is not enabled.  Available:[{names}]"
+                    ),
+                )
+                return b""
+            self._negotiation = None
         self.state = State.CONTEXT
         self._head = b""
         return head[wire.PREAMBLE_LENGTH :]
@@ -405,6 +414,7 @@ class ServerSession:
             federated_state=federated,
             real_user=self.real_user,
             origin_machine=machine,
+            proven=self._proven,
         )
         events.append(
             Call(caller, protocol, version, name, body, call_id, client_id, state_id, trace)
@@ -461,6 +471,7 @@ class ServerSession:
         assert self._authentication is not None, "by it something was proven"
         with _foreseen():
             self._authentication.admit(proven, protocol)
+        self._proven = proven
         self.user, self.real_user = proven.user, proven.real_user
         if user in ("", proven.user, proven.full_name):
             return
@@ -485,7 +496,10 @@ class ServerSession:
             except errors.HowdahError as error:
                 self._fail(events, wire.CALL_ID_SASL, error)
                 return
-            events.append(Reply(step) if isinstance(step, bytes) else step)
+            if self._negotiation.is_simple:
+                self._negotiation = None
+            else:
+                events.append(Reply(step) if isinstance(step, bytes) else step)
             return
         if self.state is not State.CONTEXT or message.state != rpc_pb2.RpcSaslProto.NEGOTIATE:
             raise errors.ProtocolViolation(

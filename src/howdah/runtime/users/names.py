@@ -6,6 +6,8 @@ from typing import Final
 
 from howdah import errors
 
+PROXY: Final = "PROXY"
+"""How Hadoop calls the authentication of who is acted for."""
 MOST_CHARACTERS: Final = 1024
 """Of the name of a user."""
 
@@ -63,7 +65,7 @@ def display_name(user: str, real_user: str | None = None) -> str:
     """
     if real_user is None:
         return f"{user} (auth:SIMPLE)"
-    return f"{user} (auth:PROXY) via {real_user} (auth:SIMPLE)"
+    return f"{user} (auth:{PROXY}) via {real_user} (auth:SIMPLE)"
 
 
 def not_allowed(real_user: str, user: str) -> errors.AuthorizationFailed:

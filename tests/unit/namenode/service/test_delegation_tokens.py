@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import random
+from collections import deque
 
 import pytest
 from hypothesis import settings
@@ -15,7 +16,11 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import HDFS_DELEGATION, Token
-from howdah.namenode.service.delegation_tokens import TokenManager, TokenTimes
+from howdah.namenode.service.delegation_tokens import (
+    MOST_REMOVED_AT_ONCE,
+    TokenManager,
+    TokenTimes,
+)
 from howdah.namenode.state.tree.delegation_tokens import DelegationTokens
 
 ALICE = "alice@EXAMPLE.COM"
@@ -52,7 +57,7 @@ def began() -> Namespace:
 
 
 def issue(namespace: Namespace, renewer: str = "rm/host@EXAMPLE.COM", now_ms: int = 0) -> Token:
-    return namespace.manager.issue(ALICE, renewer, "", by_token=False, now_ms=now_ms)
+    return namespace.manager.issue(ALICE, renewer, "", now_ms=now_ms)
 
 
 def test_a_token_says_whose_it_is_and_its_password_is_of_the_key() -> None:
@@ -71,7 +76,7 @@ def test_a_token_that_nobody_renewed_is_over() -> None:
     token = issue(namespace)
     with pytest.raises(errors.InvalidToken, match="expired"):
         namespace.manager.password_of(token.identifier, 101, is_active=True)
-    assert namespace.manager.remove_over(101) == 1
+    assert list(namespace.manager.removing(101)) == [1]
     with pytest.raises(errors.InvalidToken, match="can't be found in cache"):
         namespace.manager.password_of(token.identifier, 101, is_active=True)
 
@@ -130,11 +135,6 @@ def test_nobody_else_cancels(who: str) -> None:
         namespace.manager.cancel(token.identifier, who)
 
 
-def test_a_token_gets_nobody_another_token() -> None:
-    with pytest.raises(errors.HowdahError, match="only with kerberos or web authentication"):
-        began().manager.issue(ALICE, "", "", by_token=True, now_ms=0)
-
-
 @pytest.mark.parametrize("identifier", [b"", b"\0", b"x" * 200, b"\1" + b"\0" * 8])
 def test_what_is_no_identifier_is_refused(identifier: bytes) -> None:
     manager = began().manager
@@ -163,6 +163,25 @@ def test_a_key_that_hadoop_forgot_makes_no_password() -> None:
     with pytest.raises(errors.InvalidToken, match="Unable to find master key for keyId=2"):
         issue(namespace)
     assert len(namespace.log) == 2
+
+
+def test_tokens_are_removed_between_other_work_and_spared_when_renewed_meanwhile() -> None:
+    namespace = began()
+    tokens = [issue(namespace) for _ in range(MOST_REMOVED_AT_ONCE + 2)]
+    removing = namespace.manager.removing(101)
+    assert next(removing) == MOST_REMOVED_AT_ONCE
+    namespace.manager.renew(tokens[-1], "rm", 101)
+    assert list(removing) == [1]
+    assert len(namespace.tokens) == 1
+    assert namespace.manager.password_of(tokens[-1].identifier, 150, is_active=True)
+
+
+def test_who_becomes_active_begins_with_a_key_of_its_own() -> None:
+    namespace = began()
+    assert not namespace.manager.is_key_due(59)
+    assert namespace.manager.is_key_due(60)
+    namespace.manager.begin()
+    assert namespace.manager.is_key_due(1)
 
 
 class Tokens(RuleBasedStateMachine):
@@ -217,7 +236,7 @@ class Tokens(RuleBasedStateMachine):
 
     @rule()
     def remove_over(self) -> None:
-        self.namespace.manager.remove_over(self.now_ms)
+        deque(self.namespace.manager.removing(self.now_ms), maxlen=0)
         self.good = {name: known for name, known in self.good.items() if known[2] >= self.now_ms}
 
     @rule()

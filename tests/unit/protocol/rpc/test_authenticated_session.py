@@ -18,15 +18,13 @@ from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.negotiation import (
-    KERBEROS,
-    TOKEN,
     ClientNegotiation,
     Evaluate,
     Offer,
-    Proven,
     decode_sasl,
     encode_sasl,
 )
+from howdah.protocol.rpc.proven import KERBEROS, SIMPLE, TOKEN, Proven
 from howdah.protocol.rpc.session import ActsFor, Close, Event, Protect, Reply, ServerSession, State
 from howdah.protocol.rpc.wrapped_stream import WrappedStream
 from howdah.protocol.sasl.digest_md5 import DigestMd5Client, DigestMd5Server, credentials_of
@@ -458,6 +456,55 @@ def test_a_proof_is_in_no_repr() -> None:
     [step] = session.receive(negotiation.receive(payload_of(offers)))
     assert "response=" not in repr(step)
     assert PASSWORD.decode() not in repr(step)
+
+
+class TokensAlone(Methods):
+    """Takes tokens, and else believes everybody."""
+
+    @property
+    def offers(self) -> Sequence[Offer]:
+        return Offer(TOKEN, "DIGEST-MD5", "", "default"), Offer(SIMPLE, "")
+
+
+def test_without_kerberos_who_shows_no_token_is_believed() -> None:
+    session = ServerSession(authentication=TokensAlone())
+    assert session.receive(wire.preamble(wire.AUTH_NONE)) == []
+    assert session.receive(context("bob")) == []
+    [event] = session.receive(call())
+    assert isinstance(event, Call)
+    assert (event.caller.user, event.caller.proven) == ("bob", None)
+
+
+def test_without_kerberos_a_client_may_say_that_it_proves_nothing() -> None:
+    session = opened(TokensAlone())
+    negotiation = ClientNegotiation(lambda offers: None)
+    [offers] = session.receive(negotiation.begin())
+    chosen = negotiation.receive(payload_of(offers))
+    assert negotiation.is_done
+    assert session.receive(chosen + context("bob")) == [], "to which nothing is answered"
+    [event] = session.receive(call())
+    assert isinstance(event, Call)
+    assert event.caller.user == "bob"
+
+
+def test_without_kerberos_too_a_token_is_its_owner() -> None:
+    session = opened(TokensAlone())
+    negotiate(session, Choose(TOKEN, "alice"))
+    assert "doesn't match" in refusal(session.receive(context("bob"))).errorMsg
+    wrong = opened(TokensAlone())
+    [offers] = wrong.receive(NEGOTIATE)
+    negotiation = ClientNegotiation(Choose(TOKEN, "alice"))
+    negotiation.begin()
+    negotiation.receive(payload_of(offers))
+    assert "Connection header" in refusal(wrong.receive(context("bob"))).errorMsg
+
+
+def test_a_server_that_takes_tickets_is_not_talked_out_of_it() -> None:
+    session = opened()
+    session.receive(NEGOTIATE)
+    simple = SASL(state=SASL.INITIATE, auths=[Offer(SIMPLE, "").to_proto()])
+    header = refusal(session.receive(encode_sasl(simple)))
+    assert "SIMPLE authentication is not enabled" in header.errorMsg
 
 
 def test_a_server_that_knows_nobody_still_says_that_it_is_satisfied() -> None:

@@ -18,6 +18,8 @@ written, and no timer or thread of the role is left.
     trash emptier          checkpoints of trash that are old (TrashPolicyDefault.Emptier)
     lazy persist scrubber  files that were lost in memory (LazyPersistFileScrubber)
     marks of a satisfier   are taken off when none may run any more (StoragePolicySatisfyManager)
+    delegation tokens      other keys for them, and the removal of those that are over
+                           (AbstractDelegationTokenSecretManager.ExpiredTokenRemover)
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.service.attributes.satisfaction import unmarking
+from howdah.namenode.service.calls.tokens import TokenCalls
 from howdah.namenode.service.calls.trash import TrashEmptier
 from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
 from howdah.namenode.service.ha.states import HAState
@@ -82,6 +85,8 @@ class ActiveParts:
     trash: TrashEmptier
     scrubber: LazyPersistScrubber
     redundancy_interval_ms: int
+    tokens: TokenCalls | None = None
+    """None where no delegation tokens are issued."""
 
 
 class Active:
@@ -114,6 +119,7 @@ class Active:
                 PeriodicTask("trash emptier", self._empty_trash),
                 PeriodicTask("lazy persist scrubber", self._scrub),
                 PeriodicTask("marks of a satisfier", lambda: unmarking(namesystem)),
+                PeriodicTask("delegation tokens", self._keep_tokens),
             ],
             soon,
             namesystem.clock.monotonic_ms,
@@ -126,6 +132,8 @@ class Active:
         self._log.open()
         namesystem.become_active()
         self._parts.checkpoints.start()
+        if self._parts.tokens is not None:
+            self._parts.tokens.became_active()
         if not namesystem.namespace.root.owner:
             permissions = namesystem.permissions
             namesystem.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
@@ -177,6 +185,10 @@ class Active:
             self._log.edits_in_segment, now_ms
         ):
             log.info("a new segment begins with transaction %d", self._log.roll())
+
+    def _keep_tokens(self) -> Round | None:
+        tokens = self._parts.tokens
+        return None if tokens is None else tokens.turn()
 
     def _empty_trash(self) -> Round | None:
         trash = self._parts.trash

@@ -40,6 +40,7 @@ from howdah.namenode.server.process.settings import (
 from howdah.namenode.service.block_log import ClusterLog
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.calls.settings import Clock
+from howdah.namenode.service.calls.tokens import TokenCalls
 from howdah.namenode.service.calls.trash import TrashEmptier
 from howdah.namenode.service.ha.categories import CategoryGate
 from howdah.namenode.service.ha.durability_barrier import DurableBarrier
@@ -58,6 +59,7 @@ from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.service.writing.lost_lazy_files import LazyPersistScrubber
 from howdah.namenode.state.edit_log.auto_roll import AutoRoll
 from howdah.protocol.rpc.service import Observer, Registry
+from howdah.rpc.proofs import EvaluatedBeside
 from howdah.rpc.server import RpcServer
 from howdah.runtime import background_threads
 from howdah.runtime.process_identity import this_process
@@ -277,6 +279,7 @@ def make_protocols(
     log_writer: LogWriter,
     ha: HighAvailability | None,
     health_problem: Callable[[], str],
+    tokens: TokenCalls | None,
 ) -> Protocols:
     """`health_problem` says why this namenode should not be the active one; empty if nothing
     speaks against it."""
@@ -306,6 +309,7 @@ def make_protocols(
             lambda fresh: rack_map(fresh, users.outside),
         ),
         ha_state=state,
+        tokens=tokens,
     )
     datanode = DatanodeProtocol(
         namesystem,
@@ -363,8 +367,9 @@ def make_rpc_server(
     barrier: DurableBarrier,
     users: Users,
     alignment: ObserverReads | None,
+    proofs: EvaluatedBeside | None,
 ) -> RpcServer:
-    """`alignment` is None where no log is shared."""
+    """`alignment` is None where no log is shared, and `proofs` where everybody is believed."""
     ip_proxy_users = conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)
     return RpcServer(
         registry,
@@ -372,6 +377,7 @@ def make_rpc_server(
         admission=users.groups,
         alignment=alignment,
         impersonation=users.impersonation,
+        authentication=proofs,
         ip_proxy_users=frozenset(ip_proxy_users),
         max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
         max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
@@ -384,6 +390,7 @@ def active_parts(
     leases: LeaseRecovery,
     client: ClientProtocol,
     checkpoints: Checkpoints,
+    tokens: TokenCalls | None,
 ) -> ActiveParts:
     """What the duties of an active namenode work with, as it is configured."""
     return ActiveParts(
@@ -409,4 +416,5 @@ def active_parts(
             interval_ms=1000 * conf.get(keys.DFS_NAMENODE_LAZYPERSIST_FILE_SCRUB_INTERVAL_SEC),
         ),
         round(1000 * conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS)),
+        tokens,
     )

@@ -56,6 +56,7 @@ from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.server.process.loading import Loaded, load
 from howdah.namenode.server.process.pages import Pages
 from howdah.namenode.server.process.resources import Resources
+from howdah.namenode.server.process.security import make_proofs, make_tokens, short_name_of
 from howdah.namenode.server.process.settings import (
     transfers_from,
 )
@@ -158,6 +159,9 @@ class Namenode:
 
         # What is served.
         recoveries = Recoveries.of(namesystem)
+        short_name = short_name_of(conf)
+        tokens = make_tokens(conf, namesystem, short_name)
+        self._proofs = make_proofs(conf, tokens, self.context, short_name)
         protocols = make_protocols(
             conf,
             loaded,
@@ -169,6 +173,7 @@ class Namenode:
             self.log_writer,
             self.ha,
             self._health_problem,
+            tokens,
         )
         self.client, self.datanode = protocols.client, protocols.datanode
         self._audit = audit_log(
@@ -176,7 +181,7 @@ class Namenode:
         )
         self.registry = make_registry(conf, namesystem, users, protocols, self.context, self._audit)
         alignment = None if self.ha is None else self._observer_reads
-        self._rpc = make_rpc_server(conf, self.registry, barrier, users, alignment)
+        self._rpc = make_rpc_server(conf, self.registry, barrier, users, alignment, self._proofs)
         self._watch = MetricsService(
             conf,
             namesystem,
@@ -202,7 +207,9 @@ class Namenode:
             loop.call_soon,
             clock.monotonic_ms,
         )
-        parts = active_parts(conf, namesystem, recoveries.leases, self.client, self.checkpoints)
+        parts = active_parts(
+            conf, namesystem, recoveries.leases, self.client, self.checkpoints, tokens
+        )
         self.active = Active(namesystem, self.log_writer, parts, soon=loop.call_soon)
         standbys: list[Role] = [Standby(s, namesystem) for s in (HAState.STANDBY, HAState.OBSERVER)]
         if self.ha is not None:
@@ -282,6 +289,8 @@ class Namenode:
         finally:
             self._end_role()
             await self._rpc.stop()
+            if self._proofs is not None:
+                self._proofs.close()
             if self._audit is not None:
                 self._audit.close()
             await asyncio.to_thread(self._witnesses.wait, WITNESSES_S)

@@ -10,7 +10,8 @@ As Hadoop 3.5.0 has it (`logAuditEvent` in FSNamesystem, call by call):
 3. `src` and `dst` are as the caller wrote them. A call that is about no path has `null`.
 4. Calls that change one inode show its owner, group and mode afterwards.
 
-What differs: a call that is answered from the retry cache has a line here.
+What differs: a call that is answered from the retry cache has a line here, and the owner of a token
+is shown by the first part of his principal, whatever `hadoop.security.auth_to_local` says.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import Message
 
+from howdah.formats.malformed import MalformedRecord
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import HDFS_DELEGATION
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.client_methods import METHODS, Method, Trait
 from howdah.protocol.striping.policies import SYSTEM_POLICIES
@@ -189,6 +193,18 @@ def _added_policies(request: Any, answer: Any) -> list[str]:
     ]
 
 
+def _token(proto: Any) -> str | None:
+    """A delegation token, and no more of it than may be seen; None for what is none."""
+    try:
+        token = DelegationTokenIdentifier.decode(proto.identifier)
+    except MalformedRecord:
+        return None
+    owner = token.owner.partition("@")[0].partition("/")[0]
+    return (
+        f"{HDFS_DELEGATION} token {token.sequence_number} for {owner} with renewer {token.renewer}"
+    )
+
+
 _BY_REQUEST: Final[Mapping[str, Rule]] = {
     # Names and attributes.
     "getBatchedListing": Rule(lambda r, _: Subject("listStatus", _list(r.paths))),
@@ -227,6 +243,18 @@ _BY_REQUEST: Final[Mapping[str, Rule]] = {
     ),
     "removeCacheDirective": Rule(lambda r, _: Subject("removeCacheDirective", f"{{id: {r.id}}}")),
     "listCacheDirectives": Rule(lambda r, _: Subject("listCacheDirectives", _directive(r.filter))),
+    # Delegation tokens.
+    "getDelegationToken": Rule(
+        lambda r, a: Subject("getDelegationToken", a and _token(a.token)),
+        is_allowed=lambda a: True if a.HasField("token") else None,
+        keeps_answer=True,
+    ),
+    "renewDelegationToken": Rule(
+        lambda r, _: Subject("renewDelegationToken", _token(r.token)), cmd="renewDelegationToken"
+    ),
+    "cancelDelegationToken": Rule(
+        lambda r, _: Subject("cancelDelegationToken", _token(r.token)), cmd="cancelDelegationToken"
+    ),
     # Erasure coding policies.
     "addErasureCodingPolicies": Rule(
         lambda r, a: Subject("addErasureCodingPolicies", _list(_added_policies(r, a))),

@@ -14,6 +14,7 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.service.calls.administration import Administration, AdministrationFiles
 from howdah.namenode.service.calls.storage import Images, NameStorage
+from howdah.namenode.service.calls.tokens import TokenCalls
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import unsupported_calls
 from howdah.namenode.service.protocols.client_acls import AclMethods
@@ -26,6 +27,7 @@ from howdah.namenode.service.protocols.client_datanodes import DatanodeMethods
 from howdah.namenode.service.protocols.client_files import FileMethods
 from howdah.namenode.service.protocols.client_queries import QueryMethods
 from howdah.namenode.service.protocols.client_snapshots import SnapshotMethods
+from howdah.namenode.service.protocols.client_tokens import TokenMethods
 from howdah.namenode.service.protocols.client_tree import TreeMethods
 from howdah.namenode.service.protocols.client_usage import UsageMethods
 from howdah.namenode.service.protocols.client_xattrs import XAttrMethods
@@ -55,9 +57,11 @@ class ClientProtocol:
         images: Images | None = None,
         files: AdministrationFiles | None = None,
         ha_state: Callable[[], str] = lambda: "ACTIVE",
+        tokens: TokenCalls | None = None,
     ) -> None:
         """`storage`, `images` and `files` are None where there are no files, as in a test
-        of the namesystem. `ha_state` is a name of HAServiceStateProto."""
+        of the namesystem. `ha_state` is a name of HAServiceStateProto. `tokens` is None where
+        delegation tokens are not issued."""
         self.administration = Administration(namesystem, files)
         writing = Writing(namesystem)
         self._files = FileMethods(namesystem, leases, recovery, writing)
@@ -76,6 +80,7 @@ class ClientProtocol:
             CacheMethods(namesystem),
             DatanodeMethods(namesystem, self.administration),
             NamenodeMethods(namesystem, self.administration, storage, images, ha_state),
+            TokenMethods(tokens),
             unsupported_calls.AbsentFeatureMethods(namesystem),
         )
         self._quick = FastReads(namesystem)

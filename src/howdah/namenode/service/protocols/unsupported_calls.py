@@ -1,4 +1,4 @@
-"""Features that this namenode does not have: tokens, encryption (pure).
+"""Features that this namenode does not have: encryption (pure).
 
 Clients ask about some of them in the course of ordinary calls, and get the answer of a
 Hadoop namenode on which the feature is not in use. `REFUSED` are the calls that would use
@@ -14,13 +14,10 @@ from google.protobuf.message import Message
 from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import rpc_pb2
 from howdah.protocol.rpc.call import Caller
 
 REFUSED: Final = frozenset(
     {
-        "renewDelegationToken",
-        "cancelDelegationToken",
         "createEncryptionZone",
         "listEncryptionZones",
         "reencryptEncryptionZone",
@@ -34,9 +31,6 @@ class AbsentFeatureMethods:
 
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
-
-    def get_delegation_token(self, request: Message, caller: Caller) -> Message:
-        return rpc_pb2.GetDelegationTokenResponseProto()
 
     def get_data_encryption_key(
         self, request: pb.GetDataEncryptionKeyRequestProto, caller: Caller

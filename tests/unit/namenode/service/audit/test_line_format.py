@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.namenode.service.audit.calls import RULES
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown, escaped
 from howdah.namenode.service.protocols.unsupported_calls import REFUSED
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import types_pb2
+from howdah.proto import rpc_pb2, types_pb2
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.proven import Proven
 
 STAMP = "2026-11-23 03:40:35,123"
 WITH_CONTEXT = LineFormat(has_context=True)
@@ -149,6 +151,53 @@ def test_line_says_by_what_a_call_came() -> None:
     assert text(LineFormat(), given).endswith("\tproto=webhdfs")
 
 
+@pytest.mark.parametrize(
+    ("user", "real_user", "proven", "shown"),
+    [
+        ("alice", None, Proven("KERBEROS", "alice", "alice@E.COM"), "alice@E.COM (auth:KERBEROS)"),
+        ("alice", None, Proven("TOKEN", "alice", "alice@E.COM"), "alice@E.COM (auth:TOKEN)"),
+        (
+            "bob",
+            "oozie",
+            Proven("KERBEROS", "oozie", "oozie/h@E.COM"),
+            "bob (auth:PROXY) via oozie/h@E.COM (auth:KERBEROS)",
+        ),
+        (
+            "bob",
+            "oozie",
+            Proven("TOKEN", "bob", "bob", "oozie", "oozie/h@E.COM"),
+            "bob (auth:PROXY) via oozie/h@E.COM (auth:TOKEN)",
+        ),
+    ],
+)
+def test_line_says_how_its_user_has_proven_who_he_is(
+    user: str, real_user: str | None, proven: Proven, shown: str
+) -> None:
+    caller = Caller(user, b"c" * 16, 1, 0, "10.0.0.7", real_user=real_user, proven=proven)
+    line = text(LineFormat(), record()._replace(caller=caller))
+    assert f"\tugi={shown}\t" in line
+
+
+def test_lines_about_tokens_show_what_anybody_may_see_of_them() -> None:
+    identifier = DelegationTokenIdentifier("alice@E.COM", "rm", "", 1, 2, 5, 4).encode()
+    token = rpc_pb2.TokenProto(
+        identifier=identifier, password=b"secret", kind="HDFS_DELEGATION_TOKEN", service=""
+    )
+    get = record()._replace(
+        method="getDelegationToken",
+        request=rpc_pb2.GetDelegationTokenRequestProto(renewer="rm"),
+        answer=rpc_pb2.GetDelegationTokenResponseProto(token=token),
+    )
+    renew = record()._replace(
+        method="renewDelegationToken",
+        request=rpc_pb2.RenewDelegationTokenRequestProto(token=token),
+        allowed=False,
+    )
+    for line in (text(LineFormat(), get), text(LineFormat(), renew)):
+        assert "\tsrc=HDFS_DELEGATION_TOKEN token 5 for alice with renewer rm\tdst=null\t" in line
+        assert "secret" not in line
+
+
 def test_quiet_command_has_no_line() -> None:
     assert LineFormat(quiet_commands=frozenset(["mkdirs"])).line(record(), STAMP) is None
 
@@ -177,7 +226,7 @@ NOT_LOGGED = {
     *("getStoragePolicy", "getStoragePolicies"),
     *("getFsStats", "getFsReplicatedBlockStats", "getFsECBlockGroupStats"),
     *("listCorruptFileBlocks", "getCurrentEditLogTxid", "getEditsFromTxid"),
-    *("getDataEncryptionKey", "getDelegationToken", "msync", "getHAServiceState", "upgradeStatus"),
+    *("getDataEncryptionKey", "msync", "getHAServiceState", "upgradeStatus"),
 }
 
 
