@@ -138,3 +138,20 @@ DFS_NAMENODE_DELEGATION_TOKEN_ALWAYS_USE = boolean(
     False,
     "Whether a namenode issues delegation tokens without Kerberos, too.",
 )
+DFS_BLOCK_ACCESS_KEY_UPDATE_INTERVAL = integer(
+    "dfs.block.access.key.update.interval",
+    600,
+    "After how many minutes block tokens are made by another key.",
+    minimum=1,
+)
+DFS_BLOCK_ACCESS_TOKEN_LIFETIME = integer(
+    "dfs.block.access.token.lifetime",
+    600,
+    "For how many minutes a block token is good.",
+    minimum=1,
+)
+DFS_BLOCK_ACCESS_TOKEN_PROTOBUF_ENABLE = boolean(
+    "dfs.block.access.token.protobuf.enable",
+    False,
+    "Whether block tokens are written as protobuf, which datanodes before Hadoop 3.0 cannot read.",
+)

@@ -47,6 +47,7 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.config import keys
 from howdah.config.value_types import Address
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control import reports
@@ -421,6 +422,12 @@ class NamenodeActor:
             pb.RegisterDatanodeRequestProto(registration=reports.registration(node, namespace)),
             pb.RegisterDatanodeResponseProto,
         )
+        if answer.registration.keys.isBlockTokenEnabled:
+            raise errors.DisallowedDatanode(
+                "Inconsistent configuration of block access tokens: this namenode has its "
+                f"datanodes ask for them ({keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name}), and this "
+                "datanode would serve its blocks to everybody"
+            )
         self._registration = answer.registration
         self.refusal, self._refusal_pause_s = None, self._settings.refusal_pause_s
         log.info(

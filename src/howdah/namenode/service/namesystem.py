@@ -26,6 +26,7 @@ from howdah.config import keys
 from howdah.formats.edits import edits
 from howdah.formats.edits.codec import encode_record
 from howdah.namenode.service.block_manager import BlockManager
+from howdah.namenode.service.block_tokens import BlockTokens
 from howdah.namenode.service.calls.caching import Caching
 from howdah.namenode.service.calls.limits import Limits
 from howdah.namenode.service.calls.path_resolver import PathResolver
@@ -108,6 +109,9 @@ class Namesystem:
         )
         self.retry_cache: Final = RetryCache(settings.retry_cache_expiry_ms)
         namespace.follow_calls(self._call_logged)
+        self.block_tokens: BlockTokens | None = None
+        """What signs blocks for clients; None where datanodes ask for no tokens. Who makes the
+        namesystem sets it before the first call."""
         self.last_txid = 0
         """Transaction id of the last edit that was made or followed; the shell sets it to the
         journal's at the start."""
@@ -270,6 +274,8 @@ class Namesystem:
     def tick(self) -> None:
         """Work that needs no call; the shell begins it every second or so."""
         self.datanode_manager.expire()
+        if self.block_tokens is not None:
+            self.block_tokens.turn()
         self.update_safe_mode()
 
     def update_safe_mode(self) -> None:

@@ -44,6 +44,7 @@ class FakeNamenode:
         self.waits: dict[str, threading.Event] = {}
         """What calls of this name wait for, before they are answered."""
         self.lease = 1
+        self.has_block_tokens = False
         listener = listen(("127.0.0.1", 0))
         self.address = ("127.0.0.1", listener.getsockname()[1])
         self._serve(listener)
@@ -85,7 +86,9 @@ class FakeNamenode:
 
     def register_datanode(self, request: Any, caller: Any) -> pb.RegisterDatanodeResponseProto:
         self._keep("register", request)
-        return pb.RegisterDatanodeResponseProto(registration=request.registration)
+        answer = pb.RegisterDatanodeResponseProto(registration=request.registration)
+        answer.registration.keys.isBlockTokenEnabled = self.has_block_tokens
+        return answer
 
     def send_heartbeat(self, request: Any, caller: Any) -> pb.HeartbeatResponseProto:
         self._keep("heartbeat", request)

@@ -353,6 +353,15 @@ def test_a_datanode_that_may_not_register_stops(
     assert "not you" in subject.stopped[0][0]
 
 
+def test_a_datanode_that_cannot_ask_for_tokens_serves_no_namenode_that_wants_it_to(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    namenode.has_block_tokens = True
+    subject = start()
+    assert subject.ended.wait(30)
+    assert "Inconsistent configuration of block access tokens" in subject.stopped[0][0]
+
+
 def test_a_corrupt_replica_is_reported(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from howdah import errors
+from howdah.namenode.service.block_tokens import WRITE
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import bad_blocks, encoders
@@ -67,8 +68,22 @@ class BlockMethods:
         if isinstance(block, Group):
             answer = pb.AddBlockResponseProto()
             self._locate_group(block, offset_bytes, into=answer.block)
+            self._sign(caller, answer.block)
+            return answer
+        if self._namesystem.block_tokens is not None:
+            answer = pb.AddBlockResponseProto()
+            places = list(block.expected)
+            settings = self._namesystem.settings
+            encoders.located_block(settings, block, offset_bytes, places, into=answer.block)
+            self._sign(caller, answer.block)
             return answer
         return Encoded(self._answers.placed(block, offset_bytes, block.expected))
+
+    def _sign(self, caller: Caller, located: types_pb2.LocatedBlockProto) -> None:
+        """Let a writer write the block, where datanodes ask for that."""
+        tokens = self._namesystem.block_tokens
+        if tokens is not None:
+            tokens.sign(located, caller.user, WRITE)
 
     def _locate_group(
         self,
@@ -112,16 +127,13 @@ class BlockMethods:
             answer = pb.UpdateBlockForPipelineResponseProto()
             offset_bytes = encoders.UNKNOWN_OFFSET
             self._locate_group(block, offset_bytes, generation_stamp=stamp, into=answer.block)
+            self._sign(caller, answer.block)
             return answer
-        return pb.UpdateBlockForPipelineResponseProto(
-            block=encoders.located_block(
-                self._namesystem.settings,
-                block,
-                encoders.UNKNOWN_OFFSET,
-                [],
-                generation_stamp=stamp,
-            )
+        located = encoders.located_block(
+            self._namesystem.settings, block, encoders.UNKNOWN_OFFSET, [], generation_stamp=stamp
         )
+        self._sign(caller, located)
+        return pb.UpdateBlockForPipelineResponseProto(block=located)
 
     def get_additional_datanode(
         self, request: pb.GetAdditionalDatanodeRequestProto, caller: Caller
@@ -139,6 +151,7 @@ class BlockMethods:
             self._namesystem.settings, block, encoders.UNKNOWN_OFFSET, places
         )
         located.b.CopyFrom(request.blk)
+        self._sign(caller, located)
         return pb.GetAdditionalDatanodeResponseProto(block=located)
 
     def update_pipeline(

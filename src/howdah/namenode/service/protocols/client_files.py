@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from howdah import errors
+from howdah.namenode.service.block_tokens import WRITE
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.namesystem import Namesystem
@@ -157,6 +158,9 @@ class FileMethods:
                         list(last.expected),
                     )
                 )
+                tokens = self._namesystem.block_tokens
+                if tokens is not None:
+                    tokens.sign(response.block, caller.user, WRITE)
             return response
 
         def run() -> pb.AppendResponseProto:

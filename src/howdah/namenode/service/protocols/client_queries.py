@@ -6,6 +6,7 @@ The part of ClientProtocol that Hadoop's FSDirStatAndListingOp serves.
 from __future__ import annotations
 
 from howdah import errors
+from howdah.namenode.service.block_tokens import READ
 from howdah.namenode.service.calls.batched_listing import batched_listing
 from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.calls.permissions import Access
@@ -65,6 +66,10 @@ class QueryMethods:
         answer = pb.GetLocatedFileInfoResponseProto(
             fs=encoders.file_status(inode, b"", self._all_locations(caller, inode))
         )
+        tokens = self._namesystem.block_tokens
+        if tokens is not None and request.needBlockToken and answer.fs.HasField("locations"):
+            self._queries.check_access(caller, request.src, Access.READ)
+            tokens.sign_all(answer.fs.locations, caller.user, READ)
         self._mark(inode, answer.fs)
         return answer
 
@@ -130,6 +135,9 @@ class QueryMethods:
         encoders.located_blocks(
             self._namesystem.settings, found, self._coding(found.file), into=answer.locations
         )
+        tokens = self._namesystem.block_tokens
+        if tokens is not None:
+            tokens.sign_all(answer.locations, caller.user, READ)
         return answer
 
     def get_preferred_block_size(

@@ -229,8 +229,11 @@ class NamenodeProtocol:
     def get_block_keys(
         self, request: pb.GetBlockKeysRequestProto, caller: Caller
     ) -> pb.GetBlockKeysResponseProto:
-        """There are none: blocks are read without tokens, which a balancer has to be told."""
+        """Without them blocks are read without tokens, which a balancer has to be told."""
         self._check(caller, "ask for block keys")
+        tokens = self._namesystem.block_tokens
+        if tokens is not None:
+            return pb.GetBlockKeysResponseProto(keys=tokens.exported())
         none = server_pb.ExportedBlockKeysProto(
             isBlockTokenEnabled=False,
             keyUpdateInterval=0,

@@ -221,6 +221,7 @@ class Datanode:
         "to_invalidate",
         "to_reconstruct",
         "to_transfer",
+        "told_keys",
         "transfers_running",
         "upgrade_domain",
         "volume_failures",
@@ -241,6 +242,8 @@ class Datanode:
         """When it last reported all that it has."""
         self.new_bandwidth: int | None = None
         """Bytes a second for balancing that the next heartbeat's answer sets."""
+        self.told_keys = 0
+        """The generation of the keys of block tokens that it has."""
         self.storages: dict[str, Storage] = {}
         self.volume_failures = VolumeFailures()
         self.xceivers = 0

@@ -136,6 +136,7 @@ class DatanodeProtocol:
             answer.cmds.append(register_command())
             return answer
         self._tell_rolling_upgrade(answer)
+        self._tell_keys(node, answer)
         if request.requestFullBlockReportLease and not namesystem.is_behind:
             answer.fullBlockReportLeaseId = self._report_leases.request(
                 node.identity.uuid, self._is_alive, namesystem.clock.monotonic_ms()
@@ -148,6 +149,20 @@ class DatanodeProtocol:
             answer.cmds.extend(self._orders.pop_commands(node))
         namesystem.update_safe_mode()
         return answer
+
+    def _tell_keys(self, node: Datanode, answer: pb.HeartbeatResponseProto) -> None:
+        """Keys of block tokens that were made since the node was told of them, by a standby, too:
+        each namenode has its own."""
+        tokens = self._namesystem.block_tokens
+        if tokens is None or node.told_keys == tokens.generation:
+            return
+        node.told_keys = tokens.generation
+        answer.cmds.append(
+            pb.DatanodeCommandProto(
+                cmdType=pb.DatanodeCommandProto.KeyUpdateCommand,
+                keyUpdateCmd=pb.KeyUpdateCommandProto(keys=tokens.exported()),
+            )
+        )
 
     def _tell_rolling_upgrade(self, answer: pb.HeartbeatResponseProto) -> None:
         """Under way: datanodes keep what they delete. Finalized: they give it up. With no word

@@ -27,6 +27,7 @@ class Registrations:
     def __init__(
         self, namesystem: Namesystem, cluster: ClusterIdentity, recovery: BlockRecovery
     ) -> None:
+        self._namesystem = namesystem
         self._manager = namesystem.datanode_manager
         self._datanodes = namesystem.datanode_manager.datanodes
         self._clock = namesystem.clock
@@ -84,6 +85,10 @@ class Registrations:
         answer.registration.datanodeID.ipAddr = identity.ip
         answer.registration.datanodeID.infoSecurePort = identity.info_secure_port
         answer.registration.keys.currentKey.keyBytes = registration.keys.currentKey.keyBytes
+        tokens = self._namesystem.block_tokens
+        if tokens is not None:
+            node.told_keys = tokens.generation
+            answer.registration.keys.CopyFrom(tokens.exported())
         return answer
 
     def check_allowed(self, identity: DatanodeIdentity) -> None:

@@ -57,7 +57,8 @@ class FastReads:
         namesystem = self._namesystem
         settings = namesystem.settings
         is_plain = self._role.writable and not (
-            settings.cache_adaptive
+            namesystem.block_tokens is not None
+            or settings.cache_adaptive
             or settings.avoid_slow_for_reading
             or self._redundancy.out_of_service
         )
