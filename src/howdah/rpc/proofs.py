@@ -35,14 +35,14 @@ class EvaluatedInPlace:
     def offers(self) -> Sequence[Offer]:
         return self._methods.offers
 
-    def begin(self, offer: Offer) -> ServerMechanism:
-        return self._methods.begin(offer)
+    def begin(self, offer: Offer, address: str) -> ServerMechanism:
+        return self._methods.begin(offer, address)
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         return self._methods.proven(offer, mechanism)
 
-    def admit(self, proven: Proven, protocol: str) -> None:
-        self._methods.admit(proven, protocol)
+    def admit(self, proven: Proven, protocol: str, address: str) -> None:
+        self._methods.admit(proven, protocol, address)
 
     def evaluate(self, step: Evaluate, done: Evaluated) -> None:
         done(_evaluate(step))

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from typing import Final
+
+_MOST_HOSTS: Final = 10_000
+_NAMES_LAST_S: Final = 300.0
 
 
 def host_names(host: str) -> list[str]:
@@ -26,3 +31,39 @@ def ip_addresses(host: str) -> list[str]:
     except OSError:
         return []
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+
+
+def canonical_host(address: str) -> str:
+    """The name of the host at an IP address, in lower case, where that name leads back to the
+    address; else the address itself."""
+    try:
+        name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+        leads_to = {str(info[4][0]) for info in socket.getaddrinfo(name, None)}
+    except OSError:
+        return address
+    return name.lower() if address in leads_to else address
+
+
+class KnownHosts:
+    """Names of hosts that were looked up before, which takes time. By several threads."""
+
+    def __init__(self, look_up: Callable[[str], str], clock_s: Callable[[], float]) -> None:
+        self._look_up = look_up
+        self._clock_s = clock_s
+        self._names: dict[str, tuple[str, float]] = {}
+
+    def look_up(self, address: str) -> str:
+        """The name of the host at an IP address. Waits for name servers, now and then."""
+        known = self._names.get(address)
+        now_s = self._clock_s()
+        if known is not None and now_s < known[1]:
+            return known[0]
+        name = self._look_up(address)
+        if len(self._names) >= _MOST_HOSTS:
+            self._names.clear()
+        self._names[address] = name, now_s + _NAMES_LAST_S
+        return name
+
+    def known(self, address: str) -> str:
+        """The name, if it was looked up; else the address, which is the name of no principal."""
+        return self._names.get(address, (address, 0.0))[0]

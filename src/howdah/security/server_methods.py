@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,9 +27,10 @@ from howdah.protocol.sasl.digest_md5 import DigestMd5Server, credentials_of
 from howdah.protocol.sasl.gssapi import GssapiServer
 from howdah.protocol.sasl.keytab import principals_in
 from howdah.protocol.sasl.mechanism import ServerMechanism
-from howdah.protocol.sasl.principals import Principal, matches
+from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal, matches
 from howdah.protocol.sasl.protection import Protection
 from howdah.security.gssapi import AcceptedContext, AcceptorCredential, GssFailure
+from howdah.security.hosts import KnownHosts, canonical_host
 
 _SETTING: Final = "hadoop.rpc.protection"
 _TOKEN_REALM: Final = "default"
@@ -80,7 +82,9 @@ class MethodsAtServer:
     """The short name of a principal. Raises AuthenticationFailed where it has none."""
     tokens: IssuedTokens | None = None
     required: Mapping[str, str] = field(default_factory=dict)
-    """By the Java names of protocols: the principal, or the pattern of one, that speaks it."""
+    """By the Java names of protocols: the principal, or the pattern of one, that speaks it. `_HOST`
+    stands for the host from which a connection comes."""
+    hosts: KnownHosts = field(default_factory=lambda: KnownHosts(canonical_host, time.monotonic))
 
     @property
     def offers(self) -> Sequence[Offer]:
@@ -92,7 +96,7 @@ class MethodsAtServer:
             return (other,)
         return Offer(TOKEN, digest_md5.MECHANISM, "", _TOKEN_REALM), other
 
-    def begin(self, offer: Offer) -> ServerMechanism:
+    def begin(self, offer: Offer, address: str) -> ServerMechanism:
         if offer.method == TOKEN:
             assert self.tokens is not None, "tokens are offered where there are some"
             return DigestMd5Server(
@@ -104,7 +108,8 @@ class MethodsAtServer:
                 setting=_SETTING,
             )
         assert self.identity is not None, "tickets are taken where there is a keytab"
-        return GssapiServer(_Accepted(self.identity), self.protections, setting=_SETTING)
+        context = _Accepted(self.identity, address, self.hosts)
+        return GssapiServer(context, self.protections, setting=_SETTING)
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         if offer.method == KERBEROS:
@@ -119,11 +124,16 @@ class MethodsAtServer:
             return Proven(TOKEN, owner, token.owner)
         return Proven(TOKEN, owner, token.owner, self.user_of(real), real)
 
-    def admit(self, proven: Proven, protocol: str) -> None:
+    def admit(self, proven: Proven, protocol: str, address: str) -> None:
         wanted = self.required.get(protocol)
         if wanted is None:
             return
-        if proven.method != KERBEROS or not matches(wanted, proven.full_name):
+        if HOST_PLACEHOLDER in wanted:
+            wanted = wanted.replace(HOST_PLACEHOLDER, self.hosts.known(address))
+            is_one = wanted == proven.full_name
+        else:
+            is_one = matches(wanted, proven.full_name)
+        if proven.method != KERBEROS or not is_one:
             raise errors.AuthorizationFailed(
                 f"User {proven.full_name} (auth:{proven.method}) is not authorized for protocol "
                 f"interface {protocol}: this service is only accessible by {wanted}"
@@ -145,8 +155,10 @@ class _Accepted:
     """A context, of which the client hears no more than Hadoop says when a ticket is not taken;
     the log has the reason."""
 
-    def __init__(self, identity: ServerIdentity) -> None:
+    def __init__(self, identity: ServerIdentity, address: str, hosts: KnownHosts) -> None:
         self._identity = identity
+        self._address = address
+        self._hosts = hosts
         self._context: AcceptedContext | None = None
 
     @property
@@ -178,11 +190,15 @@ class _Accepted:
                     self._identity.keytab, str(self._identity.principal)
                 )
                 self._context = AcceptedContext(credential)
-            return self._context.step(token)
+            answer = self._context.step(token)
         except GssFailure as failure:
             raise errors.AuthenticationFailed(
                 errors.AuthenticationFailed.TICKET_NOT_TAKEN
             ) from failure
+        if self._context.is_established and "/" in self._context.client:
+            # A server: its protocols may be for those of its host. Here is time to look that up.
+            self._hosts.look_up(self._address)
+        return answer
 
     def wrap(self, data: bytes, *, confidential: bool) -> bytes:
         return self._made.wrap(data, confidential=confidential)

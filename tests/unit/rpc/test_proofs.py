@@ -38,13 +38,13 @@ class Mechanism:
 class Methods:
     offers: Sequence[Offer] = ()
 
-    def begin(self, offer: Offer) -> ServerMechanism:
+    def begin(self, offer: Offer, address: str) -> ServerMechanism:
         raise NotImplementedError
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         raise NotImplementedError
 
-    def admit(self, proven: Proven, protocol: str) -> None:
+    def admit(self, proven: Proven, protocol: str, address: str) -> None:
         raise NotImplementedError
 
 

@@ -213,8 +213,11 @@ class ServerMethods(Protocol):
     def offers(self) -> Sequence[Offer]:
         """By preference, without challenges."""
 
-    def begin(self, offer: Offer) -> ServerMechanism:
-        """A mechanism for one connection. Raises HowdahError where there can be none now."""
+    def begin(self, offer: Offer, address: str) -> ServerMechanism:
+        """A mechanism for one connection, which comes from an IP address.
+
+        Raises HowdahError where there can be none now.
+        """
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         """Whom an exchange that is complete has proven.
@@ -222,7 +225,7 @@ class ServerMethods(Protocol):
         Raises AuthenticationFailed, AccessDenied and InvalidToken: there is no such user here.
         """
 
-    def admit(self, proven: Proven, protocol: str) -> None:
+    def admit(self, proven: Proven, protocol: str, address: str) -> None:
         """Raises AuthorizationFailed for who may not speak a protocol here, by its Java name."""
 
 
@@ -242,8 +245,9 @@ class ServerNegotiation:
     `evaluated` was called.
     """
 
-    def __init__(self, methods: ServerMethods) -> None:
+    def __init__(self, methods: ServerMethods, address: str) -> None:
         self._methods = methods
+        self._address = address
         self._offer: Offer | None = None
         self._mechanism: ServerMechanism | None = None
         self._begun: dict[str, ServerMechanism] = {}
@@ -276,7 +280,7 @@ class ServerNegotiation:
                 self.is_simple = True
                 return b""
             mechanism = self._begun.get(self._offer.method)
-            self._mechanism = mechanism or self._methods.begin(self._offer)
+            self._mechanism = mechanism or self._methods.begin(self._offer, self._address)
         elif message.state != _State.RESPONSE or self._mechanism is None:
             raise errors.ProtocolViolation(f"the client sent {_state_of(message)}, out of place")
         if not message.HasField("token"):
@@ -305,7 +309,7 @@ class ServerNegotiation:
         """An offer; where the server has the first word, with that."""
         proto = offer.to_proto()
         if offer.method == TOKEN:
-            mechanism = self._begun[TOKEN] = self._methods.begin(offer)
+            mechanism = self._begun[TOKEN] = self._methods.begin(offer, self._address)
             proto.challenge = mechanism.evaluate(b"") or b""
         return proto
 

@@ -155,7 +155,9 @@ class ServerSession:
         (`howdah.protocol.rpc.caller_context`). Without `authentication` a client is whoever it
         says."""
         self._authentication = authentication
-        self._negotiation = None if authentication is None else ServerNegotiation(authentication)
+        self._negotiation: ServerNegotiation | None = None
+        if authentication is not None:
+            self._negotiation = ServerNegotiation(authentication, address)
         self._wrapping: Wrapping | None = None
         self._proven: Proven | None = None
         self.address = address
@@ -389,6 +391,13 @@ class ServerSession:
         method = self._methods.get(raw)
         if method is None:
             said = rpc_pb2.RequestHeaderProto.FromString(raw)
+            if self._proven is not None and said.declaringClassProtocolName != self.protocol:
+                # What was let in to speak one protocol may not speak another.
+                try:
+                    self._check_admitted(self._proven, said.declaringClassProtocolName)
+                except errors.HowdahError as error:
+                    self._fail(events, call_id, error)
+                    return
             method = (said.declaringClassProtocolName, said.clientProtocolVersion, said.methodName)
             _remember(self._methods, raw, method)
             quick = self._quick_for(*method)
@@ -468,9 +477,7 @@ class ServerSession:
 
         Raises HowdahError.
         """
-        assert self._authentication is not None, "by it something was proven"
-        with _foreseen():
-            self._authentication.admit(proven, protocol)
+        self._check_admitted(proven, protocol)
         self._proven = proven
         self.user, self.real_user = proven.user, proven.real_user
         if user in ("", proven.user, proven.full_name):
@@ -483,6 +490,12 @@ class ServerSession:
         check_name(user)
         self.user, self.real_user = user, proven.user
         events.append(ActsFor(proven.user, user))
+
+    def _check_admitted(self, proven: Proven, protocol: str) -> None:
+        """Raises HowdahError for who may not speak a protocol."""
+        assert self._authentication is not None, "by it something was proven"
+        with _foreseen():
+            self._authentication.admit(proven, protocol, self.address)
 
     def _read_sasl(self, payload: bytes, position: int, events: list[Event]) -> None:
         raw, _ = wire.read_delimited(payload, position)

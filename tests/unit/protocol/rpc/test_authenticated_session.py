@@ -52,7 +52,7 @@ class Methods:
     def offers(self) -> Sequence[Offer]:
         return Offer(TOKEN, "DIGEST-MD5", "", "default"), Offer(KERBEROS, "GSSAPI", "nn", "h")
 
-    def begin(self, offer: Offer) -> ServerMechanism:
+    def begin(self, offer: Offer, address: str) -> ServerMechanism:
         if offer.method == KERBEROS:
             context = HalfContext([b"AP-REP"])
             return GssapiServer(context, self._protections, setting="hadoop.rpc.protection")
@@ -74,7 +74,7 @@ class Methods:
             raise errors.AuthenticationFailed("no rule applies to nobody@EXAMPLE.COM")
         return Proven(offer.method, name.partition("@")[0], name, real or None)
 
-    def admit(self, proven: Proven, protocol: str) -> None:
+    def admit(self, proven: Proven, protocol: str, address: str) -> None:
         if protocol == FOR_DATANODES and proven.user != "dn":
             raise errors.AuthorizationFailed(f"User {proven.full_name} is not authorized")
 
@@ -263,6 +263,42 @@ def test_a_protocol_between_servers_is_theirs() -> None:
             assert session.receive(call()) == []
 
 
+def test_who_was_let_in_to_speak_one_protocol_does_not_speak_another() -> None:
+    """Hadoop looks at the connection's context alone."""
+    session = opened()
+    negotiate(session, Choose(KERBEROS, "alice@EXAMPLE.COM"))
+    assert session.receive(context()) == []
+    (own,) = session.receive(call())
+    assert isinstance(own, Call)
+    foreign = wire.encode_call(
+        protocol=FOR_DATANODES,
+        method="registerDatanode",
+        request=pb.GetFileInfoRequestProto(src="/"),
+        call_id=1,
+        client_id=CLIENT_ID,
+    )
+    assert "is not authorized" in refusal(session.receive(foreign)).errorMsg
+    assert session.state is State.CLOSED
+
+
+def test_who_may_speak_both_protocols_may_do_so_on_one_connection() -> None:
+    session = opened()
+    negotiate(session, Choose(KERBEROS, "dn@EXAMPLE.COM"))
+    assert session.receive(context()) == []
+    for number in (1, 2):
+        (served,) = session.receive(
+            wire.encode_call(
+                protocol=FOR_DATANODES,
+                method="registerDatanode",
+                request=pb.GetFileInfoRequestProto(src="/"),
+                call_id=number,
+                client_id=CLIENT_ID,
+            )
+        )
+        assert isinstance(served, Call)
+        assert served.protocol == FOR_DATANODES
+
+
 def test_who_has_no_name_here_is_refused() -> None:
     session = opened()
     negotiation = ClientNegotiation(Choose(KERBEROS, "nobody@EXAMPLE.COM"))
@@ -418,17 +454,17 @@ class Defective(Methods):
         if step == self._step:
             raise KeyError("a defect")
 
-    def begin(self, offer: Offer) -> ServerMechanism:
+    def begin(self, offer: Offer, address: str) -> ServerMechanism:
         self._fail_in("begin")
-        return super().begin(offer)
+        return super().begin(offer, address)
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         self._fail_in("proven")
         return super().proven(offer, mechanism)
 
-    def admit(self, proven: Proven, protocol: str) -> None:
+    def admit(self, proven: Proven, protocol: str, address: str) -> None:
         self._fail_in("admit")
-        super().admit(proven, protocol)
+        super().admit(proven, protocol, address)
 
 
 @pytest.mark.parametrize("step", ["begin", "proven", "admit"])
