@@ -28,7 +28,9 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = _arguments().parse_args(argv)
     action = _checked(options)
     begin(options)
-    check_configuration(conf)
+    from howdah.namenode.server.security import check_namenode_protection
+
+    check_configuration(conf, check_namenode_protection)
     if action is not None:
         outcome = _ACTIONS[action](options, conf)
         if isinstance(outcome, int):

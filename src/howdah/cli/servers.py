@@ -95,14 +95,16 @@ def begin(options: Namespace) -> None:
         _log.info("this server may open %d files: its soft limit was %d", now, before)
 
 
-def check_configuration(conf: Configuration) -> None:
+def check_configuration(
+    conf: Configuration, check: Callable[[Configuration], None] | None = None
+) -> None:
     """Name what an administrator has set without effect: misspelt keys, and those that howdah
     knows but does not go by. Raises InvalidConfiguration for a value that cannot be read, and
-    for a protection that is not here."""
+    for a protection that is not here; `check` looks at that for a server that has some."""
     from howdah.config import check_protection, warn_of_misspelt
 
     conf.check_values()
-    check_protection(conf)
+    (check or check_protection)(conf)
     warn_of_misspelt(conf)
     for name, reason in conf.set_in_vain():
         _log.warning("%s (from %s) has no effect here: %s", name, conf.source(name), reason)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -369,28 +369,29 @@ def namenode_address(conf: Configuration) -> Address:
         ) from error
 
 
-def check_protection(conf: Configuration) -> None:
-    """Raises InvalidConfiguration for a protection that is asked for and isn't there.
+def check_protection(conf: Configuration, there: Container[str] = ()) -> None:
+    """Raises InvalidConfiguration for a protection that is asked for and isn't there. `there` are
+    the keys of what a server has.
 
     A server that would ignore such a key leaves open what its administrator takes for closed.
     """
-    if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple":
-        raise InvalidConfiguration(
-            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name}: only 'simple' is supported"
-        )
+    authentication = keys.HADOOP_SECURITY_AUTHENTICATION.name
+    if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple" and authentication not in there:
+        raise InvalidConfiguration(f"{authentication}: only 'simple' is supported")
     for key in (
         keys.HADOOP_SECURITY_AUTHORIZATION,
         keys.DFS_ENCRYPT_DATA_TRANSFER,
         keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE,
     ):
-        if conf.get(key):
+        if conf.get(key) and key.name not in there:
             raise InvalidConfiguration(
                 f"{key.name} = true (from {conf.source(key.name)}) is not supported"
             )
     for name, value, reason in conf.guards_asked_for():
-        raise InvalidConfiguration(
-            f"{name} = {value} (from {conf.source(name)}) is not supported: {reason}"
-        )
+        if name not in there:
+            raise InvalidConfiguration(
+                f"{name} = {value} (from {conf.source(name)}) is not supported: {reason}"
+            )
 
 
 def _environment(expression: str) -> str | None:

@@ -138,7 +138,7 @@ class SecuredHadoop:
         write_site_files(self.conf_dir, self.conf)
         self.secret.write_text("a secret of this test alone\n")
         try:
-            self._servers.run("format", NAMENODE, self.conf_dir, "-format", "-nonInteractive")
+            self._format()
             self.start()
         except BaseException:
             self.close()
@@ -146,9 +146,19 @@ class SecuredHadoop:
 
     def start(self) -> None:
         """Start the servers, and wait until they serve. A cluster that was made is started."""
-        self._servers.start("namenode", NAMENODE, self.conf_dir)
+        self._start_namenode()
         self._servers.start("datanode", DATANODE, self.conf_dir)
+        self.wait_until_up()
+
+    def wait_until_up(self) -> None:
+        """Wait until the servers serve."""
         wait_until(self._is_up, timeout_s=START_S)
+
+    def _format(self) -> None:
+        self._servers.run("format", NAMENODE, self.conf_dir, "-format", "-nonInteractive")
+
+    def _start_namenode(self) -> None:
+        self._servers.start("namenode", NAMENODE, self.conf_dir)
 
     def add_datanode(self, name: str, data: Path) -> None:
         """Start another one, with a directory of its own."""
@@ -200,7 +210,9 @@ class SecuredHadoop:
         try:
             rpc = self.conf.get("hadoop.rpc.protection", "authentication")
             with self.connect("hdfs", rpc=rpc) as fs:
-                if not fs.datanode_report("live") or fs.set_safe_mode("get"):
+                live = fs.datanode_report("live")
+                # One that has registered has no volume before its first heartbeat.
+                if not any(node.capacity for node in live) or fs.set_safe_mode("get"):
                     return False
                 make_homes(fs)
                 return True

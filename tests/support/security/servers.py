@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -53,6 +54,28 @@ class HadoopServers:
         """Run a program to its end. Raises AssertionError where it fails."""
         process = self._begin(name, main, conf_dir, *arguments)
         assert process.wait(START_S) == 0, self.log(name)
+
+    def start_ours(self, name: str, kind: str, conf_dir: Path) -> None:
+        """Start `howdah KIND` in place of a server of Hadoop's."""
+        self._processes[name] = self._begin_ours(name, kind, conf_dir)
+
+    def run_ours(self, name: str, kind: str, conf_dir: Path, *arguments: str) -> None:
+        """Run `howdah KIND` to its end. Raises AssertionError where it fails."""
+        process = self._begin_ours(name, kind, conf_dir, *arguments)
+        assert process.wait(START_S) == 0, self.log(name)
+
+    def _begin_ours(
+        self, name: str, kind: str, conf_dir: Path, *arguments: str
+    ) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "howdah", kind, "--conf", str(conf_dir), *arguments]
+        with (self.directory / f"{name}.log").open("ab") as log:
+            return subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                env={**os.environ, **self._environment},
+            )
 
     def kill(self, name: str) -> None:
         process = self._processes.pop(name)

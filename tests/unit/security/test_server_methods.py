@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import socket
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,11 +14,12 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.protocol.rpc.negotiation import Offer
-from howdah.protocol.rpc.proven import TOKEN, Proven
+from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
 from howdah.protocol.sasl.auth_to_local import Rule, short_name
 from howdah.protocol.sasl.mechanism import Layer
 from howdah.protocol.sasl.principals import Principal
 from howdah.protocol.sasl.protection import Protection
+from howdah.security.hosts import KnownHosts, canonical_host
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 
 BY_TOKEN = Offer(TOKEN, "DIGEST-MD5", "", "default")
@@ -89,3 +92,78 @@ def test_a_name_that_is_no_base64_proves_nobody(name: str) -> None:
 def test_any_identifier_is_refused_in_words_or_of_somebody(identifier: bytes) -> None:
     with suppress(errors.HowdahError):
         assert shown(identifier).user
+
+
+# -- who may speak a protocol ------------------------------------------------------
+
+
+DATANODES = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
+
+
+def of_datanodes(required: str) -> MethodsAtServer:
+    hosts = KnownHosts({"10.0.0.5": "dn5.example.com", "10.0.0.6": "*"}.__getitem__, lambda: 0.0)
+    for address in ("10.0.0.5", "10.0.0.6"):
+        hosts.look_up(address)
+    return replace(METHODS, required={DATANODES: required}, hosts=hosts)
+
+
+def test_a_datanode_comes_from_the_host_of_its_principal() -> None:
+    methods = of_datanodes("dn/_HOST@EXAMPLE.COM")
+    own = Proven(KERBEROS, "dn", "dn/dn5.example.com@EXAMPLE.COM")
+    methods.admit(own, DATANODES, "10.0.0.5")
+    methods.admit(own, "another.Protocol", "10.0.0.9")
+    for address in ("10.0.0.6", "10.0.0.9"):
+        with pytest.raises(errors.AuthorizationFailed, match="only accessible by dn/"):
+            methods.admit(own, DATANODES, address)
+
+
+@pytest.mark.parametrize(
+    "proven",
+    [
+        Proven(KERBEROS, "dn", "dn/dn6.example.com@EXAMPLE.COM"),
+        Proven(KERBEROS, "dn", "dn/dn5.example.com@OTHER.ORG"),
+        Proven(KERBEROS, "nn", "nn/dn5.example.com@EXAMPLE.COM"),
+        Proven(KERBEROS, "dn", "dn@EXAMPLE.COM"),
+        Proven(TOKEN, "dn", "dn/dn5.example.com@EXAMPLE.COM"),
+    ],
+)
+def test_nobody_else_speaks_the_protocol_of_datanodes(proven: Proven) -> None:
+    with pytest.raises(errors.AuthorizationFailed):
+        of_datanodes("dn/_HOST@EXAMPLE.COM").admit(proven, DATANODES, "10.0.0.5")
+
+
+def test_a_pattern_may_name_all_datanodes() -> None:
+    methods = of_datanodes("dn/*@EXAMPLE.COM")
+    methods.admit(Proven(KERBEROS, "dn", "dn/far@EXAMPLE.COM"), DATANODES, "10.0.0.9")
+    with pytest.raises(errors.AuthorizationFailed):
+        methods.admit(Proven(KERBEROS, "nn", "nn/far@EXAMPLE.COM"), DATANODES, "10.0.0.9")
+
+
+def test_names_of_hosts_are_looked_up_anew_after_a_while() -> None:
+    asked: list[str] = []
+    now_s = [0.0]
+
+    def look_up(address: str) -> str:
+        asked.append(address)
+        return f"host{len(asked)}"
+
+    hosts = KnownHosts(look_up, lambda: now_s[0])
+    assert hosts.known("10.0.0.1") == "10.0.0.1"
+    assert [hosts.look_up("10.0.0.1"), hosts.look_up("10.0.0.1")] == ["host1", "host1"]
+    now_s[0] = 301
+    assert hosts.look_up("10.0.0.1") == "host2"
+    assert hosts.known("10.0.0.1") == "host2"
+
+
+def test_a_host_is_called_what_leads_back_to_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getnameinfo", lambda address, flags: ("DN5.Example.COM", "0"))
+    where = {"DN5.Example.COM": "10.0.0.5"}
+    monkeypatch.setattr(socket, "getaddrinfo", lambda name, port: [(2, 1, 6, "", (where[name], 0))])
+    assert canonical_host("10.0.0.5") == "dn5.example.com"
+    assert canonical_host("10.0.0.66") == "10.0.0.66", "it says that it is another host"
+
+    def unknown(address: object, flags: object) -> object:
+        raise socket.gaierror("no such name")
+
+    monkeypatch.setattr(socket, "getnameinfo", unknown)
+    assert canonical_host("10.0.0.5") == "10.0.0.5"

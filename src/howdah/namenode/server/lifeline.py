@@ -21,6 +21,7 @@ from howdah.namenode.service.lifelines import Lifeline, LifelineRegistry
 from howdah.namenode.state.blocks.slow_nodes import address_of, check_sound
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.protocol.rpc.service import Registry, Service
 from howdah.rpc.threaded_server import ThreadedRpcServer
 
@@ -59,9 +60,15 @@ class LifelineServer:
     """The port, and a thread for each datanode that is late."""
 
     def __init__(
-        self, address: Address, heard: LifelineRegistry, now_ms: Callable[[], int], backlog: int
+        self,
+        address: Address,
+        heard: LifelineRegistry,
+        now_ms: Callable[[], int],
+        backlog: int,
+        methods: ServerMethods | None = None,
     ) -> None:
-        """Listens at once. Raises the `OSError` if it cannot."""
+        """Listens at once. Without `methods` everybody is believed. Raises the `OSError` if it
+        cannot listen."""
         listener = socket.create_server(
             address,
             family=socket.AF_INET6 if ":" in address[0] else socket.AF_INET,
@@ -73,6 +80,7 @@ class LifelineServer:
             Registry([LifelineProtocol(heard, now_ms).service()]),
             max_connections=MAX_CONNECTIONS,
             idle_timeout_s=_IDLE_TIMEOUT_S,
+            methods=methods,
         )
         self._server.start()
 

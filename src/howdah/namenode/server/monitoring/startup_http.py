@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from howdah import errors
 from howdah.config import Configuration, keys, namenode_address
+from howdah.namenode.server.security import is_secured
 from howdah.namenode.service.monitoring import startup
 from howdah.namenode.service.monitoring.startup import StartupProgress
 from howdah.web.http import Request, Response, answer
@@ -35,6 +37,11 @@ WEB_KEYS: Final = WebKeys(
     keys.DFS_NAMENODE_HTTPS_BIND_HOST,
 )
 _LIVE_S: Final = 1.0
+_CLOSED: Final = (
+    b"This namenode is secured by Kerberos, and cannot learn by HTTP who you are: its pages, "
+    b"WebHDFS, fsck and images are closed. Its RPC port is open to who proves who he is.\n"
+)
+A = TypeVar("A")
 _COME_AGAIN: Final = {"Retry-After": "2"}
 
 
@@ -42,11 +49,18 @@ def _now_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
+def closed(request: Request) -> Response:
+    """The answer to all that comes by HTTP to a namenode that is secured by Kerberos, but for
+    whether it lives. Hadoop's ask by SPNEGO who that is."""
+    return answer(403, _CLOSED, "text/plain; charset=utf-8")
+
+
 class Starting:
     """What is answered until there is a namenode, and what has the web port then."""
 
     def __init__(self, conf: Configuration) -> None:
         self._conf = conf
+        self._is_closed = is_secured(conf)
         self.web = WebPorts(None, None)
         """Where it listens."""
         self.progress = StartupProgress(_now_ms)
@@ -77,6 +91,8 @@ class Starting:
 
     def answer(self, request: Request) -> Response | Exchange:
         """Answer a request, on the connection's thread."""
+        if self._is_closed:
+            return closed(request)
         seen = self.progress.see()
         if is_webhdfs(request.path):
             return faults.refused(
@@ -94,6 +110,11 @@ class Starting:
         if request.path == "/":
             return self._common.page("/", "Start-up", startup.page(seen), live_s=_LIVE_S)
         return self._later(seen)
+
+    def guarded(self, answer: Callable[[Request], A]) -> Callable[[Request], A | Response]:
+        """What answers in place of `answer`: nobody gets through where nobody can prove who he
+        is."""
+        return closed if self._is_closed else answer
 
     def _later(self, seen: startup.Seen) -> Response:
         said = f"the namenode is starting, come again: {startup.startup_text(seen)}\n"

@@ -33,6 +33,10 @@ class Peers:
         self._others = dict(others)
 
     @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._others)
+
+    @property
     def confs(self) -> list[Configuration]:
         return list(self._others.values())
 

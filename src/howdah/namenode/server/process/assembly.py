@@ -99,12 +99,14 @@ def make_users(
     return Users(outside, known_groups, ProxyUserRules(conf, known_groups, outside))
 
 
-def make_namesystem(conf: Configuration, loaded: Loaded, users: Users, clock: Clock) -> Namesystem:
+def make_namesystem(
+    conf: Configuration, loaded: Loaded, users: Users, clock: Clock, superuser: str
+) -> Namesystem:
     """The state of a namenode that has loaded, and has no role yet."""
     namesystem = Namesystem(
         loaded.namespace,
         replace(settings_from(conf, loaded.version.block_pool_id), host=namenode_address(conf)[0]),
-        permissions_from(conf, users.groups, users.groups.forget),
+        permissions_from(conf, users.groups, users.groups.forget, superuser),
         clock,
         random.Random(),  # seeded by the system; of the system each throw is a call
         rack_map(conf, users.outside),

@@ -56,9 +56,15 @@ from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.server.process.loading import Loaded, load
 from howdah.namenode.server.process.pages import Pages
 from howdah.namenode.server.process.resources import Resources
-from howdah.namenode.server.process.security import make_proofs, make_tokens, short_name_of
 from howdah.namenode.server.process.settings import (
     transfers_from,
+)
+from howdah.namenode.server.security import (
+    Security,
+    make_block_tokens,
+    make_proofs,
+    make_tokens,
+    security_of,
 )
 from howdah.namenode.server.webhdfs.pages import webhdfs_of
 from howdah.namenode.service.audit.line_format import Shown
@@ -124,10 +130,13 @@ class Namenode:
         stranger_warning: str = "",
         peers: Peers | None = None,
         starting: Starting | None = None,
+        security: Security | None = None,
     ) -> None:
         """`conf` has the keys of this namenode plain. `stranger_warning` is shown on the
         status page. `peers` are the other namenodes of a shared log. `starting` has the web
-        port; without it that is opened when calls are taken."""
+        port; without it that is opened when calls are taken. `security` is that of `conf` if it
+        is not given."""
+        self._security = security = security or security_of(conf)
         self.starting = starting = starting or Starting(conf)
         self._conf = conf
         self._loop = loop = asyncio.get_running_loop()
@@ -138,7 +147,9 @@ class Namenode:
         clock = SystemClock()
         self.context = HAContext(clock.wall_ms)
         users = make_users(conf, loop, lambda user: self.namesystem.identities.forget(user))
-        self.namesystem = namesystem = make_namesystem(conf, loaded, users, clock)
+        self.namesystem = namesystem = make_namesystem(
+            conf, loaded, users, clock, security.superuser
+        )
         namesystem.when_broken = self._fail
         barrier = durable_barrier(conf, namesystem, loop)
 
@@ -153,15 +164,15 @@ class Namenode:
         )
         namesystem.on_role.append(self._observer_reads.role_changed)
         peers = peers or Peers({})
+        namesystem.block_tokens = make_block_tokens(conf, namesystem, peers.names)
         self.ha = self._high_availability(loaded, peers)
         storage = make_storage(conf, loaded, namesystem, barrier, log, self.ha)
         self.checkpoints = storage.checkpoints
 
         # What is served.
         recoveries = Recoveries.of(namesystem)
-        short_name = short_name_of(conf)
-        tokens = make_tokens(conf, namesystem, short_name)
-        self._proofs = make_proofs(conf, tokens, self.context, short_name)
+        tokens = make_tokens(conf, namesystem, security)
+        self._proofs = make_proofs(tokens, self.context, security)
         protocols = make_protocols(
             conf,
             loaded,
@@ -467,11 +478,14 @@ class Namenode:
                 self.namesystem.datanode_manager.lifelines,
                 self.namesystem.clock.monotonic_ms,
                 backlog,
+                self._security.lifeline_methods,
             )
             log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
         self.starting.listen()
         beside = {HEALTH_PATH: self._watch.pages.health}
-        self.starting.http.serve_by(self._pages.answer, self._on_loop, beside)
+        self.starting.http.serve_by(
+            self.starting.guarded(self._pages.answer), self._on_loop, beside
+        )
         web = self.starting.web
         log.info("serving hdfs://%s:%d at %s:%d, and %s", host, port, rpc_bind, port, web.urls)
         serve.write_ready_file(ready_file, "namenode", rpc=f"{host}:{port}", **web.addresses())
@@ -487,6 +501,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         addresses = [check(endpoint) for endpoint in endpoints(conf)]
         name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
         edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
+        security = security_of(conf, shares_log=place.is_highly_available)
         starting = Starting(conf)
         starting.listen()
         shared_log, progress = shared_log_of(place), starting.progress
@@ -496,13 +511,17 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         return 1
 
     async def run_namenode() -> int:
-        parts = conf, loaded, stranger_warning, Peers(place.others), starting
+        parts = conf, loaded, stranger_warning, Peers(place.others), starting, security
         return await Namenode(*parts).serve(ready_file)
 
     gc.freeze()
     gc.set_threshold(*YOUNG_ONLY)
     gc.enable()
-    stranger_warning = serve.warn_if_exposed("namenode", addresses)
+    stranger_warning = ""
+    if security.identity is None:
+        stranger_warning = serve.warn_if_exposed("namenode", addresses)
+    else:
+        log.info("clients prove who they are; this namenode is %s", security.identity.principal)
     log.info(
         "loaded %d files and directories and %d blocks up to transaction %d",
         len(loaded.namespace.inodes),

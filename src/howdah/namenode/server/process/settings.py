@@ -7,13 +7,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from howdah.config import Configuration, check_protection, keys
+from howdah.config import Configuration, keys
 from howdah.config.settings import milliseconds, read
 from howdah.config.value_types import Key
 from howdah.errors import IllegalArgument, InvalidConfiguration, UnsupportedOperation
 from howdah.formats.image.sections import check_codec
 from howdah.namenode.journal.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.journal.checkpoints.image_server import TransferSettings
+from howdah.namenode.server.security import check_namenode_protection
 from howdah.namenode.service.calls.permissions import Permissions
 from howdah.namenode.service.calls.settings import Settings
 from howdah.namenode.state.blocks.placement import LoadRule
@@ -32,7 +33,7 @@ another address."""
 
 def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
     """Raises InvalidConfiguration for what this namenode cannot be."""
-    check_protection(conf)
+    check_namenode_protection(conf)
     _check_order(
         conf, keys.DFS_NAMENODE_REPLICATION_MIN, keys.DFS_REPLICATION, keys.DFS_REPLICATION_MAX
     )
@@ -174,12 +175,13 @@ def permissions_from(
     conf: Configuration,
     groups_of: Callable[[str], Sequence[str]] | None = None,
     forget_groups: Callable[[], None] = lambda: None,
+    superuser: str | None = None,
 ) -> Permissions:
-    """The superuser is the user of this process. Groups are asked for where they are
-    wanted, unless somebody else is to be asked."""
+    """The superuser is the user of this process, unless it is another one. Groups are asked for
+    where they are wanted, unless somebody else is to be asked."""
     return Permissions(
         enabled=conf.get(keys.DFS_PERMISSIONS_ENABLED),
-        superuser=getpass.getuser(),
+        superuser=superuser or getpass.getuser(),
         supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),
         groups_of=groups_of or groups_from(conf),
         forget_groups=forget_groups,

@@ -1,0 +1,265 @@
+"""How clients prove who they are at a namenode, by its configuration (shell: a keytab, dice).
+
+Without Kerberos everybody is believed, but for who shows a delegation token, where these are issued
+nevertheless (`dfs.namenode.delegation.token.always-use`). With Kerberos a namenode
+
+1. logs in by its keytab, and its superuser is the user of its principal;
+2. takes tickets and delegation tokens at each RPC port, with the protections of
+   `hadoop.rpc.protection`, and lets datanodes alone speak their protocols;
+3. signs blocks, since datanodes ask for that;
+4. answers nothing over HTTP but whether it lives, for who comes there proves nothing yet.
+
+What would leave a door open keeps it from starting: a log that is shared with other namenodes,
+for journal nodes ask nobody who he is; and access lists of services, which nobody looks at.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from howdah import errors
+from howdah.config import Configuration, check_protection, keys, namenode_address
+from howdah.config.nameservices import namenode_ids, nameservices
+from howdah.config.settings import read
+from howdah.namenode.server import lifeline
+from howdah.namenode.service.block_tokens import BlockTokens, KeyTimes
+from howdah.namenode.service.calls.tokens import TokenCalls
+from howdah.namenode.service.delegation_tokens import TokenTimes
+from howdah.namenode.service.ha.states import HAContext
+from howdah.namenode.service.namesystem import Namesystem
+from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
+from howdah.protocol.client_methods import Category
+from howdah.protocol.rpc.negotiation import ServerMethods
+from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
+from howdah.rpc.proofs import EvaluatedBeside
+from howdah.security.login import default_realm
+from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
+from howdah.security.settings import SecuritySettings
+
+_KEY_BYTES: Final = 20
+"""Of a key of delegation tokens: as many as a password has."""
+_POLICY_FILE: Final = "hadoop-policy.xml"
+_POLICY_PREFIX: Final = "security."
+_RESOLVER: Final = "hadoop.security.saslproperties.resolver.class"
+_DEFAULT_RESOLVER: Final = "org.apache.hadoop.security.SaslPropertiesResolver"
+_WILDCARDS: Final = ("", "0.0.0.0", "::")
+
+_ALWAYS_THERE: Final = frozenset({keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name})
+_THERE_WITH_KERBEROS: Final = frozenset(
+    {
+        keys.HADOOP_SECURITY_AUTHENTICATION.name,
+        keys.HADOOP_SECURITY_AUTHORIZATION.name,
+        keys.HADOOP_RPC_PROTECTION.name,
+        # Blocks do not pass here; those who send them prove and protect themselves.
+        keys.DFS_DATA_TRANSFER_PROTECTION.name,
+        # What is not answered at all needs no more protection.
+        "dfs.web.authentication.simple.anonymous.allowed",
+        "hadoop.http.authentication.simple.anonymous.allowed",
+        "hadoop.http.authentication.type",
+        "hadoop.http.filter.initializers",
+    }
+)
+
+
+def is_secured(conf: Configuration) -> bool:
+    """Whether clients have to prove who they are."""
+    return conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "kerberos"
+
+
+def check_namenode_protection(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a protection that is asked for and that a namenode lacks."""
+    there = _ALWAYS_THERE
+    if is_secured(conf):
+        there |= _THERE_WITH_KERBEROS
+        _check_secured(conf)
+    check_protection(conf, there)
+
+
+def _check_secured(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for what would leave a door open on a secured cluster."""
+    for key in (
+        keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
+        keys.DFS_NAMENODE_KEYTAB_FILE,
+        keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
+    ):
+        if not conf.get(key):
+            raise errors.InvalidConfiguration(
+                f"{key.name} is not set: a namenode that is secured by Kerberos needs it"
+            )
+    if not conf.get(keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE):
+        raise errors.InvalidConfiguration(
+            "Security is enabled but block access tokens (via "
+            f"{keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name}) aren't enabled: blocks would be read and "
+            "written by everybody"
+        )
+    resolver = (conf.raw(_RESOLVER) or "").strip()
+    if resolver not in ("", _DEFAULT_RESOLVER):
+        raise errors.InvalidConfiguration(
+            f"{_RESOLVER} = {resolver} is not supported: all clients are offered the protections "
+            f"of {keys.HADOOP_RPC_PROTECTION.name}"
+        )
+    if conf.get(keys.HADOOP_SECURITY_AUTHORIZATION):
+        _check_policy(conf.with_own_site_file(_POLICY_FILE))
+
+
+def _check_policy(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a list by which somebody is shut out, who would not be."""
+    for name, value in conf.items():
+        if not name.startswith(_POLICY_PREFIX):
+            continue
+        is_blocking = name.endswith(".blocked")
+        if value.strip() != ("" if is_blocking else "*"):
+            raise errors.InvalidConfiguration(
+                f"{name} = {value!r} (from {conf.source(name)}) is not supported: access lists of "
+                "services are not looked at, and whoever proves who he is may speak the protocols "
+                "of clients"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What a namenode knows of those who prove who they are."""
+
+    settings: SecuritySettings
+    superuser: str
+    identity: ServerIdentity | None = None
+    """None without Kerberos."""
+    realm: str = ""
+    required: Mapping[str, str] = field(default_factory=dict)
+    """By protocols: who alone speaks them."""
+
+    def short_name(self, principal: str) -> str:
+        """The user of a principal. Raises AuthenticationFailed where it has none."""
+        return self.settings.user_of(principal, self.realm)
+
+    def methods(self, tokens: IssuedTokens | None = None) -> MethodsAtServer:
+        """How clients prove themselves at a port, where tokens are taken if there are some."""
+        return MethodsAtServer(
+            self.identity, self.settings.rpc_protections, self.short_name, tokens, self.required
+        )
+
+    @property
+    def lifeline_methods(self) -> ServerMethods | None:
+        """The same at the port of lifelines, where datanodes come, by tickets; None where
+        everybody is believed."""
+        return None if self.identity is None else self.methods()
+
+
+def security_of(conf: Configuration, *, shares_log: bool = False) -> Security:
+    """Raises InvalidConfiguration, and LoginFailed for a keytab by which nobody can log in."""
+    check_namenode_protection(conf)
+    settings = SecuritySettings.from_configuration(conf)
+    if not is_secured(conf):
+        return Security(settings, getpass.getuser())
+    if shares_log:
+        raise errors.InvalidConfiguration(
+            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} = kerberos is not supported for a "
+            "namenode that shares its log with others: its journal nodes would ask nobody who he is"
+        )
+    principal = _own_principal(conf)
+    identity = ServerIdentity(principal, conf.get(keys.DFS_NAMENODE_KEYTAB_FILE) or "")
+    identity.check()
+    realm = default_realm()
+    datanodes = settings.datanode.principal
+    return Security(
+        settings,
+        settings.user_of(str(principal), realm),
+        identity,
+        realm,
+        # NamenodeProtocol is for the superuser, whom a balancer may log in as.
+        {DatanodeProtocol.PROTOCOL: datanodes, lifeline.PROTOCOL: datanodes},
+    )
+
+
+def _own_principal(conf: Configuration) -> Principal:
+    """Raises InvalidConfiguration."""
+    key = keys.DFS_NAMENODE_KERBEROS_PRINCIPAL
+    named = Principal.parse(conf.get(key) or "")
+    if not named.instance or not named.realm:
+        raise errors.InvalidConfiguration(
+            f"{key.name} = {named} names no host or no realm: write it as "
+            f"{named.primary}/{HOST_PLACEHOLDER}@REALM"
+        )
+    if named.instance != HOST_PLACEHOLDER:
+        return named
+    host = namenode_address(conf)[0]
+    if host in _WILDCARDS:
+        host = socket.getfqdn()
+    return Principal(named.primary, host.lower(), named.realm)
+
+
+def make_tokens(
+    conf: Configuration, namesystem: Namesystem, security: Security
+) -> TokenCalls | None:
+    """None where no delegation tokens are issued."""
+    has_kerberos = security.identity is not None
+    if not has_kerberos and not conf.get(keys.DFS_NAMENODE_DELEGATION_TOKEN_ALWAYS_USE):
+        return None
+    return TokenCalls(
+        namesystem,
+        read(TokenTimes, conf),
+        security.short_name,
+        lambda: os.urandom(_KEY_BYTES),
+        needs_ticket=has_kerberos,
+    )
+
+
+def make_block_tokens(
+    conf: Configuration, namesystem: Namesystem, others: Collection[str]
+) -> BlockTokens | None:
+    """None where datanodes ask for no tokens. `others` are the namenodes that share the log."""
+    if not conf.get(keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE):
+        return None
+    index, namenodes = _place_among(conf, others)
+    return BlockTokens(
+        namesystem.settings.block_pool_id,
+        read(KeyTimes, conf),
+        namesystem.clock.wall_ms,
+        os.urandom,
+        index=index,
+        namenodes=namenodes,
+    )
+
+
+def _place_among(conf: Configuration, others: Collection[str]) -> tuple[int, int]:
+    """Which of how many namenodes this one is, in the order of `dfs.ha.namenodes.*`."""
+    if not others:
+        return 0, 1
+    for nameservice in nameservices(conf):
+        names = namenode_ids(conf, nameservice)
+        own = [name for name in names if name not in others]
+        if len(own) == 1 and len(names) == len(others) + 1:
+            return names.index(own[0]), len(names)
+    raise errors.InvalidConfiguration(
+        f"no nameservice has this namenode beside {', '.join(others)} (dfs.ha.namenodes.*)"
+    )
+
+
+def make_proofs(
+    tokens: TokenCalls | None, context: HAContext, security: Security
+) -> EvaluatedBeside | None:
+    """None where everybody is believed."""
+    if security.identity is None and tokens is None:
+        return None
+    issued = None if tokens is None else _Issued(tokens, context)
+    return EvaluatedBeside(security.methods(issued))
+
+
+@dataclass(frozen=True, slots=True)
+class _Issued(IssuedTokens):
+    """The tokens of this namenode, on its loop."""
+
+    tokens: TokenCalls
+    context: HAContext
+
+    def password_of(self, identifier: bytes) -> bytes:
+        return self.tokens.password_of(
+            identifier,
+            lambda: self.context.check(Category.READ),
+            is_active=self.context.is_active,
+        )

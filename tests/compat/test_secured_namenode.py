@@ -1,0 +1,254 @@
+"""This project's namenode, secured by Kerberos, with a datanode of Hadoop's: who gets in, and how
+data is written and read through it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import howdah
+from howdah import errors
+from howdah.config import Configuration
+from howdah.formats.tokens.credentials import Credentials
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import Token
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
+from howdah.proto import datanode_namenode_pb2
+from howdah.rpc.client import RpcClient
+from howdah.runtime.users.names import ProxyUser
+from howdah.security.users import log_in
+from howdah.testing.waiting import wait_until
+from tests.support.hadoop.java import hadoop_java
+from tests.support.security.kdc import REALM, Kdc
+from tests.support.security.our_namenode import OurSecuredNamenode
+from tests.support.security.secured_hadoop import AES
+from tests.support.security.servers import write_site_files
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
+PROTECTIONS: Final[dict[str, dict[str, str]]] = {
+    "authentication": {"rpc": "authentication", "data": "authentication"},
+    "integrity": {"rpc": "integrity", "data": "integrity"},
+    "privacy": {"rpc": "privacy", "data": "privacy"},
+    "aes": {"rpc": "privacy", "data": "privacy", "suites": AES},
+}
+DATA: Final = bytes(range(256)) * 10_000
+"""Three blocks."""
+
+
+@pytest.fixture(
+    scope="module", params=["writable", pytest.param("protobuf", marks=pytest.mark.torture)]
+)
+def cluster(
+    request: pytest.FixtureRequest,
+    kdc: Kdc,
+    hadoop_classpath: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[OurSecuredNamenode]:
+    """With both ways to write block tokens."""
+    directory = tmp_path_factory.mktemp("our_namenode")
+    conf = {
+        "dfs.block.access.token.protobuf.enable": str(request.param == "protobuf").lower(),
+        "howdah.namenode.audit.log.file": str(directory / "audit.log"),
+    }
+    with kdc.in_environment():
+        cluster = OurSecuredNamenode(directory, hadoop_classpath, kdc, conf)
+    yield cluster
+    cluster.close()
+
+
+@pytest.mark.parametrize("protection", PROTECTIONS)
+def test_data_is_written_and_read(cluster: OurSecuredNamenode, protection: str) -> None:
+    chosen = PROTECTIONS[protection]
+    with cluster.connect(conf=cluster.client_conf(**chosen)) as fs:
+        path = f"/user/alice/{protection}"
+        with fs.create(path) as out:
+            out.write(DATA)
+        with fs.open(path) as file:
+            assert file.read() == DATA
+        with fs.append(path) as out:
+            out.write(b"more")
+        with fs.open(path) as file:
+            file.seek(len(DATA))
+            assert file.read() == b"more"
+        assert fs.get_file_status(path).owner == "alice"
+
+
+def issued(cluster: OurSecuredNamenode, renewer: str = "alice") -> Token:
+    with cluster.connect() as fs:
+        token = fs.get_delegation_token(renewer)
+    assert token is not None
+    return token
+
+
+def by_token(cluster: OurSecuredNamenode, token: Token, file: Path) -> HdfsFileSystem:
+    file.write_bytes(Credentials({token.service: token}).encode())
+    conf = Configuration(cluster.client_conf(rpc="privacy", data="privacy"))
+    fs = howdah.connect(cluster.uri, conf=conf, token_file=str(file))
+    assert isinstance(fs, HdfsFileSystem)
+    return fs
+
+
+def test_a_token_is_its_owner_until_it_is_cancelled(
+    cluster: OurSecuredNamenode, tmp_path: Path
+) -> None:
+    token = issued(cluster)
+    assert DelegationTokenIdentifier.decode(token.identifier).owner == f"alice@{REALM}"
+    with by_token(cluster, token, tmp_path / "token") as fs:
+        with fs.create("/user/alice/by-token") as out:
+            out.write(b"data")
+        assert fs.get_file_status("/user/alice/by-token").owner == "alice"
+        with pytest.raises(errors.HowdahError, match="only with kerberos or web authentication"):
+            fs.get_delegation_token("alice")
+        with pytest.raises(errors.AccessDenied):
+            fs.mkdirs("/not-alices")
+    with cluster.connect() as fs:
+        fs.renew_delegation_token(token)
+        fs.cancel_delegation_token(token)
+    with (
+        by_token(cluster, token, tmp_path / "token") as fs,
+        pytest.raises(errors.InvalidToken, match="can't be found in cache"),
+    ):
+        fs.exists("/")
+
+
+def test_who_proves_nothing_gets_nowhere(cluster: OurSecuredNamenode) -> None:
+    simple = Configuration({"hadoop.security.authentication": "simple"})
+    with (
+        howdah.connect(cluster.uri, conf=simple, user="hdfs") as fs,
+        pytest.raises(errors.AccessDenied, match="SIMPLE authentication is not enabled"),
+    ):
+        fs.exists("/")
+    for path in (
+        "/",
+        "/jmx",
+        "/conf",
+        "/webhdfs/v1/?op=LISTSTATUS&user.name=hdfs",
+        "/fsck?ugi=hdfs",
+    ):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"http://localhost:{cluster.http_port}{path}", timeout=20)
+        assert caught.value.code == 403
+
+
+def test_the_user_of_the_namenodes_principal_is_superuser_and_nobody_else(
+    cluster: OurSecuredNamenode,
+) -> None:
+    with cluster.connect("hdfs") as fs:
+        assert fs.set_safe_mode("get") is False
+        fs.set_owner("/user/bob", "bob", "users")
+    with cluster.connect("bob") as fs, pytest.raises(errors.AccessDenied):
+        fs.set_owner("/user/alice", "bob", "users")
+
+
+def test_nobody_is_given_block_keys_who_is_no_datanode(cluster: OurSecuredNamenode) -> None:
+    pb = datanode_namenode_pb2
+    whose = log_in(
+        Configuration(cluster.client_conf()),
+        None,
+        str(cluster.kdc.keytab("alice")),
+        f"alice@{REALM}",
+        None,
+    )
+    client = RpcClient(("localhost", cluster.rpc_port), DatanodeProtocol.PROTOCOL, user=whose)
+    try:
+        with pytest.raises(errors.AuthorizationFailed) as caught:
+            client.call("versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto)
+    finally:
+        client.close()
+    assert f"is only accessible by dn/localhost@{REALM}" in str(caught.value)
+
+
+def test_who_may_acts_for_another_and_the_audit_log_says_so(cluster: OurSecuredNamenode) -> None:
+    conf = Configuration(cluster.client_conf())
+    keytab, principal = str(cluster.kdc.keytab("oozie")), f"oozie@{REALM}"
+
+    def acting(user: str) -> HdfsFileSystem:
+        whose = log_in(conf, ProxyUser(user, "oozie"), keytab, principal, None)
+        fs = howdah.connect(cluster.uri, conf=conf, user=whose)
+        assert isinstance(fs, HdfsFileSystem)
+        return fs
+
+    with acting("bob") as fs:
+        fs.mkdirs("/user/bob/by-oozie")
+    with acting("alice") as fs, pytest.raises(errors.AuthorizationFailed, match="impersonate"):
+        fs.mkdirs("/user/alice/by-oozie")
+    audit = cluster.directory / "audit.log"
+    wait_until(lambda: "src=/user/bob/by-oozie" in audit.read_text())
+    (line,) = [line for line in audit.read_text().splitlines() if "/user/bob/by-oozie" in line]
+    assert f"ugi=bob (auth:PROXY) via oozie@{REALM} (auth:KERBEROS)\t" in line
+
+
+def test_tokens_and_datanodes_outlive_the_namenode(
+    cluster: OurSecuredNamenode, tmp_path: Path
+) -> None:
+    token = issued(cluster)
+    with cluster.connect() as fs, fs.create("/user/alice/before") as out:
+        out.write(DATA)
+    cluster.restart_namenode()
+    cluster.wait_until_up()
+    with by_token(cluster, token, tmp_path / "token") as fs, fs.open("/user/alice/before") as file:
+        assert file.read() == DATA
+
+
+# -- Java's client -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("proof", "protection"),
+    [
+        ("ticket", "integrity"),
+        ("token", "aes"),
+        *[
+            pytest.param(proof, protection, marks=pytest.mark.torture)
+            for proof in ("ticket", "token")
+            for protection in PROTECTIONS
+        ],
+    ],
+)
+def test_javas_client_writes_and_reads(
+    cluster: OurSecuredNamenode,
+    hadoop_classpath: str,
+    tmp_path: Path,
+    proof: str,
+    protection: str,
+) -> None:
+    local, back = tmp_path / "local", tmp_path / "back"
+    local.write_bytes(DATA)
+    environment = {
+        "KRB5KEYTAB": str(cluster.kdc.keytab("alice")),
+        "KRB5PRINCIPAL": f"alice@{REALM}",
+    }
+    if proof == "token":
+        token = issued(cluster)
+        tokens = tmp_path / "tokens"
+        tokens.write_bytes(Credentials({token.service: token}).encode())
+        environment = {"HADOOP_TOKEN_FILE_LOCATION": str(tokens)}
+    conf_dir = tmp_path / "conf"
+    write_site_files(conf_dir, cluster.client_conf(**PROTECTIONS[protection]))
+    path = f"/user/alice/java-{proof}-{protection}"
+    options = [f"-Djava.security.krb5.conf={os.environ['KRB5_CONFIG']}"]
+    for arguments in (("-put", str(local), path), ("-get", path, str(back))):
+        done = subprocess.run(
+            [
+                *hadoop_java(hadoop_classpath, conf_dir, options=options),
+                "org.apache.hadoop.fs.FsShell",
+                *arguments,
+            ],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert back.read_bytes() == DATA
+    with cluster.connect() as fs, fs.open(path) as file:
+        assert file.read() == DATA

@@ -1,0 +1,154 @@
+"""What a namenode wants to know before it is secured, and what keeps it from starting."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.namenode.server.monitoring.startup_http import Starting
+from howdah.namenode.server.security import (
+    check_namenode_protection,
+    make_block_tokens,
+    security_of,
+)
+from howdah.namenode.service.block_tokens import BlockTokens
+from howdah.testing.in_memory import InMemoryNamenode
+from howdah.web.http import Request
+
+SECURED = {
+    "fs.defaultFS": "hdfs://nn.example.com:8020",
+    "hadoop.security.authentication": "kerberos",
+    "dfs.namenode.kerberos.principal": "nn/_HOST@EXAMPLE.COM",
+    "dfs.namenode.keytab.file": "/nowhere/nn.keytab",
+    "dfs.datanode.kerberos.principal": "dn/_HOST@EXAMPLE.COM",
+    "dfs.block.access.token.enable": "true",
+}
+
+
+def test_all_that_a_secured_namenode_needs_is_enough() -> None:
+    check_namenode_protection(Configuration(SECURED))
+    protected = {
+        **SECURED,
+        "hadoop.rpc.protection": "privacy",
+        "dfs.data.transfer.protection": "privacy",
+        "hadoop.security.authorization": "true",
+    }
+    check_namenode_protection(Configuration(protected))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dfs.namenode.kerberos.principal": ""}, "dfs.namenode.kerberos.principal is not set"),
+        ({"dfs.namenode.keytab.file": ""}, "dfs.namenode.keytab.file is not set"),
+        ({"dfs.datanode.kerberos.principal": ""}, "dfs.datanode.kerberos.principal is not set"),
+        ({"dfs.block.access.token.enable": "false"}, "block access tokens .* aren't enabled"),
+        ({"dfs.encrypt.data.transfer": "true"}, "dfs.encrypt.data.transfer = true .* is not"),
+        ({"hadoop.security.authentication": "token"}, "only 'simple' is supported"),
+        (
+            {"hadoop.security.saslproperties.resolver.class": "com.example.Resolver"},
+            "resolver.class = com.example.Resolver is not supported",
+        ),
+        (
+            {
+                "hadoop.security.authorization": "true",
+                "security.client.protocol.acl": "alice",
+            },
+            "security.client.protocol.acl = 'alice' .* is not supported",
+        ),
+        (
+            {
+                "hadoop.security.authorization": "true",
+                "security.client.protocol.acl.blocked": "mallory",
+            },
+            "acl.blocked = 'mallory' .* is not supported",
+        ),
+        ({"hadoop.security.group.mapping": "LdapGroupsMapping"}, "is not supported"),
+    ],
+)
+def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], words: str) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=words):
+        check_namenode_protection(Configuration({**SECURED, **changes}))
+
+
+def test_lists_of_hadoops_policy_file_are_found(tmp_path: Path) -> None:
+    """They count where hadoop.security.authorization is on."""
+    (tmp_path / "hadoop-policy.xml").write_text(
+        "<configuration><property><name>security.datanode.protocol.acl</name>"
+        "<value>dn</value></property></configuration>"
+    )
+    (tmp_path / "core-site.xml").write_text("<configuration></configuration>")
+    conf = Configuration.load(tmp_path, environment=False).with_values(SECURED)
+    check_namenode_protection(conf)
+    on = conf.with_values({"hadoop.security.authorization": "true"})
+    with pytest.raises(errors.InvalidConfiguration, match=r"security\.datanode\.protocol\.acl"):
+        check_namenode_protection(on)
+
+
+@pytest.mark.parametrize("key", ["hadoop.rpc.protection", "dfs.data.transfer.protection"])
+def test_without_kerberos_protection_is_still_refused(key: str) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=f"{key} = privacy"):
+        check_namenode_protection(Configuration({key: "privacy"}))
+
+
+def test_a_log_that_others_share_is_no_secured_one() -> None:
+    with pytest.raises(errors.InvalidConfiguration, match="journal nodes would ask nobody"):
+        security_of(Configuration(SECURED), shares_log=True)
+
+
+def test_a_keytab_that_is_not_there_stops_the_start() -> None:
+    with pytest.raises(errors.LoginFailed, match=r"/nowhere/nn\.keytab cannot be read"):
+        security_of(Configuration(SECURED))
+
+
+@pytest.mark.parametrize("principal", ["nn@EXAMPLE.COM", "nn/_HOST"])
+def test_a_principal_without_host_or_realm_is_refused(principal: str) -> None:
+    conf = Configuration({**SECURED, "dfs.namenode.kerberos.principal": principal})
+    with pytest.raises(errors.InvalidConfiguration, match="names no host or no realm"):
+        security_of(conf)
+
+
+def test_without_kerberos_the_superuser_is_who_runs_the_namenode() -> None:
+    security = security_of(Configuration())
+    assert (security.superuser, security.identity) == (getpass.getuser(), None)
+    assert security.lifeline_methods is None
+
+
+@pytest.mark.parametrize("path", ["/", "/jmx", "/webhdfs/v1/?op=LISTSTATUS", "/imagetransfer"])
+def test_a_secured_namenode_answers_nothing_over_http(path: str) -> None:
+    secured, simple = (
+        Starting(Configuration({**SECURED, "hadoop.security.authentication": how}))
+        for how in ("kerberos", "simple")
+    )
+    request = Request("GET", path, {}, {})
+    assert secured.answer(request).status == 403  # type: ignore[union-attr]
+
+    def serve(request: Request) -> str:
+        return "served"
+
+    assert simple.guarded(serve)(request) == "served"
+    refused = secured.guarded(serve)(request)
+    assert not isinstance(refused, str)
+    assert refused.status == 403
+    assert b"secured by Kerberos" in refused.body
+
+
+def test_namenodes_that_share_a_log_tell_their_keys_apart() -> None:
+    conf = {
+        "dfs.block.access.token.enable": "true",
+        "dfs.nameservices": "ns",
+        "dfs.ha.namenodes.ns": "a,b,c",
+    }
+    namesystem = InMemoryNamenode().namesystem
+    firsts = []
+    for own in "abc":
+        others = {"a", "b", "c"} - {own}
+        tokens = make_block_tokens(Configuration(conf), namesystem, others)
+        assert isinstance(tokens, BlockTokens)
+        firsts.append(tokens.exported().currentKey.keyId // ((1 << 31) // 3))
+    assert firsts == [0, 1, 2]
+    assert make_block_tokens(Configuration(), namesystem, ()) is None
