@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -196,6 +197,83 @@ def test_tokens_and_datanodes_outlive_the_namenode(
     cluster.wait_until_up()
     with by_token(cluster, token, tmp_path / "token") as fs, fs.open("/user/alice/before") as file:
         assert file.read() == DATA
+
+
+# -- datanodes among themselves ----------------------------------------------------
+
+
+def places(fs: HdfsFileSystem, path: str) -> int:
+    """How many replicas each block of a file has, of that with the fewest."""
+    return min(len(block.hosts) for block in fs.block_locations(path))
+
+
+def test_datanodes_copy_replicas_by_tokens_of_their_own(cluster: OurSecuredNamenode) -> None:
+    """By the keys that this namenode has told them, and along a pipeline by the client's."""
+    cluster.add_datanode("datanode2", cluster.directory / "data2")
+    with cluster.connect("hdfs") as admin:
+        wait_until(lambda: len(admin.datanode_report("live")) == 2, 60)
+    with cluster.connect(rpc="privacy", data="integrity") as fs:
+        fs.write_bytes("/user/alice/copied", DATA)
+        fs.set_replication("/user/alice/copied", 2)
+        with fs.create("/user/alice/pipelined", replication=2) as out:
+            out.write(DATA)
+        paths = "/user/alice/copied", "/user/alice/pipelined"
+        wait_until(lambda: all(places(fs, path) == 2 for path in paths), 60)
+        for path in paths:
+            assert fs.read_bytes(path) == DATA
+
+
+def test_another_datanode_takes_the_place_of_a_failed_one(cluster: OurSecuredNamenode) -> None:
+    """It gets what was written so far from one that is left, by the right to copy."""
+    for name in ("datanode3", "datanode4"):
+        cluster.add_datanode(name, cluster.directory / name)
+    replacing = "dfs.client.block.write.replace-datanode-on-failure"
+    conf = {f"{replacing}.enable": "true", f"{replacing}.policy": "ALWAYS"}
+    with cluster.connect("hdfs") as admin:
+        wait_until(lambda: sum(bool(n.capacity) for n in admin.datanode_report("live")) >= 3, 60)
+    with cluster.connect(conf=conf, rpc="integrity", data="privacy", suites=AES) as fs:
+        with fs.create("/user/alice/replaced", replication=2) as out:
+            out.write(DATA[:100_000])
+            out.hflush()
+            (block,) = fs.block_locations("/user/alice/replaced")
+            cluster.kill_datanode_at(block.names[1])
+            out.write(DATA[100_000:])
+            out.hflush()
+        assert fs.read_bytes("/user/alice/replaced") == DATA
+
+
+@pytest.mark.torture
+def test_keys_and_tokens_that_are_over_cost_no_call(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    """Keys are rolled each minute, and tokens are good for one."""
+    conf = {
+        "dfs.block.access.key.update.interval": "1",
+        "dfs.block.access.token.lifetime": "1",
+        "dfs.namenode.delegation.key.update-interval": "10000",
+        "dfs.namenode.redundancy.interval.seconds": "1",
+    }
+    cluster = OurSecuredNamenode(tmp_path / "cluster", hadoop_classpath, kdc, conf)
+    try:
+        token = issued(cluster)
+        with cluster.connect() as fs:
+            fs.write_bytes("/user/alice/early", DATA)
+            with fs.open("/user/alice/early") as reader, fs.create("/user/alice/slow") as out:
+                assert reader.read(10) == DATA[:10]
+                out.write(DATA)
+                out.hflush()
+                until_s = time.monotonic() + 125
+                wait_until(lambda: time.monotonic() > until_s, 150)
+                reader.seek(len(DATA) - 10)
+                assert reader.read(10) == DATA[-10:], "by a token that it asked for anew"
+                out.write(b"late")
+            assert fs.read_bytes("/user/alice/slow") == DATA + b"late"
+        cluster.add_datanode("datanode2", tmp_path / "data2")
+        with by_token(cluster, token, tmp_path / "token") as fs:
+            fs.set_replication("/user/alice/early", 2)
+            wait_until(lambda: places(fs, "/user/alice/early") == 2, 60)
+    finally:
+        cluster.close()
 
 
 # -- Java's client -----------------------------------------------------------------

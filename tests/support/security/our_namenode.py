@@ -18,3 +18,9 @@ class OurSecuredNamenode(SecuredHadoop):
         """Kill it, and start another one on what it leaves."""
         self._servers.kill("namenode")
         self._start_namenode()
+
+    def kill_datanode_at(self, address: str) -> None:
+        """Kill the datanode whose data port is `ip:port`."""
+        said = f"Opened streaming server at /{address}"
+        (name,) = [each for each in self._servers.running if said in self.log(each)]
+        self._servers.kill(name)

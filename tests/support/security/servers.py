@@ -82,6 +82,11 @@ class HadoopServers:
         process.kill()
         process.wait(_END_S)
 
+    @property
+    def running(self) -> list[str]:
+        """Those that were started and not killed."""
+        return list(self._processes)
+
     def check(self) -> None:
         """Raises AssertionError where one has ended."""
         for name, process in self._processes.items():

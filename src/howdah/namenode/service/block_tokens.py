@@ -15,7 +15,8 @@ taken back, so they are short-lived, and so are keys.
 4. Keys are kept in memory alone: a namenode that starts begins with others, and its datanodes keep
    those of before until these are over.
 
-Who may read gets a token of READ with the places of blocks, who writes one of WRITE. Hadoop:
+Who may read gets a token of READ with the places of blocks, who writes one of WRITE, and who needs
+another datanode in a pipeline one of COPY, for those that have the block. Hadoop:
 BlockTokenSecretManager.
 """
 
@@ -36,6 +37,7 @@ from howdah.protocol.striping.layout import is_striped
 
 READ: Final = "READ"
 WRITE: Final = "WRITE"
+COPY: Final = "COPY"
 _MOST_IDS: Final = (1 << 31) - 1
 _MINUTE_MS: Final = 60_000
 

@@ -202,6 +202,26 @@ def test_who_writes_may_write_what_he_was_given(scene: Scene) -> None:
     assert scene.allowed(renewed.block.blockToken) == ("root", block_id, ("WRITE",))
 
 
+def test_a_datanode_in_place_of_a_failed_one_gets_a_copy(scene: Scene) -> None:
+    """The client asks a datanode of the pipeline for that, by the right to copy."""
+    added = scene.write().block
+    scene.namenode.join("other")
+    answer = scene.namenode.call(
+        "getAdditionalDatanode",
+        pb.GetAdditionalDatanodeRequestProto(
+            src="/f",
+            blk=added.b,
+            existings=added.locs,
+            existingStorageUuids=added.storageIDs,
+            numAdditionalNodes=1,
+            clientName="writer",
+        ),
+    )
+    assert isinstance(answer, pb.GetAdditionalDatanodeResponseProto)
+    token = answer.block.blockToken
+    assert scene.allowed(token) == ("root", added.b.blockId, ("COPY",))
+
+
 def test_each_block_of_a_group_has_a_token_of_its_own(scene: Scene) -> None:
     group_id = -(1 << 40)
     located = types_pb2.LocatedBlockProto(blockIndices=bytes([0, 2, 4]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from howdah import errors
-from howdah.namenode.service.block_tokens import WRITE
+from howdah.namenode.service.block_tokens import COPY, WRITE
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import bad_blocks, encoders
@@ -79,11 +79,13 @@ class BlockMethods:
             return answer
         return Encoded(self._answers.placed(block, offset_bytes, block.expected))
 
-    def _sign(self, caller: Caller, located: types_pb2.LocatedBlockProto) -> None:
-        """Let a writer write the block, where datanodes ask for that."""
+    def _sign(
+        self, caller: Caller, located: types_pb2.LocatedBlockProto, mode: str = WRITE
+    ) -> None:
+        """Let a writer write the block, or have it copied, where datanodes ask for that."""
         tokens = self._namesystem.block_tokens
         if tokens is not None:
-            tokens.sign(located, caller.user, WRITE)
+            tokens.sign(located, caller.user, mode)
 
     def _locate_group(
         self,
@@ -151,7 +153,7 @@ class BlockMethods:
             self._namesystem.settings, block, encoders.UNKNOWN_OFFSET, places
         )
         located.b.CopyFrom(request.blk)
-        self._sign(caller, located)
+        self._sign(caller, located, COPY)
         return pb.GetAdditionalDatanodeResponseProto(block=located)
 
     def update_pipeline(
