@@ -189,6 +189,10 @@ def _use_satisfier(cast: _Cast, console: Console, fs: Any) -> None:
         "all is on SSDs", lambda: all(_kinds(fs, path) == {"SSD"} for path in paths), _PATIENCE_S
     )
     sps.kill()
+    # One that was killed counts as running until the lease of its mark is over.
+    console.wait(
+        "a mover may run", lambda: console.try_to("mover", "-p", "/satisfied")[0] == 0, _PATIENCE_S
+    )
 
 
 def _use_memory(cast: _Cast, console: Console, fs: Any) -> None:
@@ -201,7 +205,7 @@ def _use_memory(cast: _Cast, console: Console, fs: Any) -> None:
 
     def is_saved() -> bool:
         (bean,) = console.beans("dn0:9864", "Hadoop:service=DataNode,name=DataNodeActivity-*")
-        return bool(bean["RamDiskBlocksLazyPersisted"] >= 1)
+        return bool(bean["RamDiskBlocksLazyPersisted"] >= bean["RamDiskBlocksWrite"] > 0)
 
     console.wait("replicas are saved", is_saved)
     console.fails(lambda: fs.append(paths[0]), "UnsupportedOperation")
@@ -210,6 +214,9 @@ def _use_memory(cast: _Cast, console: Console, fs: Any) -> None:
     node.start()
     console.wait("the datanode is back", lambda: node.is_ready)
     console.wait("all can be read", lambda: [fs.read_bytes(path) for path in paths], _PATIENCE_S)
+    for path in paths:  # Replicas are damaged later, of which there have to be others.
+        fs.set_replication(path, 2)
+    console.wait("replicas are on two datanodes", partial(_are_replicated, cast, fs), _PATIENCE_S)
 
 
 def _cache(cast: _Cast, console: Console, fs: Any) -> None:
