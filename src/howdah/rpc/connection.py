@@ -17,7 +17,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -278,10 +278,6 @@ class Connection:
         wait_s = deadline_s - time.monotonic()
         if wait_s <= 0:
             raise TimeoutError
-        if self._stream is not None:
-            self._send(request, deadline_s)
-            begin = self._receive(deadline_s, meanwhile)
-            return self._gather(begin, deadline_s, max_bytes, meanwhile)
         looks = meanwhile is not None and wait_s > meanwhile.every_s
         if looks and meanwhile is not None:
             if len(request) > SURELY_TAKEN_BYTES:
@@ -289,10 +285,17 @@ class Connection:
                 begin = self._receive(deadline_s, meanwhile)
                 return self._gather(begin, deadline_s, max_bytes, meanwhile)
             wait_s = meanwhile.every_s
-        greeting, self._greeting = self._greeting, b""
-        answer = exchange(self._socket, greeting + request, int(wait_s * 1e9) or 1, max_bytes)
+        stream = self._stream
+        data = self._outgoing(request)
+        longest = max_bytes if stream is None else stream.limit(max_bytes)
+        answer = exchange(self._socket, data, int(wait_s * 1e9) or 1, longest)
         if isinstance(answer, bytes):
-            return answer
+            if stream is None:
+                return answer
+            frame = self._only(stream.take(answer), stream)
+            if frame is not None:
+                return frame
+            return self._gather(b"", deadline_s, max_bytes, meanwhile)
         outcome, code, piece = answer
         if outcome == Outcome.STUCK or (outcome == Outcome.SILENT and not looks):
             raise TimeoutError
@@ -306,10 +309,7 @@ class Connection:
         return self._gather(piece, deadline_s, max_bytes, meanwhile)
 
     def _send(self, request: bytes, deadline_s: float) -> None:
-        greeting, self._greeting = self._greeting, b""
-        data = greeting + request
-        if self._stream is not None:
-            data = self._stream.wrap(data)
+        data = self._outgoing(request)
         try:
             self._bound(socket.SO_SNDTIMEO, deadline_s)
             self._socket.sendall(data)
@@ -321,6 +321,12 @@ class Connection:
             if is_raised_by_handler(error):
                 raise
             raise Dead(str(error)) from error
+
+    def _outgoing(self, request: bytes) -> bytes:
+        """A request as it is sent, behind what has to be sent before."""
+        greeting, self._greeting = self._greeting, b""
+        data = greeting + request
+        return data if self._stream is None else self._stream.wrap(data)
 
     def exchange_all(
         self, requests: bytes, answers: int, deadline_s: float, max_bytes: int
@@ -345,17 +351,26 @@ class Connection:
         meanwhile = None if meanwhile is None else meanwhile.begun
         incoming = self._incoming(max_bytes)
         while True:
-            if not incoming.pending_bytes and (other := by_first_bytes(self.address, piece)):
+            is_first = piece and not incoming.pending_bytes
+            if is_first and (other := by_first_bytes(self.address, piece)):
                 raise other
-            frames = incoming.feed(piece)
-            if frames:
-                if len(frames) > 1 or incoming.pending_bytes:
-                    raise errors.ProtocolViolation(f"{self.name} sent more than one answer")
-                return frames[0]
+            frame = self._only(incoming.feed(piece), incoming)
+            if frame is not None:
+                return frame
             try:
                 piece = self._receive(deadline_s, meanwhile)
             except Dead as error:
                 raise errors.Unreachable(f"{self.name} broke off an answer: {error}") from error
+
+    def _only(
+        self, frames: Sequence[bytes], behind: wire.FrameBuffer | WrappedStream
+    ) -> bytes | None:
+        """The one frame that answers; None if there is none yet."""
+        if not frames:
+            return None
+        if len(frames) > 1 or behind.pending_bytes:
+            raise errors.ProtocolViolation(f"{self.name} sent more than one answer")
+        return frames[0]
 
     def _incoming(self, max_bytes: int) -> wire.FrameBuffer | WrappedStream:
         """What takes the frames of answers out of what comes."""

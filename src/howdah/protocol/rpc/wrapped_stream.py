@@ -61,17 +61,21 @@ class Wrapping:
         """
         clear: list[bytes] = []
         while frames := self._frames.feed(data):
-            for payload in frames:
-                message = self._decode(payload)
-                if message.state != rpc_pb2.RpcSaslProto.WRAP:
-                    raise errors.ProtocolViolation("a message of SASL came that is not wrapped")
-                clear.append(self._layer.unwrap(message.token))
+            clear += map(self.unwrap_frame, frames)
             data = b""
         return clear[0] if len(clear) == 1 else b"".join(clear)
 
-    def limit(self, max_frame_bytes: int) -> None:
-        """How long frames inside may be from now on."""
-        self._frames.max_frame_bytes = max_frame_bytes + _MOST_OVERHEAD_BYTES
+    def unwrap_frame(self, frame: bytes) -> bytes:
+        """What was inside of one frame. Raises ProtocolViolation for one that was not wrapped."""
+        message = self._decode(frame)
+        if message.state != rpc_pb2.RpcSaslProto.WRAP:
+            raise errors.ProtocolViolation("a message of SASL came that is not wrapped")
+        return self._layer.unwrap(message.token)
+
+    def limit(self, max_frame_bytes: int) -> int:
+        """How long frames inside may be from now on; how long those outside may be."""
+        longest = self._frames.max_frame_bytes = max_frame_bytes + _MOST_OVERHEAD_BYTES
+        return longest
 
     @property
     def pending_bytes(self) -> int:
@@ -94,18 +98,24 @@ class WrappedStream:
         """Frames as they are to be sent."""
         return self._wrapping.wrap(data)
 
-    def limit(self, max_frame_bytes: int) -> None:
-        """How long frames may be from now on."""
-        self._wrapping.limit(max_frame_bytes)
+    def limit(self, max_frame_bytes: int) -> int:
+        """How long frames may be from now on; how long those outside may be."""
         self._inner.max_frame_bytes = max_frame_bytes
+        return self._wrapping.limit(max_frame_bytes)
 
     def feed(self, data: bytes) -> list[bytes]:
         """Take what came, and return the frames inside that are whole now.
 
         Raises ProtocolViolation for a frame that is longer, or was not wrapped.
         """
+        return self._frames_in(self._wrapping.unwrap(data))
+
+    def take(self, frame: bytes) -> list[bytes]:
+        """As `feed`, of a frame that came whole, when nothing is pending."""
+        return self._frames_in(self._wrapping.unwrap_frame(frame))
+
+    def _frames_in(self, clear: bytes) -> list[bytes]:
         found: list[bytes] = []
-        clear = self._wrapping.unwrap(data)
         while frames := self._inner.feed(clear):
             found += frames
             clear = b""
