@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -93,22 +94,25 @@ def java(
     return done.stdout
 
 
-def is_settled(fs: HdfsFileSystem) -> bool:
-    """Whether each internal block is there once, and no two of a group are on a datanode."""
+def unsettled(fs: HdfsFileSystem) -> list[str]:
+    """Say which internal blocks are not there once, or share a datanode with another of a group."""
+    found = []
     for number in range(FILES):
         located = fs.client.namenode.get_block_locations(f"/coded/{number}", 0, 1 << 40)
         for group in located.blocks:
             assert group.members is not None
             expected = [0, 2] if group.length_bytes <= MIB else [0, 1, 2]
-            if sorted(group.members.indices) != expected:
-                return False
-            if len({node.uuid for node in group.nodes}) != len(expected):
-                return False
-    return True
+            nodes = [node.transfer_port for node in group.nodes]
+            if sorted(group.members.indices) != expected or len(set(nodes)) != len(expected):
+                places = list(zip(group.members.indices, nodes, strict=True))
+                found.append(f"/coded/{number} {group.block.name}: {places}, not {expected}")
+    return found
 
 
 def check(cluster: MixedCluster, fs: HdfsFileSystem, jars: str) -> None:
-    wait_until(lambda: is_settled(fs), PATIENCE_S, "each internal block is there once")
+    with suppress(AssertionError):  # It would not say which.
+        wait_until(lambda: not unsettled(fs), PATIENCE_S)
+    assert not unsettled(fs)
     for number in range(FILES):
         with fs.open(f"/coded/{number}") as stream:
             assert stream.read() == content(number)
