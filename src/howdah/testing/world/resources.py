@@ -2,7 +2,7 @@
 
 Objects are counted by their types: all that can be reached from the modules and the threads of a
 process, as a collector of garbage would find them. What is of the world, and not of the process, is
-not looked into, nor are caches that have a limit.
+not looked into, nor is what has a limit of its own: caches, and buckets of quantiles.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from howdah.testing.world.processes import Process
 _ATOMS: Final = frozenset(
     {bool, bytes, bytearray, complex, float, int, str, type(None), types.CodeType, range, slice}
 )
+_BOUNDED: Final = "howdah.runtime.metrics.quantiles.Quantiles"
 _CONTAINERS: Final = (dict, list, set)
 _WORLD: Final = "howdah.testing.world"
 
@@ -96,6 +97,8 @@ def _count(process: Process) -> Counter[str]:
             continue
         name = f"{module.removeprefix(prefix)}.{kind.__qualname__}"
         counts[name] += 1
+        if name == _BOUNDED:
+            continue
         if isinstance(each, _CONTAINERS):
             counts[f"items of {name}"] += len(each)
         todo += gc.get_referents(each)

@@ -36,6 +36,7 @@ class Deletion:
         leases: LeaseRegistry,
         tally: Tally,
         marks: SatisfierQueue,
+        truncations: dict[int, tuple[str, int]],
         free_block: Callable[[int], None],
     ) -> None:
         self._inodes = inodes
@@ -43,6 +44,7 @@ class Deletion:
         self._leases = leases
         self._tally = tally
         self._marks = marks
+        self._truncations = truncations
         self._free_block = free_block
         self.reaped = 0
         """Inodes that were freed."""
@@ -148,6 +150,7 @@ class Deletion:
             self._tally.directories.discard(node.inode_id)
             self._marks.discard(node.inode_id)
             if isinstance(node, File):
+                self._truncations.pop(node.inode_id, None)
                 for block_id in node.block_ids:
                     self._free_block(block_id)
                 node.block_ids = ()

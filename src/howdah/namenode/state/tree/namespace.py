@@ -135,7 +135,13 @@ class Namespace:
         self.tokens: Final = DelegationTokens()
         self.coding_policies: Final = CodingPolicies(self.blocks.groups.policies)
         self._departures: Final = Deletion(
-            self.inodes, self.snapshots, self.leases, self.tally, self.marks, self._free_block
+            self.inodes,
+            self.snapshots,
+            self.leases,
+            self.tally,
+            self.marks,
+            self.truncations,
+            self._free_block,
         )
         self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
             edits.AddOp: self._add,

@@ -575,6 +575,19 @@ def test_the_oldest_truncations_are_forgotten(
     assert list(fresh.namesystem.namespace.truncations) == ids[1:]
 
 
+def test_truncations_of_files_that_are_gone_are_forgotten(nameservice: Nameservice) -> None:
+    nameservice.write("/d/a")
+    nameservice.write("/b")
+    for path in ("/d/a", "/b"):
+        request = pb.TruncateRequestProto(src=path, newLength=0, clientName="w")
+        nameservice.active.call("truncate", request)
+    for path in ("/d", "/b"):
+        nameservice.active.call("delete", pb.DeleteRequestProto(src=path, recursive=True))
+    fresh = nameservice.fail_over().namesystem.namespace
+    fresh.reap(100)
+    assert not fresh.truncations
+
+
 @pytest.mark.parametrize("change", [{"clientName": "another"}, {"newLength": 1}])
 def test_a_repeated_truncation_is_refused_to_the_client_and_for_the_length_of_the_log_alone(
     nameservice: Nameservice, change: dict[str, Any]
