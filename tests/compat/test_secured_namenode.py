@@ -236,9 +236,14 @@ def test_another_datanode_takes_the_place_of_a_failed_one(cluster: OurSecuredNam
             out.write(DATA[:100_000])
             out.hflush()
             (block,) = fs.block_locations("/user/alice/replaced")
-            cluster.kill_datanode_at(block.names[1])
-            out.write(DATA[100_000:])
+            kept, killed = block.names
+            cluster.kill_datanode_at(killed)
+            out.write(DATA[100_000:200_000])
             out.hflush()
+            (block,) = fs.block_locations("/user/alice/replaced")
+            assert kept in block.names
+            assert len({*block.names} - {killed}) == 2, "another one has it, too"
+            out.write(DATA[200_000:])
         assert fs.read_bytes("/user/alice/replaced") == DATA
 
 
