@@ -18,6 +18,63 @@ BLOCK_TOKEN: Final = "HDFS_BLOCK_TOKEN"
 
 
 @dataclass(frozen=True, slots=True)
+class BlockKey:
+    """One key, which is good until `expiry_ms`."""
+
+    key_id: int
+    expiry_ms: int
+    key: bytes = field(repr=False)
+
+    def password_of(self, identifier: bytes) -> bytes:
+        """Of a token that is made by this key."""
+        return hmac.digest(self.key, identifier, "sha1")
+
+    def to_proto(self) -> pb.BlockKeyProto:
+        return pb.BlockKeyProto(
+            keyId=self.key_id & 0xFFFFFFFF, expiryDate=self.expiry_ms, keyBytes=self.key
+        )
+
+    @classmethod
+    def from_proto(cls, proto: pb.BlockKeyProto) -> BlockKey:
+        return cls(_signed32(proto.keyId), proto.expiryDate, proto.keyBytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedKeys:
+    """All keys of a namenode, and the one that tokens are made by now."""
+
+    current: BlockKey
+    all: tuple[BlockKey, ...]
+    update_interval_ms: int
+    token_life_ms: int
+
+    def to_proto(self) -> pb.ExportedBlockKeysProto:
+        return pb.ExportedBlockKeysProto(
+            isBlockTokenEnabled=True,
+            keyUpdateInterval=self.update_interval_ms,
+            tokenLifeTime=self.token_life_ms,
+            currentKey=self.current.to_proto(),
+            allKeys=[key.to_proto() for key in self.all],
+        )
+
+    @classmethod
+    def from_proto(cls, proto: pb.ExportedBlockKeysProto) -> ExportedKeys | None:
+        """None where block tokens are off."""
+        if not proto.isBlockTokenEnabled:
+            return None
+        return cls(
+            BlockKey.from_proto(proto.currentKey),
+            tuple(BlockKey.from_proto(key) for key in proto.allKeys),
+            proto.keyUpdateInterval,
+            proto.tokenLifeTime,
+        )
+
+
+def _signed32(value: int) -> int:
+    return value - (1 << 32) if value >> 31 else value
+
+
+@dataclass(frozen=True, slots=True)
 class BlockKeys:
     """The key that tokens are made by now; times in milliseconds."""
 
@@ -31,9 +88,8 @@ class BlockKeys:
         """None where block tokens are off."""
         if not proto.isBlockTokenEnabled:
             return None
-        current = proto.currentKey
-        key_id = current.keyId - (1 << 32) if current.keyId >> 31 else current.keyId
-        return cls(key_id, current.keyBytes, proto.keyUpdateInterval, proto.tokenLifeTime)
+        current = BlockKey.from_proto(proto.currentKey)
+        return cls(current.key_id, current.key, proto.keyUpdateInterval, proto.tokenLifeTime)
 
     def token(
         self,

@@ -22,14 +22,13 @@ BlockTokenSecretManager.
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from howdah.config import keys
 from howdah.config.settings import setting
-from howdah.formats.tokens.block_keys import BLOCK_TOKEN
+from howdah.formats.tokens.block_keys import BLOCK_TOKEN, BlockKey, ExportedKeys
 from howdah.formats.tokens.identifiers import BlockTokenIdentifier
 from howdah.proto import datanode_namenode_pb2, rpc_pb2, types_pb2
 from howdah.protocol.data_transfer.blocks import signed64
@@ -53,20 +52,6 @@ class KeyTimes:
     interval_ms: int = setting(keys.DFS_BLOCK_ACCESS_KEY_UPDATE_INTERVAL, _minutes)
     life_ms: int = setting(keys.DFS_BLOCK_ACCESS_TOKEN_LIFETIME, _minutes)
     protobuf: bool = setting(keys.DFS_BLOCK_ACCESS_TOKEN_PROTOBUF_ENABLE)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockKey:
-    """One key."""
-
-    key_id: int
-    expiry_ms: int
-    key: bytes = field(repr=False)
-
-    def to_proto(self) -> datanode_namenode_pb2.BlockKeyProto:
-        return datanode_namenode_pb2.BlockKeyProto(
-            keyId=self.key_id, expiryDate=self.expiry_ms, keyBytes=self.key
-        )
 
 
 class BlockTokens:
@@ -128,13 +113,11 @@ class BlockTokens:
 
     def exported(self) -> datanode_namenode_pb2.ExportedBlockKeysProto:
         """All keys, for who may make tokens by them."""
-        return datanode_namenode_pb2.ExportedBlockKeysProto(
-            isBlockTokenEnabled=True,
-            keyUpdateInterval=self._times.interval_ms,
-            tokenLifeTime=self._times.life_ms,
-            currentKey=self._current.to_proto(),
-            allKeys=[key.to_proto() for key in self._all.values()],
+        times = self._times
+        keys = ExportedKeys(
+            self._current, tuple(self._all.values()), times.interval_ms, times.life_ms
         )
+        return keys.to_proto()
 
     # -- tokens ------------------------------------------------------------------------
 
@@ -179,6 +162,6 @@ class BlockTokens:
             ids,
         ).encode(protobuf=self._times.protobuf)
         token.identifier = identifier
-        token.password = hmac.digest(key.key, identifier, "sha1")
+        token.password = key.password_of(identifier)
         token.kind = BLOCK_TOKEN
         token.service = ""
