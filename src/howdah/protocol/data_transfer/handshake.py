@@ -1,4 +1,5 @@
-"""The client's side of SASL on a data connection (pure): SaslDataTransferClient in Hadoop.
+"""Both sides of SASL on a data connection (pure): SaslDataTransferClient and
+SaslDataTransferServer in Hadoop.
 
     de ad be ef, an empty message -->
                                   <-- a challenge
@@ -12,6 +13,7 @@ server makes and sends within the layer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,11 +22,12 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.sasl.mechanism import ClientMechanism
+from howdah.protocol.sasl.mechanism import ClientMechanism, ServerMechanism
 from howdah.protocol.sasl.protection import Protection
 from howdah.protocol.varint import delimited
 
 MAGIC: Final = b"\xde\xad\xbe\xef"
+REALM: Final = "0"
 REALM_URI: Final = "hdfs/0"
 """The digest-uri of data connections."""
 AES_CTR: Final = "AES/CTR/NoPadding"
@@ -43,7 +46,7 @@ class UnknownEncryptionKey(errors.HowdahError, PermissionError):
 
 @dataclass(frozen=True, slots=True)
 class StreamKeys:
-    """Keys and first counters of two streams of AES, as the client uses them."""
+    """Keys and first counters of two streams of AES, as one side uses them."""
 
     send_key: bytes = field(repr=False)
     send_iv: bytes
@@ -133,6 +136,92 @@ class ClientHandshake:
         ):
             raise errors.ProtocolViolation("the datanode sent keys of AES that are none")
         return keys
+
+
+class ServerHandshake:
+    """The datanode's side of one handshake. Once a connection has begun with `MAGIC`, feed each
+    message of the client to `receive` and send what it returns, until `is_done`; where it raises,
+    send `refusal`, and end the connection."""
+
+    def __init__(
+        self,
+        mechanism: ServerMechanism,
+        suites: tuple[str, ...],
+        random_bytes: Callable[[int], bytes],
+        key_bytes: int = _KEY_BYTES[0],
+    ) -> None:
+        """`random_bytes` is asked for the keys of streams, which are so long, and what counts in
+        them."""
+        self._mechanism = mechanism
+        self._suites = suites
+        self._random_bytes = random_bytes
+        self._key_bytes = key_bytes
+        self._has_challenged = False
+        self.keys: StreamKeys | None = None
+        self.is_done = False
+
+    @property
+    def mechanism(self) -> ServerMechanism:
+        return self._mechanism
+
+    def receive(self, data: bytes) -> bytes:
+        """Raises AuthenticationFailed, InvalidToken, UnknownEncryptionKey, ProtocolViolation."""
+        try:
+            message = _Message.FromString(data)
+        except DecodeError as error:
+            raise errors.ProtocolViolation(
+                f"a message of SASL cannot be decoded: {error}"
+            ) from error
+        if message.status != _Message.SUCCESS or self.is_done:
+            raise errors.ProtocolViolation("the client sent a message of SASL that has no place")
+        if not self._has_challenged and message.payload:
+            raise errors.AuthenticationFailed("the client answers before it was asked")
+        reply = _Message(
+            status=_Message.SUCCESS, payload=self._mechanism.evaluate(message.payload) or b""
+        )
+        if not self._has_challenged:
+            self._has_challenged = True
+            return delimited(reply)
+        if not self._mechanism.is_complete:
+            raise errors.AuthenticationFailed("the client did not prove that it has a token")
+        self.is_done = True
+        if self._mechanism.protection is Protection.PRIVACY:
+            self._choose_suite(message, reply)
+        return delimited(reply)
+
+    def _choose_suite(
+        self,
+        message: pb.DataTransferEncryptorMessageProto,
+        reply: pb.DataTransferEncryptorMessageProto,
+    ) -> None:
+        """The client's first suite that is known here, with keys within the layer."""
+        layer = self._mechanism.layer
+        known = {_SUITES[suite] for suite in self._suites}
+        chosen = next((each.suite for each in message.cipherOption if each.suite in known), None)
+        if chosen is None or layer is None:
+            return
+        in_key, out_key = (self._random_bytes(self._key_bytes) for _ in range(2))
+        in_iv, out_iv = (self._random_bytes(_IV_BYTES) for _ in range(2))
+        reply.cipherOption.add(
+            suite=chosen,
+            inKey=layer.wrap(in_key),
+            inIv=in_iv,
+            outKey=layer.wrap(out_key),
+            outIv=out_iv,
+        )
+        # What is in to the client's side of the wire is what it sends.
+        self.keys = StreamKeys(out_key, out_iv, in_key, in_iv)
+
+
+def refusal(error: errors.HowdahError) -> bytes:
+    """The message that says why a handshake ends."""
+    status = _Message.ERROR
+    if isinstance(error, UnknownEncryptionKey):
+        status = _Message.ERROR_UNKNOWN_KEY
+    message = _Message(status=status, message=error.message)
+    if isinstance(error, errors.InvalidToken):
+        message.accessTokenError = True
+    return delimited(message)
 
 
 def _refusal(message: pb.DataTransferEncryptorMessageProto) -> errors.HowdahError:
