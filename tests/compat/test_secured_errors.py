@@ -5,9 +5,14 @@ MIT's library and KDC fail in their own words; ours say what to do.
 
 from __future__ import annotations
 
+import re
+import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -87,6 +92,45 @@ def test_clocks_that_differ_are_told_with_by_how_much(
         match=r"Clock skew.*NTP.*clock is 3(600|599) s behind that of the KDC of EXAMPLE\.COM",
     ):
         KerberosLogin(LoginSource()).context(NN, 20)
+
+
+_ASKS: Final = """
+import sys
+from howdah import errors
+from howdah.protocol.sasl.principals import Principal
+from howdah.security.login import KerberosLogin, LoginSource
+try:
+    KerberosLogin(LoginSource(*sys.argv[2:])).context(Principal("nn", "localhost", sys.argv[1]), 20)
+except errors.LoginFailed as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("offset", "source", "said"),
+    [
+        ("-1h", "cache", r"Clock skew.*clock is 3\d{3} s behind that of the KDC of EXAMPLE\.COM"),
+        ("+1h", "cache", r"Clock skew.*clock is 3\d{3} s ahead of that of the KDC of EXAMPLE\.COM"),
+        ("+2d", "keytab", r"Ticket expired.*clock is 172\d{3} s ahead of that of the KDC"),
+    ],
+)
+def test_a_machine_whose_clock_is_wrong_is_told_so(
+    kdc: Kdc, kerberos_environment: Path, offset: str, source: str, said: str
+) -> None:
+    """A process whose clock differs asks a KDC that runs by the right one."""
+    wrong = shutil.which("faketime")
+    if wrong is None:
+        pytest.skip("faketime is not installed")
+    kdc.kinit("alice", kerberos_environment)
+    login = (str(kdc.keytab("alice")), f"alice@{REALM}") if source == "keytab" else ()
+    done = subprocess.run(
+        [wrong, "-f", offset, sys.executable, "-c", _ASKS, REALM, *login],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert re.search(said, done.stdout), done.stdout + done.stderr
 
 
 def _set_back(cache: Path, seconds: int) -> None:

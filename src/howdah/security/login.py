@@ -227,10 +227,8 @@ _ADVICE: Final = (
 
 
 def _skew(error: GssFailure) -> str:
-    """By how much clocks differ, where that is what was refused."""
-    if "skew" not in str(error):
-        return ""
-    return clock_difference()
+    """By how much clocks differ, where that may be what was refused."""
+    return clock_difference() if re.search("skew|expired|not yet valid", str(error)) else ""
 
 
 def clock_difference() -> str:
