@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.namespace import HdfsNamespace
@@ -19,6 +24,7 @@ from howdah.sync import sync
 from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_hadoop import SecuredHadoop
+from tests.support.security.servers import write_site_files
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("kerberos_environment")]
 FILES = {f"{name}.txt": name.encode() * 1000 for name in "abcdef"}
@@ -158,8 +164,6 @@ def test_jobs_over_spark_connect_have_tokens_too(
 def test_over_spark_connect_tokens_alone_are_given_on(
     scene: Scene, spark_connect: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from howdah.formats.tokens.credentials import Credentials
-
     token = scene.fs.get_delegation_token("alice")
     assert token is not None
     file = tmp_path / "tokens"
@@ -225,8 +229,6 @@ def test_sparks_tokens_are_used_where_a_job_has_no_login(scene: Scene, spark: An
 def test_executors_with_a_token_file_alone_need_nothing_else(
     scene: Scene, spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from howdah.formats.tokens.credentials import Credentials
-
     token = scene.fs.get_delegation_token("alice")
     assert token is not None
     file = tmp_path / "tokens"
@@ -235,4 +237,79 @@ def test_executors_with_a_token_file_alone_need_nothing_else(
     distcp(spark, scene.uri("from"), scene.uri("to"), conf=scene.conf)
     assert scene.has("to")
     # It was not the job's to cancel.
+    scene.fs.cancel_delegation_token(token)
+
+
+# Everything that Spark says, in a file: the driver's log, and what its tasks log.
+_LOG4J: Final = """
+rootLogger.level = all
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {path}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %p %c: %m%n%ex
+"""
+_SPARK_SETTINGS: Final = """
+spark.ui.enabled false
+spark.driver.bindAddress 127.0.0.1
+spark.driver.host 127.0.0.1
+spark.eventLog.enabled true
+spark.eventLog.compress false
+spark.eventLog.dir {events}
+"""
+
+
+@pytest.mark.torture
+def test_what_spark_logs_has_no_token(scene: Scene, tmp_path: Path) -> None:
+    """Its log of all levels, its event log, and what the program and its tasks say."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    token = scene.fs.get_delegation_token("alice")
+    assert token is not None
+    tokens, log, events = tmp_path / "tokens", tmp_path / "spark.log", tmp_path / "events"
+    tokens.write_bytes(Credentials({token.service: token}).encode())
+    events.mkdir()
+    settings = tmp_path / "settings"
+    settings.mkdir()
+    (settings / "log4j2.properties").write_text(_LOG4J.format(path=log))
+    (settings / "spark-defaults.conf").write_text(_SPARK_SETTINGS.format(events=events.as_uri()))
+    conf_dir = tmp_path / "conf"
+    write_site_files(conf_dir, scene.hadoop.client_conf())
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "howdah", "distcp", "--conf", str(conf_dir)),
+            *("--master", "local[2]", scene.uri("from"), scene.uri("to")),
+        ],
+        env={
+            **os.environ,
+            "HADOOP_TOKEN_FILE_LOCATION": str(tokens),
+            "KRB5CCNAME": f"FILE:{tmp_path / 'none'}",
+            "SPARK_CONF_DIR": str(settings),
+        },
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    assert scene.has("to")
+    said = {"the program": done.stdout + done.stderr, "Spark's log": log.read_bytes()}
+    said |= {path.name: path.read_bytes() for path in events.rglob("*") if path.is_file()}
+    assert b"TaskSetManager" in said["Spark's log"]
+    assert any(b"SparkListenerTaskEnd" in text for text in said.values())
+    password = token.password
+    shown = {
+        "the token": token.url_string.encode(),
+        "the password": password,
+        "its digits": password.hex().encode(),
+        "in groups": password.hex(" ").encode(),
+        "in base64": base64.b64encode(password).rstrip(b"="),
+        "for URLs": base64.urlsafe_b64encode(password).rstrip(b"="),
+    }
+    found = [
+        f"{where} has {what}"
+        for where, text in said.items()
+        for what, secret in shown.items()
+        if secret in text
+    ]
+    assert not found
     scene.fs.cancel_delegation_token(token)
