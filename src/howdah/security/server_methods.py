@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from howdah import errors
 from howdah.formats.malformed import MalformedRecord
@@ -29,8 +29,11 @@ from howdah.protocol.sasl.keytab import principals_in
 from howdah.protocol.sasl.mechanism import ServerMechanism
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal, matches
 from howdah.protocol.sasl.protection import Protection
-from howdah.security.gssapi import AcceptedContext, AcceptorCredential, GssFailure
 from howdah.security.hosts import KnownHosts, canonical_host
+
+# The library of Kerberos is looked for where somebody comes with a ticket.
+if TYPE_CHECKING:
+    from howdah.security.gssapi import AcceptedContext
 
 _SETTING: Final = "hadoop.rpc.protection"
 _TOKEN_REALM: Final = "default"
@@ -183,6 +186,8 @@ class _Accepted:
         return self._made.is_ordered
 
     def step(self, token: bytes) -> bytes:
+        from howdah.security.gssapi import AcceptedContext, AcceptorCredential, GssFailure
+
         try:
             if self._context is None:
                 # Anew for each client: a keytab may have got new keys.

@@ -37,7 +37,6 @@ from howdah.protocol.client_methods import Category
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
 from howdah.rpc.proofs import EvaluatedBeside
-from howdah.security.login import default_realm
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
 
@@ -161,6 +160,9 @@ def security_of(conf: Configuration, *, shares_log: bool = False) -> Security:
             f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} = kerberos is not supported for a "
             "namenode that shares its log with others: its journal nodes would ask nobody who he is"
         )
+    # It loads the library of Kerberos, which most namenodes never need.
+    from howdah.security.login import default_realm
+
     principal = _own_principal(conf)
     identity = ServerIdentity(principal, conf.get(keys.DFS_NAMENODE_KEYTAB_FILE) or "")
     identity.check()
