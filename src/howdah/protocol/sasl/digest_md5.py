@@ -99,16 +99,21 @@ class Challenge:
         words = [word.strip() for word in said.get("qop", b"auth").split(b",")]
         known = {each.value.encode(): each for each in Protection}
         ciphers = [word.strip() for word in said.get("cipher", b"").split(b",")]
-        most = said.get("maxbuf", str(MOST_WRAPPED_BYTES).encode())
-        if not most.isdigit() or not 16 < int(most) < 1 << 24:
-            raise errors.AuthenticationFailed(f"{MECHANISM}: the server's maxbuf is no size")
         return cls(
             said["nonce"],
             said.get("realm", b""),
             tuple(known[word] for word in words if word in known),
             tuple(word.decode("latin-1") for word in ciphers if word),
-            int(most),
+            _most_bytes(said, "server"),
         )
+
+
+def _most_bytes(said: dict[str, bytes], whose: str) -> int:
+    """How long a message may be that the far end takes. Raises AuthenticationFailed."""
+    most = said.get("maxbuf", str(MOST_WRAPPED_BYTES).encode())
+    if not most.isdigit() or not 16 < int(most) < 1 << 24:
+        raise errors.AuthenticationFailed(f"{MECHANISM}: the {whose}'s maxbuf is no size")
+    return int(most)
 
 
 def credentials_of(identifier: bytes, password: bytes) -> tuple[bytes, bytes]:
@@ -174,18 +179,10 @@ class DigestMd5Client:
         self._setting = setting
         self._session = b""
         self._challenge: Challenge | None = None
-        self._protection = Protection.AUTHENTICATION
+        self.protection = Protection.AUTHENTICATION
         self._cipher: str | None = None
-        self._layer: DigestLayer | None = None
+        self.layer: DigestLayer | None = None
         self.is_complete = False
-
-    @property
-    def protection(self) -> Protection:
-        return self._protection
-
-    @property
-    def layer(self) -> DigestLayer | None:
-        return self._layer
 
     def evaluate(self, challenge: bytes) -> bytes | None:
         if self.is_complete:
@@ -199,7 +196,7 @@ class DigestMd5Client:
         chosen = choose_protection(self._protections, challenge.protections, self._setting)
         if chosen is Protection.PRIVACY:
             self._cipher = self._choose_cipher(challenge)
-        self._challenge, self._protection = challenge, chosen
+        self._challenge, self.protection = challenge, chosen
         self._session = session_hash(
             self._name, challenge.realm, self._password, challenge.nonce, self._cnonce, self._name
         )
@@ -236,15 +233,13 @@ class DigestMd5Client:
             raise errors.AuthenticationFailed(
                 f"{MECHANISM}: the server did not prove that it knows the token"
             )
-        if self._protection is not Protection.AUTHENTICATION:
-            self._layer = DigestLayer(
-                self._session, Side.CLIENT, self._cipher, challenge.most_bytes
-            )
+        if self.protection is not Protection.AUTHENTICATION:
+            self.layer = DigestLayer(self._session, Side.CLIENT, self._cipher, challenge.most_bytes)
         self.is_complete = True
 
     def _proof(self, challenge: Challenge, side: Side) -> bytes:
         return digest_value(
-            self._session, challenge.nonce, self._cnonce, self._protection, self._uri, side
+            self._session, challenge.nonce, self._cnonce, self.protection, self._uri, side
         )
 
 
@@ -280,9 +275,6 @@ class _Response:
         protection = known.get(said.get("qop", b"auth"))
         if protection is None:
             raise errors.AuthenticationFailed(f"{MECHANISM}: a response has an unknown protection")
-        most = said.get("maxbuf", str(MOST_WRAPPED_BYTES).encode())
-        if not most.isdigit() or not 16 < int(most) < 1 << 24:
-            raise errors.AuthenticationFailed(f"{MECHANISM}: the client's maxbuf is no size")
         cipher = said["cipher"].decode("latin-1") if "cipher" in said else None
         return cls(
             said["username"],
@@ -293,7 +285,7 @@ class _Response:
             said["response"],
             protection,
             cipher,
-            int(most),
+            _most_bytes(said, "client"),
             said.get("authzid"),
         )
 
@@ -326,22 +318,14 @@ class DigestMd5Server:
         self._ciphers = tuple(ciphers)
         self._has_challenged = False
         self._name = b""
-        self._protection = Protection.AUTHENTICATION
-        self._layer: DigestLayer | None = None
+        self.protection = Protection.AUTHENTICATION
+        self.layer: DigestLayer | None = None
         self.is_complete = False
 
     @property
     def client(self) -> str:
         """The name, which is a token's identifier in base64."""
         return self._name.decode("latin-1")
-
-    @property
-    def protection(self) -> Protection:
-        return self._protection
-
-    @property
-    def layer(self) -> DigestLayer | None:
-        return self._layer
 
     def evaluate(self, response: bytes) -> bytes:
         if self.is_complete:
@@ -382,9 +366,9 @@ class DigestMd5Server:
             raise errors.AuthenticationFailed(
                 f"{MECHANISM}: digest response format violation. Mismatched response."
             )
-        self._name, self._protection = response.name, response.protection
+        self._name, self.protection = response.name, response.protection
         if response.protection is not Protection.AUTHENTICATION:
-            self._layer = DigestLayer(session, Side.SERVER, response.cipher, response.most_bytes)
+            self.layer = DigestLayer(session, Side.SERVER, response.cipher, response.most_bytes)
         self.is_complete = True
         return b"rspauth=" + digest_value(*parts, Side.SERVER)
 

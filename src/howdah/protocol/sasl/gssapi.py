@@ -91,17 +91,9 @@ class GssapiClient:
         self._context = context
         self._protections = tuple(protections)
         self._setting = setting
-        self._protection = Protection.AUTHENTICATION
-        self._layer: GssapiLayer | None = None
+        self.protection = Protection.AUTHENTICATION
+        self.layer: GssapiLayer | None = None
         self.is_complete = False
-
-    @property
-    def protection(self) -> Protection:
-        return self._protection
-
-    @property
-    def layer(self) -> GssapiLayer | None:
-        return self._layer
 
     def evaluate(self, challenge: bytes) -> bytes | None:
         if self.is_complete:
@@ -125,8 +117,8 @@ class GssapiClient:
         size = 0
         if chosen is not Protection.AUTHENTICATION:
             size = MOST_WRAPPED_BYTES
-            self._layer = GssapiLayer(self._context, chosen, min(most_bytes, MOST_WRAPPED_BYTES))
-        self._protection = chosen
+            self.layer = GssapiLayer(self._context, chosen, min(most_bytes, MOST_WRAPPED_BYTES))
+        self.protection = chosen
         answer = bytes((_MASK[chosen],)) + size.to_bytes(3, "big")
         self.is_complete = True
         return self._context.wrap(answer, confidential=False)
@@ -146,21 +138,13 @@ class GssapiServer:
         self._protections = tuple(protections)
         self._setting = setting
         self._offered: tuple[Protection, ...] | None = None
-        self._protection = Protection.AUTHENTICATION
-        self._layer: GssapiLayer | None = None
+        self.protection = Protection.AUTHENTICATION
+        self.layer: GssapiLayer | None = None
         self.is_complete = False
 
     @property
     def client(self) -> str:
         return self._context.client
-
-    @property
-    def protection(self) -> Protection:
-        return self._protection
-
-    @property
-    def layer(self) -> GssapiLayer | None:
-        return self._layer
 
     def evaluate(self, response: bytes) -> bytes | None:
         if self.is_complete:
@@ -220,6 +204,6 @@ class GssapiServer:
                 f"{MECHANISM}: {self.client} asks to be treated as {wanted[:200]!r}"
             )
         if chosen is not Protection.AUTHENTICATION:
-            self._layer = GssapiLayer(self._context, chosen, min(most_bytes, MOST_WRAPPED_BYTES))
-        self._protection = chosen
+            self.layer = GssapiLayer(self._context, chosen, min(most_bytes, MOST_WRAPPED_BYTES))
+        self.protection = chosen
         self.is_complete = True
