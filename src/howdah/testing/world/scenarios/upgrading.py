@@ -9,6 +9,7 @@ from typing import Any, Final
 from howdah.testing.world.cluster import DATANODE, RPC_PORT, Cluster, Role
 from howdah.testing.world.processes import Process
 from howdah.testing.world.scenarios.datanodes import build
+from howdah.testing.world.watching import Watch
 from howdah.testing.world.workload.console import Console
 from howdah.testing.world.world import Unexpected, World
 
@@ -92,119 +93,147 @@ def upgrades(world: World) -> Mapping[str, object]:
     """Upgrade a cluster and roll it back, then upgrade it for good; prepare a rolling upgrade and
     roll it back, then another one that is final. A secondary namenode makes images meanwhile, and
     in the end a namenode begins anew with one of them."""
-    clients = world.machine("clients")
+    world.machine("clients")
     cluster, watch = build(world, _SETTINGS)
     story = _Story(world, cluster)
     secondary = cluster.server(_SECONDARY, "second", world.machine("second"))
     secondary.start()
     cluster.wait_ready("second")
-    namenode = cluster.servers["nn"]
-    datanodes = [server for server in cluster.servers.values() if server.role is DATANODE]
+    operator = _Operator(world, cluster, story, watch)
+    operator.change()
+    operator.give_up_upgrade()
+    operator.upgrade_for_good()
+    operator.give_up_rolling_upgrade()
+    operator.roll_to_the_end()
+    _go_on_from_checkpoint(world, cluster, story)
+    watch.forget()
+    operator.start()
+    operator.check()
+    operator.change()
+    operator.check()
+    watch.check_at_rest()
+    return {"files": len(story.files), "compared": watch.compared}
 
-    def stop() -> None:
-        for server in (*datanodes, namenode):
-            server.kill()
-        world.run_for(1.0)
 
-    def start(*, rolls_back: bool = False) -> None:
-        namenode.start()
-        cluster.wait_ready("nn")
-        for server in datanodes:
+class _Operator:
+    """Upgrades a cluster, and goes back, while the story goes on."""
+
+    def __init__(self, world: World, cluster: Cluster, story: _Story, watch: Watch) -> None:
+        self._world, self._cluster, self._story, self._watch = world, cluster, story, watch
+        self._clients = world.machines["clients"]
+        self._namenode = cluster.servers["nn"]
+        self._datanodes = [each for each in cluster.servers.values() if each.role is DATANODE]
+
+    def give_up_upgrade(self) -> None:
+        """What came since it began is gone."""
+        self._stop()
+        self._offline(_UPGRADING, "upgrade")
+        self.start()
+        self._console("dfsadmin", "-upgrade", "query", shows="not finalized")
+        before = dict(self._story.files)
+        self.change()
+        self.check()
+        self._stop()
+        self._offline(_UPGRADING, "roll_back")
+        self._go_back_to(before)
+        self.change()
+
+    def upgrade_for_good(self) -> None:
+        """It becomes final under the namenode, or behind its back."""
+        self._stop()
+        self._offline(_UPGRADING, "upgrade")
+        self.start()
+        self.change()
+        if self._story.dice.random() < 0.5:
+            self._console("dfsadmin", "-finalizeUpgrade", shows="successful")
+        else:
+            self._stop()
+            self._offline(_UPGRADING, "finalize_offline")
+            self.start()
+        self._console("dfsadmin", "-upgrade", "query", shows="finalized")
+        self.check()
+
+    def give_up_rolling_upgrade(self) -> None:
+        """What came since it was prepared is gone."""
+        self._prepare_rolling_upgrade()
+        before = dict(self._story.files)
+        self.change()
+        _restart_datanode(self._world, self._cluster, self._datanodes[0].name)
+        self.check()
+        self._stop()
+        self._offline(_ROLLING_BACK, "roll_back_upgrade")
+        self._go_back_to(before)
+
+    def roll_to_the_end(self) -> None:
+        """One server after the other is upgraded, and that is final."""
+        self._prepare_rolling_upgrade()
+        self.change()
+        for server in self._datanodes:
+            _restart_datanode(self._world, self._cluster, server.name)
+        self._stop()
+        self.start()
+        self.check()
+        self._console("dfsadmin", "-rollingUpgrade", "finalize", shows="finalized")
+        self.change()
+        self.check()
+
+    def change(self) -> None:
+        """Go on with the story."""
+        self._world.call(self._clients, "writer", self._story.change, timeout_s=600.0)
+        self._world.run_for(_QUIET_S)
+
+    def check(self) -> None:
+        """Everything is as the story says."""
+        self._world.call(self._clients, "reader", self._story.check, timeout_s=600.0)
+
+    def start(self, *, rolls_back: bool = False) -> None:
+        """Start all servers, and wait until they take calls."""
+        self._namenode.start()
+        self._cluster.wait_ready("nn")
+        for server in self._datanodes:
             server.rolls_back = rolls_back
             server.start()
-        cluster.wait_ready(*(server.name for server in datanodes))
-        for server in datanodes:
+        self._cluster.wait_ready(*(server.name for server in self._datanodes))
+        for server in self._datanodes:
             server.rolls_back = False
-        world.call(clients, "operator", wait)
+        self._world.call(self._clients, "operator", self._wait)
 
-    def wait(process: Process) -> None:
-        fs = cluster.connect(process, _URI)
-        Console(cluster, process).wait("it takes calls", lambda: not fs.set_safe_mode("get"))
+    def _wait(self, process: Process) -> None:
+        fs = self._cluster.connect(process, _URI)
+        Console(self._cluster, process).wait("it takes calls", lambda: not fs.set_safe_mode("get"))
 
-    def offline(module: str, function: str) -> None:
+    def _stop(self) -> None:
+        for server in (*self._datanodes, self._namenode):
+            server.kill()
+        self._world.run_for(1.0)
+
+    def _go_back_to(self, before: dict[str, bytes]) -> None:
+        """Start servers whose directories were rolled back."""
+        self._watch.forget()
+        self.start(rolls_back=True)
+        self._story.files = before
+        self.check()
+
+    def _prepare_rolling_upgrade(self) -> None:
+        self._console("dfsadmin", "-safemode", "enter")
+        self._console("dfsadmin", "-rollingUpgrade", "prepare", shows="REPARE")
+
+    def _offline(self, module: str, function: str) -> None:
+        """Do something with the namenode's directories."""
+
         def run(process: Process) -> None:
-            conf = cluster.configuration(process, namenode)
+            conf = self._cluster.configuration(process, self._namenode)
             getattr(process.modules.load(module), function)(conf)
 
-        world.call(namenode.machine, function, run)
+        self._world.call(self._namenode.machine, function, run)
 
-    def console(name: str, *words: str, shows: str = "") -> None:
+    def _console(self, name: str, *words: str, shows: str = "") -> None:
         def run(process: Process) -> None:
-            own = Console(cluster, process)
+            own = Console(self._cluster, process)
             own.run(name, *words, shows=shows)
             own.settle()
 
-        world.call(clients, "operator", run)
-
-    def change() -> None:
-        world.call(clients, "writer", story.change, timeout_s=600.0)
-        world.run_for(_QUIET_S)
-
-    def check() -> None:
-        world.call(clients, "reader", story.check, timeout_s=600.0)
-
-    change()
-    # An upgrade that is given up.
-    stop()
-    offline(_UPGRADING, "upgrade")
-    start()
-    console("dfsadmin", "-upgrade", "query", shows="not finalized")
-    before = dict(story.files)
-    change()
-    check()
-    stop()
-    offline(_UPGRADING, "roll_back")
-    watch.forget()
-    start(rolls_back=True)
-    story.files = before
-    check()
-    change()
-    # An upgrade that becomes final, under the namenode or behind its back.
-    stop()
-    offline(_UPGRADING, "upgrade")
-    start()
-    change()
-    if story.dice.random() < 0.5:
-        console("dfsadmin", "-finalizeUpgrade", shows="successful")
-    else:
-        stop()
-        offline(_UPGRADING, "finalize_offline")
-        start()
-    console("dfsadmin", "-upgrade", "query", shows="finalized")
-    check()
-    # A rolling upgrade that is given up.
-    console("dfsadmin", "-safemode", "enter")
-    console("dfsadmin", "-rollingUpgrade", "prepare", shows="REPARE")
-    before = dict(story.files)
-    change()
-    _restart_datanode(world, cluster, datanodes[0].name)
-    check()
-    stop()
-    offline(_ROLLING_BACK, "roll_back_upgrade")
-    watch.forget()
-    start(rolls_back=True)
-    story.files = before
-    check()
-    # One that becomes final.
-    console("dfsadmin", "-safemode", "enter")
-    console("dfsadmin", "-rollingUpgrade", "prepare", shows="REPARE")
-    change()
-    for server in datanodes:
-        _restart_datanode(world, cluster, server.name)
-    stop()
-    start()
-    check()
-    console("dfsadmin", "-rollingUpgrade", "finalize", shows="finalized")
-    change()
-    check()
-    _go_on_from_checkpoint(world, cluster, story)
-    watch.forget()
-    start()
-    check()
-    change()
-    check()
-    watch.check_at_rest()
-    return {"files": len(story.files), "compared": watch.compared}
+        self._world.call(self._clients, "operator", run)
 
 
 def _restart_datanode(world: World, cluster: Cluster, name: str) -> None:
