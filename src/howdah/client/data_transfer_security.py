@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from howdah import errors
 from howdah.protocol.data_transfer.blocks import BlockToken
-from howdah.protocol.varint import read_delimited
 from howdah.runtime import sockets
 from howdah.runtime.sockets import Connection, WaitNotice
 from howdah.runtime.users.names import ProvenUser
@@ -245,7 +244,7 @@ class DataConnections:
         from howdah.protocol.sasl.digest_layers import CIPHERS
         from howdah.protocol.sasl.digest_md5 import DigestMd5Client
         from howdah.protocol.sasl.protection import Protection
-        from howdah.security.data_connections import EncryptedConnection, WrappedConnection
+        from howdah.security.data_handshakes import initiate
 
         mechanism = DigestMd5Client(
             name,
@@ -256,27 +255,12 @@ class DataConnections:
             setting=setting,
             ciphers=[known for known in CIPHERS if not algorithm or known == algorithm],
         )
-        handshake = ClientHandshake(mechanism, tuple(suites))
         try:
             dialing(connection)
-            request = handshake.begin()
-            while not handshake.is_done:
-                connection.send_all(request)
-                request = handshake.receive(read_delimited(connection))
-            if handshake.keys is not None:
-                return EncryptedConnection(connection, handshake.keys)
-            if mechanism.layer is not None:
-                return WrappedConnection(connection, mechanism.layer)
-            return connection
-        except sockets.PeerClosed as error:
-            connection.close()
-            raise sockets.PeerClosed(
-                f"{error} in the middle of the SASL handshake: does the datanode have "
-                f"{setting} as this side does?"
-            ) from error
         except BaseException:
             connection.close()
             raise
+        return initiate(connection, ClientHandshake(mechanism, tuple(suites)), setting)
 
     # -- encryption keys -----------------------------------------------------------------
 

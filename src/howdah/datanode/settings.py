@@ -7,19 +7,23 @@ by hand, and a typo in a key fails at the start and not in a thread.
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from howdah import errors
 from howdah.config import Configuration, check_protection, keys
 from howdah.config.settings import read, setting
 from howdah.datanode.latency.monitor import LatencySettings
+from howdah.datanode.state.block_tokens import Mode
 from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.state.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.state.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.state.volumes.reserve import Reserve, reserve_of
+from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.op_requests import Request
+from howdah.runtime.sockets import Connection
 from howdah.runtime.tracing.settings import OFF, TracingSettings
 
 RECONFIGURABLE: Final = tuple(
@@ -61,9 +65,37 @@ class ReconstructionSettings:
 DEFAULT_RECONSTRUCTION: Final = ReconstructionSettings()
 
 
+class DataGuard(Protocol):
+    """Knows who may do what at the data port (`howdah.datanode.transfer.guard`)."""
+
+    def admit(self, connection: Connection) -> Connection:
+        """A client's connection as it is served. Raises HowdahError."""
+
+    def check(self, request: Request) -> None:
+        """Raises InvalidToken for who may not have that done."""
+
+    def join(self, connection: Connection, token: BlockToken) -> Connection:
+        """A connection to another datanode as it is used. It is closed where that fails.
+
+        Raises HowdahError.
+        """
+
+    def own_token(
+        self,
+        block: ExtendedBlock,
+        mode: Mode,
+        storage_types: Sequence[StorageType] = (),
+        storage_ids: Sequence[str] = (),
+    ) -> BlockToken:
+        """A token by which this datanode asks another one. Raises InvalidToken."""
+
+
 @dataclass(frozen=True, slots=True)
 class DataSettings:
     """For the data process. Defaults are Hadoop's."""
+
+    guard: DataGuard | None = None
+    """None where everybody may do everything."""
 
     socket_timeout_s: float = setting(keys.DFS_CLIENT_SOCKET_TIMEOUT)
     """Silence that is allowed in an operation, and before the first one."""

@@ -25,10 +25,12 @@ from howdah.datanode.latency.activity import Count
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.block_tokens import Mode
 from howdah.datanode.state.messages import Transfer
 from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.transfer.peers import connect_to, own_token
 from howdah.datanode.transfer.sender import BlockSender
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
+from howdah.protocol.data_transfer.blocks import BlockToken, DatanodeAddress, StorageType
 from howdah.protocol.data_transfer.op_requests import (
     CachingHints,
     Stage,
@@ -37,7 +39,7 @@ from howdah.protocol.data_transfer.op_requests import (
     encode_request,
 )
 from howdah.protocol.data_transfer.responses import read_response
-from howdah.runtime.sockets import Connection, connect
+from howdah.runtime.sockets import Connection
 
 log = logging.getLogger(__name__)
 
@@ -108,8 +110,10 @@ class Copies:
                 self._store.corrupt(command.block.pool_id, opened.replica, reason)
                 raise errors.BlockMissing(f"{opened.replica!r} cannot be copied: {reason}")
             types, ids = command.storage_types, command.storage_ids
+            block = command.block.with_length(opened.length_bytes)
+            token = own_token(self._settings, block, Mode.WRITE, types, ids)
             request = WriteBlock(
-                command.block.with_length(opened.length_bytes),
+                block,
                 "",
                 Stage.PIPELINE_SETUP_CREATE,
                 opened.checksum,
@@ -120,8 +124,9 @@ class Copies:
                 storage_id=ids[0] if ids else None,
                 target_storage_types=types[1:],
                 target_storage_ids=ids[1:],
+                token=token,
             )
-            with _connect(command.targets[0], self._settings) as connection:
+            with _connect(command.targets[0], self._settings, token) as connection:
                 return _send(connection, request, opened, self._store, self._settings)
 
 
@@ -145,6 +150,7 @@ def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataS
         # elsewhere may have raised; its length is what the client may count on.
         block = replica.as_block(request.block.pool_id).with_length(replica.visible_bytes)
         types, ids = request.target_storage_types, request.target_storage_ids
+        token = own_token(settings, block, Mode.WRITE, types, ids)
         write = WriteBlock(
             block,
             request.client_name,
@@ -156,9 +162,10 @@ def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataS
             storage_id=ids[0] if ids else None,
             target_storage_types=types[1:],
             target_storage_ids=ids[1:],
+            token=token,
             trace=request.trace,
         )
-        with _connect(target, settings) as connection:
+        with _connect(target, settings, token) as connection:
             sent = _send(connection, write, opened, store, settings)
             answer = read_response(connection)
     if not answer.is_success:
@@ -169,13 +176,8 @@ def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataS
     return sent
 
 
-def _connect(target: DatanodeAddress, settings: DataSettings) -> Connection:
-    return connect(
-        target.connect_to(use_hostname=settings.use_hostname),
-        connect_timeout_s=settings.socket_timeout_s,
-        read_timeout_s=settings.socket_timeout_s,
-        write_timeout_s=settings.write_timeout_s,
-    )
+def _connect(target: DatanodeAddress, settings: DataSettings, token: BlockToken) -> Connection:
+    return connect_to(target, settings, settings.socket_timeout_s, token)
 
 
 def _send(

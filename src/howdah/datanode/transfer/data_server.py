@@ -151,12 +151,25 @@ class DataServer:
 
     def _serve(self, connection: Connection) -> None:
         try:
-            Operations(connection, self._store, self._settings, self.balancing).serve()
+            known = self._admit(connection)
+            if known is not None:
+                Operations(known, self._store, self._settings, self.balancing).serve()
         except Exception:
             # One operation's defect must not end the others, nor leave this one open.
             log.exception("serving %s failed", connection.peer)
         finally:
             self._forget(connection, threading.current_thread())
+
+    def _admit(self, connection: Connection) -> Connection | None:
+        """The connection as it is served; None for who is not."""
+        guard = self._settings.guard
+        if guard is None:
+            return connection
+        try:
+            return guard.admit(connection)
+        except (errors.HowdahError, OSError) as error:
+            log.warning("%s is not served: %s", connection.peer, error)
+            return None
 
     def _forget(self, connection: Connection, thread: threading.Thread) -> None:
         connection.close()

@@ -14,13 +14,14 @@ from functools import lru_cache
 
 from howdah import errors
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.block_tokens import Mode
 from howdah.datanode.state.messages import CorruptFound, Reconstruct
 from howdah.datanode.state.reconstruction import Plan, next_source
+from howdah.datanode.transfer.peers import connect_to, own_token
 from howdah.datanode.transfer.remote_replica import RemoteReplica
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.protocol.data_transfer.checksum import ChecksumSpec
 from howdah.protocol.striping.coder import Coder
-from howdah.runtime.sockets import Connection, connect
 
 log = logging.getLogger(__name__)
 
@@ -77,9 +78,10 @@ class Sources:
 
     def _source(self, node: DatanodeAddress, block: ExtendedBlock, offset: int) -> RemoteReplica:
         silence_s = self._settings.reconstruction.silence_s
-        connection = connect_to(node, self._settings, silence_s)
+        token = own_token(self._settings, block, Mode.READ)
+        connection = connect_to(node, self._settings, silence_s, token)
         try:
-            return RemoteReplica(connection, node, block, offset)
+            return RemoteReplica(connection, node, block, offset, token)
         except BaseException:
             connection.close()
             raise
@@ -178,13 +180,3 @@ def _validate(
 @lru_cache(maxsize=64)
 def _coder(codec: str, data_units: int, parity_units: int) -> Coder:
     return Coder(codec, data_units, parity_units)
-
-
-def connect_to(node: DatanodeAddress, settings: DataSettings, silence_s: float) -> Connection:
-    """Connect to the data port of a datanode, which may be silent for so long."""
-    return connect(
-        node.connect_to(use_hostname=settings.use_hostname),
-        connect_timeout_s=silence_s,
-        read_timeout_s=silence_s,
-        write_timeout_s=settings.write_timeout_s,
-    )

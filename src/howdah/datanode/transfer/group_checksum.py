@@ -22,7 +22,8 @@ from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.state.messages import Reconstruct
 from howdah.datanode.state.reconstruction import plan
-from howdah.datanode.transfer.decoding import Sources, connect_to, decoded, internal_block
+from howdah.datanode.transfer.decoding import Sources, decoded, internal_block
+from howdah.datanode.transfer.peers import connect_to
 from howdah.protocol.data_transfer.blocks import NO_TOKEN, StorageType
 from howdah.protocol.data_transfer.checksum import (
     ChecksumSpec,
@@ -141,7 +142,7 @@ def _asked(
         request.tokens[number] if number < len(request.tokens) else NO_TOKEN,
     )
     node = request.nodes[number]
-    with connect_to(node, settings, settings.socket_timeout_s) as connection:
+    with connect_to(node, settings, settings.socket_timeout_s, question.token) as connection:
         connection.send_all(encode_request(question))
         answer = read_response(connection)
     result = answer.block_checksum

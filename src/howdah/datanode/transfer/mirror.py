@@ -17,15 +17,24 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer.peers import connect_to
 from howdah.protocol.data_transfer.op_requests import WriteBlock, encode_request
 from howdah.protocol.data_transfer.packets import PipelineAck, decode_ack
 from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
 from howdah.protocol.data_transfer.status import Status
 from howdah.protocol.varint import read_delimited
-from howdah.runtime.sockets import Connection, Dialing, connect
+from howdah.runtime.sockets import Connection, Dialing, PeerClosed, PeerSilent
 
 _LOOKS = 16
 """How often it is looked, in the time that a mirror may take nothing, whether it does."""
+_NOT_REACHED = (
+    errors.Unreachable,
+    errors.AuthenticationFailed,
+    errors.InvalidToken,
+    errors.ProtocolViolation,
+    PeerClosed,
+    PeerSilent,
+)
 TIMEOUT_EXTENSION_S = 5.0
 """Added for each node behind this one, as Hadoop does."""
 
@@ -75,14 +84,15 @@ class Mirror:
         extension_s = TIMEOUT_EXTENSION_S * len(request.targets)
         silence_s = min(settings.socket_timeout_s, settings.write_timeout_s) + extension_s
         try:
-            connection = connect(
-                node.connect_to(use_hostname=settings.use_hostname),
-                connect_timeout_s=settings.socket_timeout_s + extension_s,
-                read_timeout_s=settings.socket_timeout_s + extension_s,
+            connection = connect_to(
+                node,
+                settings,
+                settings.socket_timeout_s + extension_s,
+                request.token,
                 write_timeout_s=silence_s / _LOOKS,
                 dialing=waiting,
             )
-        except errors.Unreachable as error:
+        except _NOT_REACHED as error:
             raise MirrorFailed(error.message, node.transfer_address) from error
         waiting(connection)
         try:

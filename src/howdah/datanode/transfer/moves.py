@@ -30,6 +30,7 @@ from howdah.datanode.replicas.volume_move import move_to_type
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.balancing import Balancing
+from howdah.datanode.transfer.peers import connect_to
 from howdah.datanode.transfer.receiver import BlockReceiver, Move
 from howdah.datanode.transfer.sender import BlockSender
 from howdah.protocol.data_transfer.op_requests import (
@@ -42,7 +43,7 @@ from howdah.protocol.data_transfer.op_requests import (
 )
 from howdah.protocol.data_transfer.responses import BlockOpResponse, ReadChecksumInfo, read_response
 from howdah.protocol.data_transfer.status import Status
-from howdah.runtime.sockets import Connection, connect
+from howdah.runtime.sockets import Connection
 
 log = logging.getLogger(__name__)
 
@@ -131,12 +132,7 @@ class Moves:
 
     def _receive(self, request: ReplaceBlock) -> None:
         settings = self._settings
-        with connect(
-            request.proxy.connect_to(use_hostname=settings.use_hostname),
-            connect_timeout_s=settings.socket_timeout_s,
-            read_timeout_s=settings.socket_timeout_s,
-            write_timeout_s=settings.write_timeout_s,
-        ) as proxy:
+        with connect_to(request.proxy, settings, settings.socket_timeout_s, request.token) as proxy:
             proxy.send_all(encode_request(CopyBlock(request.block, request.token, request.trace)))
             answer = read_response(proxy)
             if not answer.is_success:

@@ -156,7 +156,7 @@ class Operations:
         request: Request | None = None
         try:
             while (request := self._next_request(served)) is not None:
-                if not self._serve(request):
+                if not self._is_allowed(request) or not self._serve(request):
                     return
                 served += 1
                 request = None
@@ -186,6 +186,24 @@ class Operations:
         connection.set_read_timeout(settings.socket_timeout_s)
         op = decode_op_header(connection.recv_exactly(OP_HEADER_BYTES))
         return decode_request(op, read_delimited(connection))
+
+    def _is_allowed(self, request: Request) -> bool:
+        """Whether who asks has a token for that; else he is told, and the connection ends, since
+        what may follow the request is unknown."""
+        guard = self._settings.guard
+        if guard is None:
+            return True
+        try:
+            guard.check(request)
+        except errors.InvalidToken as error:
+            log.warning("%s%s: %s", self._connection.peer, _during(request), error)
+            # Between datanodes nobody waits for an answer to a write.
+            if not (isinstance(request, WriteBlock) and request.is_datanode):
+                here = self._connection.local if isinstance(request, WriteBlock) else ""
+                answer = BlockOpResponse(Status.ERROR_ACCESS_TOKEN, str(error), here)
+                self._connection.send_all(answer.encode())
+            return False
+        return True
 
     def _serve(self, request: Request) -> bool:
         """True if the connection can carry another operation."""

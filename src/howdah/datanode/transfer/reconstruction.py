@@ -26,10 +26,12 @@ from functools import partial
 
 from howdah import errors
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.block_tokens import Mode
 from howdah.datanode.state.messages import CorruptFound, Reconstruct
 from howdah.datanode.state.reconstruction import Plan, plan
-from howdah.datanode.transfer.decoding import Sources, connect_to, decoded, internal_block
-from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
+from howdah.datanode.transfer.decoding import Sources, decoded, internal_block
+from howdah.datanode.transfer.peers import connect_to, own_token
+from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.checksum import ChecksumSpec, checksum_chunks
 from howdah.protocol.data_transfer.op_requests import Stage, WriteBlock, encode_request
 from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet, encode_prelude
@@ -127,10 +129,10 @@ class Reconstructions:
         def add() -> None:
             block = internal_block(order.group, index, work.layout.block_length(index))
             node = order.targets[number]
-            connection = connect_to(node, self._settings, self._settings.socket_timeout_s)
-            targets[index] = _Target(
-                connection, block, order.storage_types[number], order.storage_ids[number], spec
-            )
+            kind, storage_id = order.storage_types[number], order.storage_ids[number]
+            token = own_token(self._settings, block, Mode.WRITE, (kind,), (storage_id,))
+            connection = connect_to(node, self._settings, self._settings.socket_timeout_s, token)
+            targets[index] = _Target(connection, block, kind, storage_id, spec, token)
 
         self._try(targets, index, add)
 
@@ -170,6 +172,7 @@ class _Target:
         storage_type: StorageType,
         storage_id: str,
         spec: ChecksumSpec,
+        token: BlockToken,
     ) -> None:
         self._connection = connection
         self._spec = spec
@@ -183,6 +186,7 @@ class _Target:
             pipeline_size=0,
             storage_type=storage_type,
             storage_id=storage_id,
+            token=token,
         )
         try:
             connection.send_all(encode_request(request))

@@ -246,6 +246,8 @@ def relay_between(
     behind = None if mirror is None else mirror.connection
     if native is None or not writer.is_plain or connection.takes_descriptors:
         return None
+    if not connection.is_plain or (behind is not None and not behind.is_plain):
+        return None  # What the kernel reads there is not what was sent.
     if behind is not None and behind.has_read_ahead:
         return None
     spec, replica = writer.on_disk, writer.replica

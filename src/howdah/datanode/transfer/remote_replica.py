@@ -8,7 +8,12 @@ the same stream of packets (`howdah.protocol.data_transfer.replica_stream`).
 from __future__ import annotations
 
 from howdah import errors
-from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.blocks import (
+    NO_TOKEN,
+    BlockToken,
+    DatanodeAddress,
+    ExtendedBlock,
+)
 from howdah.protocol.data_transfer.checksum import ChecksumType
 from howdah.protocol.data_transfer.op_requests import ReadBlock, encode_request
 from howdah.protocol.data_transfer.replica_stream import ReplicaStream
@@ -22,7 +27,12 @@ class RemoteReplica:
     connection."""
 
     def __init__(
-        self, connection: Connection, node: DatanodeAddress, block: ExtendedBlock, offset: int
+        self,
+        connection: Connection,
+        node: DatanodeAddress,
+        block: ExtendedBlock,
+        offset: int,
+        token: BlockToken = NO_TOKEN,
     ) -> None:
         """Ask for what `block.length_bytes` says from `offset` on. Raises HowdahError where the
         datanode refuses."""
@@ -32,7 +42,9 @@ class RemoteReplica:
         self._position = offset
         self._end = block.length_bytes
         self._rest = memoryview(b"")
-        connection.send_all(encode_request(ReadBlock(block, "", offset, self._end - offset)))
+        connection.send_all(
+            encode_request(ReadBlock(block, "", offset, self._end - offset, token=token))
+        )
         self._stream = ReplicaStream(
             connection, read_response(connection), self._named, offset, self._end
         )

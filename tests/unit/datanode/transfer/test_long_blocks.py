@@ -13,9 +13,10 @@ from howdah.datanode.settings import DataSettings
 from howdah.datanode.state.messages import Reconstruct
 from howdah.datanode.state.reconstruction import plan
 from howdah.datanode.state.volumes import block_files
-from howdah.datanode.transfer.decoding import Sources, connect_to, decoded, internal_block
+from howdah.datanode.transfer.decoding import Sources, decoded, internal_block
+from howdah.datanode.transfer.peers import connect_to
 from howdah.datanode.transfer.remote_replica import RemoteReplica
-from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.blocks import NO_TOKEN, ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.protocol.data_transfer.meta_header import encode_meta_header
 from howdah.protocol.striping.coder import Coder
@@ -73,7 +74,9 @@ def test_what_lies_behind_two_gib_is_read_and_decoded(lab: Lab, tmp_path: Path) 
     for index, node in nodes.items():
         block = internal_block(GROUP, index, layout.block_length(index))
         start = HOLE - 300
-        replica = RemoteReplica(connect_to(node.address, SETTINGS, 30), node.address, block, start)
+        replica = RemoteReplica(
+            connect_to(node.address, SETTINGS, 30, NO_TOKEN), node.address, block, start
+        )
         found = bytearray(block.length_bytes - start)
         replica.read_into(memoryview(found))
         replica.finish()

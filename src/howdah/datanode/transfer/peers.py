@@ -1,0 +1,56 @@
+"""Connections to the data ports of other datanodes, where each asks who may have what (shell)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.block_tokens import Mode
+from howdah.protocol.data_transfer.blocks import (
+    NO_TOKEN,
+    BlockToken,
+    DatanodeAddress,
+    ExtendedBlock,
+    StorageType,
+)
+from howdah.runtime.sockets import Connection, Dialing, connect
+
+
+def connect_to(
+    node: DatanodeAddress,
+    settings: DataSettings,
+    silence_s: float,
+    token: BlockToken,
+    *,
+    write_timeout_s: float | None = None,
+    dialing: Callable[[Connection | Dialing], None] = lambda _: None,
+) -> Connection:
+    """Connect to a datanode, which may be silent for so long, to ask it for something by a token.
+    `dialing` gets what is waited for, which may be shut down meanwhile.
+
+    Raises Unreachable, and what the handshake does.
+    """
+    connection = connect(
+        node.connect_to(use_hostname=settings.use_hostname),
+        connect_timeout_s=silence_s,
+        read_timeout_s=silence_s,
+        write_timeout_s=settings.write_timeout_s if write_timeout_s is None else write_timeout_s,
+        dialing=dialing,
+    )
+    if settings.guard is None:
+        return connection
+    dialing(connection)
+    return settings.guard.join(connection, token)
+
+
+def own_token(
+    settings: DataSettings,
+    block: ExtendedBlock,
+    mode: Mode,
+    storage_types: Sequence[StorageType] = (),
+    storage_ids: Sequence[str] = (),
+) -> BlockToken:
+    """What this datanode asks another one by, where that is wanted. Raises InvalidToken."""
+    if settings.guard is None:
+        return NO_TOKEN
+    return settings.guard.own_token(block, mode, storage_types, storage_ids)

@@ -1,0 +1,351 @@
+"""Data ports that ask who may have what: with tokens, handshakes, and each protection."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import pytest
+
+from howdah import errors
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.block_tokens import KnownKeys, Mode
+from howdah.datanode.state.messages import ReplicaReceived, Transfer
+from howdah.datanode.transfer.copies import Copies
+from howdah.datanode.transfer.guard import Guard
+from howdah.datanode.transfer.peers import connect_to, own_token
+from howdah.datanode.transfer.remote_replica import RemoteReplica
+from howdah.formats.tokens.block_keys import BLOCK_TOKEN, ExportedKeys
+from howdah.formats.tokens.identifiers import BlockTokenIdentifier
+from howdah.namenode.service.block_tokens import BlockTokens, KeyTimes
+from howdah.protocol.data_transfer.blocks import BlockToken, StorageType
+from howdah.protocol.data_transfer.handshake import AES_CTR
+from howdah.protocol.data_transfer.op_requests import (
+    BlockChecksum,
+    CopyBlock,
+    ReplaceBlock,
+    Request,
+    TransferBlock,
+    encode_request,
+)
+from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.sasl.protection import Protection
+from howdah.runtime.sockets import Connection, PeerClosed
+
+Lab = Any
+DATA: Final = os.urandom(300_003)
+LIFE_MS: Final = 60_000
+
+
+class Clock:
+    now_ms = 1_800_000_000_000
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+@dataclass(frozen=True)
+class Ports:
+    """How they are guarded; `handshakes` are what clients ask for."""
+
+    protections: tuple[Protection, ...]
+    suites: tuple[str, ...] = ()
+
+
+WAYS: Final = {
+    "tokens": Ports(()),
+    "authentication": Ports((Protection.AUTHENTICATION,)),
+    "integrity": Ports((Protection.INTEGRITY,)),
+    "privacy": Ports((Protection.PRIVACY,)),
+    "aes": Ports((Protection.PRIVACY,), (AES_CTR,)),
+}
+
+
+class Cluster:
+    """Guarded nodes, and the keys that their namenode has told them."""
+
+    def __init__(self, lab: Lab, ports: Ports) -> None:
+        self.lab = lab
+        self.ports = ports
+        self.clock = Clock()
+        self.pool: str = lab.POOL
+        self._namenode = self.keys_of(1)
+
+    def keys_of(self, seed: int) -> ExportedKeys:
+        times = KeyTimes(interval_ms=600_000, life_ms=LIFE_MS)
+        made = BlockTokens(self.pool, times, self.clock, random.Random(seed).randbytes)
+        keys = ExportedKeys.from_proto(made.exported())
+        assert keys is not None
+        return keys
+
+    def guard(self, keys: ExportedKeys | None = None) -> Guard:
+        known = KnownKeys()
+        known.told(self.pool, keys or self._namenode, self.clock())
+        return Guard(known, "dn", self.ports.protections, self.ports.suites, self.clock)
+
+    def node(self, keys: ExportedKeys | None = None) -> Any:
+        settings = DataSettings(
+            socket_timeout_s=5, write_timeout_s=5, keepalive_s=2, guard=self.guard(keys)
+        )
+        return self.lab.node(settings)
+
+    def token(self, *modes: Mode, block_id: int = 1, **changes: Any) -> BlockToken:
+        """As the namenode makes them."""
+        key = self._namenode.current
+        identifier = BlockTokenIdentifier(
+            self.clock() + LIFE_MS,
+            key.key_id,
+            "alice",
+            self.pool,
+            block_id,
+            tuple(mode.value for mode in modes),
+        )
+        encoded = replace(identifier, **changes).encode()
+        return BlockToken(encoded, key.password_of(encoded), BLOCK_TOKEN)
+
+    def connect(self, node: Any, token: BlockToken) -> Connection:
+        return self.guard().join(node.connect(), token)
+
+    def write(self, node: Any, *mirrors: Any, token: BlockToken | None = None) -> Any:
+        """Write block 1, and return the answer to the request."""
+        mine = token or self.token(Mode.WRITE)
+
+        class Seen:
+            @staticmethod
+            def connect() -> Connection:
+                return self.connect(node, self.token(Mode.WRITE))
+
+        lab = self.lab
+        request = replace(lab.write_request(lab.block(), *mirrors), token=mine)
+        writer = lab.Writer(Seen, request)
+        if writer.response.is_success:
+            for offset in range(0, len(DATA), 65536):
+                writer.send(offset, DATA[offset : offset + 65536])
+            writer.send(len(DATA), b"", last=True)
+            for _ in range(writer.seqno):
+                assert writer.ack().replies == (Status.SUCCESS,) * (len(mirrors) + 1)
+        writer.close()
+        return writer.response
+
+    def read(self, node: Any, token: BlockToken, *, block_id: int = 1) -> Any:
+        request = replace(
+            self.lab.read_request(self.lab.block(block_id), 0, len(DATA)), token=token
+        )
+        with self.connect(node, self.token(Mode.READ)) as connection:
+            return self.lab.read_block(node, request, connection)
+
+    def ask(self, node: Any, request: Request, token: BlockToken) -> BlockOpResponse:
+        with self.connect(node, token) as connection:
+            connection.send_all(encode_request(request))
+            while (answer := read_response(connection)).status is Status.IN_PROGRESS:
+                pass
+            return answer
+
+
+@pytest.fixture(params=WAYS)
+def cluster(request: pytest.FixtureRequest, lab: Lab) -> Cluster:
+    return Cluster(lab, WAYS[request.param])
+
+
+@pytest.fixture
+def filled(cluster: Cluster) -> Any:
+    node = cluster.node()
+    assert cluster.write(node).is_success
+    return node
+
+
+def test_a_block_is_written_along_a_pipeline_and_read_from_each(
+    cluster: Cluster, either_way: str
+) -> None:
+    nodes = [cluster.node() for _ in range(3)]
+    assert cluster.write(*nodes).is_success
+    for node in nodes:
+        assert node.content(1) == DATA
+        assert cluster.read(node, cluster.token(Mode.READ)).data == DATA
+
+
+def test_a_connection_serves_many_operations_each_by_its_own_token(
+    cluster: Cluster, filled: Any
+) -> None:
+    lab, token = cluster.lab, cluster.token(Mode.READ)
+    with cluster.connect(filled, token) as connection:
+        for _ in range(3):
+            request = replace(lab.read_request(lab.block(), 0, 1000), token=token)
+            assert lab.read_block(filled, request, connection).data[:1000] == DATA[:1000]
+        foreign = replace(request, token=cluster.token(Mode.READ, block_id=2))
+        refused = lab.read_block(filled, foreign, connection)
+        assert refused.response.status is Status.ERROR_ACCESS_TOKEN
+        with pytest.raises(PeerClosed):
+            connection.recv_exactly(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("write", "doesn't have READ permission"),
+        ("another block", "doesn't apply to block"),
+        ("another pool", "required block key"),
+        ("over", "is expired"),
+        ("another key", "required block key"),
+        ("forged", "correct token password"),
+        ("nothing", "no identifier of a block token"),
+    ],
+)
+def test_who_has_no_token_for_it_reads_nothing(
+    cluster: Cluster, filled: Any, name: str, words: str
+) -> None:
+    good = cluster.token(Mode.READ)
+    token = {
+        "write": cluster.token(Mode.WRITE),
+        "another block": cluster.token(Mode.READ, block_id=2),
+        "another pool": cluster.token(Mode.READ, block_pool_id="BP-2"),
+        "over": cluster.token(Mode.READ, expiry_date_ms=cluster.clock() - 1),
+        "another key": cluster.token(Mode.READ, key_id=7),
+        "forged": replace(good, password=bytes(20)),
+        "nothing": BlockToken(),
+    }[name]
+    answer = cluster.read(filled, token).response
+    assert answer.status is Status.ERROR_ACCESS_TOKEN
+    assert words in answer.message
+
+
+def test_who_may_only_read_changes_nothing(cluster: Cluster, filled: Any) -> None:
+    lab, reading = cluster.lab, cluster.token(Mode.READ)
+    other = cluster.node()
+    refused = cluster.write(other, token=reading)
+    assert refused.status is Status.ERROR_ACCESS_TOKEN
+    assert refused.first_bad_link == other.address.transfer_address
+    assert other.files("rbw") == set()
+    block = lab.block(length=len(DATA))
+    for request in (
+        TransferBlock(block, "client", (other.address,), token=reading),
+        CopyBlock(block, token=reading),
+        ReplaceBlock(block, "uuid", other.address, token=reading),
+    ):
+        assert cluster.ask(filled, request, reading).status is Status.ERROR_ACCESS_TOKEN
+    assert other.files("finalized") == set()
+    checksum = cluster.ask(filled, BlockChecksum(block, token=reading), reading)
+    assert checksum.is_success
+
+
+def test_a_write_that_a_datanode_sends_without_a_token_leaves_nothing(cluster: Cluster) -> None:
+    """It hears no answer, as none is awaited."""
+    node, lab = cluster.node(), cluster.lab
+    request = lab.write_request(lab.block(), client="")
+    with cluster.connect(node, cluster.token(Mode.READ)) as connection:
+        connection.send_all(encode_request(request))
+        with pytest.raises(PeerClosed):
+            connection.recv_exactly(1)
+    assert node.files("tmp") | node.files("rbw") == set()
+
+
+def test_a_client_may_have_a_replica_copied(cluster: Cluster, filled: Any) -> None:
+    target, block = cluster.node(), cluster.lab.block(length=len(DATA))
+    token = cluster.token(Mode.COPY)
+    request = TransferBlock(block, "client", (target.address,), (StorageType.DISK,), token=token)
+    assert cluster.ask(filled, request, token).is_success
+    assert target.content(1) == DATA
+
+
+def test_a_namenode_may_have_a_replica_copied(cluster: Cluster, filled: Any) -> None:
+    targets = [cluster.node(), cluster.node()]
+    copies = Copies(filled.store, filled.settings)
+    copies.sources[cluster.pool] = filled.address
+    kinds = (StorageType.DISK, StorageType.DISK)
+    block = cluster.lab.block(length=len(DATA))
+    addresses = tuple(node.address for node in targets)
+    copies.start(Transfer(block, addresses, kinds, ("DS-0", "DS-0"))).join(10)
+    for target in targets:
+        assert target.wait_for(ReplicaReceived).block.length_bytes == len(DATA)
+        assert target.content(1) == DATA
+
+
+def test_a_balancer_moves_a_replica_by_the_right_to_do_both(cluster: Cluster, filled: Any) -> None:
+    target, block = cluster.node(), cluster.lab.block(length=len(DATA))
+    half = cluster.token(Mode.REPLACE)
+    request = ReplaceBlock(block, "uuid", filled.address, StorageType.DISK, token=half)
+    refused = cluster.ask(target, request, half)
+    assert refused.status is Status.ERROR
+    assert "ERROR_ACCESS_TOKEN" in refused.message
+    whole = cluster.token(Mode.REPLACE, Mode.COPY)
+    assert cluster.ask(target, replace(request, token=whole), whole).is_success
+    assert target.content(1) == DATA
+
+
+def test_a_datanode_reads_at_another_by_a_token_of_its_own(cluster: Cluster, filled: Any) -> None:
+    block = cluster.lab.block(length=len(DATA))
+    asking = cluster.node()
+    token = own_token(asking.settings, block, Mode.READ)
+    connection = connect_to(filled.address, asking.settings, 5, token)
+    replica = RemoteReplica(connection, filled.address, block, 5, token)
+    found = bytearray(len(DATA) - 5)
+    replica.read_into(memoryview(found))
+    replica.finish()
+    assert found == DATA[5:]
+
+
+def test_a_pipeline_does_not_go_through_a_datanode_that_has_not_heard_of_the_keys(
+    cluster: Cluster,
+) -> None:
+    first, behind = cluster.node(), cluster.node(cluster.keys_of(9))
+    answer = cluster.write(first, behind)
+    assert not answer.is_success
+    assert answer.first_bad_link == behind.address.transfer_address
+
+
+GUARDED: Final = [name for name, ports in WAYS.items() if ports.protections]
+
+
+@pytest.mark.parametrize("way", GUARDED)
+def test_who_begins_without_a_handshake_is_not_served(
+    lab: Lab, way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = Cluster(lab, WAYS[way])
+    node = cluster.node()
+    token = cluster.token(Mode.READ)
+    with node.connect() as connection:
+        connection.send_all(
+            encode_request(replace(lab.read_request(lab.block(), 0, 1), token=token))
+        )
+        with pytest.raises(PeerClosed):
+            connection.recv_exactly(1)
+    assert "opens a data connection without SASL" in caplog.text
+
+
+@pytest.mark.parametrize("way", GUARDED)
+def test_a_handshake_by_what_is_no_token_is_refused(lab: Lab, way: str) -> None:
+    cluster = Cluster(lab, WAYS[way])
+    node, good = cluster.node(), cluster.token(Mode.READ)
+    with pytest.raises(errors.AuthenticationFailed, match="Mismatched response"):
+        cluster.connect(node, replace(good, password=bytes(20)))
+    for bad in (
+        cluster.token(Mode.READ, key_id=7),
+        cluster.token(Mode.READ, expiry_date_ms=1),
+        BlockToken(b"nonsense", b"p"),
+    ):
+        with pytest.raises(errors.InvalidToken):
+            cluster.connect(node, bad)
+    assert not node.files("rbw")
+
+
+def test_a_client_that_wants_less_than_is_offered_is_refused(lab: Lab) -> None:
+    private = Cluster(lab, WAYS["privacy"])
+    open_ = Cluster(lab, WAYS["authentication"])
+    with pytest.raises(errors.AuthenticationFailed):
+        open_.guard().join(private.node().connect(), private.token(Mode.READ))
+
+
+@pytest.mark.parametrize("way", ["integrity", "privacy", "aes"])
+def test_data_are_not_seen_on_the_wire_as_they_are_or_are_signed(lab: Lab, way: str) -> None:
+    """What comes behind the handshake is not what an unguarded port would send."""
+    cluster = Cluster(lab, WAYS[way])
+    connection = cluster.connect(cluster.node(), cluster.token(Mode.READ))
+    assert not connection.is_plain
+    connection.close()
+    plain = Cluster(lab, WAYS["authentication"])
+    connection = plain.connect(plain.node(), plain.token(Mode.READ))
+    assert connection.is_plain
+    connection.close()
