@@ -97,7 +97,7 @@ def _count(process: Process) -> Counter[str]:
             continue
         name = f"{module.removeprefix(prefix)}.{kind.__qualname__}"
         counts[name] += 1
-        if name == _BOUNDED:
+        if name.endswith(_BOUNDED):  # Perhaps of another process, which has a prefix.
             continue
         if isinstance(each, _CONTAINERS):
             counts[f"items of {name}"] += len(each)
