@@ -5,6 +5,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import com.sun.management.OperatingSystemMXBean;
 
@@ -15,6 +16,8 @@ import org.apache.hadoop.fs.Path;
 
 /** Asks a namenode for one file again and again, without leaving the JVM. */
 public final class CallLoop {
+  private static final AtomicInteger STRANGERS = new AtomicInteger();
+
   private CallLoop() {}
 
   /** Calls of getFileInfo a second, of so many threads together. */
@@ -48,9 +51,13 @@ public final class CallLoop {
   public static double firsts(Configuration conf, String path, int count, boolean reads)
       throws Exception {
     Path file = new Path(path);
-    long begun = System.nanoTime();
+    List<Configuration> strangers = new ArrayList<>();
     for (int number = 0; number < count; number++) {
-      try (FileSystem fs = FileSystem.newInstance(conf)) {
+      strangers.add(stranger(conf));
+    }
+    long begun = System.nanoTime();
+    for (Configuration own : strangers) {
+      try (FileSystem fs = FileSystem.newInstance(own)) {
         if (reads) {
           try (FSDataInputStream in = fs.open(file)) {
             in.read();
@@ -61,6 +68,15 @@ public final class CallLoop {
       }
     }
     return (System.nanoTime() - begun) / 1e6 / count;
+  }
+
+  /** With settings that no client before had: those that have the same share their connections. */
+  private static Configuration stranger(Configuration conf) {
+    int number = STRANGERS.incrementAndGet();
+    Configuration own = new Configuration(conf);
+    own.setInt("ipc.client.connection.maxidletime", 10_000 + number);
+    own.set("dfs.client.context", "stranger" + number);
+    return own;
   }
 
   /** Processor seconds that this process has used. */
