@@ -18,7 +18,7 @@ from tests.compat import (
     test_secured_peers,
 )
 from tests.support.security.kdc import Kdc
-from tests.support.security.our_namenode import OurSecuredNamenode
+from tests.support.security.our_servers import OurSecuredNamenode
 
 NOT_HERE: Final = frozenset(
     {

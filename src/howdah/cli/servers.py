@@ -153,9 +153,11 @@ def datanode(argv: list[str], conf: Configuration) -> int:
     )
     options = parser.parse_args(argv)
     begin(options)
-    check_configuration(conf)
     from howdah.config import keys
     from howdah.datanode.server import run
+    from howdah.datanode.settings import check_datanode_protection
+
+    check_configuration(conf, check_datanode_protection)
 
     def make_files(
         uuid: str, dial: Callable[[], socket.socket], has_read: Callable[[int], None]

@@ -21,10 +21,14 @@ from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, WorkR
 from howdah.datanode.state.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.state.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.state.volumes.reserve import Reserve, reserve_of
+from howdah.formats.tokens.block_keys import ExportedKeys
 from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.op_requests import Request
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.runtime.sockets import Connection
 from howdah.runtime.tracing.settings import OFF, TracingSettings
+from howdah.security.server_checks import THERE_WITH_KERBEROS, check_secured, is_secured
 
 RECONFIGURABLE: Final = tuple(
     sorted(
@@ -38,6 +42,28 @@ RECONFIGURABLE: Final = tuple(
     )
 )
 """What a running datanode takes from its files when an administrator says so."""
+
+
+_NEEDED_WITH_KERBEROS: Final = (
+    keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
+    keys.DFS_DATANODE_KEYTAB_FILE,
+    keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
+)
+
+
+def check_datanode_protection(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a protection that is asked for and that a datanode lacks,
+    and for what would leave a door open on a secured cluster."""
+    if not is_secured(conf):
+        check_protection(conf)
+        return
+    check_secured(conf, _NEEDED_WITH_KERBEROS)
+    if not conf.get(keys.DFS_DATA_TRANSFER_PROTECTION):
+        raise errors.InvalidConfiguration(
+            "Cannot start secure DataNode due to incorrect config: set "
+            f"{keys.DFS_DATA_TRANSFER_PROTECTION.name}; privileged ports do not take its place"
+        )
+    check_protection(conf, THERE_WITH_KERBEROS)
 
 
 DEFAULT_LATENCY: Final = LatencySettings()
@@ -67,6 +93,24 @@ DEFAULT_RECONSTRUCTION: Final = ReconstructionSettings()
 
 class DataGuard(Protocol):
     """Knows who may do what at the data port (`howdah.datanode.transfer.guard`)."""
+
+    user: str
+    """Who runs this datanode, by the short name."""
+    rpc_user: str | None
+    """As whom it calls servers; None: as the user of its process."""
+
+    @property
+    def rpc_methods(self) -> ServerMethods | None:
+        """How clients prove themselves at its RPC port; None where everybody is believed."""
+
+    def told(self, pool_id: str, keys: ExportedKeys) -> None:
+        """A namenode tells the keys of its pool."""
+
+    def left(self, pool_id: str) -> None:
+        """The pool is served no more."""
+
+    def check_caller(self, caller: Caller, block: ExtendedBlock) -> None:
+        """Raises InvalidToken, AccessDenied for who may not read a block."""
 
     def admit(self, connection: Connection) -> Connection:
         """A client's connection as it is served. Raises HowdahError."""
@@ -142,7 +186,7 @@ class DataSettings:
 
     @classmethod
     def of(cls, conf: Configuration) -> DataSettings:
-        check_protection(conf)
+        check_datanode_protection(conf)
         local = conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT) or conf.get(
             keys.DFS_CLIENT_DOMAIN_SOCKET_DATA_TRAFFIC
         )

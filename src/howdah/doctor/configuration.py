@@ -44,7 +44,11 @@ def _protection(facts: Facts) -> Iterator[Finding]:
         )
         if conf.get(key)
     ]
-    if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple":
+    authentication = conf.get(keys.HADOOP_SECURITY_AUTHENTICATION)
+    if authentication == "kerberos" and facts.roles <= {NAMENODE, DATANODE}:
+        # These two have it, and what it takes; they say themselves what else they lack.
+        asked = [name for name in asked if name == keys.DFS_ENCRYPT_DATA_TRANSFER.name]
+    elif authentication != "simple":
         asked.insert(0, keys.HADOOP_SECURITY_AUTHENTICATION.name)
     for name in asked:
         yield error(

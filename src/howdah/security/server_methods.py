@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from howdah import errors
 from howdah.formats.malformed import MalformedRecord
-from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.identifiers import BlockTokenIdentifier, DelegationTokenIdentifier
 from howdah.protocol.rpc.negotiation import Offer
 from howdah.protocol.rpc.proven import KERBEROS, SIMPLE, TOKEN, Proven
 from howdah.protocol.sasl import digest_md5, gssapi
@@ -118,9 +118,14 @@ class MethodsAtServer:
         if offer.method == KERBEROS:
             return Proven(KERBEROS, self.user_of(mechanism.client), mechanism.client)
         try:
-            token = DelegationTokenIdentifier.decode(base64.b64decode(mechanism.client))
+            identifier = base64.b64decode(mechanism.client)
+            return self.proven_by_token(identifier)
         except (MalformedRecord, ValueError) as error:
             raise errors.InvalidToken(f"that is no identifier of a token: {error}") from error
+
+    def proven_by_token(self, identifier: bytes) -> Proven:
+        """Whom a token of this server's proves. Raises MalformedRecord, AuthenticationFailed."""
+        token = DelegationTokenIdentifier.decode(identifier)
         real = token.real_user
         owner = self.user_of(token.owner)
         if not real or real == token.owner:
@@ -141,6 +146,15 @@ class MethodsAtServer:
                 f"User {proven.full_name} (auth:{proven.method}) is not authorized for protocol "
                 f"interface {protocol}: this service is only accessible by {wanted}"
             )
+
+
+class MethodsAtDatanode(MethodsAtServer):
+    """At the RPC port of a datanode, where block tokens are taken. Whom one names may do what it
+    says, and nothing else."""
+
+    def proven_by_token(self, identifier: bytes) -> Proven:
+        user = BlockTokenIdentifier.decode(identifier).user
+        return Proven(TOKEN, user, user, identifier=identifier)
 
 
 def _passwords(tokens: IssuedTokens) -> Callable[[bytes], bytes]:

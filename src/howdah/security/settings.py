@@ -16,13 +16,20 @@ from howdah.protocol.sasl.auth_to_local import Rule, parse_rules, short_name
 from howdah.protocol.sasl.principals import ServerPrincipals
 from howdah.protocol.sasl.protection import Protection, parse_protections
 
-_DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
+_DATANODE_PROTOCOLS = frozenset(
+    (
+        "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol",
+        "org.apache.hadoop.hdfs.server.protocol.InterDatanodeProtocol",
+    )
+)
 _JOURNAL_PROTOCOL = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 _ROUTER_PROTOCOL = "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol"
 _NAMENODE_PROTOCOLS = frozenset(
     (
         "org.apache.hadoop.hdfs.protocol.ClientProtocol",
         "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol",
+        "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol",
+        "org.apache.hadoop.hdfs.server.protocol.DatanodeLifelineProtocol",
     )
 )
 
@@ -56,7 +63,7 @@ class SecuritySettings:
 
     def principals_for(self, protocol: str) -> ServerPrincipals:
         """Whom to expect where a protocol is answered."""
-        if protocol == _DATANODE_PROTOCOL:
+        if protocol in _DATANODE_PROTOCOLS:
             return self.datanode
         if protocol == _JOURNAL_PROTOCOL:
             return self.journalnode

@@ -147,7 +147,7 @@ class SecuredHadoop:
     def start(self) -> None:
         """Start the servers, and wait until they serve. A cluster that was made is started."""
         self._start_namenode()
-        self._servers.start("datanode", DATANODE, self.conf_dir)
+        self._start_datanode("datanode", self.conf_dir)
         self.wait_until_up()
 
     def wait_until_up(self) -> None:
@@ -160,11 +160,33 @@ class SecuredHadoop:
     def _start_namenode(self) -> None:
         self._servers.start("namenode", NAMENODE, self.conf_dir)
 
+    def _start_datanode(self, name: str, conf_dir: Path) -> None:
+        self._servers.start(name, DATANODE, conf_dir)
+
     def add_datanode(self, name: str, data: Path) -> None:
         """Start another one, with a directory of its own."""
         conf_dir = self.directory / f"conf-{name}"
         write_site_files(conf_dir, {**self.conf, "dfs.datanode.data.dir": f"file://{data}"})
-        self._servers.start(name, DATANODE, conf_dir)
+        self._start_datanode(name, conf_dir)
+
+    def is_running(self, server: str) -> bool:
+        """Whether it was started and not killed."""
+        return server in self._servers.running
+
+    def restart_namenode(self) -> None:
+        """Kill it, and start another one on what it leaves."""
+        self._servers.kill("namenode")
+        self._start_namenode()
+
+    def kill_datanode_at(self, address: str) -> None:
+        """Kill the datanode whose data port is `ip:port`."""
+        said = self._says_of_itself(address)
+        (name,) = [each for each in self._servers.running if said in self.log(each)]
+        self._servers.kill(name)
+
+    def _says_of_itself(self, address: str) -> str:
+        """What the log of a datanode has about its data port, and no other log."""
+        return f"Opened streaming server at /{address}"
 
     @property
     def name_directory(self) -> Path:

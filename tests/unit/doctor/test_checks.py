@@ -64,6 +64,40 @@ def found(given: Facts) -> list[tuple[str, str]]:
     return [(each.level.value, each.check) for each in examine(given)]
 
 
+@pytest.mark.parametrize(
+    ("roles", "names"),
+    [
+        ({NAMENODE, DATANODE}, ["dfs.encrypt.data.transfer"]),
+        (
+            {NAMENODE, JOURNALNODE},
+            [
+                "hadoop.security.authentication",
+                "hadoop.security.authorization",
+                "dfs.encrypt.data.transfer",
+                "dfs.block.access.token.enable",
+            ],
+        ),
+    ],
+)
+def test_protection_that_servers_of_a_role_have_is_no_error(
+    roles: set[str], names: list[str]
+) -> None:
+    asked = {
+        "hadoop.security.authentication": "kerberos",
+        "hadoop.security.authorization": "true",
+        "dfs.block.access.token.enable": "true",
+        "dfs.encrypt.data.transfer": "true",
+    }
+    lines = [
+        each.line()
+        for each in examine(facts(asked, roles=frozenset(roles)))
+        if each.check == "protection"
+    ]
+    assert len(lines) == len(names)
+    for line, name in zip(lines, names, strict=True):
+        assert name in line
+
+
 def test_sound_facts_leave_nothing_to_say() -> None:
     assert examine(facts()) == []
 

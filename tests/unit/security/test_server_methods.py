@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.identifiers import BlockTokenIdentifier, DelegationTokenIdentifier
 from howdah.protocol.rpc.negotiation import Offer
 from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
 from howdah.protocol.sasl.auth_to_local import Rule, short_name
@@ -20,7 +20,12 @@ from howdah.protocol.sasl.mechanism import Layer
 from howdah.protocol.sasl.principals import Principal
 from howdah.protocol.sasl.protection import Protection
 from howdah.security.hosts import KnownHosts, canonical_host
-from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
+from howdah.security.server_methods import (
+    IssuedTokens,
+    MethodsAtDatanode,
+    MethodsAtServer,
+    ServerIdentity,
+)
 
 BY_TOKEN = Offer(TOKEN, "DIGEST-MD5", "", "default")
 
@@ -92,6 +97,23 @@ def test_a_name_that_is_no_base64_proves_nobody(name: str) -> None:
 def test_any_identifier_is_refused_in_words_or_of_somebody(identifier: bytes) -> None:
     with suppress(errors.HowdahError):
         assert shown(identifier).user
+
+
+AT_DATANODE = MethodsAtDatanode(None, tuple(Protection), lambda principal: principal, Believing())
+
+
+def test_a_block_token_is_of_whom_it_names_and_goes_along() -> None:
+    token = BlockTokenIdentifier(1, 2, "alice", "BP", 3, ("READ",)).encode()
+    proven = AT_DATANODE.proven(BY_TOKEN, Shown(base64.b64encode(token).decode()))
+    assert proven == Proven(TOKEN, "alice", "alice", identifier=token)
+    assert repr(token) not in repr(proven)
+
+
+@given(st.binary(max_size=80))
+def test_any_block_token_is_refused_in_words_or_of_somebody(identifier: bytes) -> None:
+    with suppress(errors.HowdahError):
+        proven = AT_DATANODE.proven(BY_TOKEN, Shown(base64.b64encode(identifier).decode()))
+        assert proven.method == TOKEN
 
 
 # -- who may speak a protocol ------------------------------------------------------

@@ -69,6 +69,7 @@ DFS_NAMENODE_KERBEROS_PRINCIPAL_PATTERN = optional_string(
     "A glob that the principals of namenodes match; it takes the place of the principal.",
 )
 DFS_NAMENODE_KEYTAB_FILE = optional_string("dfs.namenode.keytab.file", "The keytab of a namenode.")
+DFS_DATANODE_KEYTAB_FILE = optional_string("dfs.datanode.keytab.file", "The keytab of a datanode.")
 DFS_DATANODE_KERBEROS_PRINCIPAL = optional_string(
     "dfs.datanode.kerberos.principal",
     "The Kerberos principal of datanodes; _HOST stands for the host.",

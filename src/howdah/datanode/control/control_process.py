@@ -21,7 +21,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -48,6 +48,7 @@ from howdah.datanode.process.data_process import Inheritance, be_data_process
 from howdah.datanode.replicas.startup_scan import scan_all
 from howdah.datanode.scanners.directory_scanner import DirectoryScanner
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.datanode.security import guard_of
 from howdah.datanode.settings import DataSettings, ScanSettings, choosing_policy, reserves
 from howdah.datanode.state.messages import (
     BlockSynchronized,
@@ -127,7 +128,8 @@ class ControlProcess:
         self._make_files = make_files
         self._rolls_back = rolls_back
         self._ready_file = ready_file
-        self._settings = DataSettings.of(conf)
+        guard = guard_of(conf)
+        self._settings = replace(DataSettings.of(conf), guard=guard)
         self._tolerated = conf.get(keys.DFS_DATANODE_FAILED_VOLUMES_TOLERATED)
         self._started_ms = time.time_ns() // 1_000_000
         self._is_begun = False
@@ -198,7 +200,8 @@ class ControlProcess:
         data = self._listen(keys.DFS_DATANODE_ADDRESS)
         ipc = self._listen(keys.DFS_DATANODE_IPC_ADDRESS)
         self._data_address, self._ipc_address = data.getsockname(), ipc.getsockname()
-        serve.warn_if_exposed("datanode", [self._data_address[:2], self._ipc_address[:2]])
+        if self._settings.guard is None:
+            serve.warn_if_exposed("datanode", [self._data_address[:2], self._ipc_address[:2]])
         return Listeners(data, ipc, self._listen_locally())
 
     def _scan(self, volumes: VolumeSet) -> ReplicaMap:
@@ -275,7 +278,7 @@ class ControlProcess:
         directories: DataDirectories,
         gauges: Gauges,
     ) -> Nameservices:
-        conf = self._conf
+        conf, guard = self._conf, self._settings.guard
         self._cached = CachedBlocks()
         return Nameservices(
             addresses,
@@ -295,6 +298,8 @@ class ControlProcess:
                     conf.get(keys.DFS_DATANODE_LIFELINE_INTERVAL_SECONDS),
                     conf.get(keys.DFS_HEARTBEAT_INTERVAL),
                 ),
+                user=None if guard is None else guard.rpc_user,
+                wants_tokens=guard is not None,
             ),
             command=self._command,
             ready=self._write_ready,

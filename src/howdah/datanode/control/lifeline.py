@@ -47,12 +47,13 @@ class LifelineSender:
         interval_s: float,
         heartbeat: Callable[[], pb.HeartbeatRequestProto | None],
         took: Callable[[int], None] = lambda ns: None,
+        user: str | None = None,
     ) -> None:
         """`heartbeat` makes one; None while this datanode is not registered. `took` hears how many
-        nanoseconds each that was taken has taken."""
+        nanoseconds each that was taken has taken. `user` is who sends them."""
         self._took = took
         self._name = f"{address[0]}:{address[1]}"
-        self._client = RpcClient(address, PROTOCOL)
+        self._client = RpcClient(address, PROTOCOL, user=user)
         self._interval_s = interval_s
         self._heartbeat = heartbeat
         self._changed = threading.Condition()

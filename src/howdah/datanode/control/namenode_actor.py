@@ -66,6 +66,7 @@ from howdah.datanode.state.commands import (
     Register,
     Shutdown,
     Unsupported,
+    UpdateKeys,
     decode_orders,
 )
 from howdah.datanode.state.messages import (
@@ -74,6 +75,7 @@ from howdah.datanode.state.messages import (
     CheckVolumes,
     Command,
     Invalidate,
+    KeysTold,
     OutliersFound,
     Reconstruct,
     RecoverBlock,
@@ -81,6 +83,7 @@ from howdah.datanode.state.messages import (
     Transfer,
 )
 from howdah.datanode.state.report_schedule import ReportSchedule
+from howdah.formats.tokens.block_keys import ExportedKeys
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.rpc.client import AnswerType, RpcClient
@@ -116,6 +119,10 @@ class ActorSettings:
     memory_bytes: int = 0
     """What may be cached; 0: there is nothing to report of it."""
     cache_report_s: float = 10.0
+    user: str | None = None
+    """As whom namenodes are called; None: as the user of this process."""
+    wants_tokens: bool = False
+    """Whether this datanode asks for block tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +173,7 @@ class NamenodeActor:
         self.refusal: Refusal | None = None
         self.is_away = False
         """It did not answer the last call."""
-        self._client = RpcClient(address, PROTOCOL)
+        self._client = RpcClient(address, PROTOCOL, user=settings.user)
         self._node = node
         self._pool = pool
         self._member = Member(self.name)
@@ -207,6 +214,7 @@ class NamenodeActor:
                 settings.lifeline_s,
                 self._lifeline_request,
                 took=partial(self._activity.took, Work.Lifelines),
+                user=settings.user,
             )
         )
         self._thread = threading.Thread(target=self._run, name=f"namenode {self.name}", daemon=True)
@@ -422,12 +430,7 @@ class NamenodeActor:
             pb.RegisterDatanodeRequestProto(registration=reports.registration(node, namespace)),
             pb.RegisterDatanodeResponseProto,
         )
-        if answer.registration.keys.isBlockTokenEnabled:
-            raise errors.DisallowedDatanode(
-                "Inconsistent configuration of block access tokens: this namenode has its "
-                f"datanodes ask for them ({keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name}), and this "
-                "datanode would serve its blocks to everybody"
-            )
+        self._take_keys(namespace.pool_id, ExportedKeys.from_proto(answer.registration.keys))
         self._registration = answer.registration
         self.refusal, self._refusal_pause_s = None, self._settings.refusal_pause_s
         log.info(
@@ -442,6 +445,23 @@ class NamenodeActor:
             self._heartbeat_due_s = 0.0
             self._reports.registered()
         self._cache_reports.start_over()
+
+    def _take_keys(self, pool_id: str, known: ExportedKeys | None) -> None:
+        """Raises DisallowedDatanode where one side alone wants tokens for blocks."""
+        key = keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name
+        if known is None and self._settings.wants_tokens:
+            raise errors.DisallowedDatanode(
+                "Inconsistent configuration of block access tokens: this datanode asks for them "
+                f"({key}), and this namenode gives none to clients"
+            )
+        if known is not None and not self._settings.wants_tokens:
+            raise errors.DisallowedDatanode(
+                "Inconsistent configuration of block access tokens: this namenode has its "
+                f"datanodes ask for them ({key}), and this datanode would serve its blocks to "
+                "everybody"
+            )
+        if known is not None:
+            self._command(KeysTold(pool_id, known))
 
     # --- serving ---
 
@@ -514,7 +534,8 @@ class NamenodeActor:
         return self._heartbeat_request(self._inventory.states(pool_id), wants_lease=False)
 
     def _obey(self, order: Order) -> None:
-        if not self._pool.obeys(self._member, order):
+        # Keys are each namenode's own: those of a standby count, too.
+        if not isinstance(order, UpdateKeys) and not self._pool.obeys(self._member, order):
             return
         match order:
             case Register():
@@ -525,6 +546,10 @@ class NamenodeActor:
                 self._command(replace(order, ordered_by=self.name))
             case Shutdown():
                 raise _ShutDown
+            case UpdateKeys(known):
+                pool = self._pool.pool_id
+                assert pool is not None, "served after joining"
+                self._take_keys(pool, known)
             case FinalizeUpgrade(pool_id):
                 self._directories.finalize_upgrade(pool_id)
             case Unsupported(name):

@@ -20,10 +20,11 @@ from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.state.messages import OutliersFound
 from howdah.runtime import unexpected_errors
+from howdah.security.server_checks import is_secured
 from howdah.web import jmx
 from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring.families import Family, Total, one
-from howdah.web.monitoring.health import Check, Report
+from howdah.web.monitoring.health import HEALTH_PATH, Check, Report
 from howdah.web.monitoring.pages import Monitoring
 from howdah.web.pages.common import Common, configured
 from howdah.web.pages.datanode import (
@@ -197,6 +198,8 @@ class Pages:
             "datanode", lambda: self._name, LINKS, lambda: configured(conf), also=also
         )
         self._beans = beans
+        # Who comes by HTTP proves nothing yet.
+        self._is_closed = is_secured(conf)
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
 
     def start(self, conf: Configuration) -> WebPorts:
@@ -213,6 +216,12 @@ class Pages:
                 self._files.close()
 
     def answer(self, request: Request) -> Response | Exchange:
+        if self._is_closed and request.path != HEALTH_PATH:
+            return text_response(
+                403,
+                "This datanode is secured by Kerberos, and cannot learn by HTTP who you are: its "
+                "pages and WebHDFS are closed.",
+            )
         if self._make_files is not None and is_webhdfs(request.path):
             with self._lock:
                 if self._files is None:

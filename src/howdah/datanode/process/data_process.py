@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from howdah.datanode.caching.block_cache import BlockCache
@@ -46,6 +46,7 @@ from howdah.datanode.state.messages import (
     Identity,
     Invalidate,
     KeepDeleted,
+    KeysTold,
     LeavePool,
     LeaveVolume,
     LogLevel,
@@ -153,20 +154,26 @@ class DataProcess:
                 self._server.balancing,
             )
         # Its reads are short, and map no file: what is cut need not be copied for it.
+        # Nobody but the control process gets there, which asks for whom it has proven.
         self._control_server = DataServer(
-            inheritance.dialed, self._store, inheritance.settings, self._server.balancing
+            inheritance.dialed,
+            self._store,
+            replace(inheritance.settings, guard=None),
+            self._server.balancing,
         )
         self._disk_balancer = DiskBalancer(
             self._store,
             inheritance.settings.disk_balancer,
             lambda: self._server.balancing.uuid,
         )
+        guard = self._guard = inheritance.settings.guard
         self._protocol = ClientDatanodeProtocol(
             self._store,
             self._send_event,
-            getpass.getuser(),
+            getpass.getuser() if guard is None else guard.user,
             balance_bandwidth=lambda: self._server.balancing.bytes_per_s,
             disk_balancer=self._disk_balancer,
+            guard=guard,
         )
         self._gauges = inheritance.gauges
         self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._send_event)
@@ -176,7 +183,10 @@ class DataProcess:
             inter_datanode.service(InterDatanodeProtocol(self._store)),
         ]
         self._ipc = ThreadedRpcServer(
-            inheritance.ipc_listener, Registry(services), may_act=inheritance.may_act
+            inheritance.ipc_listener,
+            Registry(services),
+            may_act=inheritance.may_act,
+            methods=None if guard is None else guard.rpc_methods,
         )
         self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
         self._store.trouble.on_leave.append(self._workers.volume_left)
@@ -254,6 +264,11 @@ class DataProcess:
             case LeavePool(pool_id):
                 self._store.leave_pool(pool_id)
                 self._cache.leave_pool(pool_id)
+                if self._guard is not None:
+                    self._guard.left(pool_id)
+            case KeysTold(pool_id, keys):
+                if self._guard is not None:
+                    self._guard.told(pool_id, keys)
             case NameservicesAwaited(names):
                 self._protocol.awaited = names
             case NamenodesRefreshed(problem, number):

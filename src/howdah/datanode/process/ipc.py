@@ -17,7 +17,7 @@ from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.reconfiguration import NamenodesRefresh, ReconfigurationTask
 from howdah.datanode.replicas.startup_scan import pools_on
 from howdah.datanode.replicas.store import BlockStore
-from howdah.datanode.settings import RECONFIGURABLE
+from howdah.datanode.settings import RECONFIGURABLE, DataGuard
 from howdah.datanode.state.disk_balancer.checks import Submitted
 from howdah.datanode.state.messages import Event, ReportAsked, ShutdownAsked
 from howdah.datanode.volumes.volumes import Volume
@@ -28,6 +28,7 @@ from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer.blocks import ExtendedBlock
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.proven import TOKEN
 from howdah.protocol.rpc.service import Service
 from howdah.storage.dir_walk import all_below
 
@@ -81,8 +82,11 @@ class ClientDatanodeProtocol:
         *,
         balance_bandwidth: Callable[[], int] = lambda: 0,
         disk_balancer: DiskBalancer,
+        guard: DataGuard | None = None,
     ) -> None:
-        """`balance_bandwidth`: how many bytes a second balancing may take now."""
+        """`balance_bandwidth`: how many bytes a second balancing may take now. `guard` knows who
+        may read a block; None where everybody may."""
+        self._guard = guard
         self._disk_balancer = disk_balancer
         self._balance_bandwidth = balance_bandwidth
         self._store = store
@@ -98,7 +102,10 @@ class ClientDatanodeProtocol:
         self, request: pb.GetReplicaVisibleLengthRequestProto, caller: Caller
     ) -> pb.GetReplicaVisibleLengthResponseProto:
         """How much of a block can be read here; a file's reader asks while it is written."""
-        length = self._store.visible_length(ExtendedBlock.from_proto(request.block))
+        block = ExtendedBlock.from_proto(request.block)
+        if self._guard is not None:
+            self._guard.check_caller(caller, block)
+        length = self._store.visible_length(block)
         # -1, for a replica that waits for recovery, crosses as Java would write it.
         return pb.GetReplicaVisibleLengthResponseProto(length=length & _UNSIGNED)
 
@@ -262,7 +269,9 @@ class ClientDatanodeProtocol:
         return pb.DiskBalancerSettingResponseProto(value=self._disk_balancer.setting(request.key))
 
     def _check_administrator(self, caller: Caller, operation: str) -> None:
-        if caller.user != self._owner:
+        # Who has a token to a block of the owner's is not the owner.
+        is_by_token = caller.proven is not None and caller.proven.method == TOKEN
+        if caller.user != self._owner or is_by_token:
             raise errors.AccessDenied(
                 f"{operation}: {caller.user} is not {self._owner}, who runs this datanode"
             )

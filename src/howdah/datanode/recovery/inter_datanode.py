@@ -88,10 +88,22 @@ def service(implementation: InterDatanodeProtocol) -> Service:
 class Peer:
     """Another datanode, as the primary sees it."""
 
-    def __init__(self, node: DatanodeAddress, timeout_s: float, *, use_hostname: bool) -> None:
+    def __init__(
+        self,
+        node: DatanodeAddress,
+        timeout_s: float,
+        *,
+        use_hostname: bool,
+        user: str | None = None,
+    ) -> None:
+        """`user` is who calls; None: the user of this process."""
         host = node.hostname if use_hostname else node.ip
         self._client = RpcClient(
-            (host, node.ipc_port), PROTOCOL, connect_timeout_s=timeout_s, call_timeout_s=timeout_s
+            (host, node.ipc_port),
+            PROTOCOL,
+            user=user,
+            connect_timeout_s=timeout_s,
+            call_timeout_s=timeout_s,
         )
 
     def init_recovery(self, order: RecoverBlock) -> Candidate | None:

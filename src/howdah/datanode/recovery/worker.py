@@ -184,7 +184,12 @@ class RecoveryWorker:
         if self.uuid and node.uuid == self.uuid:
             return _LocalParticipant(self._store)
         settings = self._settings
-        return Peer(node, settings.socket_timeout_s, use_hostname=settings.use_hostname)
+        return Peer(
+            node,
+            settings.socket_timeout_s,
+            use_hostname=settings.use_hostname,
+            user=None if settings.guard is None else settings.guard.rpc_user,
+        )
 
     def _call_all(
         self,

@@ -125,23 +125,25 @@ class KnownKeys:
 
         Raises InvalidToken.
         """
-        shown, block = need.token, need.block
+        shown = need.token
         token, password = self._read(shown.identifier, now_ms)
         if not hmac.compare_digest(password, shown.password):
             raise errors.InvalidToken(
                 f"Block token with {_shown(token)} doesn't have the correct token password"
             )
-        if (token.block_pool_id, token.block_id) != (block.pool_id, block.block_id):
-            raise errors.InvalidToken(
-                f"Block token with {_shown(token)} doesn't apply to block {block}"
-            )
-        if need.mode.value not in token.modes:
-            raise errors.InvalidToken(
-                f"Block token with {_shown(token)} doesn't have {need.mode.value} permission"
-            )
+        _check_right(token, need.block, need.mode)
         _check_storages("StorageTypes", token.storage_types, [t.name for t in need.storage_types])
         _check_storages("StorageIDs", token.storage_ids, need.storage_ids)
         return token
+
+    def check_proven(
+        self, identifier: bytes, block: ExtendedBlock, mode: Mode, now_ms: int
+    ) -> None:
+        """As `check`, of a token whose password was proven before.
+
+        Raises InvalidToken.
+        """
+        _check_right(self._read(identifier, now_ms)[0], block, mode)
 
     def make(
         self,
@@ -205,6 +207,18 @@ def _shown(token: BlockTokenIdentifier) -> str:
         f"userId={token.user[:_MOST_SHOWN]}, blockPoolId={token.block_pool_id[:_MOST_SHOWN]}, "
         f"blockId={token.block_id}, access modes={list(token.modes)})"
     )
+
+
+def _check_right(token: BlockTokenIdentifier, block: ExtendedBlock, mode: Mode) -> None:
+    """Raises InvalidToken."""
+    if (token.block_pool_id, token.block_id) != (block.pool_id, block.block_id):
+        raise errors.InvalidToken(
+            f"Block token with {_shown(token)} doesn't apply to block {block}"
+        )
+    if mode.value not in token.modes:
+        raise errors.InvalidToken(
+            f"Block token with {_shown(token)} doesn't have {mode.value} permission"
+        )
 
 
 def _check_storages(what: str, allowed: Sequence[str], wanted: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from howdah.datanode.state.messages import (
     RecoverGroup,
     Transfer,
 )
+from howdah.formats.tokens.block_keys import ExportedKeys
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer.blocks import (
@@ -51,6 +52,13 @@ class Shutdown:
 
 
 @dataclass(frozen=True, slots=True)
+class UpdateKeys:
+    """The namenode makes block tokens by other keys; None: by none."""
+
+    keys: ExportedKeys | None
+
+
+@dataclass(frozen=True, slots=True)
 class Unsupported:
     name: str
 
@@ -59,6 +67,7 @@ Order = (
     Register
     | FinalizeUpgrade
     | Shutdown
+    | UpdateKeys
     | Unsupported
     | Invalidate
     | Transfer
@@ -91,6 +100,8 @@ def decode_orders(commands: Iterable[pb.DatanodeCommandProto]) -> list[Order]:
                 orders += map(
                     _reconstruction, command.blkECReconstructionCmd.blockECReconstructioninfo
                 )
+            case pb.DatanodeCommandProto.KeyUpdateCommand:
+                orders.append(UpdateKeys(ExportedKeys.from_proto(command.keyUpdateCmd.keys)))
             case pb.DatanodeCommandProto.NullDatanodeCommand:
                 continue
             case other:

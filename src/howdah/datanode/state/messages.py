@@ -14,6 +14,7 @@ import struct
 from dataclasses import dataclass
 
 from howdah import errors
+from howdah.formats.tokens.block_keys import ExportedKeys
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.protocol.striping.policies import Policy
 
@@ -293,6 +294,14 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class KeysTold:
+    """A namenode tells by which keys its block tokens are made."""
+
+    pool_id: str
+    keys: ExportedKeys
+
+
+@dataclass(frozen=True, slots=True)
 class Invalidate:
     """Delete these replicas."""
 
@@ -509,6 +518,7 @@ Command = (
     | NameservicesAwaited
     | NamenodesRefreshed
     | Identity
+    | KeysTold
     | Invalidate
     | KeepDeleted
     | Transfer

@@ -15,10 +15,12 @@ import base64
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
 from howdah.datanode.state.block_tokens import KnownKeys, Mode, need_of
+from howdah.formats.tokens.block_keys import ExportedKeys
 from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.handshake import (
     REALM,
@@ -27,10 +29,14 @@ from howdah.protocol.data_transfer.handshake import (
     ServerHandshake,
 )
 from howdah.protocol.data_transfer.op_requests import Request
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.negotiation import ServerMethods
+from howdah.protocol.rpc.proven import TOKEN
 from howdah.protocol.sasl.digest_md5 import DigestMd5Client, DigestMd5Server, credentials_of
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection
 from howdah.security.data_handshakes import accept, initiate
+from howdah.security.server_methods import IssuedTokens
 
 _SETTING: Final = "dfs.data.transfer.protection"
 _NONCE_BYTES: Final = 30
@@ -50,11 +56,16 @@ class Guard:
         protections: tuple[Protection, ...],
         suites: tuple[str, ...] = (),
         now_ms: Callable[[], int] = _wall_ms,
+        *,
+        rpc_user: str | None = None,
+        methods: Callable[[IssuedTokens], ServerMethods] | None = None,
     ) -> None:
-        """`user` is whom tokens of this datanode's name. Without `protections` there are no
-        handshakes."""
+        """`user` is who runs this datanode: its own tokens name him. Without `protections` there
+        are no handshakes. `methods` are those of the RPC port, where block tokens are taken."""
         self.keys: Final = keys
-        self._user = user
+        self.user = user
+        self.rpc_user = rpc_user
+        self._methods = methods
         self._protections = protections
         self._suites = suites
         self._now_ms = now_ms
@@ -72,6 +83,27 @@ class Guard:
             setting=_SETTING,
         )
         return accept(connection, ServerHandshake(mechanism, self._suites, os.urandom))
+
+    @property
+    def rpc_methods(self) -> ServerMethods | None:
+        """How clients prove themselves at the RPC port; None where everybody is believed."""
+        return None if self._methods is None else self._methods(_Issued(self))
+
+    def told(self, pool_id: str, keys: ExportedKeys) -> None:
+        """A namenode tells the keys of its pool."""
+        self.keys.told(pool_id, keys, self._now_ms())
+
+    def left(self, pool_id: str) -> None:
+        """The pool is served no more."""
+        self.keys.left(pool_id)
+
+    def check_caller(self, caller: Caller, block: ExtendedBlock) -> None:
+        """Raises InvalidToken for whose token is not for reading that block, and AccessDenied for
+        who came by something else."""
+        proven = caller.proven
+        if proven is None or proven.method != TOKEN:
+            raise errors.AccessDenied(f"{caller.display_name} asks about {block} by no block token")
+        self.keys.check_proven(proven.identifier, block, Mode.READ, self._now_ms())
 
     def check(self, request: Request) -> None:
         """Raises InvalidToken for who may not have that done."""
@@ -106,11 +138,25 @@ class Guard:
     ) -> BlockToken:
         """A token by which this datanode asks another one. Raises InvalidToken where no namenode
         has told its keys yet."""
-        return self.keys.make(self._user, block, mode, storage_types, storage_ids, self._now_ms())
+        return self.keys.make(self.user, block, mode, storage_types, storage_ids, self._now_ms())
+
+    def password_of(self, identifier: bytes) -> bytes:
+        """Of a token that is good for something. Raises InvalidToken."""
+        return self.keys.password_of(identifier, self._now_ms())
 
     def _password_of(self, name: bytes) -> bytes:
         try:
             identifier = base64.b64decode(name, validate=True)
         except ValueError:
             raise errors.InvalidToken("a token's name is not in base64") from None
-        return credentials_of(identifier, self.keys.password_of(identifier, self._now_ms()))[1]
+        return credentials_of(identifier, self.password_of(identifier))[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Issued(IssuedTokens):
+    """Block tokens, at the RPC port."""
+
+    guard: Guard
+
+    def password_of(self, identifier: bytes) -> bytes:
+        return self.guard.password_of(identifier)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import socket
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -35,89 +34,33 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.protocol.client_methods import Category
 from howdah.protocol.rpc.negotiation import ServerMethods
-from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
 from howdah.rpc.proofs import EvaluatedBeside
+from howdah.security.server_checks import (
+    THERE_WITH_KERBEROS,
+    check_secured,
+    is_secured,
+    own_principal,
+)
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
 
 _KEY_BYTES: Final = 20
 """Of a key of delegation tokens: as many as a password has."""
-_POLICY_FILE: Final = "hadoop-policy.xml"
-_POLICY_PREFIX: Final = "security."
-_RESOLVER: Final = "hadoop.security.saslproperties.resolver.class"
-_DEFAULT_RESOLVER: Final = "org.apache.hadoop.security.SaslPropertiesResolver"
-_WILDCARDS: Final = ("", "0.0.0.0", "::")
-
 _ALWAYS_THERE: Final = frozenset({keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name})
-_THERE_WITH_KERBEROS: Final = frozenset(
-    {
-        keys.HADOOP_SECURITY_AUTHENTICATION.name,
-        keys.HADOOP_SECURITY_AUTHORIZATION.name,
-        keys.HADOOP_RPC_PROTECTION.name,
-        # Blocks do not pass here; those who send them prove and protect themselves.
-        keys.DFS_DATA_TRANSFER_PROTECTION.name,
-        # What is not answered at all needs no more protection.
-        "dfs.web.authentication.simple.anonymous.allowed",
-        "hadoop.http.authentication.simple.anonymous.allowed",
-        "hadoop.http.authentication.type",
-        "hadoop.http.filter.initializers",
-    }
-)
-
-
-def is_secured(conf: Configuration) -> bool:
-    """Whether clients have to prove who they are."""
-    return conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "kerberos"
 
 
 def check_namenode_protection(conf: Configuration) -> None:
     """Raises InvalidConfiguration for a protection that is asked for and that a namenode lacks."""
     there = _ALWAYS_THERE
     if is_secured(conf):
-        there |= _THERE_WITH_KERBEROS
-        _check_secured(conf)
+        there |= THERE_WITH_KERBEROS
+        needed = (
+            keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
+            keys.DFS_NAMENODE_KEYTAB_FILE,
+            keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
+        )
+        check_secured(conf, needed)
     check_protection(conf, there)
-
-
-def _check_secured(conf: Configuration) -> None:
-    """Raises InvalidConfiguration for what would leave a door open on a secured cluster."""
-    for key in (
-        keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
-        keys.DFS_NAMENODE_KEYTAB_FILE,
-        keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
-    ):
-        if not conf.get(key):
-            raise errors.InvalidConfiguration(
-                f"{key.name} is not set: a namenode that is secured by Kerberos needs it"
-            )
-    if not conf.get(keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE):
-        raise errors.InvalidConfiguration(
-            "Security is enabled but block access tokens (via "
-            f"{keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name}) aren't enabled: blocks would be read and "
-            "written by everybody"
-        )
-    resolver = (conf.raw(_RESOLVER) or "").strip()
-    if resolver not in ("", _DEFAULT_RESOLVER):
-        raise errors.InvalidConfiguration(
-            f"{_RESOLVER} = {resolver} is not supported: all clients are offered the protections "
-            f"of {keys.HADOOP_RPC_PROTECTION.name}"
-        )
-    if conf.get(keys.HADOOP_SECURITY_AUTHORIZATION):
-        _check_policy(conf.with_own_site_file(_POLICY_FILE))
-
-
-def _check_policy(conf: Configuration) -> None:
-    """Raises InvalidConfiguration for a list by which somebody is shut out, who would not be."""
-    for name, value in conf.items():
-        if not name.startswith(_POLICY_PREFIX):
-            continue
-        is_blocking = name.endswith(".blocked")
-        if value.strip() != ("" if is_blocking else "*"):
-            raise errors.InvalidConfiguration(
-                f"{name} = {value!r} (from {conf.source(name)}) is not supported: access lists of "
-                "services are not looked at, and whoever proves who he is may speak the protocols "
-                "of clients"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +106,8 @@ def security_of(conf: Configuration, *, shares_log: bool = False) -> Security:
     # It loads the library of Kerberos, which most namenodes never need.
     from howdah.security.login import default_realm
 
-    principal = _own_principal(conf)
+    key = keys.DFS_NAMENODE_KERBEROS_PRINCIPAL
+    principal = own_principal(conf, key, namenode_address(conf)[0])
     identity = ServerIdentity(principal, conf.get(keys.DFS_NAMENODE_KEYTAB_FILE) or "")
     identity.check()
     realm = default_realm()
@@ -176,23 +120,6 @@ def security_of(conf: Configuration, *, shares_log: bool = False) -> Security:
         # NamenodeProtocol is for the superuser, whom a balancer may log in as.
         {DatanodeProtocol.PROTOCOL: datanodes, lifeline.PROTOCOL: datanodes},
     )
-
-
-def _own_principal(conf: Configuration) -> Principal:
-    """Raises InvalidConfiguration."""
-    key = keys.DFS_NAMENODE_KERBEROS_PRINCIPAL
-    named = Principal.parse(conf.get(key) or "")
-    if not named.instance or not named.realm:
-        raise errors.InvalidConfiguration(
-            f"{key.name} = {named} names no host or no realm: write it as "
-            f"{named.primary}/{HOST_PLACEHOLDER}@REALM"
-        )
-    if named.instance != HOST_PLACEHOLDER:
-        return named
-    host = namenode_address(conf)[0]
-    if host in _WILDCARDS:
-        host = socket.getfqdn()
-    return Principal(named.primary, host.lower(), named.realm)
 
 
 def make_tokens(

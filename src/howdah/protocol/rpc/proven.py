@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from howdah.runtime.users.names import PROXY
@@ -25,6 +25,8 @@ class Proven:
     """Who acts for the user, by a token that he got for that."""
     real_full_name: str | None = None
     """The same by his principal."""
+    identifier: bytes = field(default=b"", repr=False)
+    """Of the token that was shown, where that says more than who it is of."""
 
     def display_name(self, user: str, real_user: str | None) -> str:
         """The user of a call as Hadoop's UserGroupInformation shows him; `real_user` acts for him,

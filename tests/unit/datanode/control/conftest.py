@@ -21,6 +21,7 @@ from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.state.messages import Command, ServePool
 from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
+from howdah.formats.tokens.block_keys import BlockKey, ExportedKeys
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.protocol.rpc.service import Registry, Service, unanswered
@@ -28,6 +29,9 @@ from howdah.rpc.threaded_server import ThreadedRpcServer
 
 POOL = "BP-1-127.0.0.1-1"
 _states = pb.NNHAStatusHeartbeatProto
+
+
+KEYS = ExportedKeys(BlockKey(1, 2, b"a"), (BlockKey(1, 2, b"a"),), 600_000, 300_000)
 
 
 class FakeNamenode:
@@ -45,6 +49,7 @@ class FakeNamenode:
         """What calls of this name wait for, before they are answered."""
         self.lease = 1
         self.has_block_tokens = False
+        self.keys = KEYS
         listener = listen(("127.0.0.1", 0))
         self.address = ("127.0.0.1", listener.getsockname()[1])
         self._serve(listener)
@@ -87,7 +92,8 @@ class FakeNamenode:
     def register_datanode(self, request: Any, caller: Any) -> pb.RegisterDatanodeResponseProto:
         self._keep("register", request)
         answer = pb.RegisterDatanodeResponseProto(registration=request.registration)
-        answer.registration.keys.isBlockTokenEnabled = self.has_block_tokens
+        if self.has_block_tokens:
+            answer.registration.keys.CopyFrom(KEYS.to_proto())
         return answer
 
     def send_heartbeat(self, request: Any, caller: Any) -> pb.HeartbeatResponseProto:
@@ -153,6 +159,8 @@ class Subject:
         lifelines: Mapping[Address, Address] | None = None,
         lifeline_s: float = 60,
         memory_bytes: int = 0,
+        *,
+        wants_tokens: bool = False,
     ) -> None:
         self.cached = CachedBlocks()
         self.commands: list[Command] = []
@@ -184,6 +192,7 @@ class Subject:
                 lifeline_s,
                 memory_bytes,
                 cache_report_s=0,
+                wants_tokens=wants_tokens,
             ),
             command=self._obey,
             ready=self.ready.set,

@@ -24,6 +24,7 @@ from howdah.datanode.state.messages import (
     CorruptFound,
     Identity,
     Invalidate,
+    KeysTold,
     NameservicesAwaited,
     OutliersFound,
     RecoverBlock,
@@ -360,6 +361,32 @@ def test_a_datanode_that_cannot_ask_for_tokens_serves_no_namenode_that_wants_it_
     subject = start()
     assert subject.ended.wait(30)
     assert "Inconsistent configuration of block access tokens" in subject.stopped[0][0]
+
+
+def test_a_datanode_that_asks_for_tokens_serves_no_namenode_that_gives_none(
+    start: Callable[..., Subject],
+) -> None:
+    subject = start(wants_tokens=True)
+    assert subject.ended.wait(30)
+    assert "this namenode gives none to clients" in subject.stopped[0][0]
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+def test_keys_of_tokens_go_to_the_data_process_whoever_tells_them(
+    namenode: FakeNamenode, start: Callable[..., Subject], is_active: bool
+) -> None:
+    namenode.has_block_tokens, namenode.is_active = True, is_active
+    new = replace(namenode.keys, update_interval_ms=7)
+    namenode.orders = [
+        pb.DatanodeCommandProto(
+            cmdType=pb.DatanodeCommandProto.KeyUpdateCommand,
+            keyUpdateCmd=pb.KeyUpdateCommandProto(keys=new.to_proto()),
+        )
+    ]
+    subject = start(wants_tokens=True)
+    assert subject.ready.wait(30)
+    told = [command for command in subject.commands if isinstance(command, KeysTold)]
+    assert told == [KeysTold(POOL, namenode.keys), KeysTold(POOL, new)]
 
 
 def test_a_corrupt_replica_is_reported(

@@ -15,6 +15,7 @@ from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.ipc import PROTOCOL, ClientDatanodeProtocol, service
 from howdah.datanode.process.reconfiguration import NamenodesRefresh
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.block_tokens import KnownKeys
 from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.state.messages import (
     Event,
@@ -26,13 +27,18 @@ from howdah.datanode.state.messages import (
 from howdah.datanode.state.replicas.replicas import Replica
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.data_server import listen
+from howdah.datanode.transfer.guard import Guard
 from howdah.diskbalancer.plan_files import plan_id, plan_text
 from howdah.diskbalancer.planner import NodePlan
 from howdah.diskbalancer.status import WorkResult
+from howdah.formats.tokens.block_keys import BlockKey, ExportedKeys
+from howdah.formats.tokens.identifiers import BlockTokenIdentifier
 from howdah.formats.version import SHOWN_VERSION
 from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import rpc_pb2
+from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
 from howdah.protocol.rpc.service import Registry
 from howdah.rpc.client import RpcClient
 from howdah.rpc.threaded_server import ThreadedRpcServer
@@ -385,3 +391,59 @@ def test_a_client_that_takes_the_ipc_port_for_the_namenodes_hears_so(ipc: Ipc) -
             "getFileInfo", pb.GetDatanodeInfoRequestProto(), pb.GetDatanodeInfoResponseProto
         )
     client.close()
+
+
+# -- where blocks are guarded ------------------------------------------------------
+
+
+@pytest.fixture
+def guarded(node: Any) -> ClientDatanodeProtocol:
+    """With keys of which the first is known."""
+    keys = KnownKeys()
+    keys.told(node.store.served_pools()[0], KEYS, NOW_MS)
+    balancer = DiskBalancer(node.store, node.settings.disk_balancer, lambda: "")
+    return ClientDatanodeProtocol(
+        node.store,
+        lambda event: None,
+        "owner",
+        disk_balancer=balancer,
+        guard=Guard(keys, "owner", (), now_ms=lambda: NOW_MS),
+    )
+
+
+NOW_MS = 1_800_000_000_000
+KEY = BlockKey(1, NOW_MS + 1000, b"a key")
+KEYS = ExportedKeys(KEY, (KEY,), 1000, 1000)
+
+
+def by_token(pool_id: str, block_id: int = 1, *modes: str, user: str = "alice") -> Caller:
+    identifier = BlockTokenIdentifier(
+        NOW_MS + 1, 1, user, pool_id, block_id, modes or ("READ",)
+    ).encode()
+    proven = Proven(TOKEN, user, user, identifier=identifier)
+    return Caller(user, b"", 0, 0, "10.0.0.1", proven=proven)
+
+
+def test_who_has_a_token_of_a_block_learns_its_length_and_no_others(
+    guarded: ClientDatanodeProtocol, node: Any, lab: Lab
+) -> None:
+    lab.write_block(node, lab.block(), bytes(700))
+    request = pb.GetReplicaVisibleLengthRequestProto(block=lab.block().to_proto())
+    assert guarded.get_replica_visible_length(request, by_token(lab.POOL)).length == 700
+    for caller in (by_token(lab.POOL, 2), by_token("BP-2"), by_token(lab.POOL, 1, "WRITE")):
+        with pytest.raises(errors.InvalidToken):
+            guarded.get_replica_visible_length(request, caller)
+    ticket = Caller("owner", b"", 0, 0, "10.0.0.1", proven=Proven(KERBEROS, "owner", "owner@E"))
+    for other in (ticket, Caller("owner", b"", 0, 0, "10.0.0.1")):
+        with pytest.raises(errors.AccessDenied, match="by no block token"):
+            guarded.get_replica_visible_length(request, other)
+
+
+def test_a_token_to_a_block_of_the_owners_is_no_right_of_the_owner(
+    guarded: ClientDatanodeProtocol, lab: Lab
+) -> None:
+    request = pb.ShutdownDatanodeRequestProto(forUpgrade=False)
+    with pytest.raises(errors.AccessDenied, match="who runs this datanode"):
+        guarded.shutdown_datanode(request, by_token(lab.POOL, user="owner"))
+    proven = Proven(KERBEROS, "owner", "owner@EXAMPLE.COM")
+    guarded.shutdown_datanode(request, Caller("owner", b"", 0, 0, "10.0.0.1", proven=proven))

@@ -90,6 +90,19 @@ def test_a_token_is_good_for_what_it_says_and_for_nothing_else(mode: Mode, proto
     assert keys.check(Need(replace(BLOCK, generation_stamp=7), token, mode), NOW_MS)
 
 
+def test_a_token_that_was_proven_is_good_for_its_block_alone() -> None:
+    tokens = namenode()
+    keys, token = datanode(tokens), signed(tokens)
+    keys.check_proven(token.identifier, BLOCK, Mode.READ, NOW_MS)
+    for block, mode, now_ms in (
+        (replace(BLOCK, block_id=1), Mode.READ, NOW_MS),
+        (BLOCK, Mode.WRITE, NOW_MS),
+        (BLOCK, Mode.READ, NOW_MS + TIMES.life_ms + 1),
+    ):
+        with pytest.raises(errors.InvalidToken):
+            keys.check_proven(token.identifier, block, mode, now_ms)
+
+
 def test_a_token_is_over_and_so_is_its_key() -> None:
     tokens = namenode()
     keys, token = datanode(tokens), signed(tokens)

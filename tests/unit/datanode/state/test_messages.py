@@ -23,6 +23,7 @@ from howdah.datanode.state.commands import (
     Register,
     Shutdown,
     Unsupported,
+    UpdateKeys,
     decode_orders,
 )
 from howdah.datanode.state.messages import (
@@ -52,6 +53,7 @@ from howdah.datanode.state.messages import (
 from howdah.datanode.state.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.formats.tokens.block_keys import BlockKey, ExportedKeys
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer import block_lists
@@ -282,6 +284,8 @@ def test_a_reconstruction_that_contradicts_itself_is_refused(
 
 def test_the_other_orders_keep_their_names() -> None:
     kinds = pb.DatanodeCommandProto
+    key = BlockKey(1, 2, b"a")
+    keys = ExportedKeys(key, (key,), 3, 4)
     commands = [
         pb.DatanodeCommandProto(cmdType=kinds.RegisterCommand),
         pb.DatanodeCommandProto(cmdType=kinds.NullDatanodeCommand),
@@ -295,14 +299,19 @@ def test_the_other_orders_keep_their_names() -> None:
                 action=pb.BlockIdCommandProto.UNCACHE, blockPoolId=POOL, blockIds=[7, 8]
             ),
         ),
-        pb.DatanodeCommandProto(cmdType=kinds.KeyUpdateCommand),
+        pb.DatanodeCommandProto(
+            cmdType=kinds.KeyUpdateCommand,
+            keyUpdateCmd=pb.KeyUpdateCommandProto(keys=keys.to_proto()),
+        ),
+        pb.DatanodeCommandProto(cmdType=kinds.UnusedUpgradeCommand),
     ]
     assert decode_orders(commands) == [
         Register(),
         FinalizeUpgrade(POOL),
         Shutdown(),
         Cache(POOL, (7, 8), is_over=True),
-        Unsupported("KeyUpdateCommand"),
+        UpdateKeys(keys),
+        Unsupported("UnusedUpgradeCommand"),
     ]
 
 

@@ -31,6 +31,7 @@ from howdah.datanode.state.commands import (
     Register,
     Shutdown,
     Unsupported,
+    UpdateKeys,
     decode_orders,
     recovery_order,
 )
@@ -562,7 +563,9 @@ def test_an_order_with_any_number_is_read_or_refused_and_can_be_passed_on() -> N
             for order in decoded:
                 if isinstance(order, RecoverBlock):
                     assert recovery_order(encode_order(order)) == order
-                if not isinstance(order, Register | FinalizeUpgrade | Shutdown | Unsupported):
+                if not isinstance(
+                    order, Register | FinalizeUpgrade | Shutdown | UpdateKeys | Unsupported
+                ):
                     assert MessageBuffer().feed(encode(order)) == [order]
     assert refused == {
         "recoveryCmd.blocks.newGenStamp",

@@ -15,9 +15,9 @@ from typing import Final, TypeVar
 
 from howdah import errors
 from howdah.config import Configuration, keys, namenode_address
-from howdah.namenode.server.security import is_secured
 from howdah.namenode.service.monitoring import startup
 from howdah.namenode.service.monitoring.startup import StartupProgress
+from howdah.security.server_checks import is_secured
 from howdah.web.http import Request, Response, answer
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.pages import Monitoring

@@ -1,5 +1,5 @@
-"""This project's namenode, secured by Kerberos, with a datanode of Hadoop's: who gets in, and how
-data is written and read through it."""
+"""Secured servers of this project, beside those of Hadoop: who gets in, and how data is written and
+read through them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,15 +23,24 @@ from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
-from howdah.proto import datanode_namenode_pb2
+from howdah.proto import (
+    client_datanode_pb2,
+    datanode_namenode_pb2,
+    inter_datanode_pb2,
+    types_pb2,
+)
 from howdah.rpc.client import RpcClient
 from howdah.runtime.users.names import ProxyUser
 from howdah.security.users import log_in
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.java import hadoop_java
 from tests.support.security.kdc import REALM, Kdc
-from tests.support.security.our_namenode import OurSecuredNamenode
-from tests.support.security.secured_hadoop import AES
+from tests.support.security.our_servers import (
+    OurSecuredCluster,
+    OurSecuredDatanodes,
+    OurSecuredNamenode,
+)
+from tests.support.security.secured_hadoop import AES, SecuredHadoop
 from tests.support.security.servers import write_site_files
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
@@ -45,28 +55,35 @@ DATA: Final = bytes(range(256)) * 10_000
 
 
 @pytest.fixture(
-    scope="module", params=["writable", pytest.param("protobuf", marks=pytest.mark.torture)]
+    scope="module",
+    params=[
+        pytest.param((OurSecuredNamenode, "writable"), id="namenode"),
+        pytest.param((OurSecuredNamenode, "protobuf"), id="protobuf", marks=pytest.mark.torture),
+        pytest.param((OurSecuredDatanodes, "writable"), id="datanodes"),
+        pytest.param((OurSecuredCluster, "writable"), id="ours"),
+    ],
 )
 def cluster(
     request: pytest.FixtureRequest,
     kdc: Kdc,
     hadoop_classpath: str,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[OurSecuredNamenode]:
-    """With both ways to write block tokens."""
-    directory = tmp_path_factory.mktemp("our_namenode")
+) -> Iterator[SecuredHadoop]:
+    """Servers of this project beside Hadoop's, with both ways to write block tokens."""
+    kind, form = request.param
+    directory = tmp_path_factory.mktemp("secured")
     conf = {
-        "dfs.block.access.token.protobuf.enable": str(request.param == "protobuf").lower(),
+        "dfs.block.access.token.protobuf.enable": str(form == "protobuf").lower(),
         "howdah.namenode.audit.log.file": str(directory / "audit.log"),
     }
     with kdc.in_environment():
-        cluster = OurSecuredNamenode(directory, hadoop_classpath, kdc, conf)
+        cluster: SecuredHadoop = kind(directory, hadoop_classpath, kdc, conf)
     yield cluster
     cluster.close()
 
 
 @pytest.mark.parametrize("protection", PROTECTIONS)
-def test_data_is_written_and_read(cluster: OurSecuredNamenode, protection: str) -> None:
+def test_data_is_written_and_read(cluster: SecuredHadoop, protection: str) -> None:
     chosen = PROTECTIONS[protection]
     with cluster.connect(conf=cluster.client_conf(**chosen)) as fs:
         path = f"/user/alice/{protection}"
@@ -82,14 +99,14 @@ def test_data_is_written_and_read(cluster: OurSecuredNamenode, protection: str) 
         assert fs.get_file_status(path).owner == "alice"
 
 
-def issued(cluster: OurSecuredNamenode, renewer: str = "alice") -> Token:
+def issued(cluster: SecuredHadoop, renewer: str = "alice") -> Token:
     with cluster.connect() as fs:
         token = fs.get_delegation_token(renewer)
     assert token is not None
     return token
 
 
-def by_token(cluster: OurSecuredNamenode, token: Token, file: Path) -> HdfsFileSystem:
+def by_token(cluster: SecuredHadoop, token: Token, file: Path) -> HdfsFileSystem:
     file.write_bytes(Credentials({token.service: token}).encode())
     conf = Configuration(cluster.client_conf(rpc="privacy", data="privacy"))
     fs = howdah.connect(cluster.uri, conf=conf, token_file=str(file))
@@ -97,9 +114,7 @@ def by_token(cluster: OurSecuredNamenode, token: Token, file: Path) -> HdfsFileS
     return fs
 
 
-def test_a_token_is_its_owner_until_it_is_cancelled(
-    cluster: OurSecuredNamenode, tmp_path: Path
-) -> None:
+def test_a_token_is_its_owner_until_it_is_cancelled(cluster: SecuredHadoop, tmp_path: Path) -> None:
     token = issued(cluster)
     assert DelegationTokenIdentifier.decode(token.identifier).owner == f"alice@{REALM}"
     with by_token(cluster, token, tmp_path / "token") as fs:
@@ -120,7 +135,7 @@ def test_a_token_is_its_owner_until_it_is_cancelled(
         fs.exists("/")
 
 
-def test_who_proves_nothing_gets_nowhere(cluster: OurSecuredNamenode) -> None:
+def test_who_proves_nothing_gets_nowhere(cluster: SecuredHadoop) -> None:
     simple = Configuration({"hadoop.security.authentication": "simple"})
     with (
         howdah.connect(cluster.uri, conf=simple, user="hdfs") as fs,
@@ -136,11 +151,11 @@ def test_who_proves_nothing_gets_nowhere(cluster: OurSecuredNamenode) -> None:
     ):
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(f"http://localhost:{cluster.http_port}{path}", timeout=20)
-        assert caught.value.code == 403
+        assert caught.value.code == (403 if isinstance(cluster, OurSecuredNamenode) else 401)
 
 
 def test_the_user_of_the_namenodes_principal_is_superuser_and_nobody_else(
-    cluster: OurSecuredNamenode,
+    cluster: SecuredHadoop,
 ) -> None:
     with cluster.connect("hdfs") as fs:
         assert fs.set_safe_mode("get") is False
@@ -149,7 +164,7 @@ def test_the_user_of_the_namenodes_principal_is_superuser_and_nobody_else(
         fs.set_owner("/user/alice", "bob", "users")
 
 
-def test_nobody_is_given_block_keys_who_is_no_datanode(cluster: OurSecuredNamenode) -> None:
+def test_nobody_is_given_block_keys_who_is_no_datanode(cluster: SecuredHadoop) -> None:
     pb = datanode_namenode_pb2
     whose = log_in(
         Configuration(cluster.client_conf()),
@@ -167,7 +182,57 @@ def test_nobody_is_given_block_keys_who_is_no_datanode(cluster: OurSecuredNameno
     assert f"is only accessible by dn/localhost@{REALM}" in str(caught.value)
 
 
-def test_who_may_acts_for_another_and_the_audit_log_says_so(cluster: OurSecuredNamenode) -> None:
+@pytest.mark.parametrize("name", ["InterDatanodeProtocol", "ClientDatanodeProtocol"])
+def test_nobody_learns_from_a_datanodes_rpc_port_what_is_not_his(
+    cluster: SecuredHadoop, name: str
+) -> None:
+    """A user with a ticket is no datanode, and has no token to any block by it."""
+    if not isinstance(cluster, OurSecuredDatanodes):
+        pytest.skip("its datanodes are Hadoop's")
+    with cluster.connect() as fs:
+        fs.write_bytes("/user/alice/asked", b"data")
+        (block,) = fs.block_locations("/user/alice/asked")
+    with cluster.connect("hdfs") as admin:
+        node = next(n for n in admin.datanode_report("live") if n.name in block.names)
+    whose = log_in(
+        Configuration(cluster.client_conf()),
+        None,
+        str(cluster.kdc.keytab("alice")),
+        f"alice@{REALM}",
+        None,
+    )
+    package = "server.protocol" if name == "InterDatanodeProtocol" else "protocol"
+    protocol = f"org.apache.hadoop.hdfs.{package}.{name}"
+    client = RpcClient(("localhost", node.ipc_port), protocol, user=whose)
+    asked = types_pb2.ExtendedBlockProto(poolId="BP", blockId=1, generationStamp=1)
+    try:
+        if name == "ClientDatanodeProtocol":
+            with pytest.raises(errors.AccessDenied, match="by no block token"):
+                client.call(
+                    "getReplicaVisibleLength",
+                    client_datanode_pb2.GetReplicaVisibleLengthRequestProto(block=asked),
+                    client_datanode_pb2.GetReplicaVisibleLengthResponseProto,
+                )
+            with pytest.raises(errors.AccessDenied, match="who runs this datanode"):
+                client.call(
+                    "shutdownDatanode",
+                    client_datanode_pb2.ShutdownDatanodeRequestProto(forUpgrade=False),
+                    client_datanode_pb2.ShutdownDatanodeResponseProto,
+                )
+        else:
+            with pytest.raises(errors.AuthorizationFailed, match="only accessible by dn/"):
+                client.call(
+                    "updateReplicaUnderRecovery",
+                    inter_datanode_pb2.UpdateReplicaUnderRecoveryRequestProto(
+                        block=asked, recoveryId=2, newLength=0
+                    ),
+                    inter_datanode_pb2.UpdateReplicaUnderRecoveryResponseProto,
+                )
+    finally:
+        client.close()
+
+
+def test_who_may_acts_for_another_and_the_audit_log_says_so(cluster: SecuredHadoop) -> None:
     conf = Configuration(cluster.client_conf())
     keytab, principal = str(cluster.kdc.keytab("oozie")), f"oozie@{REALM}"
 
@@ -181,15 +246,15 @@ def test_who_may_acts_for_another_and_the_audit_log_says_so(cluster: OurSecuredN
         fs.mkdirs("/user/bob/by-oozie")
     with acting("alice") as fs, pytest.raises(errors.AuthorizationFailed, match="impersonate"):
         fs.mkdirs("/user/alice/by-oozie")
+    if not isinstance(cluster, OurSecuredNamenode):
+        return  # Apache's has no audit log here.
     audit = cluster.directory / "audit.log"
     wait_until(lambda: "src=/user/bob/by-oozie" in audit.read_text())
     (line,) = [line for line in audit.read_text().splitlines() if "/user/bob/by-oozie" in line]
     assert f"ugi=bob (auth:PROXY) via oozie@{REALM} (auth:KERBEROS)\t" in line
 
 
-def test_tokens_and_datanodes_outlive_the_namenode(
-    cluster: OurSecuredNamenode, tmp_path: Path
-) -> None:
+def test_tokens_and_datanodes_outlive_the_namenode(cluster: SecuredHadoop, tmp_path: Path) -> None:
     token = issued(cluster)
     with cluster.connect() as fs, fs.create("/user/alice/before") as out:
         out.write(DATA)
@@ -207,11 +272,33 @@ def places(fs: HdfsFileSystem, path: str) -> int:
     return min(len(block.hosts) for block in fs.block_locations(path))
 
 
-def test_datanodes_copy_replicas_by_tokens_of_their_own(cluster: OurSecuredNamenode) -> None:
-    """By the keys that this namenode has told them, and along a pipeline by the client's."""
-    cluster.add_datanode("datanode2", cluster.directory / "data2")
+def have_two_datanodes(cluster: SecuredHadoop) -> None:
+    if not cluster.is_running("datanode2"):
+        cluster.add_datanode("datanode2", cluster.directory / "data2")
     with cluster.connect("hdfs") as admin:
-        wait_until(lambda: len(admin.datanode_report("live")) == 2, 60)
+        wait_until(lambda: sum(bool(n.capacity) for n in admin.datanode_report("live")) >= 2, 60)
+
+
+def test_a_reader_learns_how_long_an_open_file_is_and_leases_are_recovered(
+    cluster: SecuredHadoop,
+) -> None:
+    """The datanode's RPC port takes a block token, and datanodes prove themselves there."""
+    have_two_datanodes(cluster)
+    with cluster.connect(rpc="privacy") as fs, cluster.connect() as other:
+        out = fs.create("/user/alice/open", replication=2)
+        out.write(b"so far")
+        out.hflush()
+        with other.open("/user/alice/open") as file:
+            assert file.read() == b"so far"
+        wait_until(lambda: other.recover_lease("/user/alice/open"), 60)
+        assert other.read_bytes("/user/alice/open") == b"so far"
+        with suppress(errors.HowdahError):
+            out.close()
+
+
+def test_datanodes_copy_replicas_by_tokens_of_their_own(cluster: SecuredHadoop) -> None:
+    """By the keys that this namenode has told them, and along a pipeline by the client's."""
+    have_two_datanodes(cluster)
     with cluster.connect(rpc="privacy", data="integrity") as fs:
         fs.write_bytes("/user/alice/copied", DATA)
         fs.set_replication("/user/alice/copied", 2)
@@ -223,7 +310,7 @@ def test_datanodes_copy_replicas_by_tokens_of_their_own(cluster: OurSecuredNamen
             assert fs.read_bytes(path) == DATA
 
 
-def test_another_datanode_takes_the_place_of_a_failed_one(cluster: OurSecuredNamenode) -> None:
+def test_another_datanode_takes_the_place_of_a_failed_one(cluster: SecuredHadoop) -> None:
     """It gets what was written so far from one that is left, by the right to copy."""
     for name in ("datanode3", "datanode4"):
         cluster.add_datanode(name, cluster.directory / name)
@@ -297,7 +384,7 @@ def test_keys_and_tokens_that_are_over_cost_no_call(
     ],
 )
 def test_javas_client_writes_and_reads(
-    cluster: OurSecuredNamenode,
+    cluster: SecuredHadoop,
     hadoop_classpath: str,
     tmp_path: Path,
     proof: str,

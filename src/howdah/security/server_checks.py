@@ -1,0 +1,93 @@
+"""What keeps a server from starting with Kerberos, since it would leave a door open; and as whom it
+logs in (shell: asks the system for its name)."""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Key
+from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
+
+_POLICY_FILE: Final = "hadoop-policy.xml"
+_POLICY_PREFIX: Final = "security."
+_RESOLVER: Final = "hadoop.security.saslproperties.resolver.class"
+_DEFAULT_RESOLVER: Final = "org.apache.hadoop.security.SaslPropertiesResolver"
+_WILDCARDS: Final = ("", "0.0.0.0", "::")
+
+THERE_WITH_KERBEROS: Final = frozenset(
+    {
+        keys.HADOOP_SECURITY_AUTHENTICATION.name,
+        keys.HADOOP_SECURITY_AUTHORIZATION.name,
+        keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name,
+        keys.HADOOP_RPC_PROTECTION.name,
+        keys.DFS_DATA_TRANSFER_PROTECTION.name,
+        # What is not answered at all needs no more protection.
+        "dfs.web.authentication.simple.anonymous.allowed",
+        "hadoop.http.authentication.simple.anonymous.allowed",
+        "hadoop.http.authentication.type",
+        "hadoop.http.filter.initializers",
+    }
+)
+"""Keys that ask for nothing more than servers do that are secured by Kerberos."""
+
+
+def is_secured(conf: Configuration) -> bool:
+    """Whether clients have to prove who they are."""
+    return conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "kerberos"
+
+
+def check_secured(conf: Configuration, needed: tuple[Key[str | None], ...]) -> None:
+    """Raises InvalidConfiguration for what would leave a door open, and for a key that is needed
+    and not set."""
+    for key in needed:
+        if not conf.get(key):
+            raise errors.InvalidConfiguration(
+                f"{key.name} is not set: a server that is secured by Kerberos needs it"
+            )
+    if not conf.get(keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE):
+        raise errors.InvalidConfiguration(
+            "Security is enabled but block access tokens (via "
+            f"{keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name}) aren't enabled: blocks would be read and "
+            "written by everybody"
+        )
+    resolver = (conf.raw(_RESOLVER) or "").strip()
+    if resolver not in ("", _DEFAULT_RESOLVER):
+        raise errors.InvalidConfiguration(
+            f"{_RESOLVER} = {resolver} is not supported: all clients are offered the protections "
+            f"of {keys.HADOOP_RPC_PROTECTION.name}"
+        )
+    if conf.get(keys.HADOOP_SECURITY_AUTHORIZATION):
+        _check_policy(conf.with_own_site_file(_POLICY_FILE))
+
+
+def _check_policy(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a list by which somebody is shut out, who would not be."""
+    for name, value in conf.items():
+        if not name.startswith(_POLICY_PREFIX):
+            continue
+        is_blocking = name.endswith(".blocked")
+        if value.strip() != ("" if is_blocking else "*"):
+            raise errors.InvalidConfiguration(
+                f"{name} = {value!r} (from {conf.source(name)}) is not supported: access lists of "
+                "services are not looked at, and whoever proves who he is may speak the protocols "
+                "of clients"
+            )
+
+
+def own_principal(conf: Configuration, key: Key[str | None], host: str) -> Principal:
+    """A server's principal, in which `_HOST` stands for `host`; where that is any address, for the
+    machine's name. Raises InvalidConfiguration."""
+    named = Principal.parse(conf.get(key) or "")
+    if not named.instance or not named.realm:
+        raise errors.InvalidConfiguration(
+            f"{key.name} = {named} names no host or no realm: write it as "
+            f"{named.primary}/{HOST_PLACEHOLDER}@REALM"
+        )
+    if named.instance != HOST_PLACEHOLDER:
+        return named
+    if host in _WILDCARDS:
+        host = socket.getfqdn()
+    return Principal(named.primary, host.lower(), named.realm)

@@ -1,0 +1,81 @@
+"""What a datanode wants to know before it is secured, and what keeps it from starting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.datanode.control.pages import Pages
+from howdah.datanode.security import guard_of
+from howdah.datanode.settings import DataSettings, check_datanode_protection
+from howdah.web.http import Request, Response
+
+SECURED = {
+    "hadoop.security.authentication": "kerberos",
+    "dfs.datanode.kerberos.principal": "dn/_HOST@EXAMPLE.COM",
+    "dfs.datanode.keytab.file": "/nowhere/dn.keytab",
+    "dfs.namenode.kerberos.principal": "nn/_HOST@EXAMPLE.COM",
+    "dfs.block.access.token.enable": "true",
+    "dfs.data.transfer.protection": "privacy",
+    "hadoop.rpc.protection": "privacy",
+}
+
+
+def test_all_that_a_secured_datanode_needs_is_enough() -> None:
+    check_datanode_protection(Configuration(SECURED))
+    assert DataSettings.of(Configuration(SECURED)).guard is None, "its process makes one"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"dfs.datanode.kerberos.principal": ""}, "dfs.datanode.kerberos.principal is not set"),
+        ({"dfs.datanode.keytab.file": ""}, "dfs.datanode.keytab.file is not set"),
+        ({"dfs.namenode.kerberos.principal": ""}, "dfs.namenode.kerberos.principal is not set"),
+        ({"dfs.block.access.token.enable": "false"}, "block access tokens .* aren't enabled"),
+        ({"dfs.data.transfer.protection": ""}, "Cannot start secure DataNode"),
+        ({"dfs.encrypt.data.transfer": "true"}, "dfs.encrypt.data.transfer = true .* is not"),
+        ({"hadoop.security.authentication": "token"}, "only 'simple' is supported"),
+        (
+            {
+                "hadoop.security.authorization": "true",
+                "security.inter.datanode.protocol.acl": "dn",
+            },
+            "security.inter.datanode.protocol.acl = 'dn' .* is not supported",
+        ),
+    ],
+)
+def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], words: str) -> None:
+    conf = Configuration({**SECURED, **changes})
+    with pytest.raises(errors.InvalidConfiguration, match=words):
+        guard_of(conf)
+    with pytest.raises(errors.InvalidConfiguration, match=words):
+        DataSettings.of(conf)
+
+
+@pytest.mark.parametrize("key", ["dfs.block.access.token.enable", "hadoop.security.authorization"])
+def test_without_kerberos_protection_is_still_refused(key: str) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=f"{key} = true"):
+        guard_of(Configuration({key: "true"}))
+
+
+def test_without_kerberos_there_is_no_guard() -> None:
+    assert guard_of(Configuration()) is None
+
+
+def test_a_keytab_that_is_not_there_stops_the_start() -> None:
+    with pytest.raises(errors.LoginFailed, match=r"/nowhere/dn\.keytab cannot be read"):
+        guard_of(Configuration(SECURED))
+
+
+@pytest.mark.parametrize("path", ["/", "/jmx", "/webhdfs/v1/a?op=OPEN", "/logs"])
+def test_a_secured_datanode_answers_nothing_over_http(path: str) -> None:
+    watch: Any = None
+    pages = Pages(Configuration(SECURED), list, watch=watch)
+    answer = pages.answer(Request("GET", path))
+    assert isinstance(answer, Response)
+    assert answer.status == 403
+    assert b"secured by Kerberos" in answer.body
