@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import enum
 
-from howdah.datanode.state.commands import Order, Register, Unsupported
+from howdah.datanode.state.commands import Order, Register, Unsupported, UpdateKeys
 
 _NO_CLAIM = -1
 
@@ -72,5 +72,6 @@ class ActiveTracker:
         return Change.TAKEN_OVER
 
     def obeys(self, namenode: str, order: Order) -> bool:
-        """Whether an order of this namenode counts."""
-        return isinstance(order, Register | Unsupported) or self._active == namenode
+        """Whether an order of this namenode counts. Keys are each namenode's own, so those of a
+        standby do, too."""
+        return isinstance(order, Register | Unsupported | UpdateKeys) or self._active == namenode

@@ -534,8 +534,7 @@ class NamenodeActor:
         return self._heartbeat_request(self._inventory.states(pool_id), wants_lease=False)
 
     def _obey(self, order: Order) -> None:
-        # Keys are each namenode's own: those of a standby count, too.
-        if not isinstance(order, UpdateKeys) and not self._pool.obeys(self._member, order):
+        if not self._pool.obeys(self._member, order):
             return
         match order:
             case Register():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.datanode.control.active_tracker import ActiveTracker, Change
-from howdah.datanode.state.commands import FinalizeUpgrade, Order, Register, Shutdown
+from howdah.datanode.state.commands import FinalizeUpgrade, Order, Register, Shutdown, UpdateKeys
 from howdah.datanode.state.messages import BalanceBandwidth, Invalidate
 
 
@@ -98,3 +98,4 @@ def test_every_namenode_may_have_a_datanode_register_again() -> None:
     claim = ActiveTracker()
     claim.note_heartbeat("a", claims=True, txid=1)
     assert claim.obeys("b", Register())
+    assert claim.obeys("b", UpdateKeys(None))
