@@ -335,8 +335,9 @@ def test_another_datanode_takes_the_place_of_a_failed_one(cluster: SecuredHadoop
 
 
 @pytest.mark.torture
+@pytest.mark.parametrize("kind", [OurSecuredNamenode, OurSecuredDatanodes, OurSecuredCluster])
 def test_keys_and_tokens_that_are_over_cost_no_call(
-    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path, kind: type[SecuredHadoop]
 ) -> None:
     """Keys are rolled each minute, and tokens are good for one."""
     conf = {
@@ -345,7 +346,7 @@ def test_keys_and_tokens_that_are_over_cost_no_call(
         "dfs.namenode.delegation.key.update-interval": "10000",
         "dfs.namenode.redundancy.interval.seconds": "1",
     }
-    cluster = OurSecuredNamenode(tmp_path / "cluster", hadoop_classpath, kdc, conf)
+    cluster = kind(tmp_path / "cluster", hadoop_classpath, kdc, conf)
     try:
         token = issued(cluster)
         with cluster.connect() as fs:

@@ -16,14 +16,18 @@ from howdah.datanode.state.messages import ReplicaReceived, Transfer
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.transfer.guard import Guard
 from howdah.datanode.transfer.peers import connect_to, own_token
+from howdah.datanode.transfer.reconstruction import Reconstructions
 from howdah.datanode.transfer.remote_replica import RemoteReplica
 from howdah.formats.tokens.block_keys import BLOCK_TOKEN, ExportedKeys
 from howdah.formats.tokens.identifiers import BlockTokenIdentifier
 from howdah.namenode.service.block_tokens import BlockTokens, KeyTimes
-from howdah.protocol.data_transfer.blocks import BlockToken, StorageType
+from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.protocol.data_transfer.handshake import AES_CTR
 from howdah.protocol.data_transfer.op_requests import (
     BlockChecksum,
+    BlockChecksumType,
+    BlockGroupChecksum,
     CopyBlock,
     ReplaceBlock,
     Request,
@@ -34,6 +38,7 @@ from howdah.protocol.data_transfer.responses import BlockOpResponse, read_respon
 from howdah.protocol.data_transfer.status import Status
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection, PeerClosed
+from tests.unit.datanode.transfer.test_reconstruction import QUICK, Group
 
 Lab = Any
 DATA: Final = os.urandom(300_003)
@@ -109,9 +114,17 @@ class Cluster:
     def connect(self, node: Any, token: BlockToken) -> Connection:
         return self.guard().join(node.connect(), token)
 
-    def write(self, node: Any, *mirrors: Any, token: BlockToken | None = None) -> Any:
-        """Write block 1, and return the answer to the request."""
-        mine = token or self.token(Mode.WRITE)
+    def write(
+        self,
+        node: Any,
+        *mirrors: Any,
+        token: BlockToken | None = None,
+        block: ExtendedBlock | None = None,
+        data: bytes = DATA,
+    ) -> Any:
+        """Write block 1, or another one, and return the answer to the request."""
+        block = block or self.lab.block()
+        mine = token or self.token(Mode.WRITE, block_id=block.block_id)
 
         class Seen:
             @staticmethod
@@ -119,12 +132,12 @@ class Cluster:
                 return self.connect(node, self.token(Mode.WRITE))
 
         lab = self.lab
-        request = replace(lab.write_request(lab.block(), *mirrors), token=mine)
+        request = replace(lab.write_request(block, *mirrors), token=mine)
         writer = lab.Writer(Seen, request)
         if writer.response.is_success:
-            for offset in range(0, len(DATA), 65536):
-                writer.send(offset, DATA[offset : offset + 65536])
-            writer.send(len(DATA), b"", last=True)
+            for offset in range(0, len(data), 65536):
+                writer.send(offset, data[offset : offset + 65536])
+            writer.send(len(data), b"", last=True)
             for _ in range(writer.seqno):
                 assert writer.ack().replies == (Status.SUCCESS,) * (len(mirrors) + 1)
         writer.close()
@@ -294,6 +307,61 @@ def test_a_pipeline_does_not_go_through_a_datanode_that_has_not_heard_of_the_key
     answer = cluster.write(first, behind)
     assert not answer.is_success
     assert answer.first_bad_link == behind.address.transfer_address
+
+
+class GuardedLab:
+    """Nodes for a block group, whose ports are guarded."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.POOL = cluster.pool
+
+    def node(self) -> Any:
+        return self._cluster.node()
+
+    def write_block(self, node: Any, block: ExtendedBlock, content: bytes) -> None:
+        assert self._cluster.write(node, block=block, data=content).is_success
+
+
+def test_lost_internal_blocks_are_made_by_tokens_of_the_datanode(cluster: Cluster) -> None:
+    group = Group(GuardedLab(cluster), 20_000)
+    settings = replace(group.targets[0].settings, reconstruction=QUICK)
+    counted: list[int] = []
+    work = Reconstructions(settings, lambda found: None, counted.append)
+    work.start(group.order([1, 2, 3])).result(30)
+    work.close()
+    index, content = group.made(0)
+    assert content == group.blocks[index]
+
+
+@pytest.mark.parametrize("lost", [(), (0,)])
+def test_a_groups_checksum_is_asked_for_by_the_tokens_that_come_with_it(
+    cluster: Cluster, lost: tuple[int, ...]
+) -> None:
+    """What nobody has is made of what this datanode reads by tokens of its own."""
+    group = Group(GuardedLab(cluster), 20_000)
+    indices = tuple(index for index in group.blocks if index not in lost)
+    tokens = tuple(
+        cluster.token(Mode.READ, block_id=group.block.block_id + index) for index in indices
+    )
+    own = cluster.token(Mode.READ, block_id=group.block.block_id)
+    request = BlockGroupChecksum(
+        group.block,
+        tuple(group.holders[index].address for index in indices),
+        indices,
+        group.policy,
+        20_000,
+        BlockChecksumType.COMPOSITE_CRC,
+        tokens,
+        own,
+    )
+    answer = cluster.ask(group.holders[indices[0]], request, own)
+    assert answer.is_success, answer
+    assert answer.block_checksum is not None
+    expected = crc(ChecksumType.CRC32C, group.data).to_bytes(4, "big")
+    assert answer.block_checksum.checksum == expected
+    foreign = replace(request, token=cluster.token(Mode.READ))
+    assert cluster.ask(group.holders[indices[0]], foreign, own).status is Status.ERROR_ACCESS_TOKEN
 
 
 GUARDED: Final = [name for name, ports in WAYS.items() if ports.protections]

@@ -1,4 +1,4 @@
-"""What clients do on a secured cluster of Apache's, they do on one with this project's namenode.
+"""What clients do on a secured cluster of Apache's, they do on one with this project's servers.
 
 The tests are those of the other modules, all but what asks a namenode over HTTP, where this one
 answers nothing yet, and what its administration lacks with or without Kerberos.
@@ -18,7 +18,8 @@ from tests.compat import (
     test_secured_peers,
 )
 from tests.support.security.kdc import Kdc
-from tests.support.security.our_servers import OurSecuredNamenode
+from tests.support.security.our_servers import OurSecuredCluster, OurSecuredNamenode
+from tests.support.security.secured_hadoop import SecuredHadoop
 
 NOT_HERE: Final = frozenset(
     {
@@ -58,12 +59,21 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(OurSecuredNamenode, id="namenode"),
+        pytest.param(OurSecuredCluster, id="ours"),
+    ],
+)
 def hadoop(
-    kdc: Kdc, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[OurSecuredNamenode]:
-    directory = tmp_path_factory.mktemp("our_namenode")
+    request: pytest.FixtureRequest,
+    kdc: Kdc,
+    hadoop_classpath: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[SecuredHadoop]:
+    directory = tmp_path_factory.mktemp("own_servers")
     with kdc.in_environment():
-        cluster = OurSecuredNamenode(directory, hadoop_classpath, kdc)
+        cluster: SecuredHadoop = request.param(directory, hadoop_classpath, kdc)
     yield cluster
     cluster.close()
