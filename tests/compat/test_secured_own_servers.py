@@ -3,6 +3,7 @@ read through them."""
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
 import time
@@ -10,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +25,12 @@ from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
+from howdah.namenode.service.protocols.namenode import NamenodeProtocol
 from howdah.proto import (
     client_datanode_pb2,
     datanode_namenode_pb2,
     inter_datanode_pb2,
+    namenode_pb2,
     types_pb2,
 )
 from howdah.rpc.client import RpcClient
@@ -99,6 +103,12 @@ def test_data_is_written_and_read(cluster: SecuredHadoop, protection: str) -> No
         assert fs.get_file_status(path).owner == "alice"
 
 
+def logged_in(cluster: SecuredHadoop, user: str) -> str:
+    """Who makes calls of his own, by a ticket."""
+    conf, keytab = Configuration(cluster.client_conf()), str(cluster.kdc.keytab(user))
+    return log_in(conf, None, keytab, f"{user}@{REALM}", None)
+
+
 def issued(cluster: SecuredHadoop, renewer: str = "alice") -> Token:
     with cluster.connect() as fs:
         token = fs.get_delegation_token(renewer)
@@ -166,13 +176,7 @@ def test_the_user_of_the_namenodes_principal_is_superuser_and_nobody_else(
 
 def test_nobody_is_given_block_keys_who_is_no_datanode(cluster: SecuredHadoop) -> None:
     pb = datanode_namenode_pb2
-    whose = log_in(
-        Configuration(cluster.client_conf()),
-        None,
-        str(cluster.kdc.keytab("alice")),
-        f"alice@{REALM}",
-        None,
-    )
+    whose = logged_in(cluster, "alice")
     client = RpcClient(("localhost", cluster.rpc_port), DatanodeProtocol.PROTOCOL, user=whose)
     try:
         with pytest.raises(errors.AuthorizationFailed) as caught:
@@ -194,13 +198,7 @@ def test_nobody_learns_from_a_datanodes_rpc_port_what_is_not_his(
         (block,) = fs.block_locations("/user/alice/asked")
     with cluster.connect("hdfs") as admin:
         node = next(n for n in admin.datanode_report("live") if n.name in block.names)
-    whose = log_in(
-        Configuration(cluster.client_conf()),
-        None,
-        str(cluster.kdc.keytab("alice")),
-        f"alice@{REALM}",
-        None,
-    )
+    whose = logged_in(cluster, "alice")
     package = "server.protocol" if name == "InterDatanodeProtocol" else "protocol"
     protocol = f"org.apache.hadoop.hdfs.{package}.{name}"
     client = RpcClient(("localhost", node.ipc_port), protocol, user=whose)
@@ -262,6 +260,45 @@ def test_tokens_and_datanodes_outlive_the_namenode(cluster: SecuredHadoop, tmp_p
     cluster.wait_until_up()
     with by_token(cluster, token, tmp_path / "token") as fs, fs.open("/user/alice/before") as file:
         assert file.read() == DATA
+
+
+def test_no_secret_is_in_a_log_or_can_be_read_by_others(
+    cluster: SecuredHadoop, tmp_path: Path
+) -> None:
+    """Of tokens that were taken, refused and cancelled, of keys, and of what is on the disk."""
+    token = issued(cluster)
+    forged = replace(token, password=b"a-planted-secret-of-a-token")
+    with by_token(cluster, token, tmp_path / "token") as fs:
+        fs.write_bytes("/user/alice/secret", b"data")
+    with (
+        by_token(cluster, forged, tmp_path / "forged") as fs,
+        pytest.raises(errors.AuthenticationFailed),
+    ):
+        fs.exists("/")
+    with cluster.connect() as fs:
+        fs.cancel_delegation_token(token)
+    client = RpcClient(
+        ("localhost", cluster.rpc_port), NamenodeProtocol.PROTOCOL, user=logged_in(cluster, "hdfs")
+    )
+    answer = client.call(
+        "getBlockKeys",
+        namenode_pb2.GetBlockKeysRequestProto(),
+        namenode_pb2.GetBlockKeysResponseProto,
+    )
+    client.close()
+    secrets = [token.password, forged.password, *[key.keyBytes for key in answer.keys.allKeys]]
+    logs = b"".join(path.read_bytes() for path in cluster.directory.glob("*.log"))
+    assert logs
+    for secret in secrets:
+        for shown in (
+            secret,
+            secret.hex().encode(),
+            base64.b64encode(secret),
+            repr(secret).encode(),
+        ):
+            assert shown not in logs
+    if isinstance(cluster, OurSecuredNamenode):
+        assert not (cluster.name_directory / "current").stat().st_mode & 0o077
 
 
 # -- datanodes among themselves ----------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.config.value_types import Key
+from howdah.protocol.sasl import digest_md5
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
 
 _POLICY_FILE: Final = "hadoop-policy.xml"
@@ -58,6 +59,12 @@ def check_secured(conf: Configuration, needed: tuple[Key[str | None], ...]) -> N
         raise errors.InvalidConfiguration(
             f"{_RESOLVER} = {resolver} is not supported: all clients are offered the protections "
             f"of {keys.HADOOP_RPC_PROTECTION.name}"
+        )
+    mechanism = conf.get(keys.HADOOP_SECURITY_SASL_MECHANISM)
+    if mechanism != digest_md5.MECHANISM:
+        raise errors.InvalidConfiguration(
+            f"{keys.HADOOP_SECURITY_SASL_MECHANISM.name} = {mechanism} is not supported: tokens "
+            f"prove themselves by {digest_md5.MECHANISM}"
         )
     if conf.get(keys.HADOOP_SECURITY_AUTHORIZATION):
         _check_policy(conf.with_own_site_file(_POLICY_FILE))

@@ -40,6 +40,10 @@ def test_all_that_a_secured_datanode_needs_is_enough() -> None:
         ({"dfs.encrypt.data.transfer": "true"}, "dfs.encrypt.data.transfer = true .* is not"),
         ({"hadoop.security.authentication": "token"}, "only 'simple' is supported"),
         (
+            {"hadoop.security.sasl.mechanism": "SCRAM-SHA-256"},
+            "sasl.mechanism = SCRAM-SHA-256 is not supported",
+        ),
+        (
             {
                 "hadoop.security.authorization": "true",
                 "security.inter.datanode.protocol.acl": "dn",

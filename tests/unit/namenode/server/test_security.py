@@ -50,6 +50,10 @@ def test_all_that_a_secured_namenode_needs_is_enough() -> None:
         ({"dfs.encrypt.data.transfer": "true"}, "dfs.encrypt.data.transfer = true .* is not"),
         ({"hadoop.security.authentication": "token"}, "only 'simple' is supported"),
         (
+            {"hadoop.security.sasl.mechanism": "SCRAM-SHA-256"},
+            "sasl.mechanism = SCRAM-SHA-256 is not supported",
+        ),
+        (
             {"hadoop.security.saslproperties.resolver.class": "com.example.Resolver"},
             "resolver.class = com.example.Resolver is not supported",
         ),
