@@ -16,6 +16,7 @@ for journal nodes ask nobody who he is; and access lists of services, which nobo
 from __future__ import annotations
 
 import getpass
+import logging
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -43,6 +44,8 @@ from howdah.security.server_checks import (
 )
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
+
+log = logging.getLogger(__name__)
 
 _KEY_BYTES: Final = 20
 """Of a key of delegation tokens: as many as a password has."""
@@ -128,6 +131,13 @@ def make_tokens(
     """None where no delegation tokens are issued."""
     has_kerberos = security.identity is not None
     if not has_kerberos and not conf.get(keys.DFS_NAMENODE_DELEGATION_TOKEN_ALWAYS_USE):
+        kept = len(namesystem.namespace.tokens)
+        if kept:
+            log.warning(
+                "the namespace has %d delegation tokens of a cluster that is secured by Kerberos. "
+                "This namenode keeps them, and is not secured itself",
+                kept,
+            )
         return None
     return TokenCalls(
         namesystem,

@@ -153,7 +153,6 @@ def load(
         _end_rolling_upgrade(loaded)
         _fill(empty, logs)
         namespace.reap(len(namespace.inodes) * 2 + 1)
-        _warn_of_tokens(namespace)
         progress.end(Phase.EDITS)
         progress.begin(Phase.CHECKPOINT)  # which a start does not make
         progress.end(Phase.CHECKPOINT)
@@ -163,15 +162,6 @@ def load(
         for lock in locks:
             lock.release()
         raise
-
-
-def _warn_of_tokens(namespace: Namespace) -> None:
-    if len(namespace.tokens):
-        log.warning(
-            "the namespace has %d delegation tokens of a cluster that is secured by Kerberos. This "
-            "namenode keeps them, and has no such security itself",
-            len(namespace.tokens),
-        )
 
 
 def _end_transitions(storages: Sequence[StorageDirectory]) -> None:

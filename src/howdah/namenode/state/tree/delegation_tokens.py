@@ -1,9 +1,9 @@
 """The delegation tokens of a namespace and the keys of their passwords (pure).
 
 The part of Hadoop's `DelegationTokenSecretManager` that is stored. Tokens and keys change by edits
-alone, and images keep them. `namenode.service.delegation_tokens` makes the edits. Servers do not
-use it yet: they keep the tokens that Hadoop's have issued, so that those are still good when Hadoop
-opens the directory again.
+alone, and images keep them. `namenode.service.delegation_tokens` makes the edits. A namenode that
+issues no tokens keeps those of others, so that they are still good when such a one opens the
+directory again.
 
 No token goes because its time is over, and no key: a namenode that removes a token writes an edit,
 and edits remove no keys. As in Hadoop, a renewal or a cancellation of a token that is not there has

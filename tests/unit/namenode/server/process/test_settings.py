@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
-from howdah.config import Configuration, keys
+from howdah.config import Configuration, check_protection, keys
 from howdah.datanode.settings import DataSettings
 from howdah.namenode.server.process.racks import ScriptRacks, rack_map
 from howdah.namenode.server.process.settings import (
@@ -77,7 +77,9 @@ def test_other_authentication_than_simple_is_refused() -> None:
     with pytest.raises(errors.InvalidConfiguration, match="only 'simple'"):
         settings_from(conf(hadoop_security_authentication="token"), "BP-1")
     with pytest.raises(errors.InvalidConfiguration, match="only 'simple'"):
-        DataSettings.of(conf(hadoop_security_authentication="kerberos"))
+        DataSettings.of(conf(hadoop_security_authentication="token"))
+    with pytest.raises(errors.InvalidConfiguration, match="only 'simple'"):
+        check_protection(conf(hadoop_security_authentication="kerberos"))  # of other servers
 
 
 def test_superuser_is_who_runs_the_namenode() -> None:
