@@ -366,7 +366,8 @@ def test_another_datanode_takes_the_place_of_a_failed_one(cluster: SecuredHadoop
             out.hflush()
             (block,) = fs.block_locations("/user/alice/replaced")
             assert kept in block.names
-            assert len({*block.names} - {killed}) == 2, "another one has it, too"
+            told = f"{killed} is dead: {cluster.log('namenode')[-6000:]}"
+            assert len({*block.names} - {killed}) == 2, f"another one has it, too; {told}"
             out.write(DATA[200_000:])
         assert fs.read_bytes("/user/alice/replaced") == DATA
 
