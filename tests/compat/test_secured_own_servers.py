@@ -444,7 +444,7 @@ def test_javas_client_writes_and_reads(
     write_site_files(conf_dir, cluster.client_conf(**PROTECTIONS[protection]))
     path = f"/user/alice/java-{proof}-{protection}"
     options = [f"-Djava.security.krb5.conf={os.environ['KRB5_CONFIG']}"]
-    for arguments in (("-put", str(local), path), ("-get", path, str(back))):
+    for arguments in (("-put", "-f", str(local), path), ("-get", path, str(back))):
         done = subprocess.run(
             [
                 *hadoop_java(hadoop_classpath, conf_dir, options=options),
