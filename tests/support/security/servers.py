@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -75,11 +76,17 @@ class HadoopServers:
                 stderr=log,
                 cwd=self.directory,
                 env={**os.environ, **self._environment},
+                start_new_session=True,
             )
 
     def kill(self, name: str) -> None:
+        """With all its processes, as a machine fails: the data process of ours would serve those
+        who are there until it notices that it is alone."""
         process = self._processes.pop(name)
-        process.kill()
+        if os.getpgid(process.pid) == process.pid:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
         process.wait(_END_S)
 
     @property
