@@ -235,7 +235,7 @@ def _refresh(cast: _Cast, console: Console, fs: Any) -> None:
 def _check_blocks(cast: _Cast, console: Console, fs: Any) -> None:
     console.run("fsck", "/", "-files", "-blocks", "-locations", shows="is HEALTHY")
     console.run("fsck", "/", "-files", "-blocks", "-racks", shows="default-rack")
-    console.run("fsck", "/", "-files", "-blocks", "-replicaDetails", shows="LIVE")
+    console.run("fsck", "/", "-files", "-blocks", "-replicaDetails", shows="LIVE|STALE")
     console.run(
         "fsck", "/", "-storagepolicies", "-includeSnapshots", "-maintenance", shows="HEALTHY"
     )

@@ -21,6 +21,7 @@ _SECONDARY: Final = Role("secondary", "howdah.namenode.server.process.secondary"
 _LONGEST_BYTES: Final = 400_000
 _CHANGES: Final = 25
 _QUIET_S: Final = 10.0
+_HEARD_S: Final = 4.0
 _SETTINGS: Final = {
     "dfs.namenode.name.dir": "file:///name,file:///copy",
     "dfs.namenode.edits.dir": "file:///name,file:///edits",
@@ -217,6 +218,9 @@ class _Operator:
     def _prepare_rolling_upgrade(self) -> None:
         self._console("dfsadmin", "-safemode", "enter")
         self._console("dfsadmin", "-rollingUpgrade", "prepare", shows="REPARE")
+        # Datanodes hear of it with their next heartbeats. What is appended to before is not kept
+        # as it was by those that have not.
+        self._world.run_for(_HEARD_S)
 
     def _offline(self, module: str, function: str) -> None:
         """Do something with the namenode's directories."""
