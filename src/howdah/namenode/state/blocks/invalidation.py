@@ -162,9 +162,13 @@ class Invalidation:
             block = self._blocks.reported_as(block_id)
             if block is None:
                 self._end(node, block_id)
-            elif self._must_stay(block, invalidated):
-                self._revoke(node, block, invalidated)
-                continue
+            else:
+                if invalidated.generation_stamp != block.generation_stamp:
+                    # In excess before others were written on or recovered: it has missed that.
+                    self.found_corrupt(invalidated)
+                if self._must_stay(block, invalidated):
+                    self._revoke(node, block, invalidated)
+                    continue
             invalidated.is_sent = True
             taken.append((block_id, invalidated.generation_stamp))
         while node.orphaned and len(taken) < limit:

@@ -235,6 +235,39 @@ def test_a_good_replica_in_the_place_of_a_corrupt_one_is_not_forgotten(
     assert not block.corrupt
 
 
+@pytest.mark.req("FS-015")
+def test_a_replica_that_missed_what_was_appended_does_not_count_when_its_order_is_taken_back(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    """It was in excess when the others were appended to. Taken for a good one, it would have been
+    what is left when there are too many again."""
+    victim, others = drop_one(client, nodes)
+    old = types_pb2.ExtendedBlockProto(
+        poolId=POOL_ID, blockId=block.block_id, generationStamp=block.generation_stamp, numBytes=10
+    )
+    client.append("/a")
+    asked = pb.UpdateBlockForPipelineRequestProto(block=old, clientName=client.name)
+    new = types_pb2.ExtendedBlockProto()
+    new.CopyFrom(client.call("updateBlockForPipeline", asked).block.b)
+    for node in others:
+        node.store(block.block_id, new.generationStamp, 20)
+    client.call(
+        "updatePipeline",
+        pb.UpdatePipelineRequestProto(
+            clientName=client.name,
+            oldBlock=old,
+            newBlock=new,
+            newNodes=[node.registration().datanodeID for node in others],
+            storageIDs=[node.first_storage for node in others],
+        ),
+    )
+    new.numBytes = 20
+    assert client.complete("/a", new)
+    client.set_replication("/a", 3)
+    assert told(victim) == [block.block_id]
+    assert counted(block) == {node.uuid for node in others}
+
+
 # Doubt.
 
 
