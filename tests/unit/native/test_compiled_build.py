@@ -41,6 +41,7 @@ REPLACED = (
     "tests/unit/namenode/service/ha/test_roles.py"
     "::test_calls_that_wait_for_datanodes_are_refused_when_the_role_ends",
     "tests/unit/namenode/state/blocks/test_standby.py::test_the_oldest_truncations_are_forgotten",
+    "tests/unit/namenode/state/inodes/test_group_table.py::test_holders_are_those_that_were_added[3-",
     "tests/unit/namenode/server/ha/test_takeover.py::test_a_standby_sorts_the_blocks_that_changed",
     "tests/unit/namenode/server/ha/test_transitions.py"
     "::test_a_defect_after_the_log_was_begun_ends_the_process",

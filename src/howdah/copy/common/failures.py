@@ -18,7 +18,11 @@ from howdah.fs import paths
 MOST_CHARS: Final = 1000
 # The line behind a Python traceback, which is indented.
 _RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
-_MISSING: Final = re.compile(r"No module named '([\w.]+)'")
+# Of a package that is not there other packages may have a part, whose location is unknown.
+_MISSING: Final = re.compile(
+    r"No module named '(?P<module>[\w.]+)'"
+    r"|cannot import name '\w+' from '(?P<part>[\w.]+)' \(unknown location\)"
+)
 _THROWN: Final = re.compile(r"(?:^|[ :])(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): (.*)")
 _PREFIX: Final = re.compile(r"^Job aborted due to stage failure: ")
 _PACKAGES: Final = {"google": "protobuf", "google_crc32c": "google-crc32c"}
@@ -34,7 +38,7 @@ def reason(text: str) -> str:
     if raised:
         line = str(raised[-1])
         missing = _MISSING.search(line)
-        return line if missing is None else _missing(missing.group(1))
+        return line if missing is None else _missing(missing["module"] or missing["part"])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in lines:
         thrown = _THROWN.search(line)

@@ -26,6 +26,14 @@ MISSING = (
     "ModuleNotFoundError: No module named 'google.protobuf'\n" + STACK
 )
 
+# Of google.protobuf there is a directory, which another package has made.
+LEFT_OVER = MISSING.replace(
+    "import google.protobuf", "from google.protobuf import descriptor"
+).replace(
+    "ModuleNotFoundError: No module named 'google.protobuf'",
+    "ImportError: cannot import name 'descriptor' from 'google.protobuf' (unknown location)",
+)
+
 
 def test_executor_that_was_lost_is_told_in_a_line() -> None:
     told = reason(LOST)
@@ -33,8 +41,9 @@ def test_executor_that_was_lost_is_told_in_a_line() -> None:
     assert told.endswith("Reason: Command exited with code 137")
 
 
-def test_package_that_executors_lack_is_named() -> None:
-    told = reason(MISSING)
+@pytest.mark.parametrize("text", [MISSING, LEFT_OVER])
+def test_package_that_executors_lack_is_named(text: str) -> None:
+    told = reason(text)
     assert "no package protobuf (google.protobuf)" in told
     assert "PYSPARK_PYTHON" in told
 
