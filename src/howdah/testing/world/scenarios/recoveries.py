@@ -36,6 +36,7 @@ _MOST_TURNS: Final = 60
 _LATE_S: Final = 15.0
 _RECOVERY_S: Final = 300.0
 _KILLED_WITHIN_S: Final = 2.0
+_MOMENT_S: Final = 0.1
 _PATIENCE_S: Final = 60.0
 _PIECE_BYTES: Final = 4096
 _QUIET_S: Final = 10.0
@@ -97,6 +98,8 @@ class _Rounds:
         self._syncs_on_close = syncs_on_close
         self._datanodes = [s for s in cluster.servers.values() if s.role is DATANODE]
         self._namenode = next(s for s in cluster.servers.values() if s.role is NAMENODE)
+        self._quiet_from_s = 0.0
+        """From when on nobody is killed any more that a round has chosen."""
         self.count = 0
         self.recovered_bytes = 0
         self.flushes_held = 0
@@ -125,6 +128,8 @@ class _Rounds:
         found = world.call(
             self._clients, "recoverer", partial(self._recover, files=files), timeout_s=_RECOVERY_S
         )
+        # A recovery may be over before a datanode is killed that was to lead it.
+        world.run_for(max(0.0, self._quiet_from_s - world.now_s))
         for server in (*self._datanodes, self._namenode):
             _start(server)
         self._cluster.wait_ready()
@@ -258,7 +263,9 @@ class _Rounds:
         if dice.random() < 0.4:
             # The datanode that leads a recovery may be this one.
             victim = dice.choice(self._datanodes)
-            world.scheduler.after(dice.uniform(0.0, _KILLED_WITHIN_S), partial(_restart, victim))
+            delay_s = dice.uniform(0.0, _KILLED_WITHIN_S)
+            self._quiet_from_s = world.now_s + delay_s + _MOMENT_S
+            world.scheduler.after(delay_s, partial(_restart, victim))
         return late
 
     def _black_out(self) -> None:

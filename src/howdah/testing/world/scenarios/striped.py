@@ -277,11 +277,17 @@ def _checks(
 
     def lacking(process: Process) -> int:
         fs = cluster.connect(process, _URI)
-        return sum(
-            max(0, internal_blocks(process, min(block.length, len(data))) - len(set(block.hosts)))
-            for path, data in dict(closed).items()
-            for block in fs.block_locations(path)
-        )
+        try:
+            return sum(
+                max(
+                    0,
+                    internal_blocks(process, min(block.length, len(data))) - len(set(block.hosts)),
+                )
+                for path, data in dict(closed).items()
+                for block in fs.block_locations(path)
+            )
+        except process.modules.load("howdah.errors").SafeMode:
+            return len(closed)  # The namenode has just been started: it knows of none.
 
     return check, lacking
 
