@@ -23,14 +23,11 @@ from howdah.protocol.rpc.service import snake_case
 from howdah.testing.in_memory import InMemoryNamenode, outcome
 
 NO_ENCRYPTION = "nothing is encrypted"
-NO_TOKENS = "there are no delegation tokens to renew or cancel"
 REFUSED = {
     "createEncryptionZone": NO_ENCRYPTION,
     "listEncryptionZones": NO_ENCRYPTION,
     "reencryptEncryptionZone": NO_ENCRYPTION,
     "listReencryptionStatus": NO_ENCRYPTION,
-    "renewDelegationToken": NO_TOKENS,
-    "cancelDelegationToken": NO_TOKENS,
 }
 METHODS = [
     method.name for method in pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"].methods
