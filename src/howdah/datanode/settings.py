@@ -103,8 +103,8 @@ class DataGuard(Protocol):
     def rpc_methods(self) -> ServerMethods | None:
         """How clients prove themselves at its RPC port; None where everybody is believed."""
 
-    def told(self, pool_id: str, keys: ExportedKeys) -> None:
-        """A namenode tells the keys of its pool."""
+    def update_keys(self, pool_id: str, keys: ExportedKeys) -> None:
+        """Take the keys that a namenode tells of its pool."""
 
     def left(self, pool_id: str) -> None:
         """The pool is served no more."""

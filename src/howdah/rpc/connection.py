@@ -292,7 +292,7 @@ class Connection:
         if isinstance(answer, bytes):
             if stream is None:
                 return answer
-            frame = self._only(stream.take(answer), stream)
+            frame = self._only(stream.feed_frame(answer), stream)
             if frame is not None:
                 return frame
             return self._gather(b"", deadline_s, max_bytes, meanwhile)

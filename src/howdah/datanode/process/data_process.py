@@ -268,7 +268,7 @@ class DataProcess:
                     self._guard.left(pool_id)
             case KeysTold(pool_id, keys):
                 if self._guard is not None:
-                    self._guard.told(pool_id, keys)
+                    self._guard.update_keys(pool_id, keys)
             case NameservicesAwaited(names):
                 self._protocol.awaited = names
             case NamenodesRefreshed(problem, number):

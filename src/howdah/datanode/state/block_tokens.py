@@ -8,7 +8,7 @@ is told of one pool makes no token good for another.
    and which is not over itself.
 2. It is good for one block of one pool, for what its modes say, and for storages that it names, if
    it names some: for each at most once, since each datanode of a pipeline has one of them.
-3. Nothing is said about a token before its password is known to be right.
+3. A refusal shows what the identifier says that was sent, and never what its password is to be.
 
 BlockTokenSecretManager and BlockPoolTokenSecretManager in Hadoop.
 """
@@ -101,8 +101,8 @@ class KnownKeys:
     def __init__(self) -> None:
         self._pools: Mapping[str, _Pool] = {}
 
-    def told(self, pool_id: str, keys: ExportedKeys, now_ms: int) -> None:
-        """A namenode of a pool tells its keys. Those of its other namenodes stay."""
+    def update_keys(self, pool_id: str, keys: ExportedKeys, now_ms: int) -> None:
+        """Take the keys that a namenode tells of its pool. Those of the other namenodes stay."""
         known = self._pools.get(pool_id)
         before = {} if known is None else known.by_id
         merged = {**before, **{key.key_id: key for key in keys.all}}
@@ -129,7 +129,7 @@ class KnownKeys:
         token, password = self._read(shown.identifier, now_ms)
         if not hmac.compare_digest(password, shown.password):
             raise errors.InvalidToken(
-                f"Block token with {_shown(token)} doesn't have the correct token password"
+                f"Block token with {_describe(token)} doesn't have the correct token password"
             )
         _check_right(token, need.block, need.mode)
         _check_storages("StorageTypes", token.storage_types, [t.name for t in need.storage_types])
@@ -182,11 +182,11 @@ class KnownKeys:
         key = None if pool is None else pool.by_id.get(token.key_id)
         if key is None or key.expiry_ms < now_ms:
             raise errors.InvalidToken(
-                f"Can't re-compute password for {_shown(token)}, since the required block key "
+                f"Can't re-compute password for {_describe(token)}, since the required block key "
                 f"(keyID={token.key_id}) doesn't exist."
             )
         if token.expiry_date_ms < now_ms:
-            raise errors.InvalidToken(f"Block token with {_shown(token)} is expired.")
+            raise errors.InvalidToken(f"Block token with {_describe(token)} is expired.")
         return token, key.password_of(identifier)
 
 
@@ -200,7 +200,7 @@ class _Pool:
 _MOST_SHOWN: Final = 100
 
 
-def _shown(token: BlockTokenIdentifier) -> str:
+def _describe(token: BlockTokenIdentifier) -> str:
     """What may be said of a token."""
     return (
         f"block_token_identifier (expiryDate={token.expiry_date_ms}, keyId={token.key_id}, "
@@ -213,11 +213,11 @@ def _check_right(token: BlockTokenIdentifier, block: ExtendedBlock, mode: Mode) 
     """Raises InvalidToken."""
     if (token.block_pool_id, token.block_id) != (block.pool_id, block.block_id):
         raise errors.InvalidToken(
-            f"Block token with {_shown(token)} doesn't apply to block {block}"
+            f"Block token with {_describe(token)} doesn't apply to block {block}"
         )
     if mode.value not in token.modes:
         raise errors.InvalidToken(
-            f"Block token with {_shown(token)} doesn't have {mode.value} permission"
+            f"Block token with {_describe(token)} doesn't have {mode.value} permission"
         )
 
 

@@ -89,9 +89,9 @@ class Guard:
         """How clients prove themselves at the RPC port; None where everybody is believed."""
         return None if self._methods is None else self._methods(_Issued(self))
 
-    def told(self, pool_id: str, keys: ExportedKeys) -> None:
-        """A namenode tells the keys of its pool."""
-        self.keys.told(pool_id, keys, self._now_ms())
+    def update_keys(self, pool_id: str, keys: ExportedKeys) -> None:
+        """Take the keys that a namenode tells of its pool."""
+        self.keys.update_keys(pool_id, keys, self._now_ms())
 
     def left(self, pool_id: str) -> None:
         """The pool is served no more."""

@@ -110,7 +110,7 @@ class WrappedStream:
         """
         return self._frames_in(self._wrapping.unwrap(data))
 
-    def take(self, frame: bytes) -> list[bytes]:
+    def feed_frame(self, frame: bytes) -> list[bytes]:
         """As `feed`, of a frame that came whole, when nothing is pending."""
         return self._frames_in(self._wrapping.unwrap_frame(frame))
 

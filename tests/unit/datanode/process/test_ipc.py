@@ -400,7 +400,7 @@ def test_a_client_that_takes_the_ipc_port_for_the_namenodes_hears_so(ipc: Ipc) -
 def guarded(node: Any) -> ClientDatanodeProtocol:
     """With keys of which the first is known."""
     keys = KnownKeys()
-    keys.told(node.store.served_pools()[0], KEYS, NOW_MS)
+    keys.update_keys(node.store.served_pools()[0], KEYS, NOW_MS)
     balancer = DiskBalancer(node.store, node.settings.disk_balancer, lambda: "")
     return ClientDatanodeProtocol(
         node.store,

@@ -60,7 +60,7 @@ def exported(tokens: BlockTokens) -> ExportedKeys:
 def datanode(*namenodes: BlockTokens) -> KnownKeys:
     keys = KnownKeys()
     for each in namenodes:
-        keys.told(POOL, exported(each), NOW_MS)
+        keys.update_keys(POOL, exported(each), NOW_MS)
     return keys
 
 
@@ -69,7 +69,7 @@ def signed(tokens: BlockTokens, mode: Mode = Mode.READ, *storages: tuple[str, in
     located.b.blockId = BLOCK.block_id
     for storage_id, kind in storages:
         located.storageIDs.append(storage_id)
-        located.storageTypes.append(kind)  # type: ignore[arg-type]
+        located.storageTypes.append(kind)  # type: ignore[arg-type]  # a number, as on the wire
     tokens.sign(located, "alice", mode.value)
     return BlockToken.from_proto(located.blockToken)
 
@@ -124,7 +124,7 @@ def test_a_token_is_over_and_so_is_its_key() -> None:
 def test_keys_of_another_pool_make_no_token_good() -> None:
     foreign = namenode(2, "BP-2")
     keys = datanode(namenode())
-    keys.told("BP-2", exported(foreign), NOW_MS)
+    keys.update_keys("BP-2", exported(foreign), NOW_MS)
     located = types_pb2.LocatedBlockProto()
     located.b.blockId = BLOCK.block_id
     foreign.sign(located, "alice", "READ")
@@ -147,7 +147,7 @@ def test_keys_of_both_namenodes_of_a_pair_count_and_former_ones_until_they_are_o
     for tokens in (first, second):
         assert keys.check(Need(BLOCK, signed(tokens), Mode.READ), NOW_MS)
     restarted = namenode(3)
-    keys.told(POOL, exported(restarted), NOW_MS)
+    keys.update_keys(POOL, exported(restarted), NOW_MS)
     assert keys.check(Need(BLOCK, before, Mode.READ), NOW_MS)
     assert keys.check(Need(BLOCK, signed(restarted), Mode.READ), NOW_MS)
 

@@ -88,7 +88,7 @@ class Cluster:
 
     def guard(self, keys: ExportedKeys | None = None) -> Guard:
         known = KnownKeys()
-        known.told(self.pool, keys or self._namenode, self.clock())
+        known.update_keys(self.pool, keys or self._namenode, self.clock())
         return Guard(known, "dn", self.ports.protections, self.ports.suites, self.clock)
 
     def node(self, keys: ExportedKeys | None = None) -> Any:
