@@ -16,7 +16,9 @@ def main(argv: list[str], conf: Configuration) -> int:
     parser = server_arguments("journalnode")
     options = parser.parse_args(argv)
     begin(options)
-    check_configuration(conf)
+    from howdah.journalnode.security import check_journalnode_protection
     from howdah.journalnode.server import run
+
+    check_configuration(conf, check_journalnode_protection)
 
     return run(conf, options.ready_file)

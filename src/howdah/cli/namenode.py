@@ -28,9 +28,11 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = _arguments().parse_args(argv)
     action = _checked(options)
     begin(options)
+    from howdah.namenode.server.nameservice.identity import place_of
     from howdah.namenode.server.security import check_namenode_protection
 
-    check_configuration(conf, check_namenode_protection)
+    # A keytab may be that of one namenode of several.
+    check_configuration(conf, lambda conf: check_namenode_protection(place_of(conf).conf))
     if action is not None:
         outcome = _ACTIONS[action](options, conf)
         if isinstance(outcome, int):

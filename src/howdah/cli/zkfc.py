@@ -34,11 +34,12 @@ def main(argv: list[str], conf: Configuration) -> int:
     if not options.formatZK and (options.force or options.nonInteractive):
         raise UsageError("-force and -nonInteractive go with -formatZK")
     begin(options)
-    check_configuration(conf)
-    if options.formatZK:
-        return _format(conf, force=options.force, asks=not options.nonInteractive)
+    from howdah.failover.security import check_controller_protection
     from howdah.failover.server import run
 
+    check_configuration(conf, check_controller_protection)
+    if options.formatZK:
+        return _format(conf, force=options.force, asks=not options.nonInteractive)
     return run(conf, options.ready_file)
 
 

@@ -17,9 +17,9 @@ from howdah.datanode.settings import check_datanode_protection
 from howdah.datanode.state.block_tokens import KnownKeys
 from howdah.datanode.transfer.guard import Guard
 from howdah.protocol.rpc.negotiation import ServerMethods
-from howdah.security.server_checks import is_secured, own_principal
-from howdah.security.server_methods import IssuedTokens, MethodsAtDatanode, ServerIdentity
-from howdah.security.settings import SecuritySettings
+from howdah.security.server_checks import is_secured
+from howdah.security.server_login import log_in_server
+from howdah.security.server_methods import IssuedTokens, MethodsAtDatanode
 
 
 def guard_of(conf: Configuration) -> Guard | None:
@@ -30,34 +30,28 @@ def guard_of(conf: Configuration) -> Guard | None:
     check_datanode_protection(conf)
     if not is_secured(conf):
         return None
-    # These load the library of Kerberos, which most datanodes never need.
-    from howdah.security.login import LoginSource, default_realm
-    from howdah.security.users import Identity, SecuredUser
-
-    settings = SecuritySettings.from_configuration(conf)
-    keytab = conf.get(keys.DFS_DATANODE_KEYTAB_FILE) or ""
-    host = conf.get(keys.DFS_DATANODE_HOSTNAME) or ""
-    principal = own_principal(conf, keys.DFS_DATANODE_KERBEROS_PRINCIPAL, host)
-    identity = ServerIdentity(principal, keytab)
-    identity.check()
-    realm = default_realm()
-    user = settings.user_of(str(principal), realm)
-    login = Identity(settings, LoginSource(keytab, str(principal)), has_own_tokens_alone=True)
+    login = log_in_server(
+        conf,
+        keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
+        keys.DFS_DATANODE_KEYTAB_FILE,
+        conf.get(keys.DFS_DATANODE_HOSTNAME) or "",
+    )
+    settings = login.settings
 
     def methods(tokens: IssuedTokens) -> ServerMethods:
         return MethodsAtDatanode(
-            identity,
+            login.identity,
             settings.rpc_protections,
-            lambda name: settings.user_of(name, realm),
+            login.short_name,
             tokens,
             {inter_datanode.PROTOCOL: settings.datanode.principal},
         )
 
     return Guard(
         KnownKeys(),
-        user,
+        login.user,
         settings.data_protections,
         settings.cipher_suites,
-        rpc_user=SecuredUser(user, login, str(principal)),
+        rpc_user=login.caller,
         methods=methods,
     )

@@ -70,6 +70,8 @@ class Surroundings:
     intervals: Intervals
     on_death: Callable[[ServingProcess], None] = lambda process: None
     """Called when the process of the local namenode has died, before the election is left."""
+    user: str | None = None
+    """As whom namenodes are called; None is the process's user."""
 
 
 class RunningController:
@@ -306,7 +308,8 @@ class RunningController:
         """Step 3. Raises HowdahError unless the namenode is standby or fenced."""
         target = target_of(content, self._around.targets, is_same_host)
         log.info("%s may still be active, and is ordered to be standby", target)
-        if not fence_gracefully(target, _BY_US, self._around.timeouts.to_standby_s):
+        timeout_s = self._around.timeouts.to_standby_s
+        if not fence_gracefully(target, _BY_US, timeout_s, self._around.user):
             self._around.fencer.fence(target)
 
     def _make_active(self, election: Election) -> str:
@@ -316,7 +319,7 @@ class RunningController:
             raise errors.ServiceFailed("the election is not held any more")
         began_s = time.monotonic()
         try:
-            make_active(own, _BY_US, self._around.timeouts.to_active_s)
+            make_active(own, _BY_US, self._around.timeouts.to_active_s, self._around.user)
         except errors.HowdahError as error:
             raise errors.ServiceFailed(f"Couldn't make {own} active: {error}") from error
         message = f"Successfully transitioned {own} to active state"
@@ -326,7 +329,7 @@ class RunningController:
     def _make_standby(self, order: MakeStandby) -> None:
         own, failure = self._around.own, None
         try:
-            make_standby(own, _BY_US, self._around.timeouts.to_standby_s)
+            make_standby(own, _BY_US, self._around.timeouts.to_standby_s, self._around.user)
             log.info("%s is standby", own)
         except errors.HowdahError as error:
             failure = str(error)
@@ -357,7 +360,7 @@ class RunningController:
 
     def _check_until_stopped(self) -> None:
         monitor = HealthMonitor(self._around.intervals)
-        namenode = Namenode(self._around.own, self._around.timeouts.health_s)
+        namenode = Namenode(self._around.own, self._around.timeouts.health_s, self._around.user)
         pause_s = 0.0
         while not self._stopped.wait(pause_s):
             asked_ms = now_ms()

@@ -56,9 +56,11 @@ class LeaseElection:
         on_defect: Callable[[str], None],
         *,
         now_ms: Callable[[], int] = boot_ms,
+        user: str | None = None,
     ) -> None:
         """`holder` is this process's name: another process, or a later one, has another.
-        `on_defect` is told why this candidate cannot go on."""
+        `on_defect` is told why this candidate cannot go on. Nodes are called as `user`, by default
+        as the process."""
         self._election_id = election_id
         self._listener = listener
         self._on_defect = on_defect
@@ -78,7 +80,9 @@ class LeaseElection:
         """Nodes that did in the last round; more may have, once it was decided."""
         self._seen: bytes | None = None
         self._closed = False
-        self._nodes = [_Node(number, at, self._call_timeout_s) for number, at in enumerate(nodes)]
+        self._nodes = [
+            _Node(number, at, self._call_timeout_s, user) for number, at in enumerate(nodes)
+        ]
         self._thread = threading.Thread(target=self._run, name="lease election", daemon=True)
         self._thread.start()
 
@@ -336,10 +340,12 @@ class LeaseElection:
 class _Node:
     """One journal node: a connection, and a thread that uses it."""
 
-    def __init__(self, number: int, address: Address, timeout_s: float) -> None:
+    def __init__(
+        self, number: int, address: Address, timeout_s: float, user: str | None = None
+    ) -> None:
         self.number = number
         self._client = RpcClient(
-            address, PROTOCOL, connect_timeout_s=timeout_s, call_timeout_s=timeout_s
+            address, PROTOCOL, user=user, connect_timeout_s=timeout_s, call_timeout_s=timeout_s
         )
         self._name = f"journal node {address[0]}:{address[1]}"
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()

@@ -92,8 +92,9 @@ def _identity(process: ServingProcess) -> ProcessIdentity:
     return ProcessIdentity(process.pid, process.start_ticks, process.boot_id)
 
 
-def resign_for(uri: JournalUri, nameservice: str, epoch: int) -> int:
-    """Tell the journal nodes that the writer of this epoch has died; how many took note.
+def resign_for(uri: JournalUri, nameservice: str, epoch: int, user: str | None = None) -> int:
+    """Tell the journal nodes, as `user`, that the writer of this epoch has died; how many took
+    note.
 
     A younger writer is not meant, and notices nothing. Nodes that do not answer soon don't
     know it: then the lease is waited for.
@@ -102,7 +103,7 @@ def resign_for(uri: JournalUri, nameservice: str, epoch: int) -> int:
     threads = [
         threading.Thread(
             target=_report_death,
-            args=(node, uri.journal_id, nameservice, epoch, noted),
+            args=(node, uri.journal_id, nameservice, epoch, noted, user),
             daemon=True,
         )
         for node in uri.nodes
@@ -120,7 +121,12 @@ def resign_for(uri: JournalUri, nameservice: str, epoch: int) -> int:
 
 
 def _report_death(
-    node: Address, journal_id: str, nameservice: str, epoch: int, noted: list[Address]
+    node: Address,
+    journal_id: str,
+    nameservice: str,
+    epoch: int,
+    noted: list[Address],
+    user: str | None,
 ) -> None:
     info = pb.RequestInfoProto(
         journalId=pb.JournalIdProto(identifier=journal_id),
@@ -128,7 +134,7 @@ def _report_death(
         ipcSerialNumber=LAST_SERIAL,
         nameServiceId=nameservice,
     )
-    client = RpcClient(node, JOURNAL_PROTOCOL, call_timeout_s=RESIGN_TIMEOUT_S)
+    client = RpcClient(node, JOURNAL_PROTOCOL, user=user, call_timeout_s=RESIGN_TIMEOUT_S)
     try:
         client.call(
             "heartbeat",
@@ -142,14 +148,16 @@ def _report_death(
         client.close()
 
 
-def resignation(uri: JournalUri | None, nameservice: str) -> Callable[[ServingProcess], None]:
+def resignation(
+    uri: JournalUri | None, nameservice: str, user: str | None = None
+) -> Callable[[ServingProcess], None]:
     """What a controller does when its namenode has died; `uri` is that of the shared log, if
-    journal nodes keep it."""
+    journal nodes keep it, which are called as `user`."""
 
     def died(process: ServingProcess) -> None:
         if uri is None or process.writer_epoch is None:
             return
-        count = resign_for(uri, nameservice, process.writer_epoch)
+        count = resign_for(uri, nameservice, process.writer_epoch, user)
         log.info(
             "%d of %d journal nodes know that the writer of epoch %d has died",
             count,

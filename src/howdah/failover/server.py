@@ -16,14 +16,16 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.config import Configuration, check_protection, keys
+from howdah.config import Configuration, keys
 from howdah.config.nameservices import specialise, this_namenode
 from howdah.failover.controller_loop import RunningController, Surroundings, now_ms
 from howdah.failover.fencing_methods import Fencer
 from howdah.failover.graceful import fail_over_to
 from howdah.failover.lease import LeaseElection
+from howdah.failover.namenodes import Controller as OtherController
 from howdah.failover.pages import Pages
 from howdah.failover.process_watch import resignation
+from howdah.failover.security import check_controller_protection
 from howdah.failover.service_calls import ControllerCalls, controller_service
 from howdah.failover.settings import (
     Timeouts,
@@ -55,6 +57,7 @@ from howdah.runtime.users.access_list import AccessList
 from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.impersonation import OnThread
+from howdah.security.server_login import ServerLogin, log_in_namenode
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer
 
@@ -122,7 +125,9 @@ class FailoverServer:
     def __init__(self, known: Setup) -> None:
         """Listens. Raises CannotStart, HowdahError or OSError."""
         conf, own = known.conf, known.own
-        check_protection(conf)
+        check_controller_protection(conf)
+        login = log_in_namenode(conf)
+        self._user = None if login is None else login.caller
         try:
             for target in known.targets.values():
                 parse_methods(target.fencing)
@@ -151,20 +156,23 @@ class FailoverServer:
             Fencer(conf),
             self._timeouts,
             intervals(conf),
-            resignation(uri, own.nameservice),
+            resignation(uri, own.nameservice, self._user),
+            self._user,
         )
         self.running = RunningController(Controller(Elector(active_node.encode(self.own))), around)
-        calls = ControllerCalls(self.running.cede, self._fail_over, _administrators(conf))
+        calls = ControllerCalls(self.running.cede, self._fail_over, _administrators(conf, login))
         self._rpc = ThreadedRpcServer(
             self._listener,
             Registry([controller_service(calls)]),
             may_act=OnThread.of(conf).check,
+            methods=None if login is None else login.methods({}),
         )
         pages = Pages(conf, self._rpc, self.running.sight)
         self._http = HttpServer(pages.answer, timeout_s=_WEB_TIMEOUT_S)
         self.web = self._listen_for_pages()
         """Where its pages are."""
-        serve.warn_if_exposed("failover controller", [(host, port), *self._http.bound])
+        if login is None:
+            serve.warn_if_exposed("failover controller", [(host, port), *self._http.bound])
 
     def serve(self, ready_file: Path | None = None) -> int:
         """Until it is stopped; the exit code."""
@@ -201,7 +209,14 @@ class FailoverServer:
         return web
 
     def _fail_over(self) -> None:
-        fail_over_to(self.own, self._targets, self.running, self._timeouts.to_standby_s, now_ms)
+        fail_over_to(
+            self.own,
+            self._targets,
+            self.running,
+            self._timeouts.to_standby_s,
+            now_ms,
+            lambda target, timeout_s: OtherController(target, timeout_s, self._user),
+        )
 
     def _check_election(self, nameservice: str) -> None:
         if not elects_on_zookeeper(self._conf):
@@ -234,6 +249,7 @@ class FailoverServer:
             round(self._conf.get(keys.HOWDAH_HA_ELECTION_LEASE_MS) * 1000),
             self.running.report,
             self.running.fail,
+            user=self._user,
         )
 
 
@@ -248,13 +264,11 @@ def _listen(conf: Configuration, own: Target) -> socket.socket:
     return socket.create_server((host, own.controller_port), family=family, backlog=64)
 
 
-def _administrators(conf: Configuration) -> AccessList:
-    """Who may order: the user of this process, and those in dfs.cluster.administrators."""
-    return AccessList(
-        conf.get(keys.DFS_CLUSTER_ADMINISTRATORS),
-        groups_from(conf),
-        (getpass.getuser(), process_user()),
-    )
+def _administrators(conf: Configuration, login: ServerLogin | None = None) -> AccessList:
+    """Who may order: the user whom this process proves to be, else the process's, and those in
+    dfs.cluster.administrators."""
+    own = (getpass.getuser(), process_user()) if login is None else (login.user,)
+    return AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf), own)
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:

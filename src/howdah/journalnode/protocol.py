@@ -2,8 +2,8 @@
 JournalNodeRpcServer.
 
 Requests are checked here (`messages`) before a journal sees them; the journal says what may
-be done. Nobody is asked for a password: as with Hadoop's journal nodes without Kerberos, the
-network has to keep strangers away.
+be done. Who calls was asked before (`howdah.journalnode.security`); without Kerberos everybody is
+answered, as by Hadoop's journal nodes, and the network has to keep strangers away.
 """
 
 from __future__ import annotations
@@ -177,7 +177,16 @@ class JournalCalls:
             fromURL=self._web.url,
         )
 
-    get_edit_log_manifest_from_journal = get_edit_log_manifest
+    def get_edit_log_manifest_from_journal(
+        self, request: pb.GetEditLogManifestRequestProto, caller: Caller
+    ) -> pb.GetEditLogManifestResponseProto:
+        """The same for another node, which may have to make a journal that it lost. It learns the
+        promise here, since namenodes alone may ask for the state."""
+        answer = self.get_edit_log_manifest(request, caller)
+        status = self._journals.find(request.jid.identifier, request.nameServiceId).status()
+        if not status.is_joining and not status.trouble:
+            answer.lastPromisedEpoch = status.promised_epoch
+        return answer
 
     def get_storage_info(
         self, request: pb.GetStorageInfoRequestProto, caller: Caller

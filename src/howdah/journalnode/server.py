@@ -22,6 +22,7 @@ from howdah.journalnode.journal_storage import Sink
 from howdah.journalnode.node import ELECTIONS_NAME, JournalDirectories, Journals
 from howdah.journalnode.pages import Pages
 from howdah.journalnode.protocol import JournalCalls, WebPlace
+from howdah.journalnode.security import check_journalnode_protection, security_of
 from howdah.journalnode.settings import SyncSettings
 from howdah.journalnode.sync import Peer, Syncer
 from howdah.protocol.rpc.service import Registry
@@ -54,6 +55,9 @@ class JournalNode:
     def __init__(self, conf: Configuration) -> None:
         """Open what is there. Raises HowdahError, OSError."""
         self._conf = conf
+        check_journalnode_protection(conf)
+        self._security = security_of(conf)
+        """None where everybody is believed."""
         self._sync = SyncSettings.of(conf)
         self._tls = ClientTls(conf)
         self._proxy_users = OnThread.of(conf)
@@ -96,6 +100,7 @@ class JournalNode:
             max_connections=MAX_CONNECTIONS,
             idle_timeout_s=IDLE_TIMEOUT_S,
             may_act=self._proxy_users.check,
+            methods=None if self._security is None else self._security.methods,
         )
         self._rpc.start()
         if self._sync.is_enabled:
@@ -117,14 +122,20 @@ class JournalNode:
             self._rpc.close()
         self.journals.close()
 
+    @property
+    def is_secured(self) -> bool:
+        """Whether callers prove who they are."""
+        return self._security is not None
+
     def _ports(self) -> dict[int, Port]:
         rpc = self._rpc
         return {} if rpc is None else {rpc.port: Port(rpc.figures, rpc.active)}
 
     def _peers(self, own_port: int) -> dict[str, list[Peer]]:
+        user = None if self._security is None else self._security.caller
         return {
             journal_id: [
-                Peer(address, self._sync.timeout_s)
+                Peer(address, self._sync.timeout_s, user)
                 for address in nodes
                 if not (address[1] == own_port and is_this_host(address[0]))
             ]
@@ -171,7 +182,8 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
     node = JournalNode(conf)
     try:
         rpc, web = await node.start()
-        serve.warn_if_exposed("journal node", node.bound)
+        if not node.is_secured:
+            serve.warn_if_exposed("journal node", node.bound)
         log.info("serving journals at %s:%d and %s", *rpc, web.urls)
         serve.write_ready_file(
             ready_file, "journalnode", rpc="{}:{}".format(*rpc), **web.addresses()

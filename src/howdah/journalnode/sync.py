@@ -36,13 +36,18 @@ log = logging.getLogger(__name__)
 class Peer:
     """Another node, as far as sync asks it."""
 
-    def __init__(self, address: Address, timeout_s: float) -> None:
+    def __init__(self, address: Address, timeout_s: float, user: str | None = None) -> None:
+        """It is called as `user`, by default as the process."""
         self.address = address
         self._rpc = RpcClient(
-            address, INTER_QJOURNAL, connect_timeout_s=timeout_s, call_timeout_s=timeout_s
+            address,
+            INTER_QJOURNAL,
+            user=user,
+            connect_timeout_s=timeout_s,
+            call_timeout_s=timeout_s,
         )
         self._qjournal = RpcClient(
-            address, QJOURNAL, connect_timeout_s=timeout_s, call_timeout_s=timeout_s
+            address, QJOURNAL, user=user, connect_timeout_s=timeout_s, call_timeout_s=timeout_s
         )
 
     def __str__(self) -> str:
@@ -50,12 +55,7 @@ class Peer:
 
     def finished(self, journal_id: str) -> tuple[str, list[SegmentState]]:
         """Where it hands out segments, and those that it has. Raises HowdahError."""
-        request = pb.GetEditLogManifestRequestProto(
-            jid=pb.JournalIdProto(identifier=journal_id), sinceTxId=0
-        )
-        answer = self._rpc.call(
-            "getEditLogManifestFromJournal", request, pb.GetEditLogManifestResponseProto
-        )
+        answer = self._manifest(journal_id)
         # The host is the one that answered: what a node says of itself may be a wildcard.
         parts = split_url(answer.fromURL) if answer.fromURL else None
         port = (parts.port if parts else None) or answer.httpPort
@@ -71,10 +71,22 @@ class Peer:
         return messages.version(answer)
 
     def promised_epoch(self, journal_id: str) -> int:
-        """Raises HowdahError."""
+        """Of one that is Hadoop's, and that asks who calls, it cannot be learnt. Raises
+        HowdahError."""
+        manifest = self._manifest(journal_id)
+        if manifest.HasField("lastPromisedEpoch"):
+            return messages.number("epoch", manifest.lastPromisedEpoch)
         request = pb.GetJournalStateRequestProto(jid=pb.JournalIdProto(identifier=journal_id))
         answer = self._qjournal.call("getJournalState", request, pb.GetJournalStateResponseProto)
         return messages.number("epoch", answer.lastPromisedEpoch)
+
+    def _manifest(self, journal_id: str) -> pb.GetEditLogManifestResponseProto:
+        request = pb.GetEditLogManifestRequestProto(
+            jid=pb.JournalIdProto(identifier=journal_id), sinceTxId=0
+        )
+        return self._rpc.call(
+            "getEditLogManifestFromJournal", request, pb.GetEditLogManifestResponseProto
+        )
 
     def close(self) -> None:
         self._rpc.close()

@@ -293,14 +293,16 @@ class GetEditLogManifestRequestProto(_message.Message):
     def __init__(self, jid: _Optional[_Union[JournalIdProto, _Mapping]] = ..., sinceTxId: _Optional[int] = ..., inProgressOk: bool = ..., nameServiceId: _Optional[str] = ...) -> None: ...
 
 class GetEditLogManifestResponseProto(_message.Message):
-    __slots__ = ("manifest", "httpPort", "fromURL")
+    __slots__ = ("manifest", "httpPort", "fromURL", "lastPromisedEpoch")
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     HTTPPORT_FIELD_NUMBER: _ClassVar[int]
     FROMURL_FIELD_NUMBER: _ClassVar[int]
+    LASTPROMISEDEPOCH_FIELD_NUMBER: _ClassVar[int]
     manifest: _datanode_namenode_pb2.RemoteEditLogManifestProto
     httpPort: int
     fromURL: str
-    def __init__(self, manifest: _Optional[_Union[_datanode_namenode_pb2.RemoteEditLogManifestProto, _Mapping]] = ..., httpPort: _Optional[int] = ..., fromURL: _Optional[str] = ...) -> None: ...
+    lastPromisedEpoch: int
+    def __init__(self, manifest: _Optional[_Union[_datanode_namenode_pb2.RemoteEditLogManifestProto, _Mapping]] = ..., httpPort: _Optional[int] = ..., fromURL: _Optional[str] = ..., lastPromisedEpoch: _Optional[int] = ...) -> None: ...
 
 class GetJournaledEditsRequestProto(_message.Message):
     __slots__ = ("jid", "sinceTxId", "maxTxns", "nameServiceId")

@@ -40,20 +40,30 @@ def is_secured(conf: Configuration) -> bool:
     return conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "kerberos"
 
 
-def check_secured(conf: Configuration, needed: tuple[Key[str | None], ...]) -> None:
-    """Raises InvalidConfiguration for what would leave a door open, and for a key that is needed
-    and not set."""
+def check_needed(conf: Configuration, needed: tuple[Key[str | None], ...]) -> None:
+    """Raises InvalidConfiguration for a key that is needed and not set."""
     for key in needed:
         if not conf.get(key):
             raise errors.InvalidConfiguration(
                 f"{key.name} is not set: a server that is secured by Kerberos needs it"
             )
+
+
+def check_secured(conf: Configuration, needed: tuple[Key[str | None], ...]) -> None:
+    """Raises InvalidConfiguration for what would leave a door to data open, and for a key that is
+    needed and not set."""
+    check_needed(conf, needed)
     if not conf.get(keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE):
         raise errors.InvalidConfiguration(
             "Security is enabled but block access tokens (via "
             f"{keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name}) aren't enabled: blocks would be read and "
             "written by everybody"
         )
+    check_calls_secured(conf)
+
+
+def check_calls_secured(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for what would leave a door open to a server's calls."""
     resolver = (conf.raw(_RESOLVER) or "").strip()
     if resolver not in ("", _DEFAULT_RESOLVER):
         raise errors.InvalidConfiguration(

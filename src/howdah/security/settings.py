@@ -22,7 +22,13 @@ _DATANODE_PROTOCOLS = frozenset(
         "org.apache.hadoop.hdfs.server.protocol.InterDatanodeProtocol",
     )
 )
-_JOURNAL_PROTOCOL = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
+_JOURNAL_PROTOCOLS = frozenset(
+    (
+        "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol",
+        "org.apache.hadoop.hdfs.qjournal.protocol.InterQJournalProtocol",
+        "org.howdah.journalnode.ElectionProtocol",
+    )
+)
 _ROUTER_PROTOCOL = "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol"
 _NAMENODE_PROTOCOLS = frozenset(
     (
@@ -65,7 +71,7 @@ class SecuritySettings:
         """Whom to expect where a protocol is answered."""
         if protocol in _DATANODE_PROTOCOLS:
             return self.datanode
-        if protocol == _JOURNAL_PROTOCOL:
+        if protocol in _JOURNAL_PROTOCOLS:
             return self.journalnode
         if protocol == _ROUTER_PROTOCOL:
             return self.router

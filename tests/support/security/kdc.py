@@ -20,7 +20,9 @@ from howdah.errors import HowdahError
 from howdah.testing.waiting import wait_until
 
 REALM: Final = "EXAMPLE.COM"
-SERVICES: Final = tuple(f"{name}/localhost" for name in ("nn", "dn", "HTTP", "httpfs", "router"))
+SERVICES: Final = tuple(
+    f"{name}/localhost" for name in ("nn", "dn", "jn", "HTTP", "httpfs", "router")
+)
 USERS: Final = ("hdfs", "alice", "bob", "oozie")
 _PROGRAMS: Final = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit")
 _PATH: Final = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))

@@ -31,7 +31,7 @@ OTHER_REALM: Final = "OTHER.ORG"
 """Whose users are let in where the KDC trusts it."""
 _RULES: Final = " ".join(
     [
-        *(f"RULE:[2:$1@$0]({name}@{REALM})s/.*/hdfs/" for name in ("nn", "dn")),
+        *(f"RULE:[2:$1@$0]({name}@{REALM})s/.*/hdfs/" for name in ("nn", "dn", "jn")),
         f"RULE:[1:$1@$0](.*@{OTHER_REALM})s/@.*//",
         "DEFAULT",
     ]

@@ -82,6 +82,9 @@ DFS_JOURNALNODE_KERBEROS_PRINCIPAL = optional_string(
     "dfs.journalnode.kerberos.principal",
     "The Kerberos principal of journal nodes; _HOST stands for the host.",
 )
+DFS_JOURNALNODE_KEYTAB_FILE = optional_string(
+    "dfs.journalnode.keytab.file", "The keytab of a journal node."
+)
 DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL = optional_string(
     "dfs.federation.router.kerberos.principal",
     "The Kerberos principal of routers, for howdah dfsrouteradmin.",

@@ -3,14 +3,15 @@
 Without Kerberos everybody is believed, but for who shows a delegation token, where these are issued
 nevertheless (`dfs.namenode.delegation.token.always-use`). With Kerberos a namenode
 
-1. logs in by its keytab, and its superuser is the user of its principal;
+1. logs in by its keytab, and its superuser is the user of its principal; by the same login it
+   calls journal nodes and the other namenodes of its nameservice;
 2. takes tickets and delegation tokens at each RPC port, with the protections of
    `hadoop.rpc.protection`, and lets datanodes alone speak their protocols;
 3. signs blocks, since datanodes ask for that;
 4. answers nothing over HTTP but whether it lives, for who comes there proves nothing yet.
 
-What would leave a door open keeps it from starting: a log that is shared with other namenodes,
-for journal nodes ask nobody who he is; and access lists of services, which nobody looks at.
+What would leave a door open keeps it from starting: access lists of services, which nobody looks
+at.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from howdah import errors
-from howdah.config import Configuration, check_protection, keys, namenode_address
+from howdah.config import Configuration, check_protection, keys
 from howdah.config.nameservices import namenode_ids, nameservices
 from howdah.config.settings import read
 from howdah.namenode.server import lifeline
@@ -36,12 +37,8 @@ from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtoco
 from howdah.protocol.client_methods import Category
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.rpc.proofs import EvaluatedBeside
-from howdah.security.server_checks import (
-    THERE_WITH_KERBEROS,
-    check_secured,
-    is_secured,
-    own_principal,
-)
+from howdah.security.server_checks import THERE_WITH_KERBEROS, check_secured, is_secured
+from howdah.security.server_login import ServerLogin, log_in_namenode
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
 
@@ -72,54 +69,50 @@ class Security:
 
     settings: SecuritySettings
     superuser: str
-    identity: ServerIdentity | None = None
+    login: ServerLogin | None = None
     """None without Kerberos."""
-    realm: str = ""
     required: Mapping[str, str] = field(default_factory=dict)
     """By protocols: who alone speaks them."""
 
+    @property
+    def identity(self) -> ServerIdentity | None:
+        return None if self.login is None else self.login.identity
+
+    @property
+    def caller(self) -> str | None:
+        """As whom it calls other namenodes; None is the process's user."""
+        return None if self.login is None else self.login.caller
+
     def short_name(self, principal: str) -> str:
         """The user of a principal. Raises AuthenticationFailed where it has none."""
-        return self.settings.user_of(principal, self.realm)
+        return self.settings.user_of(principal, "" if self.login is None else self.login.realm)
 
     def methods(self, tokens: IssuedTokens | None = None) -> MethodsAtServer:
         """How clients prove themselves at a port, where tokens are taken if there are some."""
+        if self.login is not None:
+            return self.login.methods(self.required, tokens)
         return MethodsAtServer(
-            self.identity, self.settings.rpc_protections, self.short_name, tokens, self.required
+            None, self.settings.rpc_protections, self.short_name, tokens, self.required
         )
 
     @property
     def lifeline_methods(self) -> ServerMethods | None:
         """The same at the port of lifelines, where datanodes come, by tickets; None where
         everybody is believed."""
-        return None if self.identity is None else self.methods()
+        return None if self.login is None else self.methods()
 
 
-def security_of(conf: Configuration, *, shares_log: bool = False) -> Security:
+def security_of(conf: Configuration) -> Security:
     """Raises InvalidConfiguration, and LoginFailed for a keytab by which nobody can log in."""
     check_namenode_protection(conf)
-    settings = SecuritySettings.from_configuration(conf)
-    if not is_secured(conf):
-        return Security(settings, getpass.getuser())
-    if shares_log:
-        raise errors.InvalidConfiguration(
-            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} = kerberos is not supported for a "
-            "namenode that shares its log with others: its journal nodes would ask nobody who he is"
-        )
-    # It loads the library of Kerberos, which most namenodes never need.
-    from howdah.security.login import default_realm
-
-    key = keys.DFS_NAMENODE_KERBEROS_PRINCIPAL
-    principal = own_principal(conf, key, namenode_address(conf)[0])
-    identity = ServerIdentity(principal, conf.get(keys.DFS_NAMENODE_KEYTAB_FILE) or "")
-    identity.check()
-    realm = default_realm()
-    datanodes = settings.datanode.principal
+    login = log_in_namenode(conf)
+    if login is None:
+        return Security(SecuritySettings.from_configuration(conf), getpass.getuser())
+    datanodes = login.settings.datanode.principal
     return Security(
-        settings,
-        settings.user_of(str(principal), realm),
-        identity,
-        realm,
+        login.settings,
+        login.user,
+        login,
         # NamenodeProtocol is for the superuser, whom a balancer may log in as.
         {DatanodeProtocol.PROTOCOL: datanodes, lifeline.PROTOCOL: datanodes},
     )

@@ -99,11 +99,6 @@ def test_without_kerberos_protection_is_still_refused(key: str) -> None:
         check_namenode_protection(Configuration({key: "privacy"}))
 
 
-def test_a_log_that_others_share_is_no_secured_one() -> None:
-    with pytest.raises(errors.InvalidConfiguration, match="journal nodes would ask nobody"):
-        security_of(Configuration(SECURED), shares_log=True)
-
-
 def test_a_keytab_that_is_not_there_stops_the_start() -> None:
     with pytest.raises(errors.LoginFailed, match=r"/nowhere/nn\.keytab cannot be read"):
         security_of(Configuration(SECURED))

@@ -86,6 +86,7 @@ class Channel:
         self._rpc = RpcClient(
             address,
             PROTOCOL,
+            user=settings.user,
             connect_timeout_s=_CONNECT_TIMEOUT_S,
             call_timeout_s=settings.rare_timeout_s,
         )

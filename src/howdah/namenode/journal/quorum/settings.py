@@ -21,6 +21,7 @@ from howdah.namenode.state.quorum.messages import (
     StartSegment,
 )
 from howdah.runtime.tls.client import ClientTls
+from howdah.security.server_login import namenode_caller
 
 _HEARTBEATS_IN_A_LEASE = 3
 
@@ -45,6 +46,8 @@ class QuorumSettings:
     clock_ms: Callable[[], int] = field(default=boottime_ms)
     tls: ClientTls = field(default_factory=lambda: ClientTls(Configuration()))
     """For segments of journal nodes that hand them out over TLS."""
+    user: str | None = None
+    """As whom journal nodes are called; None is the process's user."""
 
     @property
     def heartbeat_ms(self) -> int:
@@ -52,6 +55,8 @@ class QuorumSettings:
 
     @classmethod
     def of(cls, conf: Configuration) -> QuorumSettings:
+        """From the configuration of a namenode, whose keys are plain. Raises InvalidConfiguration,
+        LoginFailed."""
         write_s = conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS)
         return read(
             cls,
@@ -70,4 +75,5 @@ class QuorumSettings:
             queue_bytes=conf.get(keys.DFS_QJOURNAL_QUEUED_EDITS_LIMIT_MB) << 20,
             lease_ms=max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000)),
             tls=ClientTls(conf),
+            user=namenode_caller(conf),
         )

@@ -28,9 +28,11 @@ log = logging.getLogger(__name__)
 class Peers:
     """Calls the other namenodes, by their names; there are none where a namenode is alone."""
 
-    def __init__(self, others: Mapping[str, Configuration]) -> None:
-        """`others` have the keys of each namenode plain."""
+    def __init__(self, others: Mapping[str, Configuration], user: str | None = None) -> None:
+        """`others` have the keys of each namenode plain. They are called as `user`, by default as
+        the process."""
         self._others = dict(others)
+        self._user = user
 
     @property
     def names(self) -> frozenset[str]:
@@ -46,7 +48,7 @@ class Peers:
         path = written.directories[0] / written.name
         failures = []
         for name, conf in self._others.items():
-            with contextlib.closing(primary_of(conf)) as primary:
+            with contextlib.closing(primary_of(conf, self._user)) as primary:
                 try:
                     if primary.image_txid() < written.txid and primary.send_image(
                         version, written.txid, path, written.md5, rollback=written.rollback
@@ -62,7 +64,7 @@ class Peers:
         """Have whoever is active begin a new segment. Raises RemoteError if nobody does."""
         failures = []
         for name, conf in self._others.items():
-            with contextlib.closing(primary_of(conf)) as primary:
+            with contextlib.closing(primary_of(conf, self._user)) as primary:
                 try:
                     signature = primary.roll()
                 except (OSError, errors.HowdahError) as error:
@@ -73,8 +75,8 @@ class Peers:
         raise errors.RemoteError("; ".join(failures) or "there is no other namenode")
 
 
-def primary_of(conf: Configuration) -> Primary:
-    """A namenode by its configuration."""
+def primary_of(conf: Configuration, user: str | None) -> Primary:
+    """A namenode by its configuration, called as `user`, or as the process."""
     return Primary(
         service_address(conf),
         web_place(conf),
@@ -83,6 +85,7 @@ def primary_of(conf: Configuration) -> Primary:
         timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT),
         go_on=lambda: None,
         call_timeout_s=conf.get(keys.DFS_HA_TAIL_EDITS_ROLLEDITS_TIMEOUT),
+        user=user,
     )
 
 

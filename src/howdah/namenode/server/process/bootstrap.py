@@ -29,6 +29,7 @@ from howdah.namenode.server.process.format import check_free, erase
 from howdah.namenode.state.edit_log.segment_selection import choose
 from howdah.namenode.state.edit_log.shared_log import SharedLog
 from howdah.runtime import disk
+from howdah.security.server_login import namenode_caller
 from howdah.storage.image_files import (
     WrittenImage,
     discard_unfinished,
@@ -97,8 +98,9 @@ def bootstrap_standby(
 def _ask_others(place: Place) -> tuple[Primary, _Offer]:
     """Return the first of the others that answers, and what it has."""
     failures = []
+    user = namenode_caller(place.conf)
     for name, conf in place.others.items():
-        primary = primary_of(conf)
+        primary = primary_of(conf, user)
         try:
             offer = _Offer(
                 name,

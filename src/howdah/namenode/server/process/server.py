@@ -501,7 +501,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         addresses = [check(endpoint) for endpoint in endpoints(conf)]
         name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
         edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
-        security = security_of(conf, shares_log=place.is_highly_available)
+        security = security_of(conf)
         starting = Starting(conf)
         starting.listen()
         shared_log, progress = shared_log_of(place), starting.progress
@@ -510,8 +510,10 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         log.critical("the namenode cannot start: %s", error)
         return 1
 
+    peers = Peers(place.others, security.caller)
+
     async def run_namenode() -> int:
-        parts = conf, loaded, stranger_warning, Peers(place.others), starting, security
+        parts = conf, loaded, stranger_warning, peers, starting, security
         return await Namenode(*parts).serve(ready_file)
 
     gc.freeze()
