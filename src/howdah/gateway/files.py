@@ -182,11 +182,15 @@ class _Operation:
         except errors.HowdahError as error:
             if channel.has_begun:
                 # Its length is out: only the end of the connection can say that it broke off.
-                log.warning("%s %s breaks off: %s", request.method, request.target, error)
+                log.warning("%s %s breaks off: %s", request.method, request.shown_target, error)
                 channel.broken = True
                 return
             log.info(
-                "%s %s from %s is refused: %s", request.method, request.target, request.peer, error
+                "%s %s from %s is refused: %s",
+                request.method,
+                request.shown_target,
+                request.peer,
+                error,
             )
             self._answer = refused(error)
 

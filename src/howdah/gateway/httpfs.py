@@ -146,13 +146,17 @@ class _Operation:
         except errors.HowdahError as error:
             if channel.has_begun:
                 # Its head is out: only the end of the connection can say that it broke off.
-                log.warning("%s %s breaks off: %s", request.method, request.target, error)
+                log.warning("%s %s breaks off: %s", request.method, request.shown_target, error)
                 channel.broken = True
                 requests.note(operation, Outcome.BROKEN)
                 return
             requests.note(operation, Outcome.REFUSED)
             log.info(
-                "%s %s from %s is refused: %s", request.method, request.target, request.peer, error
+                "%s %s from %s is refused: %s",
+                request.method,
+                request.shown_target,
+                request.peer,
+                error,
             )
             status = status_of(error)
             self._answer = refused(error, 500 if status == 403 else status)

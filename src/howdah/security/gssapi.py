@@ -232,13 +232,16 @@ class Credential:
 class AcceptorCredential:
     """What a server proves itself by: the keys of one principal in a keytab. Raises GssFailure.
 
-    Tickets that came before are not kept on a disk (`rcache`): who repeats one does not know its
-    key, and gets no further than the library's first answer.
+    For RPC, tickets that came before are not kept on a disk (`rcache`): who repeats one does not
+    know its key, and gets no further than the library's first answer. Over HTTP (`for_spnego`)
+    nothing follows that needs the key, so the library's own memory of tickets is used there, which
+    survives a restart: a ticket that was overheard is refused.
     """
 
     def __init__(self, keytab: str, principal: str, *, for_spnego: bool = False) -> None:
         self._name = _name(principal, _PRINCIPAL_NAME)
-        store = {"keytab": keytab, "rcache": "none:"}
+        store = {"keytab": keytab} if for_spnego else {"keytab": keytab, "rcache": "none:"}
+        self.for_spnego = for_spnego
         self.handle = _acquire(store, self._name, _ACCEPT, None if for_spnego else KRB5)
 
 
@@ -432,7 +435,8 @@ class AcceptedContext(_Context):
         answer = _moved_out(out)
         _check(major, minor)
         if not major & _CONTINUE_NEEDED:
-            if not flags.value & _INTEGRITY:
+            if not flags.value & _INTEGRITY and not self._credential.for_spnego:
+                # Over HTTP nothing is protected by the context: browsers do not ask for that.
                 raise errors.AuthenticationFailed(
                     "the client's Kerberos context cannot tell whether a message was changed"
                 )

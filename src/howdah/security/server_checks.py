@@ -18,6 +18,16 @@ _RESOLVER: Final = "hadoop.security.saslproperties.resolver.class"
 _DEFAULT_RESOLVER: Final = "org.apache.hadoop.security.SaslPropertiesResolver"
 _WILDCARDS: Final = ("", "0.0.0.0", "::")
 
+_WEB_TYPES: Final = ("simple", "kerberos")
+_WEB_FILTERS: Final = frozenset(
+    (
+        "AuthenticationFilterInitializer",
+        "StaticUserWebFilter",
+        "CrossOriginFilterInitializer",
+        "HttpCrossOriginFilterInitializer",
+    )
+)
+
 THERE_WITH_KERBEROS: Final = frozenset(
     {
         keys.HADOOP_SECURITY_AUTHENTICATION.name,
@@ -25,11 +35,12 @@ THERE_WITH_KERBEROS: Final = frozenset(
         keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name,
         keys.HADOOP_RPC_PROTECTION.name,
         keys.DFS_DATA_TRANSFER_PROTECTION.name,
-        # What is not answered at all needs no more protection.
+        # `check_secured` looks at these.
         "dfs.web.authentication.simple.anonymous.allowed",
         "hadoop.http.authentication.simple.anonymous.allowed",
         "hadoop.http.authentication.type",
         "hadoop.http.filter.initializers",
+        "hadoop.security.instrumentation.requires.admin",
     }
 )
 """Keys that ask for nothing more than servers do that are secured by Kerberos."""
@@ -76,8 +87,28 @@ def check_calls_secured(conf: Configuration) -> None:
             f"{keys.HADOOP_SECURITY_SASL_MECHANISM.name} = {mechanism} is not supported: tokens "
             f"prove themselves by {digest_md5.MECHANISM}"
         )
+    _check_web(conf)
     if conf.get(keys.HADOOP_SECURITY_AUTHORIZATION):
         _check_policy(conf.with_own_site_file(_POLICY_FILE))
+
+
+def _check_web(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a proof or a filter that no server here knows."""
+    key = keys.HADOOP_HTTP_AUTHENTICATION_TYPE
+    kind = conf.get(key)
+    if kind not in _WEB_TYPES:
+        raise errors.InvalidConfiguration(
+            f"{key.name} = {kind} (from {conf.source(key.name)}) is not supported: it is one of "
+            f"{', '.join(_WEB_TYPES)}"
+        )
+    name = "hadoop.http.filter.initializers"
+    for filter_class in (conf.raw(name) or "").replace("\n", ",").split(","):
+        filter_class = filter_class.strip()
+        if filter_class and filter_class.rpartition(".")[2] not in _WEB_FILTERS:
+            raise errors.InvalidConfiguration(
+                f"{name} = {filter_class} (from {conf.source(name)}) is not supported: web ports "
+                "have no filters of Hadoop's classes but for the authentication by Kerberos"
+            )
 
 
 def _check_policy(conf: Configuration) -> None:

@@ -9,13 +9,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import parse_qsl
+
+from howdah.protocol.rpc.proven import Proven
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 """Of a request: Hadoop's hadoop.http.max.request.header.size. A path of 8,000 characters
 fits with each of its bytes escaped."""
 MAX_QUERY_FIELDS: Final = 256
+_SECRETS: Final = re.compile(r"([?&](?:delegation|token)=)[^&#]*", re.IGNORECASE)
 
 _RANGE: Final = re.compile(
     r"bytes\s{0,9}=\s{0,9}(\d{0,19})\s{0,9}-\s{0,9}(\d{0,19})\s{0,9}\Z", re.ASCII
@@ -30,14 +33,25 @@ class Request:
 
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     peer: str = ""
     """The address that it came from."""
-    target: str = ""
-    """Path and query as they stand in the request."""
+    target: str = field(default="", repr=False)
+    """Path and query as they stand in the request; these and the headers may have secrets."""
     is_secure: bool = False
     """Whether it came over TLS."""
+    proven: Proven | None = None
+    """Who asks, as a secured server's guard has found out."""
+
+    @property
+    def shown_target(self) -> str:
+        """The target for the log, without the tokens that are in it.
+
+        >>> Request("GET", "/a", target="/a?op=OPEN&delegation=KAA&x=1").shown_target
+        '/a?op=OPEN&delegation=...&x=1'
+        """
+        return _SECRETS.sub(r"\1...", self.target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +64,20 @@ class Response:
     body: bytes = b""
     reason: str = ""
     """The words behind the status, if they are others than usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request that a guard has let pass, and what its answer says beside its own headers."""
+
+    request: Request
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class Guard(Protocol):
+    """Stands before all that a server answers, on the threads of connections."""
+
+    def admit(self, request: Request) -> Admitted | Response: ...
 
 
 POLICY_HEADER: Final = "Content-Security-Policy"

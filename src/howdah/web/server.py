@@ -40,7 +40,7 @@ from howdah.web.admission.cost_limiter import CostLimiter, Visit
 from howdah.web.admission.pending_connections import Arrival, Entrance, least_missed
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
-from howdah.web.http import Framing, Request, Response, text_response
+from howdah.web.http import Framing, Guard, Request, Response, text_response
 from howdah.web.own_hosts import OwnHosts
 
 log = logging.getLogger(__name__)
@@ -216,6 +216,8 @@ class HttpServer:
         self.framing = Framing()
         self.hosts = OwnHosts()
         """By which names it may be asked for."""
+        self.guard: Guard | None = None
+        """Who may ask it for what; None lets everybody pass."""
         self._max_connections = max_connections
         self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
         self._unsent = _Unsent(MAX_UNSENT_BYTES)
@@ -406,6 +408,12 @@ class HttpServer:
         if not self.hosts.allows(host):
             self._respond(channel, request, text_response(403, _WRONG_HOST))
             return
+        if self.guard is not None:
+            admitted = self.guard.admit(request)
+            if isinstance(admitted, Response):
+                self._respond(channel, request, admitted)
+                return
+            request, channel.added = admitted.request, dict(admitted.headers)
         serving = self._serving
         beside = serving.beside.get(request.path)
         try:

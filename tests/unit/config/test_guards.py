@@ -60,8 +60,11 @@ def test_hadoops_defaults_ask_for_nothing(name: str, value: str) -> None:
 
 def test_every_guard_is_a_key_of_hadoops_that_is_not_acted_on() -> None:
     assert GUARDS.keys() <= HADOOP_NAMES
-    # Clients alone go by these: a server here would leave open what they ask for.
+    # Clients and servers secured by Kerberos go by these: others would leave open what they ask.
     assert GUARDS.keys() & keys.KNOWN.keys() == {
+        "hadoop.http.authentication.simple.anonymous.allowed",
+        "hadoop.http.authentication.type",
+        "hadoop.security.instrumentation.requires.admin",
         "dfs.data.transfer.protection",
         "hadoop.rpc.protection",
     }
@@ -76,7 +79,7 @@ def test_other_keys_of_hadoops_servers_are_warned_of_once(
         {
             "dfs.namenode.fslock.fair": "false",
             "dfs.datanode.lock.fair": "false",
-            "dfs.namenode.kerberos.internal.spnego.principal.ns1": "nn/_HOST@X",
+            "dfs.journalnode.kerberos.internal.spnego.principal": "nn/_HOST@X",
             "dfs.client.congestion.backoff.max.time": "5",
             "fs.s3a.access.key": "k",
             "dfs.replication": "2",
@@ -86,7 +89,7 @@ def test_other_keys_of_hadoops_servers_are_warned_of_once(
     (line,) = [record.getMessage() for record in caplog.records]
     assert line == (
         "3 keys of Hadoop's servers are set and have no effect here: dfs.datanode.lock.fair, "
-        "dfs.namenode.fslock.fair, dfs.namenode.kerberos.internal.spnego.principal.ns1"
+        "dfs.journalnode.kerberos.internal.spnego.principal, dfs.namenode.fslock.fair"
     )
 
 

@@ -39,6 +39,7 @@ from howdah.config.keys.rpc import *
 from howdah.config.keys.satisfier import *
 from howdah.config.keys.security import *
 from howdah.config.keys.tls import *
+from howdah.config.keys.web_authentication import *
 from howdah.config.keys.without_effect import WITHOUT_EFFECT as WITHOUT_EFFECT
 from howdah.config.value_types import Key
 

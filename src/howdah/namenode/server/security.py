@@ -8,7 +8,8 @@ nevertheless (`dfs.namenode.delegation.token.always-use`). With Kerberos a namen
 2. takes tickets and delegation tokens at each RPC port, with the protections of
    `hadoop.rpc.protection`, and lets datanodes alone speak their protocols;
 3. signs blocks, since datanodes ask for that;
-4. answers nothing over HTTP but whether it lives, for who comes there proves nothing yet.
+4. asks by SPNEGO who comes over HTTP (`web_access`); where no principal is configured for
+   that, it says no more there than whether it lives.
 
 What would leave a door open keeps it from starting: access lists of services, which nobody looks
 at.
@@ -28,6 +29,8 @@ from howdah.config import Configuration, check_protection, keys
 from howdah.config.nameservices import namenode_ids, nameservices
 from howdah.config.settings import read
 from howdah.namenode.server import lifeline
+from howdah.namenode.server.web_access import web_guard
+from howdah.namenode.server.webhdfs.proofs import Proofs
 from howdah.namenode.service.block_tokens import BlockTokens, KeyTimes
 from howdah.namenode.service.calls.tokens import TokenCalls
 from howdah.namenode.service.delegation_tokens import TokenTimes
@@ -41,6 +44,8 @@ from howdah.security.server_checks import THERE_WITH_KERBEROS, check_secured, is
 from howdah.security.server_login import ServerLogin, log_in_namenode
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
+from howdah.web.http import Guard
+from howdah.web.server import Run
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +78,8 @@ class Security:
     """None without Kerberos."""
     required: Mapping[str, str] = field(default_factory=dict)
     """By protocols: who alone speaks them."""
+    web: Guard | None = None
+    """Who may ask the web ports for what; None where everybody is believed."""
 
     @property
     def identity(self) -> ServerIdentity | None:
@@ -115,6 +122,7 @@ def security_of(conf: Configuration) -> Security:
         login,
         # NamenodeProtocol is for the superuser, whom a balancer may log in as.
         {DatanodeProtocol.PROTOCOL: datanodes, lifeline.PROTOCOL: datanodes},
+        web_guard(conf, login),
     )
 
 
@@ -180,6 +188,17 @@ def make_proofs(
         return None
     issued = None if tokens is None else _Issued(tokens, context)
     return EvaluatedBeside(security.methods(issued))
+
+
+def make_web_proofs(
+    tokens: TokenCalls | None, context: HAContext, security: Security, run: Run
+) -> Proofs | None:
+    """The same for WebHDFS; `run` does something on the loop."""
+    if tokens is None:
+        return None
+    issued = _Issued(tokens, context)
+    is_secured = security.identity is not None
+    return Proofs(issued, security.methods(issued), run, needs_proof=is_secured)
 
 
 @dataclass(frozen=True, slots=True)

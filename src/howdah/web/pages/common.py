@@ -20,7 +20,7 @@ from howdah.web.server import Exchange, Later
 
 LIVE_S: Final = 3.0
 _LOG_LIVE_S: Final = 5.0
-_ELSEWHERE: Final = {
+ELSEWHERE: Final = {
     "/index.html": "/",
     "/dfshealth.html": "/",
     "/dfshealth.jsp": "/",
@@ -90,8 +90,8 @@ class Common:
         path = request.path
         if request.method not in ("GET", "HEAD"):
             return None
-        if path in _ELSEWHERE:
-            return Response(302, {"Location": _ELSEWHERE[path]})
+        if path in ELSEWHERE:
+            return Response(302, {"Location": ELSEWHERE[path]})
         if path.startswith(assets.PREFIX):
             return Later(lambda: assets.respond(request))
         if path in (logs.PATH, f"{logs.PATH}/"):

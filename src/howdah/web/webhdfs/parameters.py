@@ -273,8 +273,8 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             SETOWNER=("", "owner group"),
             SETPERMISSION=("", "permission"),
             SETTIMES=("", "modificationtime accesstime"),
-            RENEWDELEGATIONTOKEN=("", ""),
-            CANCELDELEGATIONTOKEN=("", ""),
+            RENEWDELEGATIONTOKEN=("token", ""),
+            CANCELDELEGATIONTOKEN=("token", ""),
             MODIFYACLENTRIES=("aclspec", ""),
             REMOVEACLENTRIES=("aclspec", ""),
             REMOVEDEFAULTACL=("", ""),
@@ -323,10 +323,12 @@ class ParsedRequest:
     """`doas`: the user for whom `user` wants to act, if that is another one."""
     namenode: str | None = None
     """`namenoderpcaddress`."""
-    given: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The texts of what was given, by name in lower case."""
     is_secure: bool = False
     """Whether it came over TLS."""
+    delegation: str | None = field(default=None, repr=False)
+    """The token that proves who asks, as text."""
 
     def text(self, name: str) -> str | None:
         value = self.values[name]
@@ -347,11 +349,13 @@ class ParsedRequest:
         return value
 
 
-def parse_request(request: Request, patterns: Patterns) -> ParsedRequest:
+def parse_request(
+    request: Request, patterns: Patterns, *, takes_tokens: bool = False
+) -> ParsedRequest:
     """What a request below `PREFIX` wants.
 
     Raises `InvalidParameter`, `MissingParameter`, and `UnsupportedOperation` for a delegation
-    token.
+    token, unless it `takes_tokens`.
     """
     given: dict[str, str] = {}
     names: list[str] = []
@@ -376,7 +380,7 @@ def parse_request(request: Request, patterns: Patterns) -> ParsedRequest:
         raise InvalidParameter(
             "op", f"{given.get('op')} is not a valid {request.method} operation."
         )
-    if given.get("delegation"):
+    if given.get("delegation") and not takes_tokens:
         raise errors.UnsupportedOperation(
             "the parameter delegation is not supported: there are no delegation tokens here"
         )
@@ -404,6 +408,7 @@ def parse_request(request: Request, patterns: Patterns) -> ParsedRequest:
         given.get("namenoderpcaddress") or None,
         given,
         request.is_secure,
+        given.get("delegation") or None,
     )
 
 

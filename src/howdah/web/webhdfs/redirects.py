@@ -18,6 +18,7 @@ from howdah.proto import types_pb2
 from howdah.web.http import Response
 from howdah.web.webhdfs.call_chain import Rpc, Steps, Target, json_response
 from howdah.web.webhdfs.parameters import PREFIX, ParsedRequest
+from howdah.web.webhdfs.tokens import issued_token
 
 _PASSED: Final = {
     "OPEN": ("offset", "length", "buffersize"),
@@ -39,16 +40,26 @@ _SAID_ALWAYS: Final[Mapping[str, Mapping[str, str]]] = {
 _DECOMMISSIONED: Final = types_pb2.DatanodeInfoProto.DECOMMISSIONED
 
 
-def redirect(asked: ParsedRequest, user: str, namenode: str) -> Steps:
-    """`namenode` is `host:port` for RPC."""
+def redirect(asked: ParsedRequest, user: str, namenode: str, *, needs_token: bool = False) -> Steps:
+    """`namenode` is `host:port` for RPC. Where the datanode `needs_token`, it gets the one that
+    came with the request, or one that is made for the caller."""
     if "//" in asked.path or not asked.path.startswith("/"):
         raise errors.InvalidPath(f"Invalid path name {asked.path}")
     node = yield from _CHOICES[asked.operation](asked)
     query = {"op": asked.operation}
-    if asked.acts_for is not None:
-        query["doas"] = asked.acts_for
-    if asked.user is not None:
-        query["user.name"] = asked.user
+    delegation = asked.delegation
+    if delegation is None and needs_token:
+        token = yield from issued_token(asked, user)
+        if token is None:
+            raise errors.RetriableError("there is no delegation token for the datanode yet")
+        delegation = token.url_string
+    if delegation is not None:
+        query["delegation"] = delegation
+    else:
+        if asked.acts_for is not None:
+            query["doas"] = asked.acts_for
+        if asked.user is not None:
+            query["user.name"] = asked.user
     query["namenoderpcaddress"] = namenode
     passed = {name: asked.given[name] for name in _PASSED[asked.operation] if asked.given.get(name)}
     query.update(sorted({**_SAID_ALWAYS.get(asked.operation, {}), **passed}.items()))

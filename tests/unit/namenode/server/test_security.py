@@ -15,9 +15,14 @@ from howdah.namenode.server.security import (
     make_block_tokens,
     security_of,
 )
+from howdah.namenode.server.web_access import is_peer, web_guard
 from howdah.namenode.service.block_tokens import BlockTokens
+from howdah.protocol.sasl.principals import Principal
+from howdah.security.server_login import ServerLogin
+from howdah.security.server_methods import ServerIdentity
+from howdah.security.settings import SecuritySettings
 from howdah.testing.in_memory import InMemoryNamenode
-from howdah.web.http import Request
+from howdah.web.http import Admitted, Request, Response
 
 SECURED = {
     "fs.defaultFS": "hdfs://nn.example.com:8020",
@@ -72,6 +77,11 @@ def test_all_that_a_secured_namenode_needs_is_enough() -> None:
             "acl.blocked = 'mallory' .* is not supported",
         ),
         ({"hadoop.security.group.mapping": "LdapGroupsMapping"}, "is not supported"),
+        ({"hadoop.http.authentication.type": "ldap"}, "type = ldap .* is not supported"),
+        (
+            {"hadoop.http.filter.initializers": "org.example.OurOwnFilter"},
+            "OurOwnFilter .* is not supported",
+        ),
     ],
 )
 def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], words: str) -> None:
@@ -118,22 +128,39 @@ def test_without_kerberos_the_superuser_is_who_runs_the_namenode() -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/jmx", "/webhdfs/v1/?op=LISTSTATUS", "/imagetransfer"])
-def test_a_secured_namenode_answers_nothing_over_http(path: str) -> None:
-    secured, simple = (
-        Starting(Configuration({**SECURED, "hadoop.security.authentication": how}))
-        for how in ("kerberos", "simple")
+def test_without_a_principal_for_it_a_secured_namenode_answers_nothing_over_http(
+    path: str,
+) -> None:
+    login = ServerLogin(
+        SecuritySettings(),
+        ServerIdentity(Principal("nn", "host", "EXAMPLE.COM"), "/nowhere"),
+        *("EXAMPLE.COM", "hdfs", "hdfs"),
     )
-    request = Request("GET", path, {}, {})
-    assert secured.answer(request).status == 403  # type: ignore[union-attr]
-
-    def serve(request: Request) -> str:
-        return "served"
-
-    assert simple.guarded(serve)(request) == "served"
-    refused = secured.guarded(serve)(request)
-    assert not isinstance(refused, str)
+    guard = web_guard(Configuration(SECURED), login)
+    assert Starting(Configuration(SECURED), guard).http.guard is guard
+    refused = guard.admit(Request("GET", path))
+    assert isinstance(refused, Response)
     assert refused.status == 403
-    assert b"secured by Kerberos" in refused.body
+    assert b"dfs.web.authentication.kerberos.principal is not set" in refused.body
+    assert guard.admit(Request("GET", "/health")) == Admitted(Request("GET", "/health"))
+
+
+def test_namenodes_and_the_secondary_are_known_by_their_principals() -> None:
+    conf = Configuration(
+        {
+            **SECURED,
+            "fs.defaultFS": "hdfs://localhost:8020",
+            "dfs.secondary.namenode.kerberos.principal": "sn/elsewhere@EXAMPLE.COM",
+        }
+    )
+    for principal in ("nn/localhost@EXAMPLE.COM", "sn/elsewhere@EXAMPLE.COM"):
+        assert is_peer(conf, principal)
+    for principal in (
+        *("nn/localhost@OTHER.ORG", "nn/other.example.com@EXAMPLE.COM", "nn@EXAMPLE.COM"),
+        *("dn/localhost@EXAMPLE.COM", "sn/localhost@EXAMPLE.COM", "nn/a/localhost@EXAMPLE.COM"),
+    ):
+        assert not is_peer(conf, principal)
+    assert not is_peer(Configuration({"fs.defaultFS": "hdfs://localhost:8020"}), "")
 
 
 def test_namenodes_that_share_a_log_tell_their_keys_apart() -> None:

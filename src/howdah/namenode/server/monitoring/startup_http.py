@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys, namenode_address
 from howdah.namenode.service.monitoring import startup
 from howdah.namenode.service.monitoring.startup import StartupProgress
-from howdah.security.server_checks import is_secured
-from howdah.web.http import Request, Response, answer
+from howdah.web.http import Guard, Request, Response, answer
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.pages import Monitoring
 from howdah.web.pages.common import Common, configured
@@ -37,11 +35,6 @@ WEB_KEYS: Final = WebKeys(
     keys.DFS_NAMENODE_HTTPS_BIND_HOST,
 )
 _LIVE_S: Final = 1.0
-_CLOSED: Final = (
-    b"This namenode is secured by Kerberos, and cannot learn by HTTP who you are: its pages, "
-    b"WebHDFS, fsck and images are closed. Its RPC port is open to who proves who he is.\n"
-)
-A = TypeVar("A")
 _COME_AGAIN: Final = {"Retry-After": "2"}
 
 
@@ -49,18 +42,12 @@ def _now_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-def closed(request: Request) -> Response:
-    """The answer to all that comes by HTTP to a namenode that is secured by Kerberos, but for
-    whether it lives. Hadoop's ask by SPNEGO who that is."""
-    return answer(403, _CLOSED, "text/plain; charset=utf-8")
-
-
 class Starting:
     """What is answered until there is a namenode, and what has the web port then."""
 
-    def __init__(self, conf: Configuration) -> None:
+    def __init__(self, conf: Configuration, guard: Guard | None = None) -> None:
+        """`guard` says who may ask for what; None lets everybody."""
         self._conf = conf
-        self._is_closed = is_secured(conf)
         self.web = WebPorts(None, None)
         """Where it listens."""
         self.progress = StartupProgress(_now_ms)
@@ -77,6 +64,7 @@ class Starting:
             lambda: configured(conf),
         )
         self.http = HttpServer(self.answer, timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT))
+        self.http.guard = guard
 
     def listen(self) -> None:
         """If it does not listen yet. Raises InvalidConfiguration, OSError."""
@@ -91,8 +79,6 @@ class Starting:
 
     def answer(self, request: Request) -> Response | Exchange:
         """Answer a request, on the connection's thread."""
-        if self._is_closed:
-            return closed(request)
         seen = self.progress.see()
         if is_webhdfs(request.path):
             return faults.refused(
@@ -110,11 +96,6 @@ class Starting:
         if request.path == "/":
             return self._common.page("/", "Start-up", startup.page(seen), live_s=_LIVE_S)
         return self._later(seen)
-
-    def guarded(self, answer: Callable[[Request], A]) -> Callable[[Request], A | Response]:
-        """What answers in place of `answer`: nobody gets through where nobody can prove who he
-        is."""
-        return closed if self._is_closed else answer
 
     def _later(self, seen: startup.Seen) -> Response:
         said = f"the namenode is starting, come again: {startup.startup_text(seen)}\n"

@@ -5,7 +5,8 @@ then serves everybody else. What a slice may have seen or changed is durable bef
 leaves, as with any answer. A run that meets a defect breaks off without the end of its body,
 so that its client does not take it for whole.
 
-Who acts for another (`doas`) has no run before it is known whether he may.
+Who acts for another (`doas`) has no run before it is known whether he may. On a secured cluster
+the guard of the web port says who asks, and no name in the address does.
 
 A browser may be led to any address by any page. So what changes something is not done for a
 request that a page of another place has caused.
@@ -67,9 +68,11 @@ class FsckPages:
     def answer(self, request: Request) -> Response | Stream | Exchange:
         try:
             options = parse_options(request.query)
-            user = user_of(request.query)
+            user = user_of(request.query, proven_user(request))
         except errors.IllegalArgument as error:
             return text_response(400, error.message)
+        except errors.AuthorizationFailed as error:
+            return text_response(403, error.message)
         if options.changes_something and _comes_from_a_page(request):
             return text_response(
                 403, "a page of another server may not have files moved or deleted"
@@ -99,6 +102,11 @@ class FsckPages:
 
     def when_durable(self, act: Callable[[], None]) -> None:
         self._when_durable(act)
+
+
+def proven_user(request: Request) -> str | None:
+    """Who has proven to ask; None where everybody is believed."""
+    return None if request.proven is None else request.proven.user
 
 
 class _Run:

@@ -64,6 +64,7 @@ from howdah.namenode.server.security import (
     make_block_tokens,
     make_proofs,
     make_tokens,
+    make_web_proofs,
     security_of,
 )
 from howdah.namenode.server.webhdfs.pages import webhdfs_of
@@ -137,7 +138,7 @@ class Namenode:
         port; without it that is opened when calls are taken. `security` is that of `conf` if it
         is not given."""
         self._security = security = security or security_of(conf)
-        self.starting = starting = starting or Starting(conf)
+        self.starting = starting = starting or Starting(conf, security.web)
         self._conf = conf
         self._loop = loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
@@ -173,6 +174,7 @@ class Namenode:
         recoveries = Recoveries.of(namesystem)
         tokens = make_tokens(conf, namesystem, security)
         self._proofs = make_proofs(tokens, self.context, security)
+        self._web_proofs = make_web_proofs(tokens, self.context, security, self._on_loop)
         protocols = make_protocols(
             conf,
             loaded,
@@ -281,6 +283,7 @@ class Namenode:
                 self._on_loop,
                 users.impersonation,
                 port=lambda: self._pages.port,
+                proofs=self._web_proofs,
             ),
             loop,
             self._on_loop,
@@ -483,9 +486,7 @@ class Namenode:
             log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
         self.starting.listen()
         beside = {HEALTH_PATH: self._watch.pages.health}
-        self.starting.http.serve_by(
-            self.starting.guarded(self._pages.answer), self._on_loop, beside
-        )
+        self.starting.http.serve_by(self._pages.answer, self._on_loop, beside)
         web = self.starting.web
         log.info("serving hdfs://%s:%d at %s:%d, and %s", host, port, rpc_bind, port, web.urls)
         serve.write_ready_file(ready_file, "namenode", rpc=f"{host}:{port}", **web.addresses())
@@ -502,7 +503,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
         edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
         security = security_of(conf)
-        starting = Starting(conf)
+        starting = Starting(conf, security.web)
         starting.listen()
         shared_log, progress = shared_log_of(place), starting.progress
         loaded = load(name_directories, edits_directories, shared_log=shared_log, progress=progress)

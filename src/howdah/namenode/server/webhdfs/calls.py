@@ -19,6 +19,7 @@ from howdah import errors
 from howdah.namenode.server.webhdfs.impersonation import ProxyAuthorization
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.protocol.rpc.call import Call, Caller
+from howdah.protocol.rpc.proven import Proven
 from howdah.protocol.rpc.server_hooks import Admission, Barrier, Impersonation
 from howdah.protocol.rpc.service import Deferred, Registry, Slices, attempt, next_slice
 from howdah.runtime.users.names import real_user_of
@@ -61,9 +62,16 @@ class RestCalls:
         self.post(permit.request)
         permit.wait(has_left)
 
-    def call(self, user: str, address: str, rpc: Rpc, has_left: Callable[[], bool]) -> Message:
-        """The response. `has_left` says whether the client has gone. Raises what the call
-        raises, and Gone."""
+    def call(
+        self,
+        user: str,
+        address: str,
+        rpc: Rpc,
+        has_left: Callable[[], bool],
+        proven: Proven | None = None,
+    ) -> Message:
+        """The response. `has_left` says whether the client has gone, `proven` who has proven to
+        ask. Raises what the call raises, and Gone."""
         caller = Caller(
             str(user),
             NO_CLIENT_ID,
@@ -72,6 +80,7 @@ class RestCalls:
             address,
             proto="webhdfs",
             real_user=real_user_of(user),
+            proven=proven,
         )
         body = rpc.request.SerializeToString()
         call = Call(caller, self.protocol, _VERSION, rpc.method, body)

@@ -13,10 +13,12 @@ from howdah import errors
 from howdah.config import Configuration, keys, namenode_address
 from howdah.config.nameservices import is_highly_available
 from howdah.namenode.server.webhdfs.calls import Post, RestCalls
+from howdah.namenode.server.webhdfs.proofs import Proofs, caller_of
 from howdah.namenode.server.webhdfs.relay import PARAMETER, Relay
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.client import PROTOCOL
 from howdah.namenode.service.target_selection import choose
+from howdah.protocol.rpc.proven import Proven
 from howdah.protocol.rpc.server_hooks import Admission, Barrier, Impersonation
 from howdah.protocol.rpc.service import Registry
 from howdah.runtime.users.names import ProxyUser
@@ -31,6 +33,7 @@ from howdah.web.webhdfs.parameters import ParsedRequest, parse_request
 from howdah.web.webhdfs.patterns import Patterns
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
+from howdah.web.webhdfs.tokens import OF_TOKENS
 from howdah.web.webhdfs.writes import CHANGES
 from howdah.web.webhdfs_names import patterns_of
 
@@ -52,10 +55,12 @@ class WebHdfs:
         *,
         makes_links: bool = True,
         relay: Relay | None = None,
+        proofs: Proofs | None = None,
     ) -> None:
         """`run` does something on the loop; `namenode` is what datanodes are told to ask;
         `default_user` is whoever does not say his name; `makes_links`: whether a request may
-        make a symbolic link; `relay` takes the bytes of files through this server."""
+        make a symbolic link; `relay` takes the bytes of files through this server; without
+        `proofs` everybody is who he says."""
         self._namesystem = namesystem
         self._calls = calls
         self._run = run
@@ -65,6 +70,7 @@ class WebHdfs:
         self._cross_site = cross_site
         self._makes_links = makes_links
         self._relay = relay
+        self._proofs = proofs
 
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
@@ -77,11 +83,13 @@ class WebHdfs:
             refusal = self._cross_site.refusal(request) if self._cross_site is not None else None
             if refusal is not None:
                 return refusal
-            wanted = parse_request(request, self._patterns)
-            user = self._user(wanted, request.peer, channel.has_left)
+            proofs = self._proofs
+            wanted = parse_request(request, self._patterns, takes_tokens=proofs is not None)
+            proven = None if proofs is None else proofs.proven(request, wanted)
+            user = self._user(wanted, proven, request.peer, channel.has_left)
             response = driven(
                 self._steps(wanted, user),
-                lambda step: self._one(step, user, request.peer, channel.has_left, text),
+                lambda step: self._one(step, user, proven, request.peer, channel.has_left, text),
             )
             if text.has_begun:
                 text.end()
@@ -92,23 +100,35 @@ class WebHdfs:
         except errors.HowdahError as error:
             if text.has_begun or channel.has_begun:
                 # Only the end of the connection can say that the answer broke off.
-                log.warning("%s %s breaks off: %s", request.method, request.target, error)
+                log.warning("%s %s breaks off: %s", request.method, request.shown_target, error)
                 channel.broken = True
                 return None
             log.info(
-                "%s %s from %s is refused: %s", request.method, request.target, request.peer, error
+                "%s %s from %s is refused: %s",
+                request.method,
+                request.shown_target,
+                request.peer,
+                error,
             )
             return refused(error)
 
-    def _user(self, wanted: ParsedRequest, address: str, has_left: Callable[[], bool]) -> str:
+    def _user(
+        self,
+        wanted: ParsedRequest,
+        proven: Proven | None,
+        address: str,
+        has_left: Callable[[], bool],
+    ) -> str:
         """Who acts, or for whom. Raises AuthorizationFailed."""
         user, acts_for = wanted.user or self._default_user, wanted.acts_for
+        if proven is not None:
+            user, acts_for = caller_of(proven, wanted)
         if acts_for is None:
             return user
         try:
             self._calls.check_may_act(user, acts_for, address, has_left)
         except errors.AuthorizationFailed as error:
-            if wanted.user is not None:
+            if wanted.user is not None or proven is not None:
                 raise
             # Hadoop finds out about somebody without a name at another place.
             raise errors.RemoteError(
@@ -119,7 +139,10 @@ class WebHdfs:
 
     def _steps(self, wanted: ParsedRequest, user: str) -> Steps:
         if wanted.operation in REDIRECTED:
-            return redirect(wanted, user, self._namenode())
+            needs_token = self._proofs is not None and self._proofs.needs_proof
+            return redirect(wanted, user, self._namenode(), needs_token=needs_token)
+        if self._proofs is not None and wanted.operation in OF_TOKENS:
+            return OF_TOKENS[wanted.operation](wanted, user)
         if wanted.operation == "CREATESYMLINK" and not self._makes_links:
             raise errors.UnsupportedOperation(
                 f"Symlinks not supported: {keys.HOWDAH_CLIENT_SYMLINKS_ENABLED.name} is false at "
@@ -131,12 +154,13 @@ class WebHdfs:
         self,
         step: Step,
         user: str,
+        proven: Proven | None,
         address: str,
         has_left: Callable[[], bool],
         text: TextOut,
     ) -> object:
         if isinstance(step, Rpc):
-            return self._calls.call(user, address, step, has_left)
+            return self._calls.call(user, address, step, has_left, proven)
         if isinstance(step, Piece):
             return text.send(step.text)
         return self._run(lambda: choose(self._namesystem, step, address))
@@ -154,9 +178,10 @@ def webhdfs_of(
     impersonation: Impersonation,
     *,
     port: Callable[[], int],
+    proofs: Proofs | None = None,
 ) -> WebHdfs | None:
     """As it is configured; None where it is switched off. `port` is the one for RPC, 0 before
-    the namenode listens."""
+    the namenode listens. Without `proofs` everybody is who he says."""
     if not conf.get(keys.DFS_WEBHDFS_ENABLED):
         return None
     return WebHdfs(
@@ -169,6 +194,7 @@ def webhdfs_of(
         filter_of(conf),
         makes_links=conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED),
         relay=Relay(conf),
+        proofs=proofs,
     )
 
 

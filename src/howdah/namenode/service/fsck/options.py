@@ -74,10 +74,17 @@ def parse_options(query: Mapping[str, str]) -> Options:
     )
 
 
-def user_of(query: Mapping[str, str]) -> str:
-    """Who asks: `user.name`, or the first name of `ugi`, behind which groups may stand. With
-    `doas` that one acts for another. Raises IllegalArgument for what is no name then."""
-    user = query.get("user.name") or query.get("ugi", "").partition(",")[0] or DEFAULT_USER
+def user_of(query: Mapping[str, str], proven: str | None = None) -> str:
+    """Who asks: who has `proven` to, or where everybody is believed `user.name`, or the first name
+    of `ugi`, behind which groups may stand. With `doas` that one acts for another.
+
+    Raises IllegalArgument for what is no name then, AuthorizationFailed for another name than the
+    proven one.
+    """
+    named = query.get("user.name") or query.get("ugi", "").partition(",")[0]
+    if proven is not None and named not in ("", proven):
+        raise errors.AuthorizationFailed(f"Usernames not matched: name={named} != {proven}")
+    user = proven or named or DEFAULT_USER
     acts_for = next((text for name, text in query.items() if name.lower() == "doas"), "")
     return ProxyUser(acts_for, user) if acts_for not in ("", user) else user
 

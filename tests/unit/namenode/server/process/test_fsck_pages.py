@@ -13,6 +13,7 @@ from howdah import errors
 from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.service.fsck.options import Options
 from howdah.namenode.service.fsck.report import Fsck
+from howdah.protocol.rpc.proven import Proven
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Channel
@@ -250,3 +251,26 @@ def test_who_is_not_known_checks_nothing(world: World) -> None:
     world.refused = errors.RemoteError("no groups today")
     world.begin("ann")
     assert world.audited == []
+
+
+def test_who_has_proven_to_ask_is_asked_for_by_no_other_name(world: World) -> None:
+    proven = Proven("KERBEROS", "ann", "ann@R")
+
+    def ask(**query: str) -> Response | Stream | Exchange:
+        return world.pages.answer(Request("GET", "/fsck", query, proven=proven))
+
+    for query in ({"ugi": "hdfs"}, {"user.name": "hdfs"}, {"ugi": "hdfs", "doas": "ann"}):
+        refused = ask(**query)
+        assert isinstance(refused, Response)
+        assert refused.status == 403
+    for query in ({}, {"ugi": "ann"}, {"ugi": "ann,users"}):
+        stream = ask(**query)
+        assert not isinstance(stream, Response | Exchange)
+        got: list[tuple[bytes | None, bool]] = []
+        stream.next(lambda data, last, got=got: got.append((data, last)))  # type: ignore[misc]
+        stream.next(lambda data, last, got=got: got.append((data, last)))  # type: ignore[misc]
+        while world.loop:
+            world.turn()
+        assert got[0] == (b"ann 1", False)
+    assert isinstance(ask(doas="bob"), Exchange)
+    assert world.rules == [("ann", "bob")]

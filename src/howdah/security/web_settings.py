@@ -1,0 +1,122 @@
+"""How who asks a secured server over HTTP proves who he is, by its configuration (shell: reads the
+file by which cookies are signed)."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Key
+from howdah.protocol.web_authentication.negotiation import Negotiation
+from howdah.protocol.web_authentication.signed_cookie import CookieScope, CookieSigner
+from howdah.security.server_checks import own_principal
+from howdah.security.server_methods import ServerIdentity
+
+log = logging.getLogger(__name__)
+
+_RANDOM_BYTES: Final = 32
+_ANY_PRINCIPAL: Final = "*"
+PRINCIPAL_KEYS: Final[tuple[Key[str | None], ...]] = (
+    keys.DFS_WEB_AUTHENTICATION_KERBEROS_PRINCIPAL,
+    keys.DFS_NAMENODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL,
+    keys.HADOOP_HTTP_AUTHENTICATION_KERBEROS_PRINCIPAL,
+)
+"""The first that is set counts."""
+_KEYTABS: Final[tuple[Key[str | None], ...]] = (
+    keys.DFS_WEB_AUTHENTICATION_KERBEROS_KEYTAB,
+    keys.HADOOP_HTTP_AUTHENTICATION_KERBEROS_KEYTAB,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WebSecurity:
+    """Of the web ports of one server."""
+
+    identity: ServerIdentity
+    negotiation: Negotiation = field(repr=False)
+    pages_are_open: bool
+    """Whether everybody may look at pages that are not an administrator's."""
+    figures_need_admin: bool
+
+
+def web_security(conf: Configuration, host: str, own_keytab: str) -> WebSecurity | None:
+    """Return how web ports at `host` prove who asks; None where no principal is configured for
+    them, so that they prove nobody. `own_keytab` is the server's.
+
+    `check_secured` has looked at the rest. Raises InvalidConfiguration, and LoginFailed for a
+    keytab without a key of the principal.
+    """
+    key = next((each for each in PRINCIPAL_KEYS if conf.get(each)), None)
+    if key is None:
+        return None
+    if conf.get(key) == _ANY_PRINCIPAL:
+        raise errors.InvalidConfiguration(
+            f"{key.name} = * (from {conf.source(key.name)}) is not supported: name one principal, "
+            "such as HTTP/_HOST@REALM"
+        )
+    keytab = next((conf.get(each) for each in _KEYTABS if conf.get(each)), None) or own_keytab
+    identity = ServerIdentity(own_principal(conf, key, host), keytab)
+    identity.check()
+    of_type = keys.HADOOP_HTTP_AUTHENTICATION_TYPE
+    return WebSecurity(
+        identity,
+        Negotiation(
+            CookieSigner(_secret(conf)),
+            conf.get(keys.HADOOP_HTTP_AUTHENTICATION_TOKEN_VALIDITY) * 1000,
+            CookieScope(
+                _fit_for_cookie(conf, keys.HADOOP_HTTP_AUTHENTICATION_COOKIE_DOMAIN.name),
+                _fit_for_cookie(conf, keys.HADOOP_HTTP_AUTHENTICATION_COOKIE_PATH.name),
+            ),
+        ),
+        # It is the default of clusters without Kerberos, too: nothing is open by an omission.
+        pages_are_open=conf.is_set(of_type)
+        and conf.get(of_type) == "simple"
+        and conf.get(keys.HADOOP_HTTP_AUTHENTICATION_SIMPLE_ANONYMOUS_ALLOWED),
+        figures_need_admin=conf.get(keys.HADOOP_SECURITY_INSTRUMENTATION_REQUIRES_ADMIN),
+    )
+
+
+def _secret(conf: Configuration) -> bytes:
+    """Return the whole content of the file, as Hadoop's servers take it, or dice."""
+    key = keys.HADOOP_HTTP_AUTHENTICATION_SIGNATURE_SECRET_FILE
+    path = Path(conf.get(key))
+    try:
+        status = path.stat()
+        secret = path.read_bytes()
+    except FileNotFoundError:
+        if not conf.is_set(key):
+            return os.urandom(_RANDOM_BYTES)
+        raise errors.InvalidConfiguration(
+            f"{key.name} (from {conf.source(key.name)}): there is no file {path}"
+        ) from None
+    except OSError as error:
+        raise errors.InvalidConfiguration(
+            f"{key.name} (from {conf.source(key.name)}): {path} cannot be read: {error.strerror}"
+        ) from error
+    if not secret.strip():
+        raise errors.InvalidConfiguration(
+            f"{key.name} (from {conf.source(key.name)}): {path} is empty, and anybody could sign "
+            "cookies by that"
+        )
+    if status.st_mode & 0o077:
+        log.warning(
+            "%s (%s) can be read by others than its owner, who can sign cookies of anybody by "
+            "it: chmod 600",
+            path,
+            key.name,
+        )
+    return secret
+
+
+def _fit_for_cookie(conf: Configuration, name: str) -> str:
+    value = conf.raw(name) or ""
+    if not value.isascii() or not value.isprintable() or set(value) & set(';," '):
+        raise errors.InvalidConfiguration(
+            f"{name} = {value!r} (from {conf.source(name)}) does not fit into a cookie"
+        )
+    return value

@@ -1,0 +1,77 @@
+"""Who may ask a secured server for which address: a table, and no more than that.
+
+Every address has its rule in the table of its server, and what has none is not answered. A path is
+compared as it stands in the request, as the pages themselves do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, unique
+from typing import Final
+
+from howdah.web import configuration, jmx
+from howdah.web.monitoring import health
+from howdah.web.pages import assets, log_levels, logs, stacks
+from howdah.web.webhdfs.parameters import PREFIX as WEBHDFS
+
+
+@unique
+class Rule(Enum):
+    """Who may, in words for people."""
+
+    OPEN = "everybody"
+    USER = "everybody who proves who he is"
+    """Always: what is answered depends on who asks."""
+    PAGE = "everybody who looks"
+    """Who proves who he is; where `hadoop.http.authentication.type` is set to simple, everybody."""
+    FIGURES = "everybody who looks, or administrators alone"
+    """As a page, or as `hadoop.security.instrumentation.requires.admin` says."""
+    ADMINISTRATOR = "administrators"
+    FILES = "everybody who proves who he is, by a ticket or a delegation token"
+    TOKEN = "everybody with a delegation token"
+    SERVERS = "namenodes, the secondary namenode and administrators"
+
+
+COMMON: Final[Mapping[str, Rule]] = {
+    health.HEALTH_PATH: Rule.OPEN,
+    health.READY_PATH: Rule.OPEN,
+    assets.PREFIX: Rule.OPEN,
+    "/": Rule.PAGE,
+    jmx.PATH: Rule.FIGURES,
+    "/prom": Rule.FIGURES,
+    "/metrics": Rule.FIGURES,
+    configuration.PATH: Rule.FIGURES,
+    logs.PATH: Rule.ADMINISTRATOR,
+    f"{logs.PATH}/": Rule.ADMINISTRATOR,
+    logs.RAW: Rule.ADMINISTRATOR,
+    log_levels.PATH: Rule.ADMINISTRATOR,
+    stacks.PATH: Rule.ADMINISTRATOR,
+}
+"""What all servers have. A path that ends with a slash stands for all below it, except the first
+and those of logs."""
+_BELOW: Final = (assets.PREFIX, f"{WEBHDFS}/")
+
+
+class AccessRules:
+    """Those of one server."""
+
+    def __init__(self, table: Mapping[str, Rule]) -> None:
+        """`table` has what the server answers beside `COMMON`."""
+        self.table: Final[Mapping[str, Rule]] = {**COMMON, **table}
+
+    def of(self, path: str) -> Rule | None:
+        """The rule of an address; None where there is none.
+
+        >>> AccessRules({}).of("/jmx")
+        <Rule.FIGURES: 'everybody who looks, or administrators alone'>
+        >>> AccessRules({}).of("/jmx/") is None
+        True
+        """
+        rule = self.table.get(path)
+        if rule is not None:
+            return rule
+        for prefix in _BELOW:
+            if path.startswith(prefix):
+                return self.table.get(prefix) or self.table.get(prefix.rstrip("/"))
+        return None

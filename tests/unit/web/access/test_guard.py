@@ -1,0 +1,231 @@
+"""The guard of web ports: each rule, and who gets past it by what."""
+
+from __future__ import annotations
+
+import ast
+import base64
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import howdah
+from howdah import errors
+from howdah.namenode.server.web_access import RULES
+from howdah.protocol.rpc.proven import KERBEROS, Proven
+from howdah.protocol.sasl.principals import Principal
+from howdah.protocol.web_authentication.negotiation import Negotiation
+from howdah.protocol.web_authentication.signed_cookie import CookieSigner
+from howdah.security.server_methods import ServerIdentity
+from howdah.security.spnego import SpnegoAcceptor, TicketContinued, TicketTaken
+from howdah.web.access.guard import Administrators, ClosedGuard, WebGuard
+from howdah.web.access.rules import AccessRules, Rule
+from howdah.web.http import Admitted, Request, Response
+
+IDENTITY = ServerIdentity(Principal("HTTP", "host", "R"), "/nowhere")
+
+
+class Acceptor(SpnegoAcceptor):
+    """A ticket is a principal's name."""
+
+    def accept(self, token: bytes, address: str) -> TicketTaken | TicketContinued:
+        name = token.decode()
+        if name == "more":
+            return TicketContinued(b"go on")
+        if "@" not in name:
+            raise errors.AuthenticationFailed("the ticket was not taken")
+        return TicketTaken(name, b"proof")
+
+
+def user_of(principal: str) -> str:
+    if principal.endswith("@ELSEWHERE"):
+        raise errors.AuthenticationFailed(f"No rules applied to {principal}")
+    name = principal.partition("@")[0].partition("/")[0]
+    return "hdfs" if name == "nn" else name
+
+
+TABLE = {
+    "/page": Rule.PAGE,
+    "/figures": Rule.FIGURES,
+    "/mine": Rule.USER,
+    "/admin": Rule.ADMINISTRATOR,
+    "/webhdfs/v1": Rule.FILES,
+    "/image": Rule.SERVERS,
+    "/token": Rule.TOKEN,
+}
+GUARD = WebGuard(
+    Negotiation(CookieSigner(b"key"), 5_000),
+    Acceptor(IDENTITY),
+    user_of,
+    AccessRules(TABLE),
+    Administrators({"root", "hdfs"}, lambda principal: principal == "sn/host@R"),
+    now_ms=lambda: 1_000,
+)
+
+
+def ask(path: str, who: str | None = None, guard: WebGuard = GUARD, **changes: object) -> Request:
+    headers = {}
+    if who is not None:
+        headers["authorization"] = f"Negotiate {base64.b64encode(who.encode()).decode()}"
+    request = Request("GET", path, headers=headers, peer="10.0.0.1")
+    return replace(request, **changes)  # type: ignore[arg-type]
+
+
+def status(answered: Admitted | Response) -> int:
+    return 200 if isinstance(answered, Admitted) else answered.status
+
+
+@pytest.mark.parametrize(
+    ("path", "nobody", "user", "administrator", "secondary"),
+    [
+        ("/health", 200, 200, 200, 200),
+        ("/static/live.js", 200, 200, 200, 200),
+        ("/page", 401, 200, 200, 200),
+        ("/figures", 401, 200, 200, 200),
+        ("/mine", 401, 200, 200, 200),
+        ("/webhdfs/v1/a/b", 401, 200, 200, 200),
+        ("/admin", 401, 403, 200, 403),
+        ("/logs", 401, 403, 200, 403),
+        ("/logs/text", 401, 403, 200, 403),
+        ("/stacks", 401, 403, 200, 403),
+        ("/logLevel", 401, 403, 200, 403),
+        ("/image", 401, 403, 200, 200),
+        ("/token", 403, 403, 403, 403),
+        ("/nowhere", 404, 404, 404, 404),
+        ("/admin/", 404, 404, 404, 404),
+        ("/%61dmin", 404, 404, 404, 404),
+    ],
+)
+def test_each_rule(path: str, nobody: int, user: int, administrator: int, secondary: int) -> None:
+    expected = nobody, user, administrator, secondary
+    whose = None, "alice@R", "root@R", "sn/host@R"
+    assert tuple(status(GUARD.admit(ask(path, who))) for who in whose) == expected
+
+
+def test_who_passed_is_known_to_the_page_and_has_a_cookie() -> None:
+    by_ticket = GUARD.admit(ask("/mine", "alice@R"))
+    assert isinstance(by_ticket, Admitted)
+    assert by_ticket.request.proven == Proven(KERBEROS, "alice", "alice@R")
+    assert by_ticket.headers["WWW-Authenticate"] == "Negotiate cHJvb2Y="
+    cookie = by_ticket.headers["Set-Cookie"].partition(";")[0]
+    by_cookie = GUARD.admit(ask("/mine", headers={"cookie": cookie}))
+    assert isinstance(by_cookie, Admitted)
+    assert by_cookie.request.proven == by_ticket.request.proven
+    assert by_cookie.headers == {}
+    forged = cookie.replace("u=alice", "u=hdfs")
+    assert status(GUARD.admit(ask("/mine", headers={"cookie": forged}))) == 401
+    late = replace(GUARD, now_ms=lambda: 6_000)
+    assert status(late.admit(ask("/mine", headers={"cookie": cookie}))) == 401
+
+
+def test_an_administrators_cookie_says_no_more_than_his_ticket() -> None:
+    """Who he is, and each time it is asked whether that one may."""
+    by_ticket = GUARD.admit(ask("/admin", "root@R"))
+    assert isinstance(by_ticket, Admitted)
+    cookie = {"cookie": by_ticket.headers["Set-Cookie"].partition(";")[0]}
+    assert status(GUARD.admit(ask("/admin", headers=cookie))) == 200
+    other = replace(GUARD, administrators=Administrators({"hdfs"}))
+    assert status(other.admit(ask("/admin", headers=cookie))) == 403
+
+
+@pytest.mark.parametrize("who", ["garbage", "bob@ELSEWHERE"])
+def test_a_ticket_that_is_not_taken_is_not_asked_for_again(who: str) -> None:
+    refused = GUARD.admit(ask("/mine", who))
+    assert isinstance(refused, Response)
+    assert refused.status == 403
+    assert "WWW-Authenticate" not in refused.headers
+    assert refused.headers["Set-Cookie"].startswith("hadoop.auth=;")
+
+
+def test_a_further_round_is_answered_by_the_librarys_token() -> None:
+    refused = GUARD.admit(ask("/mine", "more"))
+    assert isinstance(refused, Response)
+    assert (refused.status, refused.headers["WWW-Authenticate"]) == (401, "Negotiate Z28gb24=")
+
+
+@pytest.mark.parametrize("name", ["delegation", "Delegation"])
+def test_a_token_passes_to_who_looks_at_it_and_nowhere_else(name: str) -> None:
+    for path in ("/webhdfs/v1/", "/token"):
+        admitted = GUARD.admit(ask(path, query={name: "x"}))
+        assert isinstance(admitted, Admitted)
+        assert admitted.request.proven is None
+    for path in ("/mine", "/page", "/admin", "/image"):
+        assert status(GUARD.admit(ask(path, query={name: "x"}))) == 401
+    assert status(GUARD.admit(ask("/webhdfs/v1/", query={name: ""}))) == 401
+
+
+def test_open_pages_are_open_and_what_depends_on_a_user_is_not() -> None:
+    open_guard = replace(GUARD, pages_are_open=True)
+    assert {path: status(open_guard.admit(ask(path))) for path in TABLE} == {
+        "/page": 200,
+        "/figures": 200,
+        "/mine": 401,
+        "/admin": 401,
+        "/webhdfs/v1": 401,
+        "/image": 401,
+        "/token": 403,
+    }
+    closed = replace(open_guard, figures_need_admin=True)
+    assert [status(closed.admit(ask("/figures", who))) for who in (None, "a@R", "root@R")] == [
+        *(401, 403, 200)
+    ]
+
+
+def test_a_browser_reads_a_page_and_nothing_of_a_request_is_run_in_it() -> None:
+    refused = GUARD.admit(ask("/mine", "bob<script>@ELSEWHERE", method="GET"))
+    assert isinstance(refused, Response)
+    asked = ask("/mine", "bob<script>@ELSEWHERE")
+    page = GUARD.admit(replace(asked, headers={**asked.headers, "accept": "text/html"}))
+    assert isinstance(page, Response)
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert b"<script>" not in page.body
+    assert b"&lt;script&gt;" in page.body
+
+
+def test_no_secret_is_shown() -> None:
+    request = ask("/mine", "alice@R", query={"delegation": "planted"}, target="/?token=planted")
+    admitted = GUARD.admit(request)
+    for shown in (repr(request), repr(admitted), repr(GUARD)):
+        assert "planted" not in shown
+        assert "hadoop.auth" not in shown
+        assert "YWxpY2VAUg" not in shown
+
+
+def test_without_a_principal_only_health_is_answered() -> None:
+    guard = ClosedGuard("the.key")
+    assert isinstance(guard.admit(ask("/health")), Admitted)
+    for path in ("/", "/jmx", "/webhdfs/v1/", "/static/live.js"):
+        refused = guard.admit(ask(path, "hdfs@R", query={"delegation": "x"}))
+        assert isinstance(refused, Response)
+        assert refused.status == 403
+        assert b"the.key is not set" in refused.body
+
+
+# -- no address without a rule -----------------------------------------------------
+
+ROOT = Path(howdah.__file__).parent
+OF_OTHER_SERVERS = {"/getJournal"}
+
+
+def addresses(folder: str) -> Iterator[str]:
+    """Each address that a module of a folder names by a constant."""
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
+                continue
+            name, value = node.target.id, node.value
+            is_address = name.endswith("PATH") or name in ("RAW", "PREFIX")
+            if is_address and isinstance(value, ast.Constant) and str(value.value).startswith("/"):
+                yield str(value.value)
+
+
+def test_every_address_of_a_namenode_has_a_rule() -> None:
+    """What has none is not answered by a secured one: a new page comes here first."""
+    found = {
+        address
+        for folder in ("web", "namenode/server", "namenode/service/monitoring")
+        for address in addresses(folder)
+    }
+    assert {"/jmx", "/fsck", "/startupProgress", "/webhdfs/v1", "/logs/text"} <= found
+    assert {each for each in found if RULES.of(each) is None} == OF_OTHER_SERVERS
