@@ -3,7 +3,8 @@ Hadoop: QuorumJournalManager, its reading half above all.
 
 Q15. **Finished segments** are the log. A majority of the nodes lists them: each was finished
      on a majority, so one of those that answer has it. Unfinished ones are left out: a node
-     that was cut off may have one of a former writer that never became the log.
+     that was cut off may have one of a former writer that never became the log. A reader that
+     lacks little has it from the nodes' memory, by the rule of Q16; else from files.
 Q16. **What is being written** is believed as far as a majority has it alike (`majority`). It
      comes from the nodes' memory (getJournaledEdits), and if that does not reach back far
      enough, from the finished segments, and the files of the unfinished one.
@@ -48,6 +49,9 @@ PATIENCE_S: Final = 0.1
 FILES_REST: Final = 9
 """Of a reader of unfinished segments: so many times as long as their files took to come, none is
 fetched again. A file comes whole, whatever is new in it."""
+MOST_FROM_MEMORY: Final = 50_000
+"""So many edits of finished segments are asked of the nodes' memory. Files come faster, since one
+node sends them; but first they are looked for, and read from a disk."""
 _IN_MEMORY_BYTES: Final = 4 << 20
 _BLOCK_BYTES: Final = 1 << 16
 
@@ -94,6 +98,10 @@ class QuorumLog:
                 return
             except OSError as error:
                 log.debug("edits from %d on are read from segments: %s", next_txid, error)
+        else:
+            for logged in self._finished_in_memory(next_txid):
+                next_txid = logged.txid + 1
+                yield logged
         for _, placed in self._log_reader.edits(next_txid, None):
             next_txid = placed.logged.txid + 1
             yield placed.logged
@@ -112,6 +120,29 @@ class QuorumLog:
                     )
                 yield logged
                 next_txid += 1
+
+    def _finished_in_memory(self, from_txid: int) -> Iterator[LoggedEdit]:
+        """What finished segments have (Q15), as far as that is little, and a majority has it in
+        memory: whoever takes the log over waits for no file. Raises OSError, CorruptEditLog."""
+        listed = self._readers.majority_answers(
+            "getEditLogManifest", lambda node: node.manifest(from_txid, unfinished=False)
+        )
+        ends = [
+            segment.last_txid
+            for listing in listed.values()
+            for segment in listing.segments
+            if not segment.in_progress
+        ]
+        end_txid = max(ends, default=0)
+        if not from_txid <= end_txid < from_txid + MOST_FROM_MEMORY:
+            return
+        try:
+            for logged in self._from_memory(from_txid):
+                if logged.txid > end_txid:
+                    return
+                yield logged
+        except OSError as error:
+            log.debug("finished segments are read, since memory has not all: %s", error)
 
     def _agreed_from(self, txid: int) -> Sequence[bytes]:
         """If those who answered first have nothing in common, the others are waited for a

@@ -173,6 +173,36 @@ def test_a_reader_that_comes_late_reads_the_files_of_an_unfinished_segment(quoru
     journal.close()
 
 
+def test_a_reader_that_lacks_little_gets_finished_segments_without_a_file(
+    quorum: Quorum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What follows them is left out, as of files."""
+    log = quorum.log()
+    journal = log.take_over()
+    write(journal, 1, 5)
+    write(journal, 6, 9)
+    write(journal, 10, 12, ends=False)
+
+    def no_file(url: str, *args: Any, **options: Any) -> None:
+        raise errors.Unreachable(f"{url} is asked for")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("howdah.namenode.journal.quorum.quorum_log.fetch", no_file)
+        assert txids(log.edits(1, unfinished=False)) == list(range(1, 10))
+        assert txids(log.edits(7, unfinished=False)) == [7, 8, 9]
+        assert txids(log.edits(10, unfinished=False)) == []
+        patch.setattr("howdah.namenode.journal.quorum.quorum_log.MOST_FROM_MEMORY", 2)
+        assert txids(log.edits(8, unfinished=False)) == [8, 9]
+        with pytest.raises(OSError, match="is asked for"):
+            list(log.edits(7, unfinished=False))
+    # Memory is gone with the processes.
+    for number in range(3):
+        quorum.stop(number)
+        quorum.start(number)
+    assert txids(quorum.log().edits(7, unfinished=False)) == [7, 8, 9]
+    journal.close()
+
+
 def test_files_of_an_unfinished_segment_are_not_fetched_all_the_time(
     quorum: Quorum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
