@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,21 +15,21 @@ from tests.support.hadoop.java import hadoop_java
 TIMEOUT_S: Final = 120.0
 
 
-class JavaClient:
+class JavaRounds:
     """A program such as `FailoverClient.java` at work: in rounds, until it is told to finish."""
 
     def __init__(
-        self, cluster: Cluster, program: Path, uri: str, output: Path, jars: str | None = None
+        self, command: Sequence[str], output: Path, environment: Mapping[str, str] | None = None
     ) -> None:
-        """`uri` is the directory in which it works. `jars` is a class path of Hadoop's, for what
-        PySpark's jars do not have."""
+        """`environment` is what it has beside that of this process."""
         self._output = output
-        command = java_command(cluster, str(program), [uri])
-        if jars is not None:
-            command = [*hadoop_java(jars, cluster.conf_dir), str(program), uri]
         with output.open("wb") as out:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT
+                command,
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
             )
 
     @property
@@ -58,3 +60,17 @@ class JavaClient:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+
+class JavaClient(JavaRounds):
+    """One at work on a cluster of ours."""
+
+    def __init__(
+        self, cluster: Cluster, program: Path, uri: str, output: Path, jars: str | None = None
+    ) -> None:
+        """`uri` is the directory in which it works. `jars` is a class path of Hadoop's, for what
+        PySpark's jars do not have."""
+        command = java_command(cluster, str(program), [uri])
+        if jars is not None:
+            command = [*hadoop_java(jars, cluster.conf_dir), str(program), uri]
+        super().__init__(command, output)

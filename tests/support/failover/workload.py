@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from howdah import errors
@@ -33,11 +33,20 @@ def working(
 
     `conf` has further values for these clients.
     """
-    manifest = Manifest()
 
     def client() -> FileSystem:
         return connect(cluster.uri, conf=cluster.conf.with_values(conf or {}))
 
+    with working_by(client, directory, seed) as manifest:
+        yield manifest
+
+
+@contextmanager
+def working_by(
+    client: Callable[[], FileSystem], directory: str, seed: int = 1
+) -> Iterator[Manifest]:
+    """The same by clients of the caller's."""
+    manifest = Manifest()
     clients = [
         *(FileWriter(f"w{n}", client, manifest, seed, directory) for n in range(2)),
         LogWriter("log", client, manifest, seed, f"{directory}/log"),
