@@ -16,14 +16,19 @@ import pytest
 
 import howdah
 from howdah import errors
+from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.failover.state.service import RequestSource
 from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.proto import election_pb2
+from howdah.namenode.server.nameservice.identity import place_of
+from howdah.namenode.server.nameservice.peers import Peers
+from howdah.namenode.service.protocols.namenode import NamenodeProtocol
+from howdah.proto import datanode_namenode_pb2, election_pb2, namenode_pb2
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import RpcClient
+from howdah.security.server_login import namenode_caller
 from howdah.testing.waiting import wait_until
 from tests.support.failover.java_client import JavaRounds
 from tests.support.failover.workload import wait_until_they_go_on, working_by
@@ -31,7 +36,7 @@ from tests.support.failover.write_ledger import Manifest
 from tests.support.hadoop.java import hadoop_java
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_hadoop import AES
-from tests.support.security.secured_quorum import NAMESERVICE, SecuredQuorum
+from tests.support.security.secured_quorum import NAMENODES, NAMESERVICE, SecuredQuorum
 from tests.support.security.servers import write_site_files
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
@@ -200,6 +205,72 @@ def test_the_superuser_alone_asks_for_roles_and_changes_them(quorum: SecuredQuor
         namenode.close()
 
 
+def test_each_namenode_has_block_keys_of_its_own(quorum: SecuredQuorum) -> None:
+    """Datanodes have those of both, and know by their ids whose they are."""
+    ids = {name: {key.keyId for key in block_keys(quorum, name).allKeys} for name in NAMENODES}
+    half = ((1 << 31) - 1) // 2
+    assert all(0 <= key_id < half for key_id in ids["nn1"])
+    assert all(half <= key_id < 2 * half for key_id in ids["nn2"])
+
+
+def block_keys(quorum: SecuredQuorum, name: str) -> datanode_namenode_pb2.ExportedBlockKeysProto:
+    client = RpcClient(
+        ("localhost", quorum.ports[name]["rpc"]),
+        NamenodeProtocol.PROTOCOL,
+        user=quorum.caller("hdfs"),
+    )
+    try:
+        return client.call(
+            "getBlockKeys",
+            namenode_pb2.GetBlockKeysRequestProto(),
+            namenode_pb2.GetBlockKeysResponseProto,
+        ).keys
+    finally:
+        client.close()
+
+
+def test_a_standby_has_the_active_begin_a_segment(quorum: SecuredQuorum) -> None:
+    """It is asked as a namenode; who is none, and no superuser, is not obeyed."""
+    active = quorum.active()
+    assert active is not None
+    standby = next(name for name in NAMENODES if name != active)
+    place = place_of(Configuration.load(quorum.conf_dir_of(standby), environment=False))
+    user = namenode_caller(place.conf)
+    assert user == "hdfs"
+    with quorum.connect("hdfs", rpc="privacy") as fs:
+        fs.mkdirs("/user/alice/before-the-roll")
+    before = finished_segments(quorum)
+    Peers(place.others, user).roll_active()
+    wait_until(lambda: finished_segments(quorum) > before)
+    with pytest.raises(errors.RemoteError, match="alice"):
+        Peers(place.others, quorum.caller("alice")).roll_active()
+
+
+def finished_segments(quorum: SecuredQuorum) -> int:
+    """How many the first journal node has."""
+    directory = quorum.directory / "jn1" / NAMESERVICE / "current"
+    return sum("inprogress" not in path.name for path in directory.glob("edits_*"))
+
+
+def test_haadmin_asks_and_orders_by_a_ticket(
+    quorum: SecuredQuorum,
+    kerberos_environment: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    active = quorum.active()
+    assert active is not None
+    other = next(name for name in NAMENODES if name != active)
+    conf = quorum.client_conf(rpc="privacy").items()
+    words = [word for name, value in conf for word in ("-D", f"{name}={value}")]
+    quorum.kdc.kinit("alice", kerberos_environment)
+    assert main(["haadmin", *words, "-failover", active, other]) != 0
+    quorum.kdc.kinit("hdfs", kerberos_environment)
+    assert main(["haadmin", *words, "-getServiceState", other]) == 0
+    assert "standby" in capsys.readouterr().out
+    assert main(["haadmin", *words, "-failover", active, other]) == 0
+    assert quorum.active() == other
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize("kind", ["journalnode", "namenode", "datanode"])
 def test_beside_hadoops_servers_work_goes_on_through_failovers(
@@ -258,6 +329,50 @@ def test_all_goes_on_while_servers_are_killed_and_keys_are_rolled(
     finally:
         if java is not None:
             java.kill()
+        quorum.close()
+
+
+@pytest.mark.torture
+def test_a_shared_directory_takes_the_place_of_journal_nodes(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    quorum = SecuredQuorum(tmp_path / "cluster", hadoop_classpath, kdc, journal_nodes=0)
+    try:
+        token = issued(quorum)
+        with by_token(quorum, token, tmp_path / "token") as fs:
+            work_through_a_failover(quorum, fs, "/user/alice/by-token")
+        killed = quorum.active()
+        assert killed is not None
+        quorum.kill_active()
+        quorum.start(killed)
+        wait_until(lambda: quorum.state(killed) is not None, 60)
+        with by_token(quorum, token, tmp_path / "token") as fs:
+            assert fs.read_bytes("/user/alice/by-token") == DATA + b"more"
+            quorum.fail_over()
+            assert fs.read_bytes("/user/alice/by-token") == DATA + b"more"
+    finally:
+        quorum.close()
+
+
+@pytest.mark.torture
+def test_administrators_alone_order_controllers(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    """A graceful failover goes by both controllers, of which one asks the other to cede."""
+    quorum = SecuredQuorum(tmp_path / "cluster", hadoop_classpath, kdc, has_controllers=True)
+    try:
+        controller = quorum.controller("nn2", "alice")
+        with pytest.raises(errors.AccessDenied, match="Disallowed RPC access from alice"):
+            controller.fail_over_to_it()
+        with pytest.raises(errors.AccessDenied, match="Disallowed RPC access from alice"):
+            controller.cede(1000)
+        controller.close()
+        assert quorum.active() == "nn1"
+        controller = quorum.controller("nn2")
+        controller.fail_over_to_it()
+        controller.close()
+        assert quorum.active() == "nn2"
+    finally:
         quorum.close()
 
 

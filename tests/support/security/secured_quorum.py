@@ -58,7 +58,7 @@ class SecuredQuorum:
         has_controllers: bool = False,
     ) -> None:
         """`hadoops` are the kinds of servers that are Hadoop's. Controllers are ours, and are
-        elected on journal nodes."""
+        elected on journal nodes. Without journal nodes namenodes share a directory."""
         self.directory = directory
         self.kdc = kdc
         self.hadoops = frozenset(hadoops)
@@ -97,6 +97,9 @@ class SecuredQuorum:
             self.start("zkfc1")
             wait_until(lambda: self.active() == "nn1", timeout_s=START_S)
             self.start("zkfc2")
+            wait_until(
+                lambda: all(self._listens(name, "zkfc") for name in NAMENODES), timeout_s=START_S
+            )
         wait_until(self._is_up, timeout_s=START_S)
 
     # -- servers -----------------------------------------------------------------------
@@ -209,10 +212,10 @@ class SecuredQuorum:
         self.servers.check()
         return all(self.state(name) is not None for name in NAMENODES)
 
-    def _listens(self, name: str) -> bool:
+    def _listens(self, name: str, what: str = "rpc") -> bool:
         self.servers.check()
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.ports[name]["rpc"])) == 0
+            return probe.connect_ex(("127.0.0.1", self.ports[name][what])) == 0
 
     def _is_up(self) -> bool:
         self.servers.check()
@@ -261,6 +264,7 @@ class SecuredQuorum:
             addresses[f"dfs.ha.zkfc.port.{whose}"] = str(ports["zkfc"])
         keytab = str(self.kdc.services_keytab)
         nodes = ";".join(f"localhost:{self.ports[name]['rpc']}" for name in self.journal_nodes)
+        shared = f"qjournal://{nodes}/{NAMESERVICE}" if nodes else f"file://{self.directory}/shared"
         return {
             "fs.defaultFS": self.uri,
             "dfs.nameservices": NAMESERVICE,
@@ -269,7 +273,7 @@ class SecuredQuorum:
                 "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
             ),
             **addresses,
-            "dfs.namenode.shared.edits.dir": f"qjournal://{nodes}/{NAMESERVICE}",
+            "dfs.namenode.shared.edits.dir": shared,
             "dfs.ha.automatic-failover.enabled": str(self._has_controllers).lower(),
             "dfs.ha.fencing.methods": "shell(/bin/true)",
             "dfs.ha.standby.checkpoints": "false",
