@@ -6,7 +6,8 @@ Without Kerberos everybody may do everything. With Kerberos a datanode
 2. asks for block tokens at its data port, behind a handshake with the protections of
    `dfs.data.transfer.protection`;
 3. takes tickets and block tokens at its RPC port; other datanodes alone speak theirs;
-4. answers nothing over HTTP, where who comes proves nothing yet.
+4. asks by SPNEGO who comes over HTTP for a page (`web_access`), and takes delegation tokens for
+   WebHDFS, by which it asks a namenode as their owner.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from howdah.datanode.recovery import inter_datanode
 from howdah.datanode.settings import check_datanode_protection
 from howdah.datanode.state.block_tokens import KnownKeys
 from howdah.datanode.transfer.guard import Guard
+from howdah.datanode.web_access import web_guard
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.security.server_checks import is_secured
 from howdah.security.server_login import log_in_server
@@ -54,4 +56,5 @@ def guard_of(conf: Configuration) -> Guard | None:
         settings.cipher_suites,
         rpc_user=login.caller,
         methods=methods,
+        web=web_guard(conf, login),
     )

@@ -29,6 +29,7 @@ from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.runtime.sockets import Connection
 from howdah.runtime.tracing.settings import OFF, TracingSettings
 from howdah.security.server_checks import THERE_WITH_KERBEROS, check_secured, is_secured
+from howdah.web.http import Guard as WebGuard
 
 RECONFIGURABLE: Final = tuple(
     sorted(
@@ -98,6 +99,8 @@ class DataGuard(Protocol):
     """Who runs this datanode, by the short name."""
     rpc_user: str | None
     """As whom it calls servers; None: as the user of its process."""
+    web: WebGuard | None
+    """Who may ask its web ports for what; None where everybody is believed."""
 
     @property
     def rpc_methods(self) -> ServerMethods | None:

@@ -10,9 +10,7 @@ from howdah.config import Configuration
 from howdah.failover.state.status import ElectionView, health, readiness
 from howdah.failover.state.views import LINKS, bean, families, overview
 from howdah.rpc.threaded_server import ThreadedRpcServer
-from howdah.security.server_checks import is_secured
 from howdah.web.http import Request, Response, text_response
-from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.monitoring.pages import Monitoring, Port
 from howdah.web.pages.common import Common, configured
 from howdah.web.server import Exchange
@@ -29,7 +27,6 @@ class Pages:
         def ports() -> Mapping[int, Port]:
             return {rpc.port: Port(rpc.figures, rpc.active)}
 
-        self._is_closed = is_secured(conf)
         self._sight = sight
         self._watch = Monitoring(
             SERVICE,
@@ -45,12 +42,6 @@ class Pages:
         )
 
     def answer(self, request: Request) -> Response | Exchange:
-        if self._is_closed and request.path != HEALTH_PATH:
-            return text_response(
-                403,
-                "This failover controller is secured by Kerberos, and cannot learn by HTTP who you "
-                "are: its pages are closed.",
-            )
         if request.method not in ("GET", "HEAD"):
             return text_response(405, "only GET and HEAD are answered")
         response = self._common.answer(request)

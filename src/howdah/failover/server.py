@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.config import Configuration, keys
+from howdah.config import Configuration, keys, namenode_address
 from howdah.config.nameservices import specialise, this_namenode
 from howdah.failover.controller_loop import RunningController, Surroundings, now_ms
 from howdah.failover.fencing_methods import Fencer
@@ -58,6 +58,8 @@ from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.server_login import ServerLogin, log_in_namenode
+from howdah.web.access.rules import AccessRules
+from howdah.web.access.server_guard import server_guard
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer
 
@@ -169,6 +171,8 @@ class FailoverServer:
         )
         pages = Pages(conf, self._rpc, self.running.sight)
         self._http = HttpServer(pages.answer, timeout_s=_WEB_TIMEOUT_S)
+        if login is not None:
+            self._http.guard = server_guard(conf, login, namenode_address(conf)[0], AccessRules({}))
         self.web = self._listen_for_pages()
         """Where its pages are."""
         if login is None:

@@ -3,7 +3,8 @@
 Hadoop's WebHdfsHandler. Each request is a client of its own: it asks the namenode that
 `namenoderpcaddress` names, which has to be one of those that are configured here, as the user
 that `user.name` names. With `doas` that one acts for another: the namenode says whether he may,
-from this datanode.
+from this datanode. On a secured cluster the user is the owner of the token that came along
+(`delegation`): the datanode shows it to the namenode, and has no rights of its own there.
 
 Pages of the namenodes that are configured here may read answers and send files from a browser;
 pages of other servers may not, where Hadoop lets all of them.
@@ -15,6 +16,7 @@ import logging
 import socket
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import Final
 
 from howdah import errors
@@ -29,9 +31,13 @@ from howdah.config.nameservices import (
     rpc_addresses,
     service_addresses,
 )
+from howdah.formats.malformed import MalformedRecord
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import HDFS_DELEGATION, LOGICAL_SERVICE, Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
 from howdah.runtime.users.names import ProxyUser
+from howdah.security.server_checks import is_secured
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
@@ -70,6 +76,7 @@ class FileGateway:
             "Access-Control-Max-Age": "600",
         }
         """What browsers hear that ask before they send something for such a page."""
+        self._takes_tokens = is_secured(conf)
         self._own = own
         self._replicas = None if own is None else _replicas_of(own, conf)
 
@@ -88,11 +95,13 @@ class FileGateway:
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
 
+    def parsed(self, request: Request) -> ParsedRequest:
+        """What is asked for. Raises InvalidParameter, MissingParameter, UnsupportedOperation."""
+        return parse_request(request, self.patterns, takes_tokens=self._takes_tokens)
+
     def filesystem(self, wanted: ParsedRequest) -> HdfsFileSystem:
-        """As the user who asks. Raises IllegalArgument for a namenode that is not ours."""
-        user = wanted.user or self.default_user
-        if wanted.acts_for is not None:
-            user = ProxyUser(wanted.acts_for, user)
+        """As the user who asks. Raises IllegalArgument for a namenode that is not ours,
+        AuthorizationFailed for who shows no token where one is needed."""
         namenode = wanted.namenode
         if namenode is None:
             raise InvalidParameter("namenoderpcaddress", "it has to name a namenode")
@@ -100,15 +109,41 @@ class FileGateway:
             raise InvalidParameter(
                 "namenoderpcaddress", f"{namenode} is no namenode that is configured here"
             )
-        fs = HdfsFileSystem(namenode, self.conf, user)
+        fs = HdfsFileSystem(namenode, self.conf, self._user(wanted, namenode))
         if self._own is not None and self._replicas is not None:
             fs.client.read_from(self._replicas, self._own.uuid)
         return fs
+
+    def _user(self, wanted: ParsedRequest, namenode: str) -> str:
+        """Whoever is named, or the owner of a token, who is nobody without it."""
+        if self._takes_tokens:
+            if wanted.delegation is None:
+                raise errors.AuthorizationFailed(
+                    "this datanode takes delegation tokens alone: ask a namenode, whose answer "
+                    "leads here with one"
+                )
+            return _owner(self.conf, wanted.delegation, namenode)
+        user = wanted.user or self.default_user
+        return user if wanted.acts_for is None else ProxyUser(wanted.acts_for, user)
 
     def close(self) -> None:
         """Let go of replicas."""
         if self._replicas is not None:
             self._replicas.close()
+
+
+def _owner(conf: Configuration, text: str, namenode: str) -> str:
+    """The owner of a token, who calls a namenode by it. The namenode says whether it is good.
+    Raises InvalidToken for what is none."""
+    from howdah.security.users import user_by_tokens
+
+    try:
+        token = Token.from_url_string(text)
+        DelegationTokenIdentifier.decode(token.identifier)
+    except (errors.IllegalArgument, MalformedRecord):
+        raise errors.InvalidToken("that is no delegation token") from None
+    service = namenode if ":" in namenode else f"{LOGICAL_SERVICE}{namenode}"
+    return user_by_tokens(conf, [replace(token, kind=HDFS_DELEGATION, service=service.lower())])
 
 
 def _replicas_of(own: OwnDatanode, conf: Configuration) -> ShortCircuitCache:
@@ -172,7 +207,7 @@ class _Operation:
             self._answer = cross_site.refusal(request) if cross_site is not None else None
             if self._answer is not None:
                 return
-            wanted = parse_request(request, self._gateway.patterns)
+            wanted = self._gateway.parsed(request)
             transfer = TRANSFERS.get(wanted.operation)
             if transfer is None:
                 raise InvalidParameter("op", f"Invalid operation {wanted.operation}")

@@ -14,13 +14,12 @@ from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
 from howdah.journalnode.state.status import JournalMetrics, Status
 from howdah.runtime import unexpected_errors
-from howdah.security.server_checks import is_secured
 from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel
 from howdah.web.file_response import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring.families import Family
-from howdah.web.monitoring.health import HEALTH_PATH, Check, Report
+from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring, Port, no_ports
 from howdah.web.pages.common import Common, configured
 from howdah.web.pages.journalnode import LINKS, JournalFacts, overview
@@ -50,7 +49,6 @@ class Pages:
             ports=ports,
         )
         self._common = Common("journal node", lambda: name, LINKS, lambda: configured(conf))
-        self._is_closed = is_secured(conf)
         self._journals = journals
         self._name = name
         self._started_ms = time.time_ns() // 1_000_000
@@ -58,12 +56,6 @@ class Pages:
         self._timeout_s = timeout_s
 
     def answer(self, request: Request) -> Response | Exchange:
-        if self._is_closed and request.path != HEALTH_PATH:
-            return text_response(
-                403,
-                "This journal node is secured by Kerberos, and cannot learn by HTTP who you are: "
-                "its pages and segments are closed.",
-            )
         if request.method not in ("GET", "HEAD"):
             return text_response(405, "only GET and HEAD are answered")
         if request.path == segment_transfer.PATH:

@@ -7,7 +7,8 @@ Without Kerberos everybody may. With Kerberos a journal node
 2. lets namenodes alone write and read journals, and other journal nodes alone ask what they miss;
 3. lets failover controllers alone elect, which have the principal of their namenode.
 
-Users have no business here, and administrators neither: not even they are answered.
+Users have no business at its RPC port, and administrators neither: not even they are answered.
+Over HTTP it asks by SPNEGO who comes (`web_access`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from howdah.config import Configuration, check_protection, keys
 from howdah.journalnode import election_service
 from howdah.journalnode.protocol import INTER_QJOURNAL, QJOURNAL
+from howdah.journalnode.web_access import web_guard
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
@@ -25,6 +27,7 @@ from howdah.security.server_checks import (
     is_secured,
 )
 from howdah.security.server_login import log_in_journalnode
+from howdah.web.http import Guard
 
 _NEEDED = (
     keys.DFS_JOURNALNODE_KERBEROS_PRINCIPAL,
@@ -50,6 +53,8 @@ class Security:
 
     methods: ServerMethods
     caller: str
+    web: Guard
+    """Who may ask its web ports for what."""
 
 
 def security_of(conf: Configuration) -> Security | None:
@@ -66,4 +71,4 @@ def security_of(conf: Configuration) -> Security | None:
         INTER_QJOURNAL: login.settings.journalnode.principal,
         election_service.PROTOCOL: namenodes,
     }
-    return Security(login.methods(required), login.caller)
+    return Security(login.methods(required), login.caller, web_guard(conf, login))

@@ -31,6 +31,7 @@ from howdah.runtime import disk, serve
 from howdah.runtime.local_addresses import is_this_host
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.users.impersonation import OnThread
+from howdah.security.page_proofs import PageProofs
 from howdah.web import segment_transfer
 from howdah.web.http_client import fetch, split_url
 from howdah.web.monitoring.pages import Port
@@ -58,6 +59,7 @@ class JournalNode:
         check_journalnode_protection(conf)
         self._security = security_of(conf)
         """None where everybody is believed."""
+        self._proofs = PageProofs(None if self._security is None else self._security.caller)
         self._sync = SyncSettings.of(conf)
         self._tls = ClientTls(conf)
         self._proxy_users = OnThread.of(conf)
@@ -73,6 +75,7 @@ class JournalNode:
         name = "{}:{}".format(*conf.get(keys.DFS_JOURNALNODE_HTTP_ADDRESS))
         pages = Pages(conf, self.journals, bytes_per_s, timeout_s, self._ports, name)
         self._http = HttpServer(pages.answer, timeout_s=timeout_s)
+        self._http.guard = None if self._security is None else self._security.web
         self.bound: list[Address] = []
         """IP addresses and ports at which it listens."""
         self._rpc: ThreadedRpcServer | None = None
@@ -155,6 +158,7 @@ class JournalNode:
             connect_timeout_s=self._sync.timeout_s,
             read_timeout_s=self._sync.timeout_s,
             # Only a decision is about unfinished segments, and a takeover waits for it.
+            proofs=self._proofs,
             bytes_per_s=0 if "inProgressOk=true" in address.query else self._sync.bytes_per_s,
         )
 

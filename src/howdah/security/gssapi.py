@@ -241,7 +241,6 @@ class AcceptorCredential:
     def __init__(self, keytab: str, principal: str, *, for_spnego: bool = False) -> None:
         self._name = _name(principal, _PRINCIPAL_NAME)
         store = {"keytab": keytab} if for_spnego else {"keytab": keytab, "rcache": "none:"}
-        self.for_spnego = for_spnego
         self.handle = _acquire(store, self._name, _ACCEPT, None if for_spnego else KRB5)
 
 
@@ -395,8 +394,9 @@ class AcceptedContext(_Context):
     Raises GssFailure in `step`; whoever knows what it is for says so.
     """
 
-    def __init__(self, credential: AcceptorCredential) -> None:
+    def __init__(self, credential: AcceptorCredential, *, for_spnego: bool = False) -> None:
         super().__init__()
+        self._for_spnego = for_spnego
         self._credential = credential
         self._client = ""
         self._flags = 0
@@ -435,7 +435,7 @@ class AcceptedContext(_Context):
         answer = _moved_out(out)
         _check(major, minor)
         if not major & _CONTINUE_NEEDED:
-            if not flags.value & _INTEGRITY and not self._credential.for_spnego:
+            if not flags.value & _INTEGRITY and not self._for_spnego:
                 # Over HTTP nothing is protected by the context: browsers do not ask for that.
                 raise errors.AuthenticationFailed(
                     "the client's Kerberos context cannot tell whether a message was changed"

@@ -105,12 +105,16 @@ class HttpAuthentication:
         first = base64.b64encode(context.step(b"")).decode()
         return Proof(parameters, {"Authorization": f"{NEGOTIATE} {first}"}, context)
 
+    def forget(self, address: Address) -> None:
+        """Show a ticket next time."""
+        with self._lock:
+            self._cookies.pop(address, None)
+
     def is_stale(self, address: Address, proof: Proof, status: int) -> bool:
         """Whether a request is to be made once more, with another proof: its cookie has ended."""
         if status != UNAUTHORIZED or "Cookie" not in proof.headers:
             return False
-        with self._lock:
-            self._cookies.pop(address, None)
+        self.forget(address)
         return True
 
     def has_to_be_met(self, address: Address, proof: Proof, *, changes: bool) -> bool:

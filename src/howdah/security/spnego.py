@@ -45,7 +45,7 @@ class SpnegoAcceptor:
             credential = AcceptorCredential(
                 self.identity.keytab, str(self.identity.principal), for_spnego=True
             )
-            context = AcceptedContext(credential)
+            context = AcceptedContext(credential, for_spnego=True)
             answer = context.step(token)
         except GssFailure as failure:
             log.info(

@@ -21,12 +21,7 @@ log = logging.getLogger(__name__)
 
 _RANDOM_BYTES: Final = 32
 _ANY_PRINCIPAL: Final = "*"
-PRINCIPAL_KEYS: Final[tuple[Key[str | None], ...]] = (
-    keys.DFS_WEB_AUTHENTICATION_KERBEROS_PRINCIPAL,
-    keys.DFS_NAMENODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL,
-    keys.HADOOP_HTTP_AUTHENTICATION_KERBEROS_PRINCIPAL,
-)
-"""The first that is set counts."""
+PRINCIPAL_KEY: Final = keys.DFS_WEB_AUTHENTICATION_KERBEROS_PRINCIPAL
 _KEYTABS: Final[tuple[Key[str | None], ...]] = (
     keys.DFS_WEB_AUTHENTICATION_KERBEROS_KEYTAB,
     keys.HADOOP_HTTP_AUTHENTICATION_KERBEROS_KEYTAB,
@@ -44,14 +39,18 @@ class WebSecurity:
     figures_need_admin: bool
 
 
-def web_security(conf: Configuration, host: str, own_keytab: str) -> WebSecurity | None:
+def web_security(
+    conf: Configuration, host: str, own_keytab: str, own_key: Key[str | None] | None = None
+) -> WebSecurity | None:
     """Return how web ports at `host` prove who asks; None where no principal is configured for
-    them, so that they prove nobody. `own_keytab` is the server's.
+    them, so that they prove nobody. `own_keytab` is the server's; `own_key` says the principal for
+    this kind of server, where none is said for all.
 
     `check_secured` has looked at the rest. Raises InvalidConfiguration, and LoginFailed for a
     keytab without a key of the principal.
     """
-    key = next((each for each in PRINCIPAL_KEYS if conf.get(each)), None)
+    named = (PRINCIPAL_KEY, own_key, keys.HADOOP_HTTP_AUTHENTICATION_KERBEROS_PRINCIPAL)
+    key = next((each for each in named if each is not None and conf.get(each)), None)
     if key is None:
         return None
     if conf.get(key) == _ANY_PRINCIPAL:

@@ -6,7 +6,7 @@ import http.client
 import socket
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urlsplit
 
 from howdah import errors
@@ -14,8 +14,13 @@ from howdah.runtime.byte_rate import Throttle
 from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.tls.client import ClientTls, NotTrusted
 from howdah.runtime.tls.http_policy import Place
+from howdah.security.page_proofs import PageProofs, headers_of, with_parameters
+
+if TYPE_CHECKING:
+    from howdah.security.http import Proof
 
 _MAX_REASON_BYTES: Final = 4096
+_NOBODY: Final = PageProofs(None)
 
 
 def fetch(
@@ -28,23 +33,30 @@ def fetch(
     bytes_per_s: int = 0,
     max_bytes: int | None = None,
     go_on: Callable[[], object] = lambda: None,
+    proofs: PageProofs = _NOBODY,
 ) -> None:
     """Give all that is at an `http` or `https` address to `sink`. Time-outs are for one wait, not
     for the whole; `bytes_per_s` 0 is without a limit. `go_on` is called now and then, and may
-    raise.
+    raise. `proofs` are of who asks; without them nothing is proven.
 
     Raises PathNotFound where there is no such thing, Unreachable or CallTimeout where nobody
     answers, RemoteError for every other refusal and for what is cut off or too long, NotTrusted
-    for a server whose certificate is not believed.
+    for a server whose certificate is not believed, AuthenticationFailed for one that wants another
+    proof, or gives none itself.
     """
     parts = split_url(url)
-    connection = tls.http(place_of(parts), connect_timeout_s)
-    target = parts.path or "/"
+    place, target = place_of(parts), parts.path or "/"
+    target = f"{target}?{parts.query}" if parts.query else target
+    proof = proofs.proof(place)
+    connection = tls.http(place, connect_timeout_s)
     try:
-        _connect(url, connection)
-        connection.sock.settimeout(read_timeout_s)
-        connection.request("GET", f"{target}?{parts.query}" if parts.query else target)
-        answer = connection.getresponse()
+        answer = _asked(url, connection, target, proof, read_timeout_s)
+        if proofs.wants_another(place, proof, answer.status):
+            connection.close()
+            proof = proofs.proof(place)
+            connection = tls.http(place, connect_timeout_s)
+            answer = _asked(url, connection, target, proof, read_timeout_s)
+        proofs.check(place, proof, answer.status, dict(answer.getheaders()))
         if answer.status != 200:
             reason = f"{url}: {answer.status} {_reason(answer)}"
             if answer.status in (404, 410):
@@ -61,6 +73,19 @@ def fetch(
         raise errors.Unreachable(f"{url}: {error or repr(error)}") from error
     finally:
         connection.close()
+
+
+def _asked(
+    url: str,
+    connection: http.client.HTTPConnection,
+    target: str,
+    proof: Proof | None,
+    read_timeout_s: float,
+) -> http.client.HTTPResponse:
+    _connect(url, connection)
+    connection.sock.settimeout(read_timeout_s)
+    connection.request("GET", with_parameters(target, proof), headers=headers_of(proof))
+    return connection.getresponse()
 
 
 def _connect(url: str, connection: http.client.HTTPConnection) -> None:

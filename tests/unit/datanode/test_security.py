@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.control.pages import Pages
 from howdah.datanode.security import guard_of
 from howdah.datanode.settings import DataSettings, check_datanode_protection
+from howdah.datanode.web_access import RULES, web_guard
+from howdah.protocol.sasl.principals import Principal
+from howdah.security.server_login import ServerLogin
+from howdah.security.server_methods import ServerIdentity
+from howdah.security.settings import SecuritySettings
+from howdah.web.access.rules import Rule
 from howdah.web.http import Request, Response
 
 SECURED = {
@@ -75,11 +78,20 @@ def test_a_keytab_that_is_not_there_stops_the_start() -> None:
         guard_of(Configuration(SECURED))
 
 
-@pytest.mark.parametrize("path", ["/", "/jmx", "/webhdfs/v1/a?op=OPEN", "/logs"])
-def test_a_secured_datanode_answers_nothing_over_http(path: str) -> None:
-    watch: Any = None
-    pages = Pages(Configuration(SECURED), list, watch=watch)
-    answer = pages.answer(Request("GET", path))
-    assert isinstance(answer, Response)
-    assert answer.status == 403
-    assert b"secured by Kerberos" in answer.body
+def test_over_http_a_datanode_has_a_rule_for_each_address() -> None:
+    """Files are for tokens alone; without a principal for its web ports nothing is answered."""
+    assert {path: RULES.of(path) for path in ("/", "/jmx", "/webhdfs/v1/a", "/logs", "/x")} == {
+        "/": Rule.PAGE,
+        "/jmx": Rule.FIGURES,
+        "/webhdfs/v1/a": Rule.TOKEN,
+        "/logs": Rule.ADMINISTRATOR,
+        "/x": None,
+    }
+    login = ServerLogin(
+        SecuritySettings(),
+        ServerIdentity(Principal("dn", "host", "EXAMPLE.COM"), "/nowhere"),
+        *("EXAMPLE.COM", "hdfs", "hdfs"),
+    )
+    refused = web_guard(Configuration(SECURED), login).admit(Request("GET", "/"))
+    assert isinstance(refused, Response)
+    assert refused.status == 403

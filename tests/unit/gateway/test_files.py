@@ -14,10 +14,14 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import Token
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.gateway.files import FileGateway
 from howdah.options import CreateFlag
 from howdah.runtime.users.names import real_user_of
+from howdah.security.users import SecuredUser
 from howdah.testing.waiting import wait_until
 from howdah.web.http import request_of
 from howdah.web.server import HttpServer
@@ -236,3 +240,49 @@ def test_pages_of_namenodes_may_send_the_header_that_is_configured() -> None:
     }
     gateway = FileGateway(Configuration(conf))
     assert gateway.may_send["Access-Control-Allow-Headers"] == "Content-Type, X-Own"
+
+
+# -- on a secured cluster ----------------------------------------------------------
+
+
+def secured() -> FileGateway:
+    conf = {"fs.defaultFS": f"hdfs://{NAMENODE}", "hadoop.security.authentication": "kerberos"}
+    return FileGateway(Configuration(conf))
+
+
+def asking(query: str, gateway: FileGateway) -> HdfsFileSystem:
+    target = f"/webhdfs/v1/f?op=OPEN&namenoderpcaddress={NAMENODE}&{query}"
+    request = request_of(b"GET", target.encode(), [])
+    assert request is not None
+    return gateway.filesystem(gateway.parsed(request))
+
+
+def test_a_datanode_acts_by_the_token_that_came_along_and_shows_it_to_its_namenode_alone() -> None:
+    identifier = DelegationTokenIdentifier("alice", "alice", "", 1, 2, 3, 4)
+    token = Token(identifier.encode(), b"password", "WEBHDFS delegation", "elsewhere:1")
+    with closing(asking(f"delegation={token.url_string}&user.name=hdfs", secured())) as fs:
+        assert fs.user == "alice"
+        assert isinstance(fs.user, SecuredUser)
+        assert fs.user.login is None
+        found = fs.user.delegation_token(("nn", 8020))
+        assert found is not None
+        assert (found.identifier, found.password) == (token.identifier, token.password)
+        assert fs.user.delegation_token(("elsewhere", 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("user.name=hdfs", errors.AuthorizationFailed),
+        ("doas=hdfs", errors.AuthorizationFailed),
+        ("delegation=", errors.AuthorizationFailed),
+        ("delegation=!!", errors.InvalidToken),
+        ("delegation=KAA", errors.InvalidToken),
+        (f"delegation={Token(b'x', b'p', 'k').url_string}", errors.InvalidToken),
+    ],
+)
+def test_nobody_gets_a_file_of_a_secured_datanode_without_a_token(
+    query: str, error: type[errors.HowdahError]
+) -> None:
+    with pytest.raises(error):
+        asking(query, secured())

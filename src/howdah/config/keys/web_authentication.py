@@ -18,6 +18,10 @@ DFS_NAMENODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL = optional_string(
     "The principal of a namenode's web ports, where dfs.web.authentication.kerberos.principal is "
     "not set.",
 )
+DFS_JOURNALNODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL = optional_string(
+    "dfs.journalnode.kerberos.internal.spnego.principal",
+    "The same of a journal node's.",
+)
 DFS_SECONDARY_NAMENODE_KERBEROS_PRINCIPAL = optional_string(
     "dfs.secondary.namenode.kerberos.principal",
     "The Kerberos principal of a secondary namenode, from which images are taken.",

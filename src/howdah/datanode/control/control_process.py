@@ -263,6 +263,7 @@ class ControlProcess:
             None if self._make_files is None else partial(self._files, self._make_files),
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
             families=lambda: families(gauges),
+            guard=None if self._settings.guard is None else self._settings.guard.web,
             also=OtherProcess(
                 "the data process of this datanode",
                 set_level=lambda name, level: self._command(LogLevel(name, level)),

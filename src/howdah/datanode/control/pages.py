@@ -20,11 +20,10 @@ from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.state.messages import OutliersFound
 from howdah.runtime import unexpected_errors
-from howdah.security.server_checks import is_secured
 from howdah.web import jmx
-from howdah.web.http import Request, Response, text_response
+from howdah.web.http import Guard, Request, Response, text_response
 from howdah.web.monitoring.families import Family, Total, one
-from howdah.web.monitoring.health import HEALTH_PATH, Check, Report
+from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring
 from howdah.web.pages.common import Common, configured
 from howdah.web.pages.datanode import (
@@ -184,8 +183,9 @@ class Pages:
         watch: Monitoring,
         families: Callable[[], Iterable[Family]] = tuple,
         also: OtherProcess | None = None,
+        guard: Guard | None = None,
     ) -> None:
-        """`also` is the data process."""
+        """`also` is the data process; `guard` says who may ask for what, None lets everybody."""
         self._families = families
         self.facts: Callable[[], DatanodeFacts] | None = None
         """What the page shows, once there is something; called on any thread."""
@@ -198,9 +198,8 @@ class Pages:
             "datanode", lambda: self._name, LINKS, lambda: configured(conf), also=also
         )
         self._beans = beans
-        # Who comes by HTTP proves nothing yet.
-        self._is_closed = is_secured(conf)
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
+        self._server.guard = guard
 
     def start(self, conf: Configuration) -> WebPorts:
         """Listen. Raises `InvalidConfiguration` where it cannot."""
@@ -216,12 +215,6 @@ class Pages:
                 self._files.close()
 
     def answer(self, request: Request) -> Response | Exchange:
-        if self._is_closed and request.path != HEALTH_PATH:
-            return text_response(
-                403,
-                "This datanode is secured by Kerberos, and cannot learn by HTTP who you are: its "
-                "pages and WebHDFS are closed.",
-            )
         if self._make_files is not None and is_webhdfs(request.path):
             with self._lock:
                 if self._files is None:

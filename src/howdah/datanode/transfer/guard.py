@@ -37,6 +37,7 @@ from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection
 from howdah.security.data_handshakes import accept, initiate
 from howdah.security.server_methods import IssuedTokens
+from howdah.web.http import Guard as WebGuard
 
 _SETTING: Final = "dfs.data.transfer.protection"
 _NONCE_BYTES: Final = 30
@@ -59,9 +60,12 @@ class Guard:
         *,
         rpc_user: str | None = None,
         methods: Callable[[IssuedTokens], ServerMethods] | None = None,
+        web: WebGuard | None = None,
     ) -> None:
         """`user` is who runs this datanode: its own tokens name him. Without `protections` there
-        are no handshakes. `methods` are those of the RPC port, where block tokens are taken."""
+        are no handshakes. `methods` are those of the RPC port, where block tokens are taken;
+        `web` is the guard of the web ports."""
+        self.web = web
         self.keys: Final = keys
         self.user = user
         self.rpc_user = rpc_user

@@ -10,18 +10,12 @@ from __future__ import annotations
 import http.client
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
 
 from howdah.config import Configuration
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
-from howdah.runtime.users.names import ProvenUser, real_user_of
-
-if TYPE_CHECKING:
-    from howdah.security.http import HttpAuthentication, Proof
-
-_UNAUTHORIZED: Final = 401
-_CHALLENGE: Final = "WWW-Authenticate"
+from howdah.runtime.users.names import real_user_of
+from howdah.security.page_proofs import PageProofs, headers_of, with_parameters
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -32,12 +26,12 @@ class PageRequests:
     def __init__(self, conf: Configuration, user: str) -> None:
         self._user = user
         self._tls = ClientTls(conf)
-        self._authentication = _authentication_of(user)
+        self._proofs = PageProofs(user)
 
     @property
     def names(self) -> Pairs:
         """What a page that asks for a name is told: `ugi`, and for whom that one acts."""
-        if self._authentication is not None:
+        if self._proofs.are_needed:
             return ()
         real_user = real_user_of(self._user)
         if real_user is None:
@@ -60,68 +54,20 @@ class PageRequests:
         AuthenticationFailed for a server that wants a proof and gets none, or gives none itself,
         LoginFailed where there is no ticket, and what `http.client` raises.
         """
-        proof = None if is_open else self._proof(place)
+        proofs = self._proofs
+        proof = None if is_open else proofs.proof(place)
         while True:
             connection = self._tls.http(place, connect_timeout_s)
             try:
                 connection.connect()
                 connection.sock.settimeout(read_timeout_s)
-                headers = {} if proof is None else dict(proof.headers)
-                connection.request("GET", _with_parameters(target, proof), headers=headers)
+                connection.request("GET", with_parameters(target, proof), headers=headers_of(proof))
                 answer = connection.getresponse()
-                if self._wants_another(place, proof, answer):
-                    proof = self._proof(place)
+                if proofs.wants_another(place, proof, answer.status):
+                    proof = proofs.proof(place)
                     continue
-                self._check(place, proof, answer)
+                proofs.check(place, proof, answer.status, dict(answer.getheaders()))
                 yield answer
                 return
             finally:
                 connection.close()
-
-    def _proof(self, place: Place) -> Proof | None:
-        if self._authentication is None:
-            return None
-        return self._authentication.proof_by_ticket((place.host, place.port))
-
-    def _wants_another(
-        self, place: Place, proof: Proof | None, answer: http.client.HTTPResponse
-    ) -> bool:
-        """Whether a further request may do what this one did not."""
-        authentication = self._authentication
-        if answer.status != _UNAUTHORIZED or authentication is None:
-            return False
-        return proof is None or authentication.is_stale(
-            (place.host, place.port), proof, answer.status
-        )
-
-    def _check(self, place: Place, proof: Proof | None, answer: http.client.HTTPResponse) -> None:
-        challenge = answer.getheader(_CHALLENGE, "")
-        if answer.status == _UNAUTHORIZED and challenge.lower().startswith("negotiate"):
-            from howdah.security.http import refusal_of_ticket, refusal_without_proof
-
-            where = str(place)
-            raise refusal_without_proof(where) if proof is None else refusal_of_ticket(where)
-        if proof is not None and self._authentication is not None and answer.status < 400:
-            headers = {name.lower(): value for name, value in answer.getheaders()}
-            self._authentication.check((place.host, place.port), proof, headers)
-
-
-def _with_parameters(target: str, proof: Proof | None) -> str:
-    if proof is None or not proof.parameters:
-        return target
-    from urllib.parse import urlencode
-
-    return f"{target}{'&' if '?' in target else '?'}{urlencode(proof.parameters)}"
-
-
-def _authentication_of(user: str) -> HttpAuthentication | None:
-    if not isinstance(user, ProvenUser):
-        return None
-    from howdah.security.http import HttpAuthentication
-    from howdah.security.users import SecuredUser
-
-    if not isinstance(user, SecuredUser) or not user.settings.is_enabled:
-        return None
-    if user.has_fallen_back:
-        return None  # Its namenodes ask for no proof, and give none.
-    return HttpAuthentication(user, None)

@@ -54,8 +54,8 @@ class Administrators:
 
     users: Container[str]
     """By short names. May wait for a directory of users."""
-    servers: Callable[[str], bool] = lambda principal: False
-    """Whether a principal is one of the namenodes', or the secondary's."""
+    servers: Callable[[str, str], bool] = lambda principal, address: False
+    """Whether a principal, from an IP address, is that of a server which fetches from this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class WebGuard:
             return admitted
         proven = admitted.request.proven
         assert proven is not None, "that is what it was proven for"
-        if self._may(rule, proven):
+        if self._may(rule, proven, request.peer):
             return admitted
         log.info("%s %s for %s is refused", request.method, request.path, proven.full_name)
         refusal = text_response(
@@ -106,10 +106,10 @@ class WebGuard:
         )
         return replace(refusal, headers={**refusal.headers, **admitted.headers})
 
-    def _may(self, rule: Rule, proven: Proven) -> bool:
+    def _may(self, rule: Rule, proven: Proven, address: str) -> bool:
         if rule in (Rule.USER, Rule.PAGE, Rule.FILES):
             return True
-        if rule is Rule.SERVERS and self.administrators.servers(proven.full_name):
+        if rule is Rule.SERVERS and self.administrators.servers(proven.full_name, address):
             return True
         return proven.user in self.administrators.users
 

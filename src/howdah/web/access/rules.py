@@ -12,7 +12,8 @@ from typing import Final
 
 from howdah.web import configuration, jmx
 from howdah.web.monitoring import health
-from howdah.web.pages import assets, log_levels, logs, stacks
+from howdah.web.monitoring.pages import METRICS_PATHS
+from howdah.web.pages import assets, common, log_levels, logs, stacks
 from howdah.web.webhdfs.parameters import PREFIX as WEBHDFS
 
 
@@ -30,7 +31,7 @@ class Rule(Enum):
     ADMINISTRATOR = "administrators"
     FILES = "everybody who proves who he is, by a ticket or a delegation token"
     TOKEN = "everybody with a delegation token"
-    SERVERS = "namenodes, the secondary namenode and administrators"
+    SERVERS = "other servers of the cluster, and administrators"
 
 
 COMMON: Final[Mapping[str, Rule]] = {
@@ -38,9 +39,9 @@ COMMON: Final[Mapping[str, Rule]] = {
     health.READY_PATH: Rule.OPEN,
     assets.PREFIX: Rule.OPEN,
     "/": Rule.PAGE,
+    **dict.fromkeys(common.ELSEWHERE, Rule.PAGE),
     jmx.PATH: Rule.FIGURES,
-    "/prom": Rule.FIGURES,
-    "/metrics": Rule.FIGURES,
+    **dict.fromkeys(METRICS_PATHS, Rule.FIGURES),
     configuration.PATH: Rule.FIGURES,
     logs.PATH: Rule.ADMINISTRATOR,
     f"{logs.PATH}/": Rule.ADMINISTRATOR,

@@ -25,6 +25,7 @@ from howdah.errors import InvalidConfiguration
 from howdah.runtime import background_threads
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place, namenode_places
+from howdah.security.page_proofs import PageProofs, headers_of
 from howdah.web.pages.cluster import Member
 
 TIMEOUT_S: Final = 4.0
@@ -40,8 +41,10 @@ _PREFIX: Final = "Hadoop:service=NameNode,name="
 class ClusterReader:
     """Reads the figures of the namenodes of one configuration; several threads may read."""
 
-    def __init__(self, conf: Configuration) -> None:
+    def __init__(self, conf: Configuration, user: str | None = None) -> None:
+        """`user` is who asks where that has to be proven."""
         self._conf = conf
+        self._proofs = PageProofs(user)
         self._tls = ClientTls(conf)
         self._lock = threading.Lock()
         self._kept: tuple[float, list[Member]] | None = None
@@ -80,7 +83,8 @@ class ClusterReader:
                 None
                 if place is None
                 else background_threads.begin(
-                    partial(figures, place, deadline_s, self._tls), f"cluster page {at}"
+                    partial(figures, place, deadline_s, self._tls, self._proofs),
+                    f"cluster page {at}",
                 )
             )
             asked.append((member, future))
@@ -131,30 +135,39 @@ def member_of(member: Member, beans: Mapping[str, Any]) -> Member:
     )
 
 
-def figures(place: Place, deadline_s: float, tls: ClientTls) -> Mapping[str, Any]:
+def figures(
+    place: Place, deadline_s: float, tls: ClientTls, proofs: PageProofs
+) -> Mapping[str, Any]:
     """Return the beans of a namenode by name, one attribute at a time where a bean may be long.
     Raises OSError, HTTPException, ValueError."""
     beans: dict[str, Any] = {}
     for name in _BEANS:
-        beans[name] = _bean(place, f"qry={_PREFIX}{name}", deadline_s, tls)
+        beans[name] = _bean(place, f"qry={_PREFIX}{name}", deadline_s, tls, proofs)
         if beans[name].get("State") == "initializing":
             raise HTTPException("it is starting: its image and log are being loaded")
     info: dict[str, Any] = {}
     for attribute in ("Safemode", "SoftwareVersion", "ClusterId"):
         query = f"get={_PREFIX}NameNodeInfo::{attribute}"
-        info.update(_bean(place, query, deadline_s, tls))
+        info.update(_bean(place, query, deadline_s, tls, proofs))
     beans["NameNodeInfo"] = info
     return beans
 
 
-def _bean(place: Place, query: str, deadline_s: float, tls: ClientTls) -> Mapping[str, Any]:
+def _bean(
+    place: Place, query: str, deadline_s: float, tls: ClientTls, proofs: PageProofs
+) -> Mapping[str, Any]:
     left_s = deadline_s - time.monotonic()
     if left_s <= 0:
         raise TimeoutError
     connection = tls.http(place, left_s)
     try:
-        connection.request("GET", f"/jmx?{query}", headers={"Connection": "close"})
+        proof = proofs.proof(place)
+        headers = {"Connection": "close", **headers_of(proof)}
+        connection.request("GET", f"/jmx?{query}", headers=headers)
         response = connection.getresponse()
+        if proofs.wants_another(place, proof, response.status):
+            raise HTTPException("it wants another proof of who asks: ask again")
+        proofs.check(place, proof, response.status, dict(response.getheaders()))
         if response.status != 200:
             raise HTTPException(f"it answers {response.status} to /jmx")
         data = bytearray()

@@ -12,6 +12,8 @@ import pytest
 
 import howdah
 from howdah import errors
+from howdah.datanode import web_access as datanode
+from howdah.journalnode import web_access as journalnode
 from howdah.namenode.server.web_access import RULES
 from howdah.protocol.rpc.proven import KERBEROS, Proven
 from howdah.protocol.sasl.principals import Principal
@@ -59,7 +61,7 @@ GUARD = WebGuard(
     Acceptor(IDENTITY),
     user_of,
     AccessRules(TABLE),
-    Administrators({"root", "hdfs"}, lambda principal: principal == "sn/host@R"),
+    Administrators({"root", "hdfs"}, lambda *whose: whose == ("sn/host@R", "10.0.0.1")),
     now_ms=lambda: 1_000,
 )
 
@@ -205,7 +207,6 @@ def test_without_a_principal_only_health_is_answered() -> None:
 # -- no address without a rule -----------------------------------------------------
 
 ROOT = Path(howdah.__file__).parent
-OF_OTHER_SERVERS = {"/getJournal"}
 
 
 def addresses(folder: str) -> Iterator[str]:
@@ -220,12 +221,22 @@ def addresses(folder: str) -> Iterator[str]:
                 yield str(value.value)
 
 
-def test_every_address_of_a_namenode_has_a_rule() -> None:
-    """What has none is not answered by a secured one: a new page comes here first."""
-    found = {
-        address
-        for folder in ("web", "namenode/server", "namenode/service/monitoring")
-        for address in addresses(folder)
+def test_every_address_has_a_rule() -> None:
+    """What has none is not answered by a secured server: a new page comes here first."""
+    shared, of_namenode = set(addresses("web")), set(addresses("namenode"))
+    assert {"/jmx", "/webhdfs/v1", "/logs/text", "/getJournal"} <= shared
+    assert {"/fsck", "/startupProgress", "/topology"} <= of_namenode
+    assert {each for each in shared if RULES.of(each) is None} == {"/getJournal"}
+    assert journalnode.RULES.of("/getJournal") is Rule.SERVERS
+    of_namenode -= {"/.reserved/raw"}  # Of a file system, not of a web port.
+    assert {each for each in of_namenode if RULES.of(each) is None} == set()
+    for server in ("datanode", "journalnode", "failover"):
+        assert set(addresses(server)) == set()
+
+
+def test_what_depends_on_a_user_is_never_open() -> None:
+    assert {path for path, rule in RULES.table.items() if rule is Rule.OPEN} == {
+        *("/health", "/ready", "/isActive", "/static/")
     }
-    assert {"/jmx", "/fsck", "/startupProgress", "/webhdfs/v1", "/logs/text"} <= found
-    assert {each for each in found if RULES.of(each) is None} == OF_OTHER_SERVERS
+    assert (RULES.of("/fsck"), RULES.of("/webhdfs/v1/a")) == (Rule.USER, Rule.FILES)
+    assert datanode.RULES.of("/webhdfs/v1/a") is Rule.TOKEN

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.formats.image.sections import Sink
@@ -24,6 +24,7 @@ from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, RpcClient
 from howdah.runtime.byte_rate import Throttle
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
+from howdah.security.page_proofs import PageProofs, headers_of, with_parameters
 from howdah.web.image_transfer import (
     MD5_HEADER,
     EditsWanted,
@@ -31,6 +32,9 @@ from howdah.web.image_transfer import (
     ImageWanted,
     storage_info,
 )
+
+if TYPE_CHECKING:
+    from howdah.security.http import Proof
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +82,7 @@ class Primary:
         self._bytes_per_s = bytes_per_s
         self._timeout_s = timeout_s
         self._go_on = go_on
+        self._proofs = PageProofs(user)
 
     def close(self) -> None:
         self._rpc.close()
@@ -175,7 +180,11 @@ class Primary:
             offered = ImageOffered(txid, size_bytes, _info(version), md5, rollback)
             connection = self._connected()
             try:
-                connection.putrequest("PUT", offered.target())
+                # Not by a cookie, which may have ended: all of the image would be sent in vain.
+                proof = self._proofs.proof(self._web, fresh=True)
+                connection.putrequest("PUT", with_parameters(offered.target(), proof))
+                for name, value in headers_of(proof).items():
+                    connection.putheader(name, value)
                 connection.putheader("Content-Type", "application/octet-stream")
                 connection.putheader("Content-Length", str(size_bytes))
                 connection.putheader(MD5_HEADER, md5)
@@ -189,6 +198,7 @@ class Primary:
                         connection.send(data)
                         time.sleep(throttle.delay_s(len(data), time.monotonic()))
                 answer = connection.getresponse()
+                self._proofs.check(self._web, proof, answer.status, dict(answer.getheaders()))
                 reason = _reason(answer)
             except (OSError, http.client.HTTPException) as error:
                 raise self._failed(
@@ -226,8 +236,13 @@ class Primary:
         connection = self._connected()
         try:
             try:
-                connection.request("GET", target)
-                answer = connection.getresponse()
+                proof = self._proofs.proof(self._web)
+                answer = _asked(connection, target, proof)
+                if self._proofs.wants_another(self._web, proof, answer.status):
+                    connection.close()
+                    proof = self._proofs.proof(self._web)
+                    answer = _asked(connection, target, proof)
+                self._proofs.check(self._web, proof, answer.status, dict(answer.getheaders()))
                 reason = "" if answer.status == 200 else _reason(answer)
             except (OSError, http.client.HTTPException) as error:
                 raise self._failed(target, error) from error
@@ -247,6 +262,13 @@ class Primary:
 
     def _failed(self, action: str, error: Exception) -> errors.CheckpointFailed:
         return errors.CheckpointFailed(f"{self._web}: {action}: {error or repr(error)}")
+
+
+def _asked(
+    connection: http.client.HTTPConnection, target: str, proof: Proof | None
+) -> http.client.HTTPResponse:
+    connection.request("GET", with_parameters(target, proof), headers=headers_of(proof))
+    return connection.getresponse()
 
 
 def _version(info: server_pb.StorageInfoProto, block_pool_id: str) -> NamenodeVersion:

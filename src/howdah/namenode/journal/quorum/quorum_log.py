@@ -38,6 +38,7 @@ from howdah.namenode.state.edit_log.segment_selection import SegmentCopy
 from howdah.namenode.state.quorum.majority import agreed, agreed_bytes, trusted_records
 from howdah.namenode.state.quorum.quorum import QuorumLost, majority
 from howdah.runtime import background_threads
+from howdah.security.page_proofs import PageProofs
 from howdah.web.http_client import fetch
 
 log = logging.getLogger(__name__)
@@ -258,6 +259,7 @@ class QuorumSource:
         self._name = name
         self._readers = readers
         self._settings = settings
+        self._proofs = PageProofs(settings.user)
 
     @property
     def name(self) -> str:
@@ -295,6 +297,7 @@ class QuorumSource:
                 tls=self._settings.tls,
                 connect_timeout_s=self._settings.http_open_timeout_s,
                 read_timeout_s=self._settings.http_read_timeout_s,
+                proofs=self._proofs,
             )
             file.seek(0)
             yield cast(BinaryIO, file)

@@ -62,10 +62,11 @@ class Pages:
         webhdfs: WebHdfs | None,
         loop: asyncio.AbstractEventLoop,
         run: Run,
+        caller: str | None = None,
     ) -> None:
         """`warnings` are shown on the status page; `lease_trouble` says why nobody confirms the
         shared log, "" where it is confirmed. Without `webhdfs` that is switched off. `run`
-        does something on the loop."""
+        does something on the loop. Other namenodes are asked as `caller`."""
         self._conf = conf
         self._namesystem = namesystem
         self._version = version
@@ -85,7 +86,7 @@ class Pages:
         self._site = SitePages(
             Common("namenode", self._host_and_port, namenode.LINKS, lambda: configured(conf), loop),
             Figures(namesystem, run, lambda nodes: nodes_shown(namesystem, nodes), self.status),
-            ClusterReader(conf),
+            ClusterReader(conf, caller),
             has_webhdfs=webhdfs is not None,
             own_header=conf.get(keys.DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER),
             standing_by=lambda: (

@@ -287,6 +287,7 @@ class Namenode:
             ),
             loop,
             self._on_loop,
+            self._security.caller,
         )
 
     async def serve(self, ready_file: Path | None) -> int:

@@ -1,0 +1,46 @@
+"""The guard of a server's web ports, as it is configured (shell: reads a keytab)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Key
+from howdah.runtime.users.access_list import AccessList
+from howdah.runtime.users.groups import groups_from
+from howdah.security.server_login import ServerLogin
+from howdah.security.spnego import SpnegoAcceptor
+from howdah.security.web_settings import PRINCIPAL_KEY, web_security
+from howdah.web.access.guard import Administrators, ClosedGuard, WebGuard
+from howdah.web.access.rules import AccessRules
+from howdah.web.http import Guard
+
+
+def server_guard(
+    conf: Configuration,
+    login: ServerLogin,
+    host: str,
+    rules: AccessRules,
+    *,
+    own_key: Key[str | None] | None = None,
+    is_server: Callable[[str, str], bool] = lambda principal, address: False,
+) -> Guard:
+    """Make the guard of web ports at `host` of a server that is secured. `own_key` names their
+    principal for this kind of server. `is_server` says of a principal, and of the IP address that
+    it comes from, whether it is one that may fetch what is for servers.
+
+    Raises InvalidConfiguration, LoginFailed.
+    """
+    found = web_security(conf, host, login.identity.keytab, own_key)
+    if found is None:
+        return ClosedGuard(PRINCIPAL_KEY.name)
+    users = AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf), (login.user,))
+    return WebGuard(
+        found.negotiation,
+        SpnegoAcceptor(found.identity),
+        login.short_name,
+        rules,
+        Administrators(users, is_server),
+        found.pages_are_open,
+        found.figures_need_admin,
+    )
