@@ -8,7 +8,7 @@ import random
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -42,22 +42,32 @@ from tests.support.security.servers import write_site_files
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
 DATA: Final = random.Random(36).randbytes((2 << 20) + 700_000)
+OBSERVED: Final = {
+    f"dfs.client.failover.proxy.provider.{NAMESERVICE}": (
+        "org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProvider"
+    )
+}
 _JAVA: Final = Path(__file__).with_name("FailoverClient.java")
 _QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 _INTER: Final = "org.apache.hadoop.hdfs.qjournal.protocol.InterQJournalProtocol"
 _ELECTION: Final = "org.howdah.journalnode.ElectionProtocol"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(
+    scope="module",
+    params=["privacy", pytest.param("integrity,privacy", marks=pytest.mark.torture)],
+)
 def quorum(
-    kdc: Kdc, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    kdc: Kdc,
+    hadoop_classpath: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[SecuredQuorum]:
-    """Of this project's servers alone."""
+    """Of this project's servers alone, which protect calls of theirs in one way."""
+    conf = {"hadoop.rpc.protection": request.param}
     directory = tmp_path_factory.mktemp("quorum")
     with kdc.in_environment():
-        quorum = SecuredQuorum(
-            directory, hadoop_classpath, kdc, {"hadoop.rpc.protection": "privacy"}
-        )
+        quorum = SecuredQuorum(directory, hadoop_classpath, kdc, conf)
     yield quorum
     quorum.close()
 
@@ -164,11 +174,13 @@ def issued(quorum: SecuredQuorum) -> Token:
     return token
 
 
-def by_token(quorum: SecuredQuorum, token: Token, file: Path) -> HdfsFileSystem:
+def by_token(
+    quorum: SecuredQuorum, token: Token, file: Path, conf: Mapping[str, str] | None = None
+) -> HdfsFileSystem:
     """A client that has the token, and no ticket."""
     file.write_bytes(Credentials({token.service: token}).encode())
-    conf = Configuration(quorum.client_conf(rpc="privacy", data="privacy"))
-    fs = howdah.connect(quorum.uri, conf=conf, token_file=str(file))
+    values = Configuration({**quorum.client_conf(rpc="privacy", data="privacy"), **(conf or {})})
+    fs = howdah.connect(quorum.uri, conf=values, token_file=str(file))
     assert isinstance(fs, HdfsFileSystem)
     return fs
 
@@ -250,6 +262,27 @@ def finished_segments(quorum: SecuredQuorum) -> int:
     """How many the first journal node has."""
     directory = quorum.directory / "jn1" / NAMESERVICE / "current"
     return sum("inprogress" not in path.name for path in directory.glob("edits_*"))
+
+
+def test_an_observer_answers_who_has_a_token(quorum: SecuredQuorum, tmp_path: Path) -> None:
+    """At once: it may not have read of the token yet, and the client asks again."""
+    active = quorum.active()
+    assert active is not None
+    other = next(name for name in NAMENODES if name != active)
+    observer = quorum.namenode(other)
+    observer.make_observer(RequestSource.USER)
+    try:
+        with by_token(quorum, issued(quorum), tmp_path / "token", OBSERVED) as fs:
+            assert fs.get_file_status("/user/alice").owner == "alice"
+            fs.mkdirs("/user/alice/observed")
+            assert fs.exists("/user/alice/observed")
+        with quorum.connect("bob", OBSERVED, rpc="privacy") as fs:
+            with pytest.raises(errors.AccessDenied):
+                fs.mkdirs("/user/alice/not-bobs")
+            assert fs.exists("/user/alice/observed")
+    finally:
+        observer.make_standby(RequestSource.USER)
+        observer.close()
 
 
 def test_haadmin_asks_and_orders_by_a_ticket(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from howdah.config import keys
 from howdah.doctor.findings import Finding, error, warning
-from howdah.doctor.inputs import DATANODE, NAMENODE, Facts
+from howdah.doctor.inputs import DATANODE, NAMENODE, SECURED_ROLES, Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -45,8 +45,8 @@ def _protection(facts: Facts) -> Iterator[Finding]:
         if conf.get(key)
     ]
     authentication = conf.get(keys.HADOOP_SECURITY_AUTHENTICATION)
-    if authentication == "kerberos" and facts.roles <= {NAMENODE, DATANODE}:
-        # These two have it, and what it takes; they say themselves what else they lack.
+    if authentication == "kerberos" and facts.roles <= SECURED_ROLES:
+        # These have it, and what it takes; they say themselves what else they lack.
         asked = [name for name in asked if name == keys.DFS_ENCRYPT_DATA_TRANSFER.name]
     elif authentication != "simple":
         asked.insert(0, keys.HADOOP_SECURITY_AUTHENTICATION.name)

@@ -11,6 +11,7 @@ from howdah.config import Configuration
 from howdah.doctor.checks import examine
 from howdah.doctor.findings import Finding, Level, exit_code
 from howdah.doctor.inputs import (
+    CONTROLLER,
     DATANODE,
     GATEWAY,
     JOURNALNODE,
@@ -68,8 +69,9 @@ def found(given: Facts) -> list[tuple[str, str]]:
     ("roles", "names"),
     [
         ({NAMENODE, DATANODE}, ["dfs.encrypt.data.transfer"]),
+        ({JOURNALNODE, CONTROLLER}, ["dfs.encrypt.data.transfer"]),
         (
-            {NAMENODE, JOURNALNODE},
+            {NAMENODE, ROUTER},
             [
                 "hadoop.security.authentication",
                 "hadoop.security.authorization",
