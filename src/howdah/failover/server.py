@@ -57,7 +57,7 @@ from howdah.runtime.users.access_list import AccessList
 from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.impersonation import OnThread
-from howdah.security.server_login import ServerLogin, log_in_namenode
+from howdah.security.server_login import ServerLogin, check_journal_nodes_known, log_in_namenode
 from howdah.web.access.rules import AccessRules
 from howdah.web.access.server_guard import server_guard
 from howdah.web.ports import WebKeys, WebPorts, listen
@@ -139,6 +139,8 @@ class FailoverServer:
             ) from error
         self._conf = conf
         uri = journal_uri(conf)
+        if uri is not None:
+            check_journal_nodes_known(conf)
         if uri is None and does_nothing(parse_methods(own.fencing)):
             log.warning(
                 "%s = %s fences nobody, and the log is not on journal nodes, which would admit one "

@@ -90,6 +90,12 @@ def log_in_journalnode(conf: Configuration) -> ServerLogin | None:
     )
 
 
+def check_journal_nodes_known(conf: Configuration) -> None:
+    """Raises InvalidConfiguration where nothing says who secured journal nodes are."""
+    if is_secured(conf):
+        check_needed(conf, (keys.DFS_JOURNALNODE_KERBEROS_PRINCIPAL,))
+
+
 def namenode_caller(conf: Configuration) -> str | None:
     """As whom a namenode and its controller call other servers; None, which is the process's user,
     without Kerberos. Raises as `log_in_server`."""

@@ -9,6 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.namenode.journal.quorum.settings import QuorumSettings
 from howdah.namenode.server.monitoring.startup_http import Starting
 from howdah.namenode.server.security import (
     check_namenode_protection,
@@ -107,6 +108,14 @@ def test_lists_of_hadoops_policy_file_are_found(tmp_path: Path) -> None:
 def test_without_kerberos_protection_is_still_refused(key: str) -> None:
     with pytest.raises(errors.InvalidConfiguration, match=f"{key} = privacy"):
         check_namenode_protection(Configuration({key: "privacy"}))
+
+
+def test_a_log_on_journal_nodes_whom_nobody_knows_stops_the_start() -> None:
+    """Who they are has to be known before their first answer."""
+    with pytest.raises(
+        errors.InvalidConfiguration, match=r"journalnode\.kerberos\.principal is"
+    ):
+        QuorumSettings.of(Configuration(SECURED))
 
 
 def test_a_keytab_that_is_not_there_stops_the_start() -> None:

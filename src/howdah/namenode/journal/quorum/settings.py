@@ -21,7 +21,7 @@ from howdah.namenode.state.quorum.messages import (
     StartSegment,
 )
 from howdah.runtime.tls.client import ClientTls
-from howdah.security.server_login import namenode_caller
+from howdah.security.server_login import check_journal_nodes_known, namenode_caller
 
 _HEARTBEATS_IN_A_LEASE = 3
 
@@ -57,6 +57,7 @@ class QuorumSettings:
     def of(cls, conf: Configuration) -> QuorumSettings:
         """From the configuration of a namenode, whose keys are plain. Raises InvalidConfiguration,
         LoginFailed."""
+        check_journal_nodes_known(conf)
         write_s = conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS)
         return read(
             cls,
