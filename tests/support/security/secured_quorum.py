@@ -83,7 +83,7 @@ class SecuredQuorum:
     def _make(self) -> None:
         for name in self.journal_nodes:
             self.start(name)
-        wait_until(lambda: all(map(self._listens, self.journal_nodes)), timeout_s=START_S)
+        wait_until(lambda: all(map(self.listens, self.journal_nodes)), timeout_s=START_S)
         first = self.conf_dir_of("nn1")
         if "namenode" in self.hadoops:
             self.servers.run("format", NAMENODE, first, "-format", "-nonInteractive")
@@ -98,7 +98,7 @@ class SecuredQuorum:
             wait_until(lambda: self.active() == "nn1", timeout_s=START_S)
             self.start("zkfc2")
             wait_until(
-                lambda: all(self._listens(name, "zkfc") for name in NAMENODES), timeout_s=START_S
+                lambda: all(self.listens(name, "zkfc") for name in NAMENODES), timeout_s=START_S
             )
         wait_until(self._is_up, timeout_s=START_S)
 
@@ -212,7 +212,8 @@ class SecuredQuorum:
         self.servers.check()
         return all(self.state(name) is not None for name in NAMENODES)
 
-    def _listens(self, name: str, what: str = "rpc") -> bool:
+    def listens(self, name: str, what: str = "rpc") -> bool:
+        """Whether somebody listens at a port of a server."""
         self.servers.check()
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.ports[name][what])) == 0

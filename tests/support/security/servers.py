@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -20,12 +21,20 @@ NAMENODE: Final = f"{_SERVERS}.namenode.NameNode"
 DATANODE: Final = f"{_SERVERS}.datanode.DataNode"
 JOURNALNODE: Final = "org.apache.hadoop.hdfs.qjournal.server.JournalNode"
 _END_S: Final = 20
+_PORTS: Final = range(20_000, 32_000)
+"""Below those of /proc/sys/net/ipv4/ip_local_port_range."""
 
 
 def free_port() -> int:
-    """A port of loopback that was free a moment ago."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
+    """A port of loopback that was free a moment ago, and that the system gives to nobody who asks
+    it for one, as servers do that are started meanwhile."""
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
         return port
 
 

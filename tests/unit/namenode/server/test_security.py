@@ -112,9 +112,7 @@ def test_without_kerberos_protection_is_still_refused(key: str) -> None:
 
 def test_a_log_on_journal_nodes_whom_nobody_knows_stops_the_start() -> None:
     """Who they are has to be known before their first answer."""
-    with pytest.raises(
-        errors.InvalidConfiguration, match=r"journalnode\.kerberos\.principal is"
-    ):
+    with pytest.raises(errors.InvalidConfiguration, match=r"journalnode\.kerberos\.principal is"):
         QuorumSettings.of(Configuration(SECURED))
 
 
