@@ -79,6 +79,8 @@ class QuorumLog:
     def _open(self, version: NamenodeVersion) -> None:
         self._id = JournalId(self._uri.journal_id, version, self._nameservice)
         self._readers = _Readers(channels(self._uri.nodes, self._id, self._settings))
+        # A node that still works on what was asked in vain is left out of what is asked instead.
+        self._end_readers = _Readers(channels(self._uri.nodes, self._id, self._settings))
         self._source = QuorumSource(self._name, self._readers, self._settings)
         self._log_reader = LogReader(lambda: [self._source])
 
@@ -93,7 +95,7 @@ class QuorumLog:
         next_txid = from_txid
         if unfinished:
             try:
-                for logged in self._from_memory(next_txid):
+                for logged in self._from_memory(next_txid, self._readers):
                     next_txid = logged.txid + 1
                     yield logged
                 return
@@ -109,10 +111,10 @@ class QuorumLog:
         if unfinished:
             yield from self._unfinished(next_txid)
 
-    def _from_memory(self, from_txid: int) -> Iterator[LoggedEdit]:
+    def _from_memory(self, from_txid: int, readers: _Readers) -> Iterator[LoggedEdit]:
         """Q16. Raises OSError where no majority has them in memory."""
         next_txid = from_txid
-        while records := self._agreed_from(next_txid):
+        while records := self._agreed_from(next_txid, readers):
             for record in records:
                 logged = decode_record(record)
                 if logged.txid != next_txid:
@@ -124,8 +126,16 @@ class QuorumLog:
 
     def _finished_in_memory(self, from_txid: int) -> Iterator[LoggedEdit]:
         """What finished segments have (Q15), as far as that is little, and a majority has it in
-        memory: whoever takes the log over waits for no file. Raises OSError, CorruptEditLog."""
-        listed = self._readers.majority_answers(
+        memory: whoever takes the log over waits for no file. Without a majority there is nothing of
+        it: files are read then."""
+        try:
+            yield from self._end_in_memory(from_txid)
+        except OSError as error:
+            log.debug("finished segments are read, since memory has not all: %s", error)
+
+    def _end_in_memory(self, from_txid: int) -> Iterator[LoggedEdit]:
+        readers = self._end_readers
+        listed = readers.majority_answers(
             "getEditLogManifest", lambda node: node.manifest(from_txid, unfinished=False)
         )
         ends = [
@@ -137,33 +147,30 @@ class QuorumLog:
         end_txid = max(ends, default=0)
         if not from_txid <= end_txid < from_txid + MOST_FROM_MEMORY:
             return
-        try:
-            for logged in self._from_memory(from_txid):
-                if logged.txid > end_txid:
-                    return
-                yield logged
-        except OSError as error:
-            log.debug("finished segments are read, since memory has not all: %s", error)
+        for logged in self._from_memory(from_txid, readers):
+            if logged.txid > end_txid:
+                return
+            yield logged
 
-    def _agreed_from(self, txid: int) -> Sequence[bytes]:
+    def _agreed_from(self, txid: int, readers: _Readers) -> Sequence[bytes]:
         """If those who answered first have nothing in common, the others are waited for a
         moment."""
-        needed = self._readers.needed
+        needed = readers.needed
 
         def is_enough(logs: Sequence[Sequence[bytes]]) -> bool:
             return not any(logs) or bool(agreed(logs, needed))
 
-        answers = self._readers.majority_answers(
+        answers = readers.majority_answers(
             "getJournaledEdits", lambda node: node.edits(txid), is_enough=is_enough
         )
         records = agreed(list(answers.values()), needed)
         if records and _begins_segment(records[-1]):
-            listed = self._listed(txid)
+            listed = self._listed(txid, readers)
             return trusted_records(records, txid, _committed_txid(listed), _begins_segment)
         return records
 
-    def _listed(self, txid: int) -> dict[Channel, Listed]:
-        return self._readers.majority_answers(
+    def _listed(self, txid: int, readers: _Readers) -> dict[Channel, Listed]:
+        return readers.majority_answers(
             "getEditLogManifest", lambda node: node.manifest(txid, unfinished=True)
         )
 
@@ -175,7 +182,7 @@ class QuorumLog:
         begun_ms = self._settings.clock_ms()
         if begun_ms < self._files_from_ms:
             return
-        listed = self._listed(from_txid)
+        listed = self._listed(from_txid, self._readers)
         committed_txid = _committed_txid(listed)
         if committed_txid < from_txid:
             return
@@ -236,12 +243,13 @@ class QuorumLog:
     def format(self, version: NamenodeVersion) -> None:
         """All nodes have to take part. Raises OSError."""
         self._readers.ask_all("format", lambda node: node.format(version))
-        self._readers.close()
+        self.close()
         self._open(version)
         log.info("formatted %s as the shared log of %s", self.name, version.cluster_id)
 
     def close(self) -> None:
         self._readers.close()
+        self._end_readers.close()
 
 
 def _committed_txid(listed: dict[Channel, Listed]) -> int:

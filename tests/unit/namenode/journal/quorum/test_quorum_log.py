@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.codec import encode_record
 from howdah.formats.edits.edits import LoggedEdit
-from howdah.namenode.journal.quorum.channel import Channel
+from howdah.namenode.journal.quorum.channel import Channel, Listed
 from howdah.namenode.journal.quorum.quorum_journal import QuorumJournal
 from howdah.namenode.journal.quorum.quorum_log import FILES_REST
 from howdah.namenode.journal.quorum.settings import boottime_ms
@@ -200,6 +200,34 @@ def test_a_reader_that_lacks_little_gets_finished_segments_without_a_file(
         quorum.stop(number)
         quorum.start(number)
     assert txids(quorum.log().edits(7, unfinished=False)) == [7, 8, 9]
+    journal.close()
+
+
+def test_nodes_that_are_slow_to_tell_of_memory_do_not_keep_files_from_being_read(
+    quorum: Quorum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = quorum.log().take_over()
+    write(journal, 1, 5)
+    log = quorum.log()
+    listing, goes_on = Channel.manifest, threading.Event()
+    slow, missing = sorted(node.name for node in log._end_readers._nodes.values())[:2]
+
+    def list_slowly(channel: Channel, since_txid: int, *, unfinished: bool) -> Listed:
+        if channel in log._end_readers._nodes.values() and channel.name == slow:
+            goes_on.wait(20)
+        return listing(channel, since_txid, unfinished=unfinished)
+
+    def tell_slowly(channel: Channel, since_txid: int) -> tuple[bytes, ...]:
+        if channel.name != missing:
+            goes_on.wait(20)
+        raise errors.JournalCacheMiss("it is in memory no more")
+
+    monkeypatch.setattr(Channel, "manifest", list_slowly)
+    monkeypatch.setattr(Channel, "edits", tell_slowly)
+    try:
+        assert txids(log.edits(1, unfinished=False)) == [1, 2, 3, 4, 5]
+    finally:
+        goes_on.set()
     journal.close()
 
 
