@@ -139,7 +139,7 @@ def test_who_proves_nothing_is_not_answered_by_a_journal_node(
         ask(quorum, protocol, "nn")
 
 
-def test_pages_of_a_journal_node_are_closed(quorum: SecuredQuorum) -> None:
+def test_a_journal_node_asks_who_comes_over_http(quorum: SecuredQuorum) -> None:
     for path in ("/", "/jmx", "/conf", f"/getJournal?jid={NAMESERVICE}&segmentTxId=1"):
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(

@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
 _TOKEN: Final = "delegation"
+_REHEARSAL: Final = "OPTIONS"
+"""By which Hadoop's servers and commands prove who they are, before they ask for something
+(KerberosAuthenticator)."""
 _UNPROVEN: Final = (
     "This server is secured by Kerberos, and asks by SPNEGO (Negotiate) who you are: {reason}."
 )
@@ -80,11 +83,11 @@ class WebGuard:
         if rule is Rule.FIGURES:
             rule = Rule.ADMINISTRATOR if self.figures_need_admin else Rule.PAGE
         if rule is Rule.OPEN or (rule is Rule.PAGE and self.pages_are_open):
-            return Admitted(request)
+            return _rehearsed(Admitted(request))
         if rule in (Rule.FILES, Rule.TOKEN) and has_token(request):
             return Admitted(request)
         if rule is Rule.TOKEN:
-            if request.method == "OPTIONS":
+            if request.method == _REHEARSAL:
                 return Admitted(request)  # A browser asks for a page, and says nothing of a user.
             return text_response(
                 _FORBIDDEN,
@@ -96,6 +99,8 @@ class WebGuard:
             return admitted
         proven = admitted.request.proven
         assert proven is not None, "that is what it was proven for"
+        if request.method == _REHEARSAL:
+            return _rehearsed(admitted)
         if self._may(rule, proven, request.peer):
             return admitted
         log.info("%s %s for %s is refused", request.method, request.path, proven.full_name)
@@ -156,6 +161,13 @@ class ClosedGuard:
             f"This server is secured by Kerberos, and {self.key} is not set: by HTTP it cannot "
             f"learn who you are, and all but {HEALTH_PATH} is closed.",
         )
+
+
+def _rehearsed(admitted: Admitted) -> Admitted | Response:
+    """The answer to who only proves who he is: his cookie."""
+    if admitted.request.method != _REHEARSAL:
+        return admitted
+    return Response(200, {"Allow": "GET, HEAD, POST, PUT, DELETE, OPTIONS", **admitted.headers})
 
 
 def has_token(request: Request) -> bool:

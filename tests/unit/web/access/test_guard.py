@@ -121,6 +121,21 @@ def test_who_passed_is_known_to_the_page_and_has_a_cookie() -> None:
     assert status(late.admit(ask("/mine", headers={"cookie": cookie}))) == 401
 
 
+def test_who_only_proves_who_he_is_gets_his_cookie_and_nothing_else() -> None:
+    """So Hadoop's servers and commands begin."""
+    for path in ("/mine", "/admin", "/image", "/webhdfs/v1/"):
+        assert status(GUARD.admit(ask(path, method="OPTIONS"))) == 401
+        answered = GUARD.admit(ask(path, "alice@R", method="OPTIONS"))
+        assert isinstance(answered, Response)
+        assert answered.status == 200
+        assert answered.headers["Set-Cookie"].startswith('hadoop.auth="u=alice&')
+        assert answered.body == b""
+    open_guard = replace(GUARD, pages_are_open=True)
+    answered = open_guard.admit(ask("/page", method="OPTIONS"))
+    assert isinstance(answered, Response)
+    assert (answered.status, "Set-Cookie" in answered.headers) == (200, False)
+
+
 def test_an_administrators_cookie_says_no_more_than_his_ticket() -> None:
     """Who he is, and each time it is asked whether that one may."""
     by_ticket = GUARD.admit(ask("/admin", "root@R"))
