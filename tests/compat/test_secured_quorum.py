@@ -3,6 +3,8 @@ are, and failovers in the middle of work."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import itertools
 import os
 import random
@@ -11,6 +13,8 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +25,7 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.failover.state.service import RequestSource, ServiceState
+from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -29,6 +34,7 @@ from howdah.namenode.server.nameservice.peers import Peers
 from howdah.namenode.service.protocols.namenode import NamenodeProtocol
 from howdah.proto import datanode_namenode_pb2, election_pb2, namenode_pb2
 from howdah.proto import qjournal_pb2 as pb
+from howdah.protocol.zookeeper import Session
 from howdah.rpc.client import RpcClient
 from howdah.security.server_login import namenode_caller
 from howdah.testing.waiting import wait_until
@@ -40,6 +46,7 @@ from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_hadoop import AES
 from tests.support.security.secured_quorum import NAMENODES, NAMESERVICE, SecuredQuorum
 from tests.support.security.servers import write_site_files
+from tests.support.zookeeper import zookeeper_server
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
@@ -379,6 +386,39 @@ def test_beside_hadoops_servers_work_goes_on_through_failovers(
             assert fs.read_bytes("/user/alice/by-token") == DATA
     finally:
         quorum.close()
+
+
+@pytest.mark.torture
+def test_controllers_alone_use_what_they_have_on_zookeeper(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    """Each shows the password of a digest, and lets nobody in without it."""
+    secret = tmp_path / "zookeeper-auth"
+    secret.write_text("digest:hdfs:of-this-test-alone\n")
+    digest = base64.b64encode(hashlib.sha1(b"hdfs:of-this-test-alone").digest()).decode()
+    with zookeeper_server(tmp_path / "zookeeper") as (host, port):
+        conf = {
+            "ha.zookeeper.quorum": f"{host}:{port}",
+            "ha.zookeeper.session-timeout.ms": "4000",
+            "ha.zookeeper.acl": f"digest:hdfs:{digest}:rwcda",
+            "ha.zookeeper.auth": f"@{secret}",
+        }
+        quorum = SecuredQuorum(
+            tmp_path / "cluster", hadoop_classpath, kdc, conf, has_controllers=True
+        )
+        try:
+            assert quorum.kill_active() == "nn2"
+            lock = f"/hadoop-ha/{NAMESERVICE}/ActiveStandbyElectorLock"
+            ensemble = ZooKeeperSettings.of(Configuration(quorum.conf), NAMESERVICE).ensemble
+            with closing(Session(ensemble)) as session:
+                assert session.read(lock) is not None
+            with closing(Session(replace(ensemble, auths=()))) as session:
+                with pytest.raises(errors.HowdahError, match="NoAuth"):
+                    session.read(lock)
+                with pytest.raises(errors.HowdahError, match="NoAuth"):
+                    session.remove(lock, 0)
+        finally:
+            quorum.close()
 
 
 @pytest.mark.torture

@@ -58,7 +58,8 @@ class SecuredQuorum:
         has_controllers: bool = False,
     ) -> None:
         """`hadoops` are the kinds of servers that are Hadoop's. Controllers are ours, and are
-        elected on journal nodes. Without journal nodes namenodes share a directory."""
+        elected on journal nodes, or on the ZooKeeper of `conf`. Without journal nodes namenodes
+        share a directory."""
         self.directory = directory
         self.kdc = kdc
         self.hadoops = frozenset(hadoops)
@@ -94,6 +95,8 @@ class SecuredQuorum:
             self.start(name)
         if self._has_controllers:
             wait_until(self._namenodes_answer, timeout_s=START_S)
+            if "ha.zookeeper.quorum" in self.conf:
+                self.servers.run_ours("formatzk", "zkfc", first, "-formatZK", "-nonInteractive")
             self.start("zkfc1")
             wait_until(lambda: self.active() == "nn1", timeout_s=START_S)
             self.start("zkfc2")

@@ -344,6 +344,30 @@ def test_the_other_protocol_says_whose_journal_it_is(node: Running) -> None:
     client.close()
 
 
+def test_the_other_protocol_says_what_was_promised(
+    node: Running, start_node: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A secured node tells its state to namenodes alone, and another node needs the promise."""
+    ended(node)
+    peer = Peer(node.rpc, 20.0)
+    node.promise(7)
+    with monkeypatch.context() as patch:
+        patch.setattr(peer, "_qjournal", None)
+        assert peer.promised_epoch(JOURNAL) == 7
+    peer.close()
+    other = start_node("jn1")
+    other.format()
+    new = lost_and_replaced(start_node, node, other)
+    until(lambda: formatted(new))
+    client = RpcClient(new.rpc, INTER_QJOURNAL)
+    request = pb.GetEditLogManifestRequestProto(jid=new.jid(), sinceTxId=0)
+    answer = client.call(
+        "getEditLogManifestFromJournal", request, pb.GetEditLogManifestResponseProto
+    )
+    assert not answer.HasField("lastPromisedEpoch"), "it has no vote"
+    client.close()
+
+
 def lost_and_replaced(start_node: Start, *others: Running) -> Running:
     """A node of the quorum of `others`, with nothing on its disk."""
     places = ";".join("{}:{}".format(*other.rpc) for other in others)
