@@ -20,20 +20,36 @@ from tests.compat import test_secured_commands as commands
 from tests.compat import test_secured_web as webhdfs
 from tests.support.hadoop.java import hadoop_java
 from tests.support.security.kdc import REALM, Kdc
-from tests.support.security.our_servers import OurSecuredCluster
+from tests.support.security.our_servers import (
+    OurSecuredCluster,
+    OurSecuredDatanodes,
+    OurSecuredNamenode,
+)
+from tests.support.security.secured_hadoop import SecuredHadoop
 from tests.support.security.servers import write_site_files
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(OurSecuredCluster, id="ours"),
+        pytest.param(OurSecuredNamenode, id="namenode", marks=pytest.mark.torture),
+        pytest.param(OurSecuredDatanodes, id="datanodes", marks=pytest.mark.torture),
+    ],
+)
 def hadoop(
-    kdc: Kdc, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[OurSecuredCluster]:
-    """A namenode and a datanode of this project, for the tests of other modules as well."""
+    request: pytest.FixtureRequest,
+    kdc: Kdc,
+    hadoop_classpath: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[SecuredHadoop]:
+    """Servers of this project, some of them beside Hadoop's, for the tests of other modules as
+    well."""
     directory = tmp_path_factory.mktemp("web")
     with kdc.in_environment():
-        cluster = OurSecuredCluster(directory, hadoop_classpath, kdc)
+        cluster: SecuredHadoop = request.param(directory, hadoop_classpath, kdc)
     yield cluster
     cluster.close()
 
@@ -71,7 +87,7 @@ class Answered:
 class Curl:
     """A user's, with a ticket of his or without."""
 
-    def __init__(self, hadoop: OurSecuredCluster, directory: Path, user: str | None) -> None:
+    def __init__(self, hadoop: SecuredHadoop, directory: Path, user: str | None) -> None:
         self._hadoop = hadoop
         self._cache = directory / f"cache-{user}"
         self._has_ticket = user is not None
@@ -112,12 +128,12 @@ class Curl:
 
 
 @pytest.fixture
-def alice(hadoop: OurSecuredCluster, tmp_path: Path) -> Curl:
+def alice(hadoop: SecuredHadoop, tmp_path: Path) -> Curl:
     return Curl(hadoop, tmp_path, "alice")
 
 
 @pytest.fixture
-def nobody(hadoop: OurSecuredCluster, tmp_path: Path) -> Curl:
+def nobody(hadoop: SecuredHadoop, tmp_path: Path) -> Curl:
     return Curl(hadoop, tmp_path, None)
 
 
@@ -136,15 +152,16 @@ def test_a_ticket_gets_in_and_its_cookie_does_after_it(alice: Curl, nobody: Curl
     assert "Set-Cookie" not in by_cookie.headers
 
 
-def test_who_proves_nothing_is_told_what_to_do(nobody: Curl) -> None:
+def test_who_proves_nothing_is_told_what_to_do(hadoop: SecuredHadoop, nobody: Curl) -> None:
     refused = nobody(f"{LIST}&user.name=hdfs")
     assert refused.status == 401
     assert re.search("^WWW-Authenticate: Negotiate$", refused.headers, re.M)
     assert "Set-Cookie: hadoop.auth=; Path=/" in refused.headers
     page = nobody("/", "-H", "Accept: text/html")
     assert page.status == 401
-    assert b"<p>Get a ticket (kinit)" in page.body
-    assert nobody("/health").status == 200
+    if isinstance(hadoop, OurSecuredNamenode):
+        assert b"<p>Get a ticket (kinit)" in page.body
+        assert nobody("/health").status == 200
 
 
 def test_a_cookie_that_is_forged_or_of_another_server_is_none(alice: Curl, nobody: Curl) -> None:
@@ -168,14 +185,16 @@ def test_a_ticket_that_was_overheard_is_not_taken_again(
     (ticket,) = re.findall(r"^> Authorization: (Negotiate \S+)", heard.read_text(), re.M)
     again = nobody(LIST, "-H", f"Authorization: {ticket}")
     assert again.status == 403
-    assert b"the ticket was not taken" in again.body
+    assert re.search(b"the ticket was not taken|Request is a replay", again.body)
     garbage = nobody(LIST, "-H", "Authorization: Negotiate YIIabcd=")
     assert garbage.status == 403
 
 
 def test_pages_are_for_whom_they_are_for(
-    hadoop: OurSecuredCluster, alice: Curl, nobody: Curl, tmp_path: Path
+    hadoop: SecuredHadoop, alice: Curl, nobody: Curl, tmp_path: Path
 ) -> None:
+    if not isinstance(hadoop, OurSecuredCluster):
+        pytest.skip("Hadoop's pages have rules of their own")
     hdfs = Curl(hadoop, tmp_path, "hdfs")
     with hadoop.connect("hdfs") as fs:
         (node,) = fs.datanode_report("live")
@@ -203,7 +222,7 @@ def test_pages_are_for_whom_they_are_for(
 
 
 def test_a_file_goes_to_and_comes_from_a_datanode_by_a_token_of_its_own(
-    hadoop: OurSecuredCluster, alice: Curl, nobody: Curl, tmp_path: Path
+    hadoop: SecuredHadoop, alice: Curl, nobody: Curl, tmp_path: Path
 ) -> None:
     local = tmp_path / "local"
     local.write_bytes(webhdfs.DATA)
@@ -234,7 +253,10 @@ def test_a_file_goes_to_and_comes_from_a_datanode_by_a_token_of_its_own(
     planted = Token(token.identifier, b"a-planted-secret", token.kind).url_string
     forged = nobody(f"/webhdfs/v1/?op=LISTSTATUS&delegation={planted}")
     assert (forged.status, b"SecurityException" in forged.body) == (403, True)
-    logs = "".join(hadoop.log(name) for name in ("namenode", "datanode"))
+    # Hadoop's datanodes log such addresses.
+    kinds = {"namenode": OurSecuredNamenode, "datanode": OurSecuredDatanodes}
+    logs = "".join(hadoop.log(name) for name, kind in kinds.items() if isinstance(hadoop, kind))
+    assert logs
     for secret in (text, planted):
         assert secret not in logs
         assert quote(secret) not in logs
@@ -243,22 +265,20 @@ def test_a_file_goes_to_and_comes_from_a_datanode_by_a_token_of_its_own(
 @pytest.mark.parametrize(
     ("query", "status", "words"),
     [
-        ("op=LISTSTATUS&user.name=hdfs", 403, "Usernames not matched"),
+        ("op=GETHOMEDIRECTORY&user.name=hdfs", 200, "/user/alice"),
         ("op=LISTSTATUS&doas=bob", 403, "User: alice is not allowed to impersonate bob"),
         ("op=GETHOMEDIRECTORY&doas=alice", 200, "/user/alice"),
-        ("op=RENEWDELEGATIONTOKEN&token=KAA", 400, "token"),
     ],
 )
 def test_a_ticket_is_good_for_its_user_alone(
     alice: Curl, query: str, status: int, words: str
 ) -> None:
-    method = "PUT" if "RENEW" in query else "GET"
-    answered = alice(f"/webhdfs/v1/?{query}", "-X", method)
+    answered = alice(f"/webhdfs/v1/?{query}")
     assert (answered.status, words in answered.body.decode()) == (status, True), answered
 
 
 def test_javas_client_works_by_a_ticket_and_by_a_token(
-    hadoop: OurSecuredCluster, hadoop_classpath: str, tmp_path: Path
+    hadoop: SecuredHadoop, hadoop_classpath: str, tmp_path: Path
 ) -> None:
     local, back = tmp_path / "local", tmp_path / "back"
     local.write_bytes(webhdfs.DATA)

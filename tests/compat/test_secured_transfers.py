@@ -34,6 +34,8 @@ class Transfers(SecuredQuorum):
 
     def _write_files(self) -> None:
         super()._write_files()
+        if self.theirs == "nn1":
+            return  # It makes none by itself, and would not take those of others.
         own = {
             "dfs.ha.namenode.id": "nn1",
             "dfs.namenode.name.dir": f"file://{self.directory}/nn1",
@@ -48,6 +50,10 @@ class Transfers(SecuredQuorum):
             super().start(name)
 
 
+class FirstIsTheirs(Transfers):
+    theirs = "nn1"
+
+
 class SecondIsTheirs(Transfers):
     theirs = "nn2"
 
@@ -56,6 +62,7 @@ class SecondIsTheirs(Transfers):
     scope="module",
     params=[
         pytest.param((Transfers, ()), id="ours"),
+        pytest.param((FirstIsTheirs, ()), id="to-hadoops", marks=pytest.mark.torture),
         pytest.param((SecondIsTheirs, ()), id="from-hadoops", marks=pytest.mark.torture),
         pytest.param((Transfers, ("journalnode",)), id="journals", marks=pytest.mark.torture),
     ],

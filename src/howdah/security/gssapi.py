@@ -36,6 +36,10 @@ _ORDERED: Final = _REPLAY | _SEQUENCE
 _FLAGS: Final = _MUTUAL | _REPLAY | _SEQUENCE | _CONFIDENTIALITY | _INTEGRITY
 
 KRB5: Final = bytes.fromhex("2a864886f712010202")
+_KERBEROS: Final = frozenset(
+    (KRB5, bytes.fromhex("2a864882f712010202"), bytes.fromhex("2b05010502"))
+)
+"""With what Windows calls it, and its old name."""
 SPNEGO: Final = bytes.fromhex("2b0601050502")
 _PRINCIPAL_NAME: Final = bytes.fromhex("2a864886f71201020201")
 _HOSTBASED_SERVICE: Final = bytes.fromhex("2a864886f71201020104")
@@ -106,6 +110,10 @@ def _buffer(data: bytes) -> tuple[_Buffer, Any]:
     """A buffer over bytes, and what has to live as long."""
     pointer = ctypes.c_char_p(data)
     return _Buffer(len(data), ctypes.cast(pointer, ctypes.c_void_p)), pointer
+
+
+def _bytes_of(oid: _Oid) -> bytes:
+    return ctypes.string_at(oid.elements, oid.length)
 
 
 def _moved_out(buffer: _Buffer) -> bytes:
@@ -418,7 +426,7 @@ class AcceptedContext(_Context):
         """The next token for the client; empty if there is none."""
         minor, out, flags = _u32(), _Buffer(), _u32()
         buffer, _bytes = _buffer(token)
-        source = _Handle("gss_release_name")
+        source, mechanism = _Handle("gss_release_name"), ctypes.POINTER(_Oid)()
         major = library().gss_accept_sec_context(
             ctypes.byref(minor),
             ctypes.byref(self._handle),
@@ -426,7 +434,7 @@ class AcceptedContext(_Context):
             ctypes.byref(buffer),
             None,
             source.reference,
-            None,
+            ctypes.byref(mechanism),
             ctypes.byref(out),
             ctypes.byref(flags),
             None,
@@ -440,6 +448,9 @@ class AcceptedContext(_Context):
                 raise errors.AuthenticationFailed(
                     "the client's Kerberos context cannot tell whether a message was changed"
                 )
+            if mechanism and _bytes_of(mechanism.contents) not in _KERBEROS:
+                # SPNEGO may agree on another one that is installed, whose names are no principals.
+                raise errors.AuthenticationFailed("the client proves itself by other than Kerberos")
             self._client, self._flags = _shown_name(source), flags.value
             self.is_established = True
         return answer

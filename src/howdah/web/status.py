@@ -11,6 +11,7 @@ from typing import Final
 from howdah.web.http import Request, Response, answer
 from howdah.web.json_slices import list_of
 
+PATH: Final = "/status.json"
 ADMIN_WORDS: Final = {
     "NORMAL": "In Service",
     "DECOMMISSION_INPROGRESS": "Decommission In Progress",
@@ -237,7 +238,7 @@ def respond(
     `turn`."""
     if request.method not in ("GET", "HEAD"):
         return answer(405, b"only GET and HEAD are answered\n", "text/plain")
-    if request.path == "/status.json":
+    if request.path == PATH:
         current = status()
         with turn:
             return answer(200, _lines(current).encode(), "application/json")

@@ -14,10 +14,12 @@ from howdah.security import gssapi
 class Library:
     """Accepts any context, with the flags that it is given."""
 
-    def __init__(self, flags: int) -> None:
+    def __init__(self, flags: int, mechanism: bytes = gssapi.KRB5) -> None:
         self._flags = flags
+        self._mechanism = gssapi._oid(mechanism)
 
     def gss_accept_sec_context(self, *arguments: Any) -> int:
+        arguments[6]._obj.contents = self._mechanism[0]
         arguments[8]._obj.value = self._flags
         return 0
 
@@ -57,3 +59,20 @@ def test_a_context_says_what_it_can(
     context = accepted(monkeypatch, ALL & ~lacking)
     assert context.client == "alice@EXAMPLE.COM"
     assert (context.is_confidential, context.is_ordered) == can
+
+
+def test_spnego_may_agree_on_kerberos_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Integrity is of no use over HTTP, and browsers do not ask for it."""
+    ntlm = bytes.fromhex("2b06010401823702020a")
+    credential: Any = Credential()
+    monkeypatch.setattr(gssapi, "_shown_name", lambda handle: "alice@EXAMPLE.COM")
+    monkeypatch.setattr(gssapi, "library", lambda: Library(0))
+    context = gssapi.AcceptedContext(credential, for_spnego=True)
+    context.step(b"token")
+    assert context.client == "alice@EXAMPLE.COM"
+    monkeypatch.setattr(gssapi, "library", lambda: Library(ALL, ntlm))
+    for for_spnego in (True, False):
+        context = gssapi.AcceptedContext(credential, for_spnego=for_spnego)
+        with pytest.raises(errors.AuthenticationFailed, match="other than Kerberos"):
+            context.step(b"token")
+        assert not context.is_established

@@ -15,7 +15,7 @@ from howdah.namenode.server.process.fsck_pages import PATH as FSCK
 from howdah.namenode.service.monitoring import startup, topology_page
 from howdah.security.server_login import ServerLogin
 from howdah.security.server_principals import is_at
-from howdah.web import image_transfer
+from howdah.web import image_transfer, status
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.server_guard import server_guard
 from howdah.web.http import Guard
@@ -33,6 +33,7 @@ _RULES: Final[Mapping[str, Rule]] = {
     explorer.BLOCKS_PATH: Rule.ADMINISTRATOR,
     cluster.PATH: Rule.PAGE,
     topology_page.PATH: Rule.PAGE,
+    status.PATH: Rule.FIGURES,
     WEBHDFS: Rule.FILES,
     FSCK: Rule.USER,
     image_transfer.PATH: Rule.SERVERS,

@@ -316,7 +316,7 @@ class ParsedRequest:
     path: str
     user: str | None
     """`user.name`; None if it is not said."""
-    values: Mapping[str, Value]
+    values: Mapping[str, Value] = field(repr=False)
     all_names: tuple[str, ...] = ()
     """Each value of `xattr.name`, which may come several times."""
     acts_for: str | None = None

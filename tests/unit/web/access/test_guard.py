@@ -225,9 +225,15 @@ ROOT = Path(howdah.__file__).parent
 
 
 def addresses(folder: str) -> Iterator[str]:
-    """Each address that a module of a folder names by a constant."""
+    """Each address that a module of a folder names by a constant, or compares a path with."""
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare) and "path" in ast.unparse(node.left).rpartition("."):
+                for constant in ast.walk(node):
+                    if isinstance(constant, ast.Constant) and str(constant.value)[:1] == "/":
+                        yield str(constant.value)
+        for node in tree.body:
             if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
                 continue
             name, value = node.target.id, node.value
@@ -238,15 +244,19 @@ def addresses(folder: str) -> Iterator[str]:
 
 def test_every_address_has_a_rule() -> None:
     """What has none is not answered by a secured server: a new page comes here first."""
-    shared, of_namenode = set(addresses("web")), set(addresses("namenode"))
-    assert {"/jmx", "/webhdfs/v1", "/logs/text", "/getJournal"} <= shared
+    shared = set(addresses("web"))
+    of_namenode = {*addresses("namenode/server"), *addresses("namenode/service/monitoring")}
+    assert {"/jmx", "/webhdfs/v1", "/logs/text", "/getJournal", "/status.json"} <= shared
     assert {"/fsck", "/startupProgress", "/topology"} <= of_namenode
     assert {each for each in shared if RULES.of(each) is None} == {"/getJournal"}
     assert journalnode.RULES.of("/getJournal") is Rule.SERVERS
-    of_namenode -= {"/.reserved/raw"}  # Of a file system, not of a web port.
     assert {each for each in of_namenode if RULES.of(each) is None} == set()
-    for server in ("datanode", "journalnode", "failover"):
-        assert set(addresses(server)) == set()
+    for server, rules in (
+        ("datanode/control", datanode.RULES),
+        ("journalnode", journalnode.RULES),
+        ("failover", AccessRules({})),
+    ):
+        assert {each for each in addresses(server) if rules.of(each) is None} == set()
 
 
 def test_what_depends_on_a_user_is_never_open() -> None:

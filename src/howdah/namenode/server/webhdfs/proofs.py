@@ -70,12 +70,9 @@ class Proofs:
 def caller_of(proven: Proven, wanted: ParsedRequest) -> tuple[str, str | None]:
     """Return as whom calls are made, and whom that one still has to be allowed to act for.
 
-    Raises AuthorizationFailed for a request that names another user than its proof.
+    A name in the request (`user.name`) counts for nothing then, as at Hadoop's. Raises
+    AuthorizationFailed for a token with which one wants to act for somebody.
     """
-    if wanted.user is not None and wanted.user != proven.user:
-        raise errors.AuthorizationFailed(
-            f"Usernames not matched: name={wanted.user} != expected={proven.user}"
-        )
     if wanted.delegation is None:
         acts_for = wanted.acts_for
         return proven.user, None if acts_for == proven.user else acts_for

@@ -1,0 +1,126 @@
+"""Who asks over WebHDFS, by a ticket or by a token."""
+
+from __future__ import annotations
+
+import hmac
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import Token
+from howdah.namenode.server.webhdfs.proofs import Proofs, caller_of
+from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
+from howdah.runtime.users.names import real_user_of
+from howdah.security.server_methods import MethodsAtServer
+from howdah.web.http import Request, request_of
+from howdah.web.server import here
+from howdah.web.webhdfs.parameters import ParsedRequest, parse_request
+from howdah.web.webhdfs_names import patterns_of
+
+KEY = b"master key"
+PATTERNS = patterns_of(Configuration())
+
+
+class Issued:
+    """Tokens of one key, as long as they are not cancelled."""
+
+    def __init__(self) -> None:
+        self.cancelled: set[bytes] = set()
+        self.is_standby = False
+
+    def password_of(self, identifier: bytes) -> bytes:
+        if self.is_standby:
+            raise errors.StandbyError("standby")
+        if identifier in self.cancelled:
+            raise errors.InvalidToken("Token for real user: , can't be found in cache")
+        return hmac.digest(KEY, identifier, "sha1")
+
+
+def short(principal: str) -> str:
+    return principal.partition("@")[0]
+
+
+def token(owner: str = "alice@R", real: str = "", password: bytes | None = None) -> Token:
+    identifier = DelegationTokenIdentifier(owner, "alice", real, 1, 2, 3, 4).encode()
+    made = hmac.digest(KEY, identifier, "sha1") if password is None else password
+    return Token(identifier, made, "WEBHDFS delegation", "")
+
+
+ISSUED = Issued()
+PROOFS = Proofs(ISSUED, MethodsAtServer(None, (), short, ISSUED), here, needs_proof=True)
+TICKET = Proven(KERBEROS, "alice", "alice@R")
+
+
+def parsed(query: str, proven: Proven | None = None) -> tuple[Request, ParsedRequest]:
+    request = request_of(b"GET", f"/webhdfs/v1/?op=LISTSTATUS&{query}".encode(), [])
+    assert request is not None
+    request = Request(
+        request.method, request.path, request.query, {}, "10.0.0.1", request.target, proven=proven
+    )
+    return request, parse_request(request, PATTERNS, takes_tokens=True)
+
+
+def test_a_ticket_is_known_by_the_short_name_and_a_token_goes_before_it() -> None:
+    assert PROOFS.proven(*parsed("", TICKET)) == Proven(KERBEROS, "alice", "alice")
+    bobs = token("bob@R").url_string
+    proven = PROOFS.proven(*parsed(f"delegation={bobs}", TICKET))
+    assert proven is not None
+    assert (proven.method, proven.user) == (TOKEN, "bob")
+
+
+@pytest.mark.parametrize("query", ["", "user.name=hdfs", "doas=hdfs", "delegation="])
+def test_who_proves_nothing_is_nobody(query: str) -> None:
+    with pytest.raises(errors.AuthorizationFailed, match="Authentication required"):
+        PROOFS.proven(*parsed(query))
+    believing = Proofs(ISSUED, PROOFS.methods, here, needs_proof=False)
+    assert believing.proven(*parsed(query)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KAA",
+        "planted!",
+        token(password=b"a planted password").url_string,
+        token(password=b"").url_string,
+        Token(b"no identifier", b"p", "k", "").url_string,
+    ],
+)
+def test_a_token_that_is_not_good_is_refused_as_by_hadoop(text: str) -> None:
+    with pytest.raises(errors.RemoteError, match="Failed to obtain user group") as caught:
+        PROOFS.proven(*parsed(f"delegation={text}", TICKET))
+    assert caught.value.remote_class == "java.lang.SecurityException"
+    assert "planted" not in str(caught.value)
+
+
+def test_a_cancelled_token_and_a_standby() -> None:
+    issued = Issued()
+    proofs = Proofs(issued, MethodsAtServer(None, (), short, issued), here, needs_proof=True)
+    mine = token()
+    issued.cancelled.add(mine.identifier)
+    with pytest.raises(errors.RemoteError, match="InvalidToken: Token for real user: , can't be"):
+        proofs.proven(*parsed(f"delegation={mine.url_string}"))
+    issued.is_standby = True
+    with pytest.raises(errors.StandbyError):
+        proofs.proven(*parsed(f"delegation={mine.url_string}"))
+
+
+def test_whom_a_request_is_made_for() -> None:
+    _, wanted = parsed("", TICKET)
+    assert caller_of(TICKET, wanted) == ("alice", None)
+    assert caller_of(TICKET, parsed("user.name=alice")[1]) == ("alice", None)
+    assert caller_of(TICKET, parsed("doas=bob")[1]) == ("alice", "bob")
+    assert caller_of(TICKET, parsed("doas=alice")[1]) == ("alice", None)
+    assert caller_of(TICKET, parsed("user.name=hdfs")[1]) == ("alice", None)
+
+
+def test_a_token_is_good_for_its_owner_alone() -> None:
+    text = token("bob@R", "oozie@R").url_string
+    proven = PROOFS.proven(*parsed(f"delegation={text}"))
+    assert proven is not None
+    user, acts_for = caller_of(proven, parsed(f"delegation={text}&doas=bob")[1])
+    assert (user, real_user_of(user), acts_for) == ("bob", "oozie", None)
+    with pytest.raises(errors.AuthorizationFailed, match="good for bob alone"):
+        caller_of(proven, parsed(f"delegation={text}&doas=alice")[1])
