@@ -389,6 +389,29 @@ def test_beside_hadoops_servers_work_goes_on_through_failovers(
 
 
 @pytest.mark.torture
+def test_controllers_fail_hadoops_namenodes_over(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    """By the principal of the namenodes, as Hadoop's controllers do."""
+    quorum = SecuredQuorum(
+        tmp_path / "cluster", hadoop_classpath, kdc, hadoops=["namenode"], has_controllers=True
+    )
+    try:
+        token = issued(quorum)
+        with quorum.connect(rpc="privacy", data="privacy") as fs:
+            fs.write_bytes("/user/alice/kept", DATA)
+        controller = quorum.controller("nn2")
+        controller.fail_over_to_it()
+        controller.close()
+        assert quorum.active() == "nn2"
+        assert quorum.kill_active() == "nn1"
+        with by_token(quorum, token, tmp_path / "token") as fs:
+            assert fs.read_bytes("/user/alice/kept") == DATA
+    finally:
+        quorum.close()
+
+
+@pytest.mark.torture
 def test_controllers_alone_use_what_they_have_on_zookeeper(
     kdc: Kdc, hadoop_classpath: str, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 import howdah
 from howdah.config import Configuration
-from howdah.errors import HowdahError
+from howdah.errors import HowdahError, NoDatanodes
 from howdah.failover.namenodes import Controller, Namenode
 from howdah.failover.settings import targets
 from howdah.failover.state.service import RequestSource, ServiceState
@@ -234,8 +234,10 @@ class SecuredQuorum:
                 if not are_there or fs.set_safe_mode("get"):
                     return False
                 make_homes(fs)
+                # A standby tells of datanodes, too, which the active may not have heard of.
+                fs.write_bytes("/is-up", b"data", overwrite=True)
                 return True
-        except ConnectionError:
+        except (ConnectionError, NoDatanodes):
             return False
         except HowdahError as error:
             raise AssertionError(f"{error}\n{self.log('nn1')[-3000:]}") from error
