@@ -255,6 +255,27 @@ def block_keys(quorum: SecuredQuorum, name: str) -> datanode_namenode_pb2.Export
         client.close()
 
 
+def test_no_key_is_in_a_log_of_a_server_or_can_be_read_by_others(quorum: SecuredQuorum) -> None:
+    """Master keys of delegation tokens are in the edits, which journal nodes keep."""
+    token = issued(quorum)
+    secrets = [token.password]
+    for name in NAMENODES:
+        secrets += [key.keyBytes for key in block_keys(quorum, name).allKeys if key.keyBytes]
+    logs = b"".join(path.read_bytes() for path in quorum.directory.glob("*.log"))
+    assert logs
+    for secret in secrets:
+        for shown in (
+            secret,
+            secret.hex().encode(),
+            base64.b64encode(secret),
+            repr(secret).encode(),
+        ):
+            assert shown not in logs
+    kept = [f"{name}/current" for name in NAMENODES] + list(quorum.journal_nodes)
+    for path in kept:
+        assert not (quorum.directory / path).stat().st_mode & 0o077, path
+
+
 def test_a_standby_has_the_active_begin_a_segment(quorum: SecuredQuorum) -> None:
     """It is asked as a namenode; who is none, and no superuser, is not obeyed."""
     before = finished_segments(quorum)
@@ -496,6 +517,7 @@ def test_a_shared_directory_takes_the_place_of_journal_nodes(
         token = issued(quorum)
         with by_token(quorum, token, tmp_path / "token") as fs:
             work_through_a_failover(quorum, fs, "/user/alice/by-token")
+        assert not (quorum.directory / "shared" / "current").stat().st_mode & 0o077
         killed = quorum.active()
         assert killed is not None
         quorum.kill_active()
