@@ -123,6 +123,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "sync": Command("make one tree a mirror of another", "howdah.cli.sync:main"),
     "verify": Command("read and compare every replica", "howdah.cli.verify:main"),
+    "kdc": Command("run the KDC of a local cluster", "howdah.cli.servers:kdc"),
     "zookeeper": Command("run a ZooKeeper for a local cluster", "howdah.cli.servers:zookeeper"),
     "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),
     # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
@@ -152,6 +153,7 @@ SERVERS = (
     "namenode",
     "datanode",
     "journalnode",
+    "kdc",
     "router",
     "dfsrouter",
     "secondarynamenode",

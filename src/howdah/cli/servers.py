@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from howdah.config import Configuration
+    from howdah.config.value_types import Address
     from howdah.gateway.files import FileGateway
 
 _log = logging.getLogger(__name__)
@@ -177,10 +178,23 @@ def datanode(argv: list[str], conf: Configuration) -> int:
 
 def zookeeper(argv: list[str], conf: Configuration) -> int:
     """Run a ZooKeeper server for trying things out, as `howdah up --zookeeper` does."""
-    from howdah.config.value_types import parse_address
     from howdah.local.zookeeper import run_zookeeper
 
-    parser = server_arguments("zookeeper")
+    return _run_there("zookeeper", argv, run_zookeeper)
+
+
+def kdc(argv: list[str], conf: Configuration) -> int:
+    """Run the KDC that a local cluster has made, as `howdah up --secure` does."""
+    from howdah.local.kdc import run_kdc
+
+    return _run_there("kdc", argv, run_kdc)
+
+
+def _run_there(name: str, argv: list[str], run: Callable[[Path, Address, Path | None], int]) -> int:
+    """Run another project's server, which has a directory and an address."""
+    from howdah.config.value_types import parse_address
+
+    parser = server_arguments(name)
     parser.add_argument("--dir", type=Path, required=True, metavar="DIR", help="its directory")
     parser.add_argument("--address", required=True, metavar="HOST:PORT", help="where it listens")
     options = parser.parse_args(argv)
@@ -189,7 +203,7 @@ def zookeeper(argv: list[str], conf: Configuration) -> int:
     except ValueError as error:
         raise UsageError(f"--address {options.address}: {error}") from error
     begin(options)
-    return run_zookeeper(options.dir.absolute(), address, options.ready_file)
+    return run(options.dir.absolute(), address, options.ready_file)
 
 
 def httpfs(argv: list[str], conf: Configuration) -> int:

@@ -16,7 +16,7 @@ import json
 import shutil
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -30,6 +30,7 @@ from howdah.errors import (
     Unreachable,
 )
 from howdah.formats.version import NamenodeVersion
+from howdah.local.kdc import KDC, user_keytab
 from howdah.local.layout import Layout, role_of
 from howdah.local.processes import (
     POLL_S,
@@ -40,6 +41,7 @@ from howdah.local.processes import (
     wait_until_ended,
 )
 from howdah.local.servers import Server, ServerFailed, Spawner, tail
+from howdah.runtime.users.names import ProxyUser
 from howdah.storage.layout import StorageDirectory
 
 # What a local cluster asks of its namenodes, and the one thing that it tells them.
@@ -58,13 +60,12 @@ class NamenodeQuestions:
     Raises what `RpcClient` does: `Unreachable` where nobody answers.
     """
 
-    def __init__(self, address: Address, deadline: float) -> None:
+    def __init__(self, address: Address, deadline: float, user: str) -> None:
+        """`user` is the superuser."""
         # Imported here, as the launcher is at work meanwhile.
         from howdah.rpc.client import RpcClient
 
         self._deadline = deadline
-        # The superuser, whatever user the tests' clients are.
-        user = getpass.getuser()
         self._client = RpcClient(address, CLIENT_PROTOCOL, user=user)
         self._ha = RpcClient(address, HA_PROTOCOL, user=user)
 
@@ -248,13 +249,19 @@ class LocalCluster:
         self.start(names)
 
     def start(self, names: Sequence[str]) -> None:
-        """Start servers that don't run, all at once, and don't wait for them."""
+        """Start servers that don't run, all at once, and don't wait for them; but for a KDC,
+        which all others ask."""
+        if KDC in names and not self.is_running(KDC):
+            self._start_one(KDC)
+            self._wait_for_ready_files([KDC], READY_TIMEOUT_S)
         for name in names:
-            if self.is_running(name):
-                continue
-            self.layout.ready_path(name).unlink(missing_ok=True)
-            log = self.layout.log_path(name)
-            self.pids[name] = self._spawner.start(name, self.layout.command(name), log)
+            if not self.is_running(name):
+                self._start_one(name)
+
+    def _start_one(self, name: str) -> None:
+        self.layout.ready_path(name).unlink(missing_ok=True)
+        log = self.layout.log_path(name)
+        self.pids[name] = self._spawner.start(name, self.layout.command(name), log)
 
     def wait_ready(self, names: Sequence[str], timeout_s: float = READY_TIMEOUT_S) -> None:
         """Return when these servers can serve, and the cluster can be written to."""
@@ -359,6 +366,18 @@ class LocalCluster:
         except _NOT_YET:
             return DOWN
 
+    def make_homes(self, users: Iterable[str]) -> None:
+        """Make the home directories of users where they are missing, as the superuser."""
+        from howdah.fs.registry import connect
+
+        for uri in self.layout.uris:
+            with connect(uri, conf=self.layout.client_conf(), user=self._superuser()) as fs:
+                for user in users:
+                    home = f"/user/{user}"
+                    if not fs.exists(home):
+                        fs.mkdirs(home)
+                        fs.set_owner(home, user)
+
     def make_active(self, name: str) -> None:
         """Tell a namenode to become active: where no failover controller does."""
         with self._questions(name, time.monotonic() + READY_TIMEOUT_S) as ask:
@@ -366,7 +385,31 @@ class LocalCluster:
 
     def _questions(self, name: str, deadline: float) -> NamenodeQuestions:
         (node,) = [node for node in self.layout.namenodes if node.name == name]
-        return NamenodeQuestions(parse_address(node.rpc), deadline)
+        return NamenodeQuestions(parse_address(node.rpc), deadline, self._superuser())
+
+    def _superuser(self) -> str:
+        """Who asks, whatever user the clients are."""
+        realm = self.layout.realm
+        return getpass.getuser() if realm is None else self.user(realm.superuser)
+
+    def user(self, name: str, *, acts_for: str | None = None) -> str:
+        """A user of a secured cluster, who proves himself by his keytab. With `acts_for` that one
+        is who calls are made as.
+
+        Raises InvalidConfiguration for one who has none, and LoginFailed.
+        """
+        from howdah.security.users import log_in
+
+        realm = self.layout.realm
+        assert realm is not None, "asked of a cluster with Kerberos"
+        self.layout.check_user(name)
+        return log_in(
+            self.layout.client_conf(),
+            None if acts_for is None else ProxyUser(acts_for, name),
+            str(user_keytab(self.layout.kerberos_dir, name)),
+            realm.principal(name),
+            None,
+        )
 
     # -- stopping ----------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ tomorrow, finds the same ports and the same data:
     DIR/journalnodeN/edits/     the shared edit log of several namenodes
     DIR/datanodeN/dataM/        blocks, a directory per volume
     DIR/tls/                    certificates, where servers have HTTPS
+    DIR/kerberos/               the realm of a secured cluster (`howdah.local.kdc`)
     DIR/logs/NAME.log           what a server says
     DIR/run/NAME.json           there when the server can serve
 
@@ -27,6 +28,7 @@ several nameservices over the same datanodes are a `Federation`.
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -38,6 +40,7 @@ from howdah.config.value_types import STORAGE_TYPES, parse_address
 from howdah.errors import InvalidConfiguration
 from howdah.local import certificates
 from howdah.local import nameservice as ha
+from howdah.local.kdc import KDC, Realm, client_environment
 from howdah.local.nameservice import Federation, Namenode, Nameservice
 from howdah.local.ports import Ports, datanode_hosts
 from howdah.runtime.tls.http_policy import among_servers
@@ -47,7 +50,9 @@ FORMER_VERSION = 1
 """Its clusters have one namenode, whose addresses are `rpc` and `http`."""
 FEDERATION_VERSION = 3
 """That of clusters with several nameservices; the others keep theirs."""
-_VERSIONS = (FORMER_VERSION, VERSION, FEDERATION_VERSION)
+SECURED_VERSION = 4
+"""That of clusters with Kerberos, whatever their namenodes."""
+_VERSIONS = (FORMER_VERSION, VERSION, FEDERATION_VERSION, SECURED_VERSION)
 ServedBy = Namenode | Nameservice | Federation
 DEFAULT_RACK = "/default-rack"
 LOOPBACK = "127.0.0.1"
@@ -97,6 +102,8 @@ class Layout:
     https: Mapping[str, int] = field(default_factory=dict)
     """The ports of namenodes, datanodes and journal nodes for HTTP over TLS, by name; empty
     where there are none."""
+    realm: Realm | None = None
+    """Where clients and servers prove who they are."""
 
     @classmethod
     def plan(
@@ -111,6 +118,8 @@ class Layout:
         volumes: int | Sequence[str] = 1,
         values: Mapping[str, str] | None = None,
         https: bool = False,
+        users: Sequence[str] | None = None,
+        realm: str | None = None,
     ) -> Layout:
         """Choose hosts and free ports.
 
@@ -122,6 +131,9 @@ class Layout:
         the storage types of the volumes of each datanode (`("SSD", "DISK")`).
         `values` may fix the namenode's addresses; a port 0 there is chosen too. With `https`
         servers answer HTTP over TLS too, or alone if `dfs.http.policy` is HTTPS_ONLY.
+
+        With `users` the cluster is secured by Kerberos, in a realm that has them, called `realm`;
+        who runs this is among them.
         """
         if datanodes < 1:
             raise InvalidConfiguration(f"a cluster needs a datanode or more, not {datanodes}")
@@ -169,6 +181,11 @@ class Layout:
                 for number, host in enumerate(hosts)
             ),
             values={k: v for k, v in settings.items() if k not in _LAYOUT_KEYS},
+            realm=(
+                None
+                if users is None
+                else Realm.plan(ports.address(), getpass.getuser(), users, realm)
+            ),
         )
         return replace(planned, https=planned.plan_https(ports)) if https else planned
 
@@ -192,13 +209,14 @@ class Layout:
         served_by: ServedBy
         if version == FORMER_VERSION:
             served_by = Namenode("namenode", saved["rpc"], saved["http"])
-        elif version == FEDERATION_VERSION:
+        elif "nameservices" in saved:
             served_by = Federation.from_saved(saved["nameservices"])
         elif saved["nameservice"] is None:
             served_by = Namenode(**saved["namenode"])
         else:
             served_by = Nameservice.from_saved(saved["nameservice"])
-        return cls(dir, served_by, nodes, saved["values"], saved.get("https", {}))
+        realm = Realm.from_saved(saved["kerberos"]) if version == SECURED_VERSION else None
+        return cls(dir, served_by, nodes, saved["values"], saved.get("https", {}), realm)
 
     def save(self) -> None:
         """Write `cluster.json` and all configuration files."""
@@ -207,11 +225,15 @@ class Layout:
             (self.dir / name).mkdir(exist_ok=True)
         if self.https:
             certificates.make(self.tls_dir, {node.host for node in self.datanodes})
+        if self.realm is not None:
+            self.realm.make(self.kerberos_dir, [LOOPBACK, *(node.host for node in self.datanodes)])
         self.rack_table.write_text("".join(f"{n.host} {n.rack}\n" for n in self.datanodes))
         _write_conf(self.conf_dir, self.client_conf())
         if self.https:
             certificates.lay_beside(self.tls_dir, self.conf_dir, for_server=False)
         for name in self.names:
+            if name == KDC:
+                continue
             _write_conf(self.server_conf_dir(name), self.server_conf(name))
             if self.https:
                 certificates.lay_beside(self.tls_dir, self.server_conf_dir(name), for_server=True)
@@ -222,6 +244,7 @@ class Layout:
             "datanodes": [asdict(node) for node in self.datanodes],
             "values": dict(self.values),
             **({"https": dict(self.https)} if self.https else {}),
+            **self._saved_realm(),
         }
         path = self.dir / "cluster.json"
         fresh = path.with_suffix(".new")
@@ -239,6 +262,11 @@ class Layout:
                     "version": FEDERATION_VERSION,
                     "nameservices": [asdict(nameservice) for nameservice in nameservices],
                 }
+
+    def _saved_realm(self) -> dict[str, object]:
+        if self.realm is None:
+            return {}
+        return {"version": SECURED_VERSION, "kerberos": asdict(self.realm)}
 
     def with_values(self, values: Mapping[str, str]) -> Layout:
         """The same cluster with further or other values; its addresses stay."""
@@ -305,6 +333,37 @@ class Layout:
             case Namenode():
                 return ()
 
+    def check_secured(self, wanted: bool) -> None:
+        """Raise InvalidConfiguration if Kerberos is wanted and not there."""
+        if wanted and self.realm is None:
+            raise InvalidConfiguration(
+                f"the cluster in {self.dir} has no Kerberos; another cluster takes another "
+                "directory"
+            )
+
+    def with_users(self, users: Sequence[str]) -> Layout:
+        """The same with these users too. Raises InvalidConfiguration."""
+        self.check_secured(wanted=True)
+        assert self.realm is not None, "checked"
+        return replace(self, realm=self.realm.with_users(users))
+
+    def check_user(self, user: str) -> None:
+        """Raise InvalidConfiguration for one who has no keytab here."""
+        self.check_secured(wanted=True)
+        assert self.realm is not None, "checked"
+        if user not in self.realm.users:
+            raise InvalidConfiguration(
+                f"the realm {self.realm.name} of the cluster in {self.dir} has no user {user}, "
+                f"only {', '.join(self.realm.users)}"
+            )
+
+    def user_environment(self, user: str | None) -> dict[str, str]:
+        """What a client needs in its environment; as a user, if his ticket is there."""
+        return {
+            "HADOOP_CONF_DIR": str(self.conf_dir),
+            **client_environment(self.kerberos_dir, user),
+        }
+
     def nameservice_of(self, name: str) -> Nameservice:
         """That of a namenode or failover controller. Raises InvalidConfiguration."""
         for nameservice in self.nameservices:
@@ -356,6 +415,9 @@ class Layout:
         """Where a namenode has its pages: over TLS where there is nothing else."""
         if among_servers(self.client_conf()):
             return f"https://{LOOPBACK}:{self.https[namenode.name]}"
+        if self.realm is not None and namenode.http.startswith(f"{LOOPBACK}:"):
+            # Tickets are for names of hosts.
+            return f"http://localhost:{namenode.http.rpartition(':')[2]}"
         return f"http://{namenode.http}"
 
     @property
@@ -374,6 +436,7 @@ class Layout:
     def names(self) -> list[str]:
         """All servers, in the order in which they are shown."""
         return [
+            *([] if self.realm is None else [KDC]),
             *(node.name for node in self.namenodes),
             *self.controllers,
             *self.shared_names,
@@ -388,6 +451,11 @@ class Layout:
     def tls_dir(self) -> Path:
         """Certificates, where there is HTTPS."""
         return self.dir / "tls"
+
+    @property
+    def kerberos_dir(self) -> Path:
+        """The realm, where there is one."""
+        return self.dir / "kerberos"
 
     @property
     def rack_table(self) -> Path:
@@ -407,6 +475,9 @@ class Layout:
         ready = str(self.ready_path(name))
         if name == ha.ZOOKEEPER and self.zookeeper is not None:
             directory, address = str(self.dir / name), self.zookeeper
+            return [name, "--dir", directory, "--address", address, "--ready-file", ready]
+        if name == KDC and self.realm is not None:
+            directory, address = str(self.kerberos_dir), self.realm.kdc
             return [name, "--dir", directory, "--address", address, "--ready-file", ready]
         return [
             role_of(name),
@@ -436,6 +507,9 @@ class Layout:
         if self.https:
             values[keys.DFS_HTTP_POLICY.name] = "HTTP_AND_HTTPS"
             fixed |= certificates.client_settings(self.tls_dir) | self._namenode_https_values()
+        if self.realm is not None:
+            values |= self.realm.default_values
+            fixed |= self.realm.client_values
         return Configuration({**values, **self.values, **fixed})
 
     def plan_https(self, ports: Ports) -> dict[str, int]:
@@ -464,6 +538,11 @@ class Layout:
         if self.has_roles:
             base |= ha.QUICK
         own, fixed = self._own_and_fixed_values(name)
+        if self.realm is not None:
+            own["dfs.cluster.administrators"] = self.realm.superuser
+            host = self.datanode(name).host if role_of(name) == "datanode" else LOOPBACK
+            web_host = NO_HOST if host == LOOPBACK else host
+            fixed |= self.realm.server_values(self.kerberos_dir, web_host)
         return Configuration({**base, **own, **dict(self.client_conf().items()), **fixed})
 
     def _own_and_fixed_values(self, name: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from howdah.local.kdc import NoKdc as NoKdc
     from howdah.local.servers import ServerFailed as ServerFailed
     from howdah.testing.contract import check_filesystem as check_filesystem
     from howdah.testing.minicluster import MiniCluster as MiniCluster
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MiniCluster",
+    "NoKdc",
     "ServerFailed",
     "Simulation",
     "SimulationFailed",
@@ -46,6 +48,7 @@ __all__ = [
 # those that don't use a cluster shall not pay for one.
 _HOME = {
     "MiniCluster": "howdah.testing.minicluster",
+    "NoKdc": "howdah.local.kdc",
     "ServerFailed": "howdah.local.servers",
     "Simulation": "howdah.testing.world.simulation",
     "SimulationFailed": "howdah.testing.world.simulation",

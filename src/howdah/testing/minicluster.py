@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 from howdah.config import Configuration, keys
 from howdah.errors import InvalidConfiguration
+from howdah.local import kdc
 from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout, role_of
 from howdah.local.processes import POLL_S
@@ -59,6 +60,12 @@ class MiniCluster:
     `https`: servers answer HTTP over TLS too (`dfs.http.policy` in `conf` may say: alone), with
     certificates of a CA of the cluster's own, `DIR/tls/ca.pem`; wants `howdah[tls]`.
     `faults`: datanodes can be made to fail at an exact point (`howdah.testing.faults`).
+    `secure`: clients and servers prove who they are by Kerberos, calls and data are encrypted,
+    blocks have tokens, and web ports ask by SPNEGO. The KDC is the cluster's own, a server called
+    kdc; it wants MIT's programs and `howdah[tls]`, or `NoKdc` says what is missing. Its realm has
+    `users` and who runs the test, who is the superuser; each has a keytab (`keytab_of`), and they
+    have home directories. Until the cluster is closed this process finds the realm by KRB5_CONFIG;
+    other programs are given `environment(user)`. Values of `conf` may ask for other protections.
 
     Heartbeats come every second and safe mode has no extension, so that tests need not
     wait. Datanodes look at their disks for damage only if `conf` says how often
@@ -85,8 +92,12 @@ class MiniCluster:
         zookeeper: bool = False,
         faults: bool = False,
         https: bool = False,
+        secure: bool = False,
+        users: Sequence[str] = kdc.DEFAULT_USERS,
         timeout_s: float = READY_TIMEOUT_S,
     ) -> None:
+        if secure:
+            kdc.check_available()
         self._timeout_s = timeout_s
         self._lock = threading.RLock()
         self._own_dir = dir is None
@@ -104,12 +115,19 @@ class MiniCluster:
                 volumes=volumes,
                 values={**_NO_SCANS, **values},
                 https=https,
+                users=users if secure else None,
+                realm=kdc.free_realm(),
             )
         else:
             layout.check_same(datanodes=datanodes, namenodes=namenodes, nameservices=nameservices)
+            layout.check_secured(wanted=secure)
             layout = layout.with_values(values)
+            if secure:
+                layout = layout.with_users(users)
         layout = self._prepare(layout)
         layout.save()
+        if layout.realm is not None:
+            kdc.enter(layout.kerberos_dir, layout.realm)
         self._cluster = LocalCluster(layout, self._spawner(layout))
         if faults:
             fault_directory(base).mkdir(exist_ok=True)
@@ -120,6 +138,8 @@ class MiniCluster:
         try:
             self._cluster.start_all(layout.names, timeout_s)
             self.wait_ready()
+            if layout.realm is not None:
+                self._cluster.make_homes(layout.realm.users)
         except BaseException:
             self.close()
             raise
@@ -206,7 +226,7 @@ class MiniCluster:
                 return conf.get(keys.DFS_NAMENODE_NAME_DIR)
             case "journalnode":
                 return [Path(conf.raw("dfs.journalnode.edits.dir") or "")]
-            case "zkfc" | "zookeeper":
+            case "zkfc" | "zookeeper" | "kdc":
                 return []
         return [path for _, path in conf.get(keys.DFS_DATANODE_DATA_DIR)]
 
@@ -228,14 +248,61 @@ class MiniCluster:
         real_user: str | None = None,
     ) -> HdfsFileSystem:
         """A client of the cluster, by default as the user who runs this, and of the first
-        nameservice. `real_user` acts for `user`."""
+        nameservice. `real_user` acts for `user`. On a secured cluster they prove themselves by
+        their keytabs; raises InvalidConfiguration for one who has none."""
         from howdah.fs.hdfs.filesystem import HdfsFileSystem
         from howdah.fs.registry import connect
 
         uri = self.uri if nameservice is None else self.uri_of(nameservice)
-        fs = connect(uri, conf=self.conf, user=user, real_user=real_user)
+        realm = self._cluster.layout.realm
+        if realm is None:
+            fs = connect(uri, conf=self.conf, user=user, real_user=real_user)
+        else:
+            acts_for = user if real_user is not None else None
+            whose = self._cluster.user(real_user or user or realm.superuser, acts_for=acts_for)
+            fs = connect(uri, conf=self.conf, user=whose)
         assert isinstance(fs, HdfsFileSystem), f"{uri} is HDFS"
         return fs
+
+    # -- who its users are, where it is secured ------------------------------------------
+
+    @property
+    def _realm(self) -> kdc.Realm:
+        realm = self._cluster.layout.realm
+        if realm is None:
+            raise InvalidConfiguration("this cluster has no Kerberos: MiniCluster(secure=True)")
+        return realm
+
+    def keytab_of(self, user: str) -> Path:
+        """The file with the key of a user of a secured cluster. Raises InvalidConfiguration."""
+        self._cluster.layout.check_user(user)
+        return kdc.user_keytab(self._cluster.layout.kerberos_dir, user)
+
+    def principal_of(self, user: str) -> str:
+        """His full name, such as alice@HOWDAH.TEST. Raises InvalidConfiguration."""
+        self._cluster.layout.check_user(user)
+        return self._realm.principal(user)
+
+    def environment(self, user: str | None = None) -> dict[str, str]:
+        """What a program needs beside the environment of this process to be a client of a secured
+        cluster, as a user who has a fresh ticket: howdah, Java, Spark, curl. Without a user it
+        finds the realm, and has no ticket. Raises InvalidConfiguration.
+
+        >>> subprocess.run(["hdfs", "dfs", "-ls"], env=os.environ | cluster.environment("alice"))
+        """
+        realm, layout = self._realm, self._cluster.layout
+        if user is not None:
+            self._cluster.layout.check_user(user)
+            realm.log_in(layout.kerberos_dir, user)
+        return layout.user_environment(user)
+
+    def add_user(self, user: str) -> None:
+        """Give the realm of a secured cluster another user, with a keytab and a home directory.
+        Raises InvalidConfiguration."""
+        with self._lock:
+            self._cluster.layout = self._cluster.layout.with_users([user])
+            self._cluster.layout.save()
+            self._cluster.make_homes([user])
 
     def ha_states(self) -> dict[str, str]:
         """What each of several namenodes says that it is: `{"namenode0": "active", …}`.
@@ -370,6 +437,8 @@ def _close(cluster: LocalCluster, own_dir: Path | None, owner: int) -> None:
     # Where the launcher has ended before us, it has taken the servers along.
     with contextlib.suppress(ServerFailed):
         cluster.stop(list(cluster.pids), CLOSE_TIMEOUT_S)
+    if cluster.layout.realm is not None:
+        kdc.leave(cluster.layout.kerberos_dir)
     if own_dir is not None:
         shutil.rmtree(own_dir, ignore_errors=True)
 
