@@ -49,9 +49,9 @@ COMMON: Final[Mapping[str, Rule]] = {
     log_levels.PATH: Rule.ADMINISTRATOR,
     stacks.PATH: Rule.ADMINISTRATOR,
 }
-"""What all servers have. A path that ends with a slash stands for all below it, except the first
-and those of logs."""
+"""What all servers have."""
 _BELOW: Final = (assets.PREFIX, f"{WEBHDFS}/")
+"""What stands for all below it; every other path stands for itself."""
 
 
 class AccessRules:
