@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
+from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeIdentity, Storage
 from howdah.namenode.state.inodes import group_table
 from howdah.namenode.state.inodes.block_rows import Beside
 from howdah.namenode.state.inodes.block_table import BlockState, BlockTable
@@ -14,10 +14,6 @@ from howdah.protocol.striping.layout import FIRST_GROUP_ID
 from howdah.protocol.striping.policies import SYSTEM_POLICIES
 
 MIB = 1 << 20
-
-
-class Storage:
-    """All that a row knows of a storage is that there is one."""
 
 
 @pytest.mark.parametrize("policy_id", SYSTEM_POLICIES)
@@ -30,12 +26,13 @@ def test_holders_are_those_that_were_added(
     if largest is not None:
         number_of = blocks.beside.number_of
 
-        def crowded(_: Beside, storage: Any) -> int:
+        def crowded(_: Beside, storage: Storage) -> int:
             number = number_of(storage)
             return number if number <= largest else number + group_table._ELSEWHERE
 
         monkeypatch.setattr(Beside, "number_of", crowded)
-    storages: list[Any] = [Storage() for _ in range(20)]
+    node = Datanode(DatanodeIdentity("dn", "10.0.0.1", "host", 1, 2, 3), "/rack", 0)
+    storages = [Storage(f"DS-{number}", 0, node) for number in range(20)]
     units = SYSTEM_POLICIES[policy_id].schema.units
     groups = [
         blocks.groups.new(
@@ -43,7 +40,7 @@ def test_holders_are_those_that_were_added(
         )
         for number in range(3)
     ]
-    expected: dict[int, list[Any]] = {g.block_id + i: [] for g in groups for i in range(units)}
+    expected: dict[int, list[Storage]] = {g.block_id + i: [] for g in groups for i in range(units)}
     for _ in range(400):
         part = dice.choice(groups).part(dice.randrange(units))
         known, storage = expected[part.block_id], dice.choice(storages)
