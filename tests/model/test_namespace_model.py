@@ -227,3 +227,21 @@ def test_what_moved_out_of_a_moved_directory_is_given_back_in_any_order(
     histories.the_namenode_is_consistent()
     compare(histories.namenode, histories.model)
     histories.teardown()
+
+
+def test_nobody_gives_up_a_group() -> None:
+    """A history in which the model let a writer do so."""
+    state = CodedHistories()
+    state.begin_coded(name="XOR-2-1-1k")
+    state.create(
+        path="/b/new",
+        writer="DFSClient_1",
+        mode=0o644,
+        unmasked=None,
+        overwrite=False,
+        replication=1,
+    )
+    state.add_block(which=("/b/new", "DFSClient_1"), length=0)
+    state.abandon(which=("/b/new", "DFSClient_1"))
+    assert len(state.file("/b/new").blocks) == 1
+    state.tree_is_the_models()

@@ -303,7 +303,10 @@ class ModelNamespace(Snapshots, Codings):
             self.entries[path] = replace(entry, blocks=blocks)
 
     def abandon_block(self, path: str, *, writer: str) -> None:
+        """Take the last block away; no group, whose writer goes on with the rest of it."""
         entry = self._open(path, writer)
+        if entry.coding:
+            return
         self.entries[path] = replace(
             entry,
             blocks=entry.blocks[:-1],
