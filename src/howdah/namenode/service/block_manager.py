@@ -113,17 +113,18 @@ class BlockManager:
             return lambda node: node.last_heartbeat_ms < heard_before_ms
         return lambda node: node in slow or self._datanodes.is_stale(node, now_ms)
 
-    def unreported_holder(self, block: Block) -> str | None:
+    def unreported_holder(self, block: Block, patience_ms: int | None = None) -> str | None:
         """Which datanode may have a replica of an open block and has not reported since this
         namenode is active, in words; None if there is none. The pipelines of an active before
         are not known. A live datanode comes back before it would be called stale, and
-        reports."""
+        reports; others have `patience_ms` for it, if that is given."""
         if self.blocks.knows_pipeline(block):
             return None
-        if self.return_left_ms > 0:
+        left_ms = self._return_left_ms(patience_ms or self._datanodes.stale_ms)
+        if left_ms > 0:
             return (
-                f"datanodes have {self.return_left_ms / 1000:g} s more to come back since this "
-                "namenode became active"
+                f"datanodes have {left_ms / 1000:g} s more to come back since this namenode "
+                "became active"
             )
         for node in self._datanodes.live():
             if not node.storages or not all(s.reported for s in node.storages.values()):
@@ -134,7 +135,10 @@ class BlockManager:
     def return_left_ms(self) -> int:
         """So long, since this namenode is active, datanodes that it does not know may still
         come back; 0 if they had the time."""
-        until_ms = self._role.active_since_ms + self._datanodes.stale_ms
+        return self._return_left_ms(self._datanodes.stale_ms)
+
+    def _return_left_ms(self, patience_ms: int) -> int:
+        until_ms = self._role.active_since_ms + patience_ms
         return max(0, until_ms - self._clock.monotonic_ms())
 
     @property

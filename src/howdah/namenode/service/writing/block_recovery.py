@@ -638,11 +638,15 @@ class BlockRecovery:
     def _check_loss(
         self, file: File, path: str, block: Block, length_bytes: int, targets: Sequence[Storage]
     ) -> None:
-        lost = f"{block.name} of {path} has {block.length_bytes} bytes that were synced"
-        absent = self._blocks.may_hold_more(block, length_bytes, targets, file.replication)
+        lost = f"{block.name} of {path} has {block.length_bytes} bytes that were acknowledged"
+        # Whoever is silent for so long is given up elsewhere, too.
+        unheard = self._block_manager.unreported_holder(
+            block, self._namesystem.settings.heartbeat_expiry_ms
+        )
+        absent = self._blocks.may_hold_more(block, length_bytes, targets, file.replication, unheard)
         if absent is not None:
             raise errors.RemoteError(
-                f"{lost}, its datanodes come with {length_bytes}; but {absent} took no part"
+                f"{lost}, its datanodes come with {length_bytes}; but {absent}"
             )
         self._said.append(
             f"{lost}, and no datanode has more than {length_bytes} of them any more: the rest "

@@ -286,10 +286,16 @@ class ReplicaLocations:
         return [storage.node for storage in self.holders(block)]
 
     def may_hold_more(
-        self, block: Block, length_bytes: int, apart_from: Iterable[Storage], replication: int
+        self,
+        block: Block,
+        length_bytes: int,
+        apart_from: Iterable[Storage],
+        replication: int,
+        unheard: str | None,
     ) -> str | None:
         """Which other datanode may have a longer replica of the block under construction, in
-        words; None if there is none. `replication` is the file's."""
+        words; None if there is none. `replication` is the file's. `unheard` says who may have one
+        where the pipeline is not known and fewer replicas are."""
         accounted = {storage.node for storage in apart_from}
         early = self._open_reports.get(block.block_id, {})
         ahead = self.postponed.of(block.block_id)
@@ -298,15 +304,15 @@ class ReplicaLocations:
             if node in accounted:
                 continue
             if not node.alive or not storage.reported:
-                return f"datanode {node.name}"
+                return f"datanode {node.name} took no part"
             # A node whose full report does not name the block does not have it.
             if storage in ahead or storage in early:
                 length = early.get(storage)
                 if storage in ahead or length is None or length > length_bytes:
-                    return f"datanode {node.name}"
+                    return f"datanode {node.name} took no part"
             accounted.add(node)
         if block.block_id not in self._known_pipelines and len(accounted) < replication:
-            return "a datanode that the namenode does not remember"
+            return unheard
         return None
 
     def absent_holder(self, group: Group) -> Datanode | None:

@@ -321,7 +321,7 @@ def test_less_than_was_synced_is_refused_while_somebody_may_have_more(
     pipeline(client, nodes, synced=7)
     client.recover_lease("/a")
     primary, order = order_of(nodes)
-    with pytest.raises(errors.RemoteError, match=r"has 7 bytes that were synced.*but datanode"):
+    with pytest.raises(errors.RemoteError, match=r"has 7 bytes that were acknowledged.*but datanode"):
         primary.recover(order, 6, nodes[:2])
     assert found(client.namenode).length_bytes == 7
     assert found(client.namenode).writer == client.namenode.leases.holder
@@ -353,7 +353,7 @@ def test_a_restarted_namenode_refuses_a_result_below_the_last_sync(
     fresh.namesystem.safe_mode.leave()
     fresh.tick(2000)
     primary, order = order_of(nodes[:2])
-    with pytest.raises(errors.RemoteError, match="has 9 bytes that were synced"):
+    with pytest.raises(errors.RemoteError, match="has 9 bytes that were acknowledged"):
         primary.recover(order, 8, nodes[:2])
 
 
@@ -364,7 +364,7 @@ def test_a_block_with_synced_bytes_is_not_dropped_while_somebody_may_have_it(
     pipeline(client, nodes)
     client.recover_lease("/a")
     primary, order = order_of(nodes)
-    with pytest.raises(errors.RemoteError, match="synced"):
+    with pytest.raises(errors.RemoteError, match="acknowledged"):
         primary.commit(order, 0, [], delete_block=True)
     assert len(found(client.namenode).blocks) == 1
 
@@ -437,9 +437,7 @@ def test_after_a_start_nothing_is_given_up_while_replicas_are_missing(
     fresh.namesystem.safe_mode.leave()
     fresh.tick(2000)
     primary, order = order_of(nodes[:2])
-    with pytest.raises(
-        errors.RemoteError, match="a datanode that the namenode does not remember took no part"
-    ):
+    with pytest.raises(errors.RemoteError, match="datanodes have .* more to come back"):
         primary.recover(order, 5, nodes[:2])
     nodes[2].register()
     nodes[2].heartbeat()
@@ -448,6 +446,37 @@ def test_after_a_start_nothing_is_given_up_while_replicas_are_missing(
     primary, order = order_of(nodes)
     primary.recover(order, 5, nodes)
     assert found(fresh).length_bytes == 5
+
+
+@pytest.mark.req("AP-047")
+def test_after_a_start_bytes_are_given_up_when_those_that_lack_would_be_dead(
+    client: Any, nodes: Nodes
+) -> None:
+    """A power cut of all machines may take what was flushed, with the names of its files: then
+    nobody can say that there are as many replicas as there should be."""
+    block = pipeline(client, nodes, synced=7)
+    client.recover_lease("/a")
+    fresh = client.namenode.restarted()
+    fresh.nodes = nodes
+    for node in nodes:
+        node.namenode = fresh
+        node.replicas[node.first_storage].pop(block.block_id, None)
+    nodes[0].replicas[nodes[0].first_storage][block.block_id] = Replica(
+        block.generation_stamp, 5, finalized=False, left_over=True
+    )
+    for node in nodes:
+        node.register()
+        node.heartbeat()
+        node.report()
+    fresh.namesystem.safe_mode.leave()
+    fresh.tick(2000)
+    primary, order = order_of(nodes)
+    with pytest.raises(errors.RemoteError, match="datanodes have .* more to come back"):
+        primary.recover(order, 5, nodes[:1])
+    pass_time(fresh, fresh.namesystem.settings.heartbeat_expiry_ms)
+    primary, order = order_of(nodes)
+    primary.recover(order, 5, nodes[:1])
+    assert (found(fresh).writer, found(fresh).length_bytes) == (None, 5)
 
 
 @pytest.mark.req("AP-047")
@@ -527,7 +556,7 @@ def test_the_reason_of_a_refused_result_is_in_the_log(client: Any, nodes: Nodes)
     name = f"blk_{order.block.b.blockId}_{order.block.b.generationStamp}"
     assert line == (
         f"block recovery of {name} of /a by {primary.known.name} is refused: {name} of /a "
-        "has 9 bytes that were synced, its datanodes come with 7; but datanode "
+        "has 9 bytes that were acknowledged, its datanodes come with 7; but datanode "
         f"{nodes[2].known.name} took no part (attempt 1, the next one follows in 10 s)"
     )
 
