@@ -66,6 +66,8 @@ def dead(scene: Scene, count: int) -> Iterator[None]:
     finally:
         for victim in victims:
             scene.cluster.start(victim)
+        # One that was dead for a moment may still count as alive.
+        scene.cluster.wait_ready(PATIENCE_S)
         wait_until(lambda: len(scene.fs.datanode_report("live")) == DATANODES, PATIENCE_S)
 
 

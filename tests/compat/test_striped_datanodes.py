@@ -113,6 +113,8 @@ def test_what_is_lost_with_two_datanodes_is_made_anew(scene: Scene) -> None:
     wait_until(lambda: scene.blocks(dead) == before, PATIENCE_S, "all internal blocks are there")
     for name in dead:
         scene.cluster.start(name)
+    # One that was dead for a moment may still count as alive.
+    scene.cluster.wait_ready(PATIENCE_S)
     wait_until(lambda: len(scene.fs.datanode_report("live")) == DATANODES, PATIENCE_S)
     for name, data in files.items():
         scene.verify(name)
@@ -139,6 +141,8 @@ def test_sums_are_those_of_the_bytes_with_and_without_losses(scene: Scene) -> No
     finally:
         for victim in ("datanode2", "datanode3"):
             scene.cluster.start(victim)
+    # One that was dead for a moment may still count as alive.
+    scene.cluster.wait_ready(PATIENCE_S)
     wait_until(lambda: len(scene.fs.datanode_report("live")) == DATANODES, PATIENCE_S)
 
 

@@ -219,6 +219,8 @@ def test_files_are_read_with_datanodes_dead_and_what_those_had_is_made_anew(
     finally:
         for name in dead:
             scene.cluster.start(name)
+        # One that was dead for a moment may still count as alive.
+        scene.cluster.wait_ready(PATIENCE_S)
         wait_until(lambda: len(scene.fs.datanode_report("live")) == DATANODES, PATIENCE_S)
     for path, data in files.items():
         scene.check(path, data)
