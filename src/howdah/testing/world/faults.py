@@ -43,9 +43,13 @@ SPLIT: Final = "split"
 """A machine is cut off from the machines of all other servers, or from those that are no
 datanodes; clients reach it."""
 RESET: Final = "reset"
-"""The connections of a machine break, again and again, and what is under way on them is lost."""
+"""The connections of a machine break, again and again, and what is under way on them is lost.
+Perhaps its wires are slow meanwhile, and much is under way."""
 AWAY: Final = "away"
 """A datanode is down until the namenode has given it up."""
+RIVAL: Final = "rival"
+"""A failover controller stands still, and no other namenode reaches its own, nor do machines that
+the fault may name: another one takes over, while the first one serves on, if it is the active."""
 
 ORDINARY: Final = (
     *(KILL, POWER, PAUSE, CUT, CUT, ONE_WAY, ISOLATE, SLOW_DISK, HANGING_DISK, BLACKOUT, BLACKOUT),
@@ -61,6 +65,7 @@ _SPLIT_NAMENODES: Final = 0.6
 """How often it is a namenode that is split: it may be an active, which does not know."""
 _RESETS_S: Final = (0.02, 0.4)
 """So long a machine's connections live meanwhile."""
+_SLOW_NS: Final = (10_000_000, 100_000_000)
 _AWAY_S: Final = (16.0, 40.0)
 _JUMP_S: Final = 3600.0
 _DRIFT_PPM: Final = 100_000.0
@@ -79,7 +84,7 @@ class Fault:
     at_s: float
     duration_s: float
     target: str
-    """A server for `kill`, `away`, `pause` and `scarce`, else a machine, or more of them."""
+    """A server for `kill`, `away`, `pause`, `scarce` and `rival`, else a machine, or more."""
     other: str = ""
     amount: float = 0.0
 
@@ -240,6 +245,8 @@ class Supervisor:
             return self._clog(fault)
         if fault.kind in (KILL, AWAY, PAUSE, SCARCE):
             return self._break_server(fault, self.cluster.servers[fault.target])
+        if fault.kind == RIVAL:
+            return self._let_rival_in(self.cluster.servers[fault.target], fault.other)
         machine = self.world.machines[fault.target]
         match fault.kind:
             case "power":
@@ -273,6 +280,23 @@ class Supervisor:
             return process.faults.clear
         process.stop()
         return process.go_on
+
+    def _let_rival_in(self, controller: Server, others: str) -> Callable[[], None] | None:
+        process = controller.process
+        if process is None or process.is_dead or process.is_stopped:
+            return None
+        own = controller.machine
+        namenodes = [s for s in self.cluster.servers.values() if s.role is NAMENODE]
+        away = dict.fromkeys(s.machine for s in namenodes if s.machine is not own)
+        away |= dict.fromkeys(self.world.machines[name] for name in others.split(",") if name)
+        connect = self._cut([(own, machine) for machine in away], both=True)
+        process.stop()
+
+        def undo() -> None:
+            connect()
+            process.go_on()
+
+        return undo
 
     def _lose_power(self, machine: Machine) -> Callable[[], None] | None:
         if not machine.has_power:
@@ -329,8 +353,14 @@ class Supervisor:
                         stream.break_off()
             self.world.scheduler.after(dice.uniform(*_RESETS_S), reset)
 
+        def heal() -> None:
+            is_over.append(True)
+            self.world.network.slow.pop(machine.address, None)
+
+        if dice.random() < 0.5:
+            self.world.network.slow[machine.address] = _SLOW_NS
         reset()
-        return lambda: is_over.append(True)
+        return heal
 
     def _split_from(self, machine: Machine, *, with_datanodes: bool) -> list[Machine]:
         servers = [s for s in self.cluster.servers.values() if s.machine is not machine]

@@ -55,6 +55,8 @@ class Network:
         self.cuts: dict[tuple[str, str], int] = {}
         """How often the way from one machine to another is cut. Ways are cut one by one."""
         self.latency_ns = (50_000, 500_000)
+        self.slow: dict[str, tuple[int, int]] = {}
+        """Between how many nanoseconds it takes from and to some addresses."""
         self.segment_count = 0
         self.partial_read_chance = 0.1
 
@@ -75,6 +77,7 @@ class Network:
 
     def heal_all(self) -> None:
         self.cuts.clear()
+        self.slow.clear()
 
     def gets_through(self, source: str, target: str) -> bool:
         """Whether a segment reaches the other machine now."""
@@ -103,7 +106,10 @@ class Network:
     # -- delivery
 
     def latency(self, source: str, target: str) -> int:
-        first, behind = _LOCAL_LATENCY_NS if source == target else self.latency_ns
+        if source == target:
+            first, behind = _LOCAL_LATENCY_NS
+        else:
+            first, behind = self.slow.get(source) or self.slow.get(target) or self.latency_ns
         return first + int(self.dice.random() * (behind - first))
 
     def deliver(self, source: str, target: str, when_ns: int, arrive: Callable[[], None]) -> None:

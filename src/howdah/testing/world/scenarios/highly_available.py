@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -25,8 +26,10 @@ from howdah.testing.world.faults import (
     PAUSE,
     POWER,
     RESET,
+    RIVAL,
     SLOW_DISK,
     SPLIT,
+    Fault,
     FaultPlan,
     Supervisor,
 )
@@ -51,6 +54,10 @@ _OF_NAMENODES: Final = (
     *(SPLIT, SPLIT, SPLIT, SPLIT, SPLIT, SPLIT, RESET, RESET, RESET, KILL, POWER, BLACKOUT),
     *(PAUSE, CUT, ONE_WAY, ISOLATE, SLOW_DISK),
 )
+_RIVALS: Final = 3
+_RIVAL_S: Final = (9.0, 17.0)
+"""How long two may be active: a controller gives up asking the other namenode after 5 s."""
+_RIVAL_EACH_S: Final = 19.0
 _CHECKPOINTED: Final = {
     "dfs.namenode.checkpoint.txns": "50",
     "dfs.namenode.checkpoint.check.period": "1",
@@ -168,17 +175,22 @@ def reads_from_observers(world: World) -> Mapping[str, object]:
 
 def failovers(world: World) -> Mapping[str, object]:
     """Let clients make, rename, delete and list directories, without a datanode, while namenodes
-    and journal nodes break; whoever looks sees what was answered before."""
+    and journal nodes break, or two namenodes believe that they are active; whoever looks sees what
+    was answered before."""
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
-    clients = world.machine("clients")
+    clients, lookers = world.machine("clients"), world.machine("lookers")
     # An active that nobody hears of serves on for longer than its successor needs.
     lease = {"howdah.ha.lease.ms": world.dice("lease").choice(("300", "8000", "8000"))}
     cluster, watch = build(world, {**_CHECKPOINTED, **lease}, datanodes=0)
     callers = Callers(world, cluster, _URI, paces_s=_PACES_S, kinds=_KINDS)
-    callers.start(clients, _CALLERS)
+    callers.start(clients, _CALLERS, looks_from=lookers)
     supervisor = Supervisor(cluster)
-    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, _OF_NAMENODES))
-    world.run_for(_FAULTS_S)
+    if world.dice("rivals").random() < 0.5:
+        supervisor.follow(_rivals(world.dice("faults")))
+        world.run_for(_RIVALS * _RIVAL_EACH_S)
+    else:
+        supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, _OF_NAMENODES))
+        world.run_for(_FAULTS_S)
     supervisor.heal()
     world.run_for(_QUIET_S)
     callers.is_over = True
@@ -196,6 +208,23 @@ def failovers(world: World) -> Mapping[str, object]:
         "compared": watch.compared,
         "answers": watch.answers,
     }
+
+
+def _rivals(dice: random.Random) -> FaultPlan:
+    """Let actives have successors of which they do not know. Perhaps clients that change something
+    do not reach them, or journal nodes neither: then nobody tells them."""
+    return FaultPlan(
+        [
+            Fault(
+                RIVAL,
+                number * _RIVAL_EACH_S + dice.random(),
+                dice.uniform(*_RIVAL_S),
+                dice.choice(("fca", "fcb")),
+                dice.choice(("", "clients", "clients,jn0,jn1,jn2")),
+            )
+            for number in range(_RIVALS)
+        ]
+    )
 
 
 def _keep_observer(cluster: Cluster, process: Process) -> None:

@@ -75,13 +75,14 @@ class Callers:
         """How many clients have ended."""
         self._count = 0
 
-    def start(self, machine: Machine, count: int) -> None:
-        """Begin so many clients that change something, and one that looks on."""
+    def start(self, machine: Machine, count: int, *, looks_from: Machine | None = None) -> None:
+        """Begin so many clients that change something, and one that looks on, perhaps from another
+        machine."""
         self._count = count
         for number in range(count):
             process = self._world.process(machine, f"client{number}")
             process.start(partial(self._work, number=number))
-        self._world.process(machine, "looker").start(self._look)
+        self._world.process(looks_from or machine, "looker").start(self._look)
 
     @property
     def all_done(self) -> bool:
