@@ -49,15 +49,34 @@ def on_disks(machine: Machine, pool_id: str) -> dict[int, DiskReplica]:
     return found
 
 
+def where_in(machine: Machine) -> dict[int, bool]:
+    """Return whether a replica of a block is finalized, by the blocks of which there is one that
+    counts: others are written, or are left from what was."""
+    found: dict[int, bool] = {}
+    for disk in machine.mounts.disks():
+        for path, name, _ in _files(disk):
+            kind, _, number = name.partition("_")
+            if kind == "blk" and number.isdecimal():
+                block_id = int(number)
+                found[block_id] = found.get(block_id, False) or _FINALIZED in path
+    return found
+
+
 def _finalized(disk: Disk, pool_id: str) -> Iterator[tuple[str, Inode]]:
+    for path, name, node in _files(disk):
+        if pool_id in path and _FINALIZED in path:
+            yield name, node
+
+
+def _files(disk: Disk) -> Iterator[tuple[tuple[str, ...], str, Inode]]:
     todo: list[tuple[tuple[str, ...], Inode]] = [((), disk.root)]
     while todo:
         path, directory = todo.pop()
         for name, node in directory.entries.items():
-            if node.is_directory and name not in _OLD:
+            if not node.is_directory:
+                yield path, name, node
+            elif name not in _OLD:
                 todo.append(((*path, name), node))
-            elif pool_id in path and _FINALIZED in path:
-                yield name, node
 
 
 def differences(namenode: Any, pool_id: str, world: World) -> Iterator[str]:

@@ -5,9 +5,13 @@ lose their power. They come back, all of them or all but one, and somebody has t
 file has then
 
 - what was synced: a sync is for ever;
-- what was flushed, if a datanode of its pipeline kept its power, and all have come back before:
-  a datanode that was killed alone has lost nothing that it had acknowledged;
+- what was flushed, if a datanode of its pipeline kept its power, and all have come back before,
+  or none that has come back knows the block: a datanode that was killed alone has lost nothing
+  that it had acknowledged;
 - nothing that was not written.
+
+Among the moments are those at which some datanodes have ended a block and others have not, and
+those behind the end of a connection between two datanodes of a pipeline.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ from functools import partial
 from typing import Any, Final
 
 from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster, Server
-from howdah.testing.world.processes import Process
+from howdah.testing.world.network import Stream
+from howdah.testing.world.processes import Machine, Process
+from howdah.testing.world.replicas import where_in
 from howdah.testing.world.scenarios.datanodes import build
 from howdah.testing.world.workload.checking import check_all_replicated
 from howdah.testing.world.world import Unexpected, World
@@ -29,10 +35,15 @@ _ROUNDS: Final = 4
 _WRITERS: Final = 3
 _DATANODES: Final = 3
 _BLOCK_BYTES: Final = ("16384", "65536")
-_LARGEST_WRITE_BYTES: Final = 20_000
+_LARGEST_WRITES_BYTES: Final = (20_000, 3_000)
+_STEPS: Final = ("write", "hflush", "hsync", "close")
+_HABITS: Final = ((10, 6, 4, 0.7), (5, 10, 1, 0.3))
+"""How often a writer does what: some sync seldom, and flush much that is on no disk."""
 _PACES_S: Final = (0.002, 0.02, 0.2)
 _MOST_TURNS: Final = 60
 """So many turns of threads pass between what a writer does and its death."""
+_TURNS_OF_AN_END: Final = 600
+"""So many turns are enough for the end of a block at all its datanodes."""
 _LATE_S: Final = 15.0
 _RECOVERY_S: Final = 300.0
 _KILLED_WITHIN_S: Final = 2.0
@@ -51,6 +62,8 @@ class _File:
     flushed: int = 0
     pipeline: frozenset[str] = frozenset()
     """The addresses of those that have acknowledged what was flushed."""
+    block_id: int = 0
+    """The block in which that ends."""
     synced: int = 0
     steps: int = 0
     is_closing: bool = False
@@ -100,6 +113,10 @@ class _Rounds:
         self._namenode = next(s for s in cluster.servers.values() if s.role is NAMENODE)
         self._quiet_from_s = 0.0
         """From when on nobody is killed any more that a round has chosen."""
+        self._is_rebuilt = False
+        """Whether a pipeline of this round may have gone on without one of its datanodes."""
+        self._broken_off: Server | None = None
+        """The datanode of this round that has lost its connections to others."""
         self.count = 0
         self.recovered_bytes = 0
         self.flushes_held = 0
@@ -116,15 +133,17 @@ class _Rounds:
         for writer, file in zip(writers, files, strict=True):
             writer.start(partial(self._write, file=file, dice=world.dice(file.path)))
         world.run_for(dice.uniform(0.05, 1.0))
-        is_disturbed = dice.random() < 0.35
+        self._broken_off = None
+        self._is_rebuilt = is_disturbed = dice.random() < 0.35
         if is_disturbed:
             self._disturb()
         self._wait_for_a_moment(files)
+        half_ended = self._half_ended()
         for writer in writers:
             writer.kill()
-        without_power = self._break()
-        late = self._bring_back()
-        may_trust_flushes = not is_disturbed and late is None
+        without_power = self._break(half_ended)
+        late = self._bring_back(without_power)
+        known = self._known_blocks(late)
         found = world.call(
             self._clients, "recoverer", partial(self._recover, files=files), timeout_s=_RECOVERY_S
         )
@@ -135,7 +154,10 @@ class _Rounds:
         self._cluster.wait_ready()
         for file in files:
             survives = bool(file.pipeline - without_power)
-            self._check(file, found[file.path], flushes_hold=may_trust_flushes and survives)
+            is_told = late is None or file.block_id not in known
+            self._check(
+                file, found[file.path], flushes_hold=survives and is_told and not is_disturbed
+            )
         if dice.random() < 0.5:
             self._black_out()
             again = world.call(self._clients, "reader", partial(self._read_all, files=files))
@@ -163,11 +185,18 @@ class _Rounds:
         errors = process.modules.load("howdah.errors")
         sleep = process.modules.load("time").sleep
         fs = self.connect(process)
-        pace_s = dice.choice(_PACES_S)
+        pace_s, habit = dice.choice(_PACES_S), dice.choice(_HABITS)
+        most_bytes = dice.choice(_LARGEST_WRITES_BYTES)
         try:
             output = fs.create(file.path, replication=_DATANODES)
             while not file.is_closed:
-                self._write_some(file, output, dice)
+                kind = dice.choices(_STEPS, habit)[0]
+                if kind == "write":
+                    data = dice.randbytes(dice.randrange(1, most_bytes))
+                    file.written += data
+                    output.write(data)
+                else:
+                    self._promise(file, output, kind)
                 file.steps += 1
                 sleep(dice.random() * pace_s)
         except (errors.HowdahError, OSError) as error:
@@ -175,27 +204,21 @@ class _Rounds:
         while True:
             sleep(60.0)  # It is killed.
 
-    def _write_some(self, file: _File, output: Any, dice: random.Random) -> None:
-        kind = dice.choices(["write", "hflush", "hsync", "close"], [10, 6, 4, 0.7])[0]
-        if kind == "write":
-            data = dice.randbytes(dice.randrange(1, _LARGEST_WRITE_BYTES))
-            file.written += data
-            output.write(data)
-            return
+    def _promise(self, file: _File, output: Any, kind: str) -> None:
         length = len(file.written)
         if kind == "close":
             file.is_closing = True
-            pipeline = _pipeline(output)
+            pipeline, block_id = _pipeline(output), _block_id(output)
             output.close()
             file.is_closed = True
             if self._syncs_on_close:
                 file.synced = length
         else:
             (output.hsync if kind == "hsync" else output.hflush)()
-            pipeline = _pipeline(output)
+            pipeline, block_id = _pipeline(output), _block_id(output)
             if kind == "hsync":
                 file.synced = length
-        file.flushed, file.pipeline = length, pipeline
+        file.flushed, file.pipeline, file.block_id = length, pipeline, block_id
         self._world.story.record(file.path, f"{kind} of {length} bytes at {sorted(pipeline)}")
 
     # -- what goes wrong
@@ -214,43 +237,95 @@ class _Rounds:
     def _wait_for_a_moment(self, files: list[_File]) -> None:
         """Go on until just behind a step of a writer, or to its end of the file."""
         world, dice = self._world, self._dice
+        until_s = world.now_s + 20.0
         if dice.random() < 0.4:
-            until_s = world.now_s + 20.0
             world.run(lambda: any(f.is_closing for f in files) or world.now_s > until_s)
+            if dice.random() < 0.5:
+                self._run_on(_TURNS_OF_AN_END, self._half_ended)
+                return
         else:
             file = dice.choice(files)
-            steps, until_s = file.steps + dice.randrange(1, 8), world.now_s + 20.0
+            steps = file.steps + dice.randrange(1, 8)
             world.run(lambda: file.steps >= steps or world.now_s > until_s)
-        for _ in range(dice.randrange(_MOST_TURNS)):
-            world.scheduler.step()
+            if dice.random() < 0.5:
+                self._run_on(dice.randrange(_MOST_TURNS))
+                self._is_rebuilt = True
+                self._broken_off = dice.choice(self._datanodes)
+                self._break_off(self._broken_off.machine)
+                world.run(lambda: file.steps > steps or world.now_s > until_s)
+        self._run_on(dice.randrange(_MOST_TURNS))
 
-    def _break(self) -> frozenset[str]:
-        """Kill datanodes or take their power; the addresses of those without power."""
+    def _run_on(self, turns: int, until: Callable[[], object] = lambda: False) -> None:
+        for _ in range(turns):
+            if until():
+                return
+            self._world.scheduler.step()
+
+    def _half_ended(self) -> frozenset[str]:
+        """Return the addresses of those that have ended a block that others still write."""
+        blocks = {s.machine.address: where_in(s.machine) for s in self._datanodes}
+        ended = {(block, at) for at, of in blocks.items() for block, ends in of.items() if ends}
+        return frozenset(
+            at
+            for block, at in ended
+            if any(block in of and not of[block] for of in blocks.values())
+        )
+
+    def _break_off(self, machine: Machine) -> None:
+        """End a machine's connections to datanodes: the client's and the namenode's stay."""
+        datanodes = {server.machine.address for server in self._datanodes}
+        self._world.story.record("fault", f"{machine.name} loses its connections to datanodes")
+        for process in list(machine.processes.values()):
+            for stream in process.descriptors.descriptions():
+                if (
+                    isinstance(stream, Stream)
+                    and not stream.is_local
+                    and stream.is_connected
+                    and stream.there in datanodes
+                ):
+                    stream.break_off()
+
+    def _break(self, half_ended: frozenset[str]) -> frozenset[str]:
+        """Kill datanodes or take their power; the addresses of those without power. It may hit
+        those worst that have ended a block, or all but one, which may lack what others have."""
         dice, without_power = self._dice, set[str]()
         chance = dice.choice([0.5, 1.0, 1.0, 1.0])
         power_chance = dice.choice([0.0, 0.3, 0.6, 1.0, 1.0])
+        worst = frozenset[str]()
+        if half_ended and dice.random() < 0.7:
+            chance, worst = 1.0, half_ended
+        elif dice.random() < (0.5 if self._broken_off else 0.2):
+            chance = 1.0
+            spared = self._broken_off or dice.choice(self._datanodes)
+            worst = frozenset(s.machine.address for s in self._datanodes if s is not spared)
         for server in self._datanodes:
             if dice.random() >= chance:
                 continue
-            if dice.random() < power_chance:
+            address = server.machine.address
+            if address in worst if worst else dice.random() < power_chance:
                 self._cluster.power_off(server.machine)
-                without_power.add(server.machine.address)
+                without_power.add(address)
             else:
                 server.kill()
-        if dice.random() < 0.2:
+        # Of a pipeline that was rebuilt the log has a length. A namenode that has read that, and
+        # knows of no replica, waits for datanodes that may never have been there.
+        if dice.random() < 0.2 and not (self._is_rebuilt and without_power):
             if dice.random() < 0.5:
                 self._cluster.power_off(self._namenode.machine)
             else:
                 self._namenode.kill()
         return frozenset(without_power)
 
-    def _bring_back(self) -> Server | None:
-        """Start servers again, in any order; perhaps one comes late, and is returned."""
+    def _bring_back(self, without_power: frozenset[str]) -> Server | None:
+        """Start servers again, in any order, or those first that kept their power; perhaps a
+        datanode comes late, and is returned."""
         world, dice = self._world, self._dice
         down = [s for s in (*self._datanodes, self._namenode) if not s.is_up]
         dice.shuffle(down)
+        if dice.random() < 0.5:
+            down.sort(key=lambda server: server.machine.address in without_power)
         late = next((s for s in down if s.role is DATANODE), None)
-        if late is not None and dice.random() < 0.2:
+        if late is not None and dice.random() < 0.3:
             down.remove(late)
             world.scheduler.after(_LATE_S, partial(_start, late))
         else:
@@ -267,6 +342,15 @@ class _Rounds:
             self._quiet_from_s = world.now_s + delay_s + _MOMENT_S
             world.scheduler.after(delay_s, partial(_restart, victim))
         return late
+
+    def _known_blocks(self, late: Server | None) -> set[int]:
+        """Return the blocks of which others than the one that comes late have something."""
+        return {
+            block
+            for server in self._datanodes
+            if server is not late
+            for block in where_in(server.machine)
+        }
 
     def _black_out(self) -> None:
         for server in (*self._datanodes, self._namenode):
@@ -350,6 +434,11 @@ def _close_for_its_writer(fs: Any, path: str) -> bool:
 
 def _pipeline(output: Any) -> frozenset[str]:
     return frozenset(node.ip for node in output._inner.pipeline)
+
+
+def _block_id(output: Any) -> int:
+    block = output._inner._streamer._pipeline.last_block
+    return block.block_id if block else 0
 
 
 def _start(server: Server) -> None:
