@@ -40,6 +40,8 @@ _KINDS: Final = (
     *(AWAY, AWAY, AWAY, PAUSE, PAUSE, PAUSE, RESET, RESET, RESET),
     *(KILL, ISOLATE, CUT, ONE_WAY, SPLIT),
 )
+_BREAKS: Final = (RESET, RESET, SPLIT)
+"""What no datanode registers after, and tells anew what it has."""
 _SETTINGS: Final = {
     "dfs.blocksize": "16384",
     "dfs.namenode.reconstruction.pending.timeout-sec": "5",
@@ -49,14 +51,16 @@ _SETTINGS: Final = {
 
 def replicas_follow_the_replication(world: World) -> Mapping[str, object]:
     """Change the replication of files, write some anew and append to some, while datanodes are
-    away, paused and cut off; then heal all, and look at every file and every replica."""
+    away, paused and cut off, or do nothing but lose what is under way; then heal all, and look at
+    every file and every replica."""
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
     clients = world.machine("clients")
     cluster, watch = build(world, _SETTINGS, datanodes=_DATANODES)
     changing = _Changing(cluster, world.dice("client"))
     world.process(clients, "client").start(changing.work)
     supervisor = Supervisor(cluster)
-    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, _KINDS))
+    kinds = world.dice("kinds").choice((_KINDS, _KINDS, _BREAKS))
+    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds))
     world.run(lambda: changing.is_done, timeout_s=600.0)
     supervisor.heal()
     world.run_for(_QUIET_S)
