@@ -7,29 +7,24 @@ by hand, and a typo in a key fails at the start and not in a thread.
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.config import Configuration, check_protection, keys
 from howdah.config.settings import read, setting
 from howdah.datanode.latency.monitor import LatencySettings
-from howdah.datanode.state.block_tokens import Mode
 from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.state.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.state.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.state.volumes.reserve import Reserve, reserve_of
-from howdah.formats.tokens.block_keys import ExportedKeys
-from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
-from howdah.protocol.data_transfer.op_requests import Request
-from howdah.protocol.rpc.call import Caller
-from howdah.protocol.rpc.negotiation import ServerMethods
-from howdah.runtime.sockets import Connection
 from howdah.runtime.tracing.settings import OFF, TracingSettings
 from howdah.security.server_checks import THERE_WITH_KERBEROS, check_secured, is_secured
-from howdah.web.http import Guard as WebGuard
+
+if TYPE_CHECKING:
+    from howdah.datanode.transfer.guard import Guard
 
 RECONFIGURABLE: Final = tuple(
     sorted(
@@ -92,56 +87,11 @@ class ReconstructionSettings:
 DEFAULT_RECONSTRUCTION: Final = ReconstructionSettings()
 
 
-class DataGuard(Protocol):
-    """Knows who may do what at the data port (`howdah.datanode.transfer.guard`)."""
-
-    user: str
-    """Who runs this datanode, by the short name."""
-    rpc_user: str | None
-    """As whom it calls servers; None: as the user of its process."""
-    web: WebGuard | None
-    """Who may ask its web ports for what; None where everybody is believed."""
-
-    @property
-    def rpc_methods(self) -> ServerMethods | None:
-        """How clients prove themselves at its RPC port; None where everybody is believed."""
-
-    def update_keys(self, pool_id: str, keys: ExportedKeys) -> None:
-        """Take the keys that a namenode tells of its pool."""
-
-    def left(self, pool_id: str) -> None:
-        """The pool is served no more."""
-
-    def check_caller(self, caller: Caller, block: ExtendedBlock) -> None:
-        """Raises InvalidToken, AccessDenied for who may not read a block."""
-
-    def admit(self, connection: Connection) -> Connection:
-        """A client's connection as it is served. Raises HowdahError."""
-
-    def check(self, request: Request) -> None:
-        """Raises InvalidToken for who may not have that done."""
-
-    def join(self, connection: Connection, token: BlockToken) -> Connection:
-        """A connection to another datanode as it is used. It is closed where that fails.
-
-        Raises HowdahError.
-        """
-
-    def own_token(
-        self,
-        block: ExtendedBlock,
-        mode: Mode,
-        storage_types: Sequence[StorageType] = (),
-        storage_ids: Sequence[str] = (),
-    ) -> BlockToken:
-        """A token by which this datanode asks another one. Raises InvalidToken."""
-
-
 @dataclass(frozen=True, slots=True)
 class DataSettings:
     """For the data process. Defaults are Hadoop's."""
 
-    guard: DataGuard | None = None
+    guard: Guard | None = None
     """None where everybody may do everything."""
 
     socket_timeout_s: float = setting(keys.DFS_CLIENT_SOCKET_TIMEOUT)

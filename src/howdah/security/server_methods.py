@@ -103,7 +103,7 @@ class MethodsAtServer:
         if offer.method == TOKEN:
             assert self.tokens is not None, "tokens are offered where there are some"
             return DigestMd5Server(
-                _passwords(self.tokens),
+                passwords_by_name(self.tokens),
                 _TOKEN_REALM,
                 _TOKEN_URI,
                 self.protections,
@@ -157,7 +157,10 @@ class MethodsAtDatanode(MethodsAtServer):
         return Proven(TOKEN, user, user, identifier=identifier)
 
 
-def _passwords(tokens: IssuedTokens) -> Callable[[bytes], bytes]:
+def passwords_by_name(tokens: IssuedTokens) -> Callable[[bytes], bytes]:
+    """Return what has the password of a token by the name that it has in SASL: its identifier in
+    base64."""
+
     def password_of(name: bytes) -> bytes:
         try:
             identifier = base64.b64decode(name, validate=True)

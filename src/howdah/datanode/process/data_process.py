@@ -265,7 +265,7 @@ class DataProcess:
                 self._store.leave_pool(pool_id)
                 self._cache.leave_pool(pool_id)
                 if self._guard is not None:
-                    self._guard.left(pool_id)
+                    self._guard.forget_pool(pool_id)
             case KeysTold(pool_id, keys):
                 if self._guard is not None:
                     self._guard.update_keys(pool_id, keys)

@@ -17,9 +17,10 @@ from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.reconfiguration import NamenodesRefresh, ReconfigurationTask
 from howdah.datanode.replicas.startup_scan import pools_on
 from howdah.datanode.replicas.store import BlockStore
-from howdah.datanode.settings import RECONFIGURABLE, DataGuard
+from howdah.datanode.settings import RECONFIGURABLE
 from howdah.datanode.state.disk_balancer.checks import Submitted
 from howdah.datanode.state.messages import Event, ReportAsked, ShutdownAsked
+from howdah.datanode.transfer.guard import Guard
 from howdah.datanode.volumes.volumes import Volume
 from howdah.diskbalancer.plan_files import VERSION
 from howdah.diskbalancer.status import state_text
@@ -82,7 +83,7 @@ class ClientDatanodeProtocol:
         *,
         balance_bandwidth: Callable[[], int] = lambda: 0,
         disk_balancer: DiskBalancer,
-        guard: DataGuard | None = None,
+        guard: Guard | None = None,
     ) -> None:
         """`balance_bandwidth`: how many bytes a second balancing may take now. `guard` knows who
         may read a block; None where everybody may."""

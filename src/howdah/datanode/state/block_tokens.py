@@ -109,7 +109,7 @@ class KnownKeys:
         good = {number: key for number, key in merged.items() if key.expiry_ms >= now_ms}
         self._pools = {**self._pools, pool_id: _Pool(good, keys.current, keys.token_life_ms)}
 
-    def left(self, pool_id: str) -> None:
+    def forget_pool(self, pool_id: str) -> None:
         """The pool is served no more."""
         self._pools = {name: pool for name, pool in self._pools.items() if name != pool_id}
 

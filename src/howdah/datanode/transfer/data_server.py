@@ -166,7 +166,7 @@ class DataServer:
         if guard is None:
             return connection
         try:
-            return guard.admit(connection)
+            return guard.accept(connection)
         except (errors.HowdahError, OSError) as error:
             log.warning("%s is not served: %s", connection.peer, error)
             return None

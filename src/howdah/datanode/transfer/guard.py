@@ -36,7 +36,7 @@ from howdah.protocol.sasl.digest_md5 import DigestMd5Client, DigestMd5Server, cr
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection
 from howdah.security.data_handshakes import accept, initiate
-from howdah.security.server_methods import IssuedTokens
+from howdah.security.server_methods import IssuedTokens, passwords_by_name
 from howdah.web.http import Guard as WebGuard
 
 _SETTING: Final = "dfs.data.transfer.protection"
@@ -74,12 +74,12 @@ class Guard:
         self._suites = suites
         self._now_ms = now_ms
 
-    def admit(self, connection: Connection) -> Connection:
+    def accept(self, connection: Connection) -> Connection:
         """A client's connection as it is served. Raises what `accept` does."""
         if not self._protections or connection.is_local:
             return connection
         mechanism = DigestMd5Server(
-            self._password_of,
+            passwords_by_name(_Issued(self)),
             REALM,
             REALM_URI,
             self._protections,
@@ -97,9 +97,9 @@ class Guard:
         """Take the keys that a namenode tells of its pool."""
         self.keys.update_keys(pool_id, keys, self._now_ms())
 
-    def left(self, pool_id: str) -> None:
+    def forget_pool(self, pool_id: str) -> None:
         """The pool is served no more."""
-        self.keys.left(pool_id)
+        self.keys.forget_pool(pool_id)
 
     def check_caller(self, caller: Caller, block: ExtendedBlock) -> None:
         """Raises InvalidToken for whose token is not for reading that block, and AccessDenied for
@@ -109,13 +109,13 @@ class Guard:
             raise errors.AccessDenied(f"{caller.display_name} asks about {block} by no block token")
         self.keys.check_proven(proven.identifier, block, Mode.READ, self._now_ms())
 
-    def check(self, request: Request) -> None:
+    def check_request(self, request: Request) -> None:
         """Raises InvalidToken for who may not have that done."""
         need = need_of(request)
         if need is not None:
             self.keys.check(need, self._now_ms())
 
-    def join(self, connection: Connection, token: BlockToken) -> Connection:
+    def initiate(self, connection: Connection, token: BlockToken) -> Connection:
         """A connection to another datanode as it is used. It is closed where that fails.
 
         Raises what `initiate` does.
@@ -147,13 +147,6 @@ class Guard:
     def password_of(self, identifier: bytes) -> bytes:
         """Of a token that is good for something. Raises InvalidToken."""
         return self.keys.password_of(identifier, self._now_ms())
-
-    def _password_of(self, name: bytes) -> bytes:
-        try:
-            identifier = base64.b64decode(name, validate=True)
-        except ValueError:
-            raise errors.InvalidToken("a token's name is not in base64") from None
-        return credentials_of(identifier, self.password_of(identifier))[1]
 
 
 @dataclass(frozen=True, slots=True)

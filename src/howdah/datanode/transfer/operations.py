@@ -194,7 +194,7 @@ class Operations:
         if guard is None:
             return True
         try:
-            guard.check(request)
+            guard.check_request(request)
         except errors.InvalidToken as error:
             log.warning("%s%s: %s", self._connection.peer, _during(request), error)
             # Between datanodes nobody waits for an answer to a write.

@@ -40,7 +40,7 @@ def connect_to(
     if settings.guard is None:
         return connection
     dialing(connection)
-    return settings.guard.join(connection, token)
+    return settings.guard.initiate(connection, token)
 
 
 def own_token(

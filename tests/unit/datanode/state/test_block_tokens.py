@@ -135,7 +135,7 @@ def test_keys_of_another_pool_make_no_token_good() -> None:
     forged = BlockToken(lying, key.password_of(lying), theirs.kind)
     with pytest.raises(errors.InvalidToken, match="required block key"):
         keys.check(Need(BLOCK, forged, Mode.READ), NOW_MS)
-    keys.left("BP-2")
+    keys.forget_pool("BP-2")
     with pytest.raises(errors.InvalidToken):
         keys.password_of(theirs.identifier, NOW_MS)
 

@@ -112,7 +112,7 @@ class Cluster:
         return BlockToken(encoded, key.password_of(encoded), BLOCK_TOKEN)
 
     def connect(self, node: Any, token: BlockToken) -> Connection:
-        return self.guard().join(node.connect(), token)
+        return self.guard().initiate(node.connect(), token)
 
     def write(
         self,
@@ -403,7 +403,7 @@ def test_a_client_that_wants_less_than_is_offered_is_refused(lab: Lab) -> None:
     private = Cluster(lab, WAYS["privacy"])
     open_ = Cluster(lab, WAYS["authentication"])
     with pytest.raises(errors.AuthenticationFailed):
-        open_.guard().join(private.node().connect(), private.token(Mode.READ))
+        open_.guard().initiate(private.node().connect(), private.token(Mode.READ))
 
 
 @pytest.mark.parametrize("way", ["integrity", "privacy", "aes"])
