@@ -146,12 +146,21 @@ FAULTS: Final = (
         "durable = False",
         _ONE,
     ),
-    _fault(
+    OldFault(
         "recovery_takes_shortest",
-        "a recovery takes the shortest of the replicas that restarted",
-        "howdah.datanode.state.block_recovery",
-        "            length = max(one.length_bytes for one in of_best)",
-        "            length = min(one.length_bytes for one in of_best)",
+        "a recovery takes the shortest of the replicas that restarted, whatever the namenode knows",
+        (
+            Change(
+                "howdah.datanode.state.block_recovery",
+                "            length = max(one.length_bytes for one in of_best)",
+                "            length = min(one.length_bytes for one in of_best)",
+            ),
+            Change(
+                "howdah.datanode.state.block_recovery",
+                "    length, participants = _choose(whole or candidates)",
+                "    length, participants = _choose(candidates)",
+            ),
+        ),
         _ONE,
     ),
     _fault(
@@ -384,7 +393,7 @@ KNOWN: Final[dict[str, Known]] = {
     ),
     "hsync_without_names": Known(
         "recoveries",
-        16,
+        20,
         10,
         "bytes were synced|replicas are not right|bytes after a power cut",
         "writers that die while all datanodes lose their power",
@@ -437,6 +446,34 @@ KNOWN: Final[dict[str, Known]] = {
         4,
         "after a power cut|bytes, and .* were synced|replicas are not right",
         "writers that go on without a datanode, sync and die with all power",
+    ),
+    "recovery_takes_shortest": Known(
+        "recoveries",
+        13,
+        4,
+        "is recovered with",
+        "writers that sync seldom and flush much; the fault lets go of a floor, too, that hides it",
+    ),
+    "promise_not_kept": Known(
+        "failovers",
+        7,
+        7,
+        "for the first time as the active",
+        "actives that go on beside their successor",
+    ),
+    "serves_beside_lease": Known(
+        "failovers",
+        7,
+        7,
+        "for the first time as the active",
+        "actives that nobody reaches but a reader",
+    ),
+    "lease_not_awaited": Known(
+        "failovers",
+        7,
+        7,
+        "for the first time as the active",
+        "actives that go on beside their successor",
     ),
     "purged_too_early": Known(
         "namenode",
