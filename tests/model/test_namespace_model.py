@@ -243,5 +243,7 @@ def test_nobody_gives_up_a_group() -> None:
     )
     state.add_block(which=("/b/new", "DFSClient_1"), length=0)
     state.abandon(which=("/b/new", "DFSClient_1"))
-    assert len(state.file("/b/new").blocks) == 1
+    file = state.file("/b/new")
+    assert file is not None
+    assert len(file.blocks) == 1
     state.tree_is_the_models()

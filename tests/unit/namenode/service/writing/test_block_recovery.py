@@ -437,7 +437,7 @@ def test_after_a_start_nothing_is_given_up_while_replicas_are_missing(
     fresh.namesystem.safe_mode.leave()
     fresh.tick(2000)
     primary, order = order_of(nodes[:2])
-    with pytest.raises(errors.RemoteError, match="datanodes have .* more to come back"):
+    with pytest.raises(errors.RemoteError, match=r"datanodes have .* more to come back"):
         primary.recover(order, 5, nodes[:2])
     nodes[2].register()
     nodes[2].heartbeat()
@@ -471,7 +471,7 @@ def test_after_a_start_bytes_are_given_up_when_those_that_lack_would_be_dead(
     fresh.namesystem.safe_mode.leave()
     fresh.tick(2000)
     primary, order = order_of(nodes)
-    with pytest.raises(errors.RemoteError, match="datanodes have .* more to come back"):
+    with pytest.raises(errors.RemoteError, match=r"datanodes have .* more to come back"):
         primary.recover(order, 5, nodes[:1])
     pass_time(fresh, fresh.namesystem.settings.heartbeat_expiry_ms)
     primary, order = order_of(nodes)
