@@ -321,7 +321,9 @@ def test_less_than_was_synced_is_refused_while_somebody_may_have_more(
     pipeline(client, nodes, synced=7)
     client.recover_lease("/a")
     primary, order = order_of(nodes)
-    with pytest.raises(errors.RemoteError, match=r"has 7 bytes that were acknowledged.*but datanode"):
+    with pytest.raises(
+        errors.RemoteError, match=r"has 7 bytes that were acknowledged.*but datanode"
+    ):
         primary.recover(order, 6, nodes[:2])
     assert found(client.namenode).length_bytes == 7
     assert found(client.namenode).writer == client.namenode.leases.holder
