@@ -379,7 +379,6 @@ def check_protection(conf: Configuration, there: Container[str] = ()) -> None:
     if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple" and authentication not in there:
         raise InvalidConfiguration(f"{authentication}: only 'simple' is supported")
     for key in (
-        keys.HADOOP_SECURITY_AUTHORIZATION,
         keys.DFS_ENCRYPT_DATA_TRANSFER,
         keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE,
     ):

@@ -38,7 +38,6 @@ def _protection(facts: Facts) -> Iterator[Finding]:
     asked = [
         key.name
         for key in (
-            keys.HADOOP_SECURITY_AUTHORIZATION,
             keys.DFS_ENCRYPT_DATA_TRANSFER,
             keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE,
         )

@@ -53,6 +53,7 @@ from howdah.protocol.zookeeper import NoZooKeeper
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime import serve
 from howdah.runtime.local_addresses import is_this_host
+from howdah.runtime.users import service_authorization
 from howdah.runtime.users.access_list import AccessList
 from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import groups_from
@@ -170,6 +171,7 @@ class FailoverServer:
             Registry([controller_service(calls)]),
             may_act=OnThread.of(conf).check,
             methods=None if login is None else login.methods({}),
+            authorization=service_authorization.OnThread.of(conf),
         )
         pages = Pages(conf, self._rpc, self.running.sight)
         self._http = HttpServer(pages.answer, timeout_s=_WEB_TIMEOUT_S)

@@ -30,6 +30,7 @@ from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime import disk, serve
 from howdah.runtime.local_addresses import is_this_host
 from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.page_proofs import PageProofs
 from howdah.web import segment_transfer
@@ -63,6 +64,7 @@ class JournalNode:
         self._sync = SyncSettings.of(conf)
         self._tls = ClientTls(conf)
         self._proxy_users = OnThread.of(conf)
+        self._authorization = service_authorization.OnThread.of(conf)
         directories = JournalDirectories.of(conf)
         for directory in directories.all():
             disk.make_directory(directory, 0o700)
@@ -104,6 +106,7 @@ class JournalNode:
             idle_timeout_s=IDLE_TIMEOUT_S,
             may_act=self._proxy_users.check,
             methods=None if self._security is None else self._security.methods,
+            authorization=self._authorization,
         )
         self._rpc.start()
         if self._sync.is_enabled:

@@ -35,6 +35,7 @@ from howdah.router.store.worker import StoreWorker
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
 from howdah.rpc.server import RpcServer
 from howdah.runtime import background_threads, serve, unexpected_errors
+from howdah.runtime.users import service_authorization
 from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import KnownGroups, groups_from
@@ -53,6 +54,17 @@ _WEB_KEYS: Final = WebKeys(
     keys.DFS_FEDERATION_ROUTER_HTTP_BIND_HOST,
     keys.DFS_FEDERATION_ROUTER_HTTPS_BIND_HOST,
 )
+
+
+def _known_groups(conf: Configuration, outside: Loop) -> KnownGroups:
+    groups = groups_from(conf)
+    return KnownGroups(
+        groups,
+        groups.static.__contains__,
+        outside,
+        fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
+        changed=lambda user: None,
+    )
 
 
 class Router:
@@ -99,10 +111,15 @@ class Router:
         )
         self._store = StoreWorker(store_at(settings.store))
         self._forwarding = Forwarding(self.core)
-        self._impersonation = self._proxying()
+        loop = asyncio.get_running_loop()
+        outside = Loop(loop.call_soon_threadsafe, loop.call_later)
+        known = _known_groups(conf, outside)
+        self._impersonation = OnLoop(read_rules(conf), known.once_known, known, outside)
+        authorization = service_authorization.OnLoop.of(conf, known, outside)
         self._rpc = RpcServer(
             Registry([self._forwarding.service]),
             impersonation=self._impersonation,
+            authorization=authorization,
             federated_state=states.header if states.with_observers else None,
             max_frame_bytes=settings.max_frame_bytes,
         )
@@ -117,6 +134,7 @@ class Router:
         self._admin = RpcServer(
             Registry([admin.service(), *refresh_services()]),
             impersonation=self._impersonation,
+            authorization=authorization,
             max_frame_bytes=settings.max_frame_bytes,
         )
         self._pages = Pages(
@@ -206,19 +224,6 @@ class Router:
             await self._locality.refresh()
 
     # -- who may act for whom -----------------------------------------------------------------
-
-    def _proxying(self) -> OnLoop:
-        loop = asyncio.get_running_loop()
-        outside = Loop(loop.call_soon_threadsafe, loop.call_later)
-        groups = groups_from(self._conf)
-        known = KnownGroups(
-            groups,
-            groups.static.__contains__,
-            outside,
-            fresh_s=self._conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
-            changed=lambda user: None,
-        )
-        return OnLoop(read_rules(self._conf), known.once_known, known, outside)
 
     async def _read_proxy_users(self) -> None:
         """Raises InvalidConfiguration."""

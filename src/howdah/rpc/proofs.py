@@ -44,6 +44,9 @@ class EvaluatedInPlace:
     def admit(self, proven: Proven, protocol: str, address: str) -> None:
         self._methods.admit(proven, protocol, address)
 
+    def speaker_of(self, protocol: str, address: str) -> str | None:
+        return self._methods.speaker_of(protocol, address)
+
     def evaluate(self, step: Evaluate, done: Evaluated) -> None:
         done(_evaluate(step))
 

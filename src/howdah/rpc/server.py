@@ -35,6 +35,7 @@ from howdah.protocol.rpc.server_hooks import (
     OpenBarrier,
     SendingBarrier,
     ServerHooks,
+    ServiceAuthorization,
 )
 from howdah.protocol.rpc.service import Deferred, Registry, Slices, next_slice
 from howdah.protocol.rpc.session import Protect, Reply, ServerSession, State
@@ -74,6 +75,7 @@ class RpcServer:
         alignment: Alignment | None = None,
         impersonation: Impersonation | None = None,
         authentication: Authentication | None = None,
+        authorization: ServiceAuthorization | None = None,
         ip_proxy_users: Container[str] = (),
         federated_state: Callable[[], bytes] | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
@@ -82,8 +84,9 @@ class RpcServer:
         idle_threshold: int = IDLE_THRESHOLD,
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
-        """Without `authentication` everybody is believed, and without `impersonation` nobody may
-        act for another user. `ip_proxy_users` are believed what they tell of their clients
+        """Without `authentication` everybody is believed, without `impersonation` nobody may act
+        for another user, and without `authorization` everybody may speak every protocol.
+        `ip_proxy_users` are believed what they tell of their clients
         (`howdah.protocol.rpc.caller_context`). `federated_state` is what goes along with each
         answer about the nameservices behind a router.
         `max_connections` at once, 0 for any number: what comes above is closed unheard.
@@ -99,6 +102,7 @@ class RpcServer:
             alignment,
             impersonation,
             authentication,
+            authorization,
             federated_state,
         )
         self.ip_proxy_users = ip_proxy_users
@@ -155,6 +159,11 @@ class RpcServer:
             )
         for connection in idle:
             connection.end()
+
+    def judge_again(self) -> None:
+        """Who may speak which protocol is said anew: judge all connections by that."""
+        for connection in list(self.connections):
+            connection.judge_again()
 
     async def stop(self) -> None:
         """Stop listening and end every connection. Calls that wait for something are told
@@ -228,6 +237,7 @@ class _Connection:
             port=client_port,
             ip_proxy_users=server.ip_proxy_users,
             authentication=server.hooks.authentication,
+            authorizes=server.hooks.authorization is not None,
         )
         self._intake = Intake(self._session, port.answering, self._resume)
         self._answers = AnswerQueue(
@@ -311,6 +321,11 @@ class _Connection:
         for answer, turn in pending.items():
             answer.withdraw()
             self._respond(turn, error)
+
+    def judge_again(self) -> None:
+        """Whether it may speak what it speaks is to be judged before its next call."""
+        self._intake.judge_again()
+        self._resume()
 
     def end(self) -> None:
         if self._transport is not None:

@@ -33,7 +33,7 @@ from howdah.protocol.rpc.answering import AT_ONCE, Answering, Outcome, Turn
 from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.intake import Intake, Refused
 from howdah.protocol.rpc.negotiation import ServerMethods
-from howdah.protocol.rpc.server_hooks import GoOn, ServerHooks
+from howdah.protocol.rpc.server_hooks import GoOn, ServerHooks, ServiceAuthorization
 from howdah.protocol.rpc.service import Deferred, Registry, attempt, next_slice
 from howdah.protocol.rpc.session import LINGER_S, Protect, Reply, ServerSession, State
 from howdah.protocol.rpc.wrapped_stream import Wrapping
@@ -69,6 +69,8 @@ class _Connection:
     held_bytes: int = 0
     """Of frames that came in part, or are served."""
     thread: threading.Thread | None = None
+    is_to_be_judged: bool = False
+    """Who may speak which protocol was said anew since it was judged."""
     wrapping: Wrapping | None = None
     """Of what is sent, where that was agreed."""
 
@@ -88,9 +90,11 @@ class ThreadedRpcServer:
         max_held_bytes: int = 0,
         may_act: MayAct | None = None,
         methods: ServerMethods | None = None,
+        authorization: ServiceAuthorization | None = None,
     ) -> None:
         """`max_held_bytes` is twice the longest frame if it is not given. Without `may_act` nobody
-        may act for another user, and without `methods` to prove it everybody is who he says."""
+        may act for another user, without `methods` to prove it everybody is who he says, and
+        without `authorization`, which may wait, everybody may speak every protocol."""
         self._listener = listener
         self._max_frame_bytes = max_frame_bytes
         self._max_connections = max_connections
@@ -106,6 +110,7 @@ class ThreadedRpcServer:
         self.hooks = ServerHooks(
             impersonation=_InPlace(may_act) if may_act else None,
             authentication=EvaluatedInPlace(methods) if methods else None,
+            authorization=authorization,
         )
         self._answering = Answering(
             registry, self.hooks, self.figures, time.perf_counter_ns, tracing.server_span
@@ -130,6 +135,13 @@ class ThreadedRpcServer:
         """Of frames that came in part, or are served."""
         with self._lock:
             return sum(connection.held_bytes for connection in self._open)
+
+    def judge_again(self) -> None:
+        """Who may speak which protocol is said anew: judge all connections by that when they call
+        again."""
+        with self._lock:
+            for connection in self._open:
+                connection.is_to_be_judged = True
 
     def start(self) -> None:
         self._acceptor.start()
@@ -249,7 +261,10 @@ class ThreadedRpcServer:
     def _serve(self, connection: _Connection) -> None:
         sock, address = connection.sock, connection.address
         session = ServerSession(
-            self._max_frame_bytes, address=address, authentication=self.hooks.authentication
+            self._max_frame_bytes,
+            address=address,
+            authentication=self.hooks.authentication,
+            authorizes=self.hooks.authorization is not None,
         )
         intake = Intake(session, self._answering, lambda: None)
         try:
@@ -257,6 +272,9 @@ class ThreadedRpcServer:
             while data := self._receive(connection):
                 came_ns = time.perf_counter_ns()
                 self.figures.received(len(data))
+                if connection.is_to_be_judged:
+                    connection.is_to_be_judged = False
+                    intake.judge_again()
                 intake.receive(data)
                 if intake.held_bytes or connection.held_bytes:
                     self._hold(connection, intake.held_bytes)

@@ -12,8 +12,6 @@ from howdah.config.value_types import Key
 from howdah.protocol.sasl import digest_md5
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
 
-_POLICY_FILE: Final = "hadoop-policy.xml"
-_POLICY_PREFIX: Final = "security."
 _RESOLVER: Final = "hadoop.security.saslproperties.resolver.class"
 _DEFAULT_RESOLVER: Final = "org.apache.hadoop.security.SaslPropertiesResolver"
 _WILDCARDS: Final = ("", "0.0.0.0", "::")
@@ -31,7 +29,6 @@ _WEB_FILTERS: Final = frozenset(
 THERE_WITH_KERBEROS: Final = frozenset(
     {
         keys.HADOOP_SECURITY_AUTHENTICATION.name,
-        keys.HADOOP_SECURITY_AUTHORIZATION.name,
         keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name,
         keys.HADOOP_RPC_PROTECTION.name,
         keys.DFS_DATA_TRANSFER_PROTECTION.name,
@@ -88,8 +85,6 @@ def check_calls_secured(conf: Configuration) -> None:
             f"prove themselves by {digest_md5.MECHANISM}"
         )
     _check_web(conf)
-    if conf.get(keys.HADOOP_SECURITY_AUTHORIZATION):
-        _check_policy(conf.with_own_site_file(_POLICY_FILE))
 
 
 def _check_web(conf: Configuration) -> None:
@@ -108,20 +103,6 @@ def _check_web(conf: Configuration) -> None:
             raise errors.InvalidConfiguration(
                 f"{name} = {filter_class} (from {conf.source(name)}) is not supported: web ports "
                 "have no filters of Hadoop's classes but for the authentication by Kerberos"
-            )
-
-
-def _check_policy(conf: Configuration) -> None:
-    """Raises InvalidConfiguration for a list by which somebody is shut out, who would not be."""
-    for name, value in conf.items():
-        if not name.startswith(_POLICY_PREFIX):
-            continue
-        is_blocking = name.endswith(".blocked")
-        if value.strip() != ("" if is_blocking else "*"):
-            raise errors.InvalidConfiguration(
-                f"{name} = {value!r} (from {conf.source(name)}) is not supported: access lists of "
-                "services are not looked at, and whoever proves who he is may speak the protocols "
-                "of clients"
             )
 
 

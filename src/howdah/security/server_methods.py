@@ -132,12 +132,17 @@ class MethodsAtServer:
             return Proven(TOKEN, owner, token.owner)
         return Proven(TOKEN, owner, token.owner, self.user_of(real), real)
 
-    def admit(self, proven: Proven, protocol: str, address: str) -> None:
+    def speaker_of(self, protocol: str, address: str) -> str | None:
         wanted = self.required.get(protocol)
+        if wanted is None or HOST_PLACEHOLDER not in wanted:
+            return wanted
+        return wanted.replace(HOST_PLACEHOLDER, self.hosts.known(address))
+
+    def admit(self, proven: Proven, protocol: str, address: str) -> None:
+        wanted = self.speaker_of(protocol, address)
         if wanted is None:
             return
-        if HOST_PLACEHOLDER in wanted:
-            wanted = wanted.replace(HOST_PLACEHOLDER, self.hosts.known(address))
+        if HOST_PLACEHOLDER in self.required[protocol]:
             is_one = wanted == proven.full_name
         else:
             is_one = matches(wanted, proven.full_name)

@@ -46,13 +46,6 @@ def test_all_that_a_secured_datanode_needs_is_enough() -> None:
             {"hadoop.security.sasl.mechanism": "SCRAM-SHA-256"},
             "sasl.mechanism = SCRAM-SHA-256 is not supported",
         ),
-        (
-            {
-                "hadoop.security.authorization": "true",
-                "security.inter.datanode.protocol.acl": "dn",
-            },
-            "security.inter.datanode.protocol.acl = 'dn' .* is not supported",
-        ),
     ],
 )
 def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], words: str) -> None:
@@ -63,8 +56,8 @@ def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], w
         DataSettings.of(conf)
 
 
-@pytest.mark.parametrize("key", ["dfs.block.access.token.enable", "hadoop.security.authorization"])
-def test_without_kerberos_protection_is_still_refused(key: str) -> None:
+def test_without_kerberos_protection_is_still_refused() -> None:
+    key = "dfs.block.access.token.enable"
     with pytest.raises(errors.InvalidConfiguration, match=f"{key} = true"):
         guard_of(Configuration({key: "true"}))
 

@@ -74,7 +74,6 @@ def found(given: Facts) -> list[tuple[str, str]]:
             {NAMENODE, ROUTER},
             [
                 "hadoop.security.authentication",
-                "hadoop.security.authorization",
                 "dfs.encrypt.data.transfer",
                 "dfs.block.access.token.enable",
             ],

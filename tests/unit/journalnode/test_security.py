@@ -34,13 +34,6 @@ def test_all_that_a_secured_journal_node_needs_is_enough() -> None:
             {"hadoop.security.saslproperties.resolver.class": "com.example.Resolver"},
             "resolver.class = com.example.Resolver is not supported",
         ),
-        (
-            {
-                "hadoop.security.authorization": "true",
-                "security.qjournal.service.protocol.acl": "alice",
-            },
-            "security.qjournal.service.protocol.acl = 'alice' .* is not supported",
-        ),
     ],
 )
 def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], words: str) -> None:

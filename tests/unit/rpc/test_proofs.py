@@ -47,6 +47,9 @@ class Methods:
     def admit(self, proven: Proven, protocol: str, address: str) -> None:
         raise NotImplementedError
 
+    def speaker_of(self, protocol: str, address: str) -> str | None:
+        raise NotImplementedError
+
 
 def in_place(step: Evaluate) -> Answer:
     heard: list[Answer] = []

@@ -18,7 +18,7 @@ from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.busy_poll import MOMENT_NS
 from howdah.protocol.rpc.call import Call, Caller
-from howdah.protocol.rpc.server_hooks import OpenBarrier
+from howdah.protocol.rpc.server_hooks import GoOn, OpenBarrier
 from howdah.protocol.rpc.service import (
     Deferred,
     Early,
@@ -29,6 +29,7 @@ from howdah.protocol.rpc.service import (
     unanswered,
 )
 from howdah.rpc.server import MAX_UNSENT_BYTES, RpcServer
+from howdah.runtime.users.service_policy import Speaker
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 CLIENT_ID = b"c" * 16
@@ -111,10 +112,36 @@ class Gate(OpenBarrier):
             send()
 
 
+class Lists:
+    """Who may speak which protocol: all, but for the users `refused`. With `waits` that is said
+    when `say` is called."""
+
+    def __init__(self) -> None:
+        self.refused: set[str] = set()
+        self.asked: list[Speaker] = []
+        self.waits = False
+        self.waiting: list[tuple[Speaker, GoOn]] = []
+
+    def authorize_protocol(self, speaker: Speaker, done: GoOn) -> None:
+        self.asked.append(speaker)
+        if speaker.user == "defect":
+            raise RuntimeError("a defect")
+        self.waiting.append((speaker, done))
+        if not self.waits:
+            self.say()
+
+    def say(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for speaker, done in waiting:
+            is_refused = speaker.user in self.refused
+            done(errors.AuthorizationFailed(f"not {speaker.user}") if is_refused else None)
+
+
 class World:
     def __init__(self) -> None:
         self.implementation = Implementation()
         self.gate = Gate()
+        self.lists = Lists()
         descriptor = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
         rest = unanswered(descriptor, self.implementation)
         self.server = RpcServer(
@@ -130,6 +157,7 @@ class World:
                 ]
             ),
             barrier=self.gate,
+            authorization=self.lists,
         )
         self.port = 0
 
@@ -992,3 +1020,136 @@ def test_a_call_whose_client_went_is_not_served_when_its_time_comes() -> None:
         assert world.implementation.served == []
 
     run(scenario)
+
+
+# Who may speak which protocol.
+
+FILE_INFO = pb.GetFileInfoRequestProto(src="/a")
+UNAUTHORIZED = "org.apache.hadoop.security.authorize.AuthorizationException"
+
+
+def refusal(answer: Answer) -> tuple[int, str, str]:
+    header, _ = answer
+    assert header.status == Header.FATAL
+    assert header.errorDetail == Header.FATAL_UNAUTHORIZED
+    return header.callId, header.exceptionClassName, header.errorMsg
+
+
+CONTEXT_REFUSED = (wire.CALL_ID_CONTEXT & 0xFFFFFFFF, UNAUTHORIZED, "not alice")
+
+
+def test_a_connection_that_may_not_speak_its_protocol_ends_unserved() -> None:
+    async def scenario(world: World) -> None:
+        world.lists.refused = {"alice"}
+        client = await world.client()
+        client.writer.write(info("/a"))
+        assert refusal(await client.answer()) == CONTEXT_REFUSED
+        assert await client.reader.read() == b""
+        assert world.implementation.served == []
+        other = await world.client("bob")
+        other.writer.write(info("/b"))
+        assert (await other.answer())[0].status == Header.SUCCESS
+
+    run(scenario)
+
+
+def test_a_protocol_is_judged_once_a_connection() -> None:
+    async def scenario(world: World) -> list[tuple[str, str, str, str]]:
+        client = await world.client("joe", real_user="alice")
+        client.writer.write(b"".join(info("/a", n) for n in range(20)))
+        assert refusal_of_impersonation(await client.answer())
+        client = await world.client()
+        for number in range(20):
+            client.writer.write(info("/a", number))
+            await client.answer()
+        asked = world.lists.asked
+        return [(each.protocol, each.user, each.shown, each.address) for each in asked]
+
+    assert run(scenario) == [(PROTOCOL, "alice", "alice (auth:SIMPLE)", "127.0.0.1")]
+
+
+def refusal_of_impersonation(answer: Answer) -> bool:
+    """Nobody may act for others here, and who may not is not judged further."""
+    return "not allowed to impersonate" in answer[0].errorMsg
+
+
+def test_another_protocol_of_a_connection_is_judged_before_its_call() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        client.writer.write(info("/a"))
+        await client.answer()
+        world.lists.refused = {"alice"}
+        foreign = wire.encode_call(
+            protocol="x.Other",
+            method="getFileInfo",
+            request=FILE_INFO,
+            call_id=1,
+            client_id=CLIENT_ID,
+        )
+        client.writer.write(foreign + info("/b", 2))
+        assert refusal(await client.answer()) == CONTEXT_REFUSED
+        assert await client.reader.read() == b""
+        assert [each.protocol for each in world.lists.asked] == [PROTOCOL, "x.Other"]
+        assert world.implementation.served == ["/a"]
+
+    run(scenario)
+
+
+def test_calls_wait_for_the_verdict() -> None:
+    async def scenario(world: World) -> None:
+        world.lists.waits = True
+        client = await world.client()
+        client.writer.write(info("/a") + info("/b", 1))
+        await until(lambda: bool(world.lists.waiting))
+        await asyncio.sleep(0.02)
+        assert world.implementation.served == []
+        world.lists.say()
+        assert [(await client.answer())[0].callId for _ in range(2)] == [0, 1]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_open_connections_are_judged_again_when_the_lists_change(waits: bool) -> None:
+    async def scenario(world: World) -> None:
+        alice, bob = await world.client(), await world.client("bob")
+        for client in (alice, bob):
+            client.writer.write(info("/a"))
+            await client.answer()
+        world.lists.refused = {"alice"}
+        world.lists.waits = waits
+        world.server.judge_again()
+        for client in (alice, bob):
+            client.writer.write(info("/b", 1))
+        await asyncio.sleep(0.02)
+        world.lists.say()
+        assert refusal(await alice.answer()) == CONTEXT_REFUSED
+        assert await alice.reader.read() == b""
+        assert (await bob.answer())[0].status == Header.SUCCESS
+        assert world.implementation.callers[2:] == ["bob (auth:SIMPLE)"]
+
+    run(scenario)
+
+
+def test_a_connection_that_has_not_said_who_it_is_is_not_judged() -> None:
+    async def scenario(world: World) -> list[Speaker]:
+        _, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        writer.write(wire.preamble())
+        await until(lambda: bool(world.server.connections))
+        world.server.judge_again()
+        writer.close()
+        return world.lists.asked
+
+    assert run(scenario) == []
+
+
+def test_a_defect_of_the_lists_refuses() -> None:
+    async def scenario(world: World) -> str:
+        client = await world.client("defect")
+        client.writer.write(info("/a"))
+        header, _ = await client.answer()
+        assert header.status == Header.FATAL
+        assert world.implementation.served == []
+        return str(header.errorMsg)
+
+    assert "the authorization of a protocol failed on an internal error" in run(scenario)

@@ -15,11 +15,13 @@ import pytest
 from howdah import errors
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.server_hooks import GoOn
 from howdah.protocol.rpc.service import Deferred, Registry, Service, unanswered
 from howdah.rpc import threaded_server
 from howdah.rpc.client import RpcClient
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime.users.names import ProxyUser
+from howdah.runtime.users.service_policy import Speaker
 from howdah.testing.waiting import wait_until
 
 PROTOCOL = "test"
@@ -498,3 +500,50 @@ def test_who_does_not_read_answers_makes_room(serve: Callable[..., Served]) -> N
     client.close()
     for sock in held:
         sock.close()
+
+
+class Lists:
+    """Who may speak which protocol: all, but for the users `refused`."""
+
+    def __init__(self) -> None:
+        self.refused: set[str] = set()
+        self.asked: list[Speaker] = []
+
+    def authorize_protocol(self, speaker: Speaker, done: GoOn) -> None:
+        self.asked.append(speaker)
+        is_refused = speaker.user in self.refused
+        done(errors.AuthorizationFailed(f"not {speaker.user}") if is_refused else None)
+
+
+def test_a_connection_that_may_not_speak_its_protocol_ends(
+    serve: Callable[..., Served],
+) -> None:
+    lists = Lists()
+    lists.refused = {"joe"}
+    served = serve(authorization=lists)
+    with pytest.raises(errors.AuthorizationFailed, match="not joe"):
+        served.call("joe")
+    assert served.protocol.callers == []
+    assert served.call() == 1
+    shown = [(each.protocol, each.shown, each.address) for each in lists.asked]
+    assert shown[-1] == (PROTOCOL, "me (auth:SIMPLE)", "127.0.0.1")
+
+
+def test_open_connections_are_judged_again_when_the_lists_change(
+    serve: Callable[..., Served],
+) -> None:
+    lists = Lists()
+    served = serve(authorization=lists)
+    client = caller(served)
+    try:
+        assert [ask(served, client), ask(served, client)] == [1, 1]
+        assert len(lists.asked) == 1
+        served.server.judge_again()
+        assert [ask(served, client), ask(served, client)] == [1, 1]
+        assert len(lists.asked) == 2
+        lists.refused = {lists.asked[0].user}
+        served.server.judge_again()
+        with pytest.raises(errors.AuthorizationFailed):
+            ask(served, client)
+    finally:
+        client.close()

@@ -173,7 +173,7 @@ COMMANDS: Final = {
     ),
     "-refreshServiceAcl": Command(
         "",
-        "Reload the authorization of protocols; there is none here.",
+        "Reload who may speak which protocol (hadoop-policy.xml).",
         _refresh("Refresh service acl", Administration.refresh_service_acl),
         0,
         0,

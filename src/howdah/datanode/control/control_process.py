@@ -85,6 +85,7 @@ from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.runtime import serve
 from howdah.runtime.forked_child import fork_child
 from howdah.runtime.metrics.histogram import Rates
+from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
 from howdah.web.pages.datanode import DatanodeFacts
 from howdah.web.process_bridge import OtherProcess
@@ -240,6 +241,7 @@ class ControlProcess:
             gauges,
             self._settings,
             OnThread.of(self._conf).check,
+            service_authorization.OnThread.of(self._conf),
         )
         self._data_pid = fork_child(
             be_data_process,

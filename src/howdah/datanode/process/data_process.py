@@ -75,6 +75,7 @@ from howdah.datanode.transfer.data_server import DataServer
 from howdah.datanode.transfer.reconstruction import Reconstructions
 from howdah.datanode.transfer.restart import announce_restart
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.protocol.rpc.server_hooks import ServiceAuthorization
 from howdah.protocol.rpc.service import Registry
 from howdah.rpc.threaded_server import MayAct, ThreadedRpcServer
 from howdah.runtime.tracing import spans
@@ -102,6 +103,8 @@ class Inheritance:
     gauges: Gauges
     settings: DataSettings
     may_act: MayAct
+    authorization: ServiceAuthorization | None
+    """Who may speak which protocol; None where everybody may speak all."""
     """Who may act for whom at the IPC port."""
 
 
@@ -187,6 +190,7 @@ class DataProcess:
             Registry(services),
             may_act=inheritance.may_act,
             methods=None if guard is None else guard.rpc_methods,
+            authorization=inheritance.authorization,
         )
         self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
         self._store.trouble.on_leave.append(self._workers.volume_left)

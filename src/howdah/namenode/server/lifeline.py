@@ -24,6 +24,8 @@ from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.protocol.rpc.service import Registry, Service
 from howdah.rpc.threaded_server import ThreadedRpcServer
+from howdah.runtime.users.service_authorization import OnThread
+from howdah.runtime.users.service_policy import ServicePolicy
 
 PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.DatanodeLifelineProtocol"
 MAX_CONNECTIONS: Final = 4096
@@ -66,14 +68,16 @@ class LifelineServer:
         now_ms: Callable[[], int],
         backlog: int,
         methods: ServerMethods | None = None,
+        authorization: OnThread | None = None,
     ) -> None:
-        """Listens at once. Without `methods` everybody is believed. Raises the `OSError` if it
-        cannot listen."""
+        """Listens at once. Without `methods` everybody is believed, and without `authorization`
+        everybody may come. Raises the `OSError` if it cannot listen."""
         listener = socket.create_server(
             address,
             family=socket.AF_INET6 if ":" in address[0] else socket.AF_INET,
             backlog=backlog,
         )
+        self._authorization = authorization
         self.port: int = listener.getsockname()[1]
         self._server = ThreadedRpcServer(
             listener,
@@ -81,8 +85,15 @@ class LifelineServer:
             max_connections=MAX_CONNECTIONS,
             idle_timeout_s=_IDLE_TIMEOUT_S,
             methods=methods,
+            authorization=authorization,
         )
         self._server.start()
+
+    def authorize_by(self, policy: ServicePolicy) -> None:
+        """Who may come is another one now."""
+        if self._authorization is not None:
+            self._authorization.replace(policy)
+            self._server.judge_again()
 
     def stop(self) -> None:
         self._server.close()

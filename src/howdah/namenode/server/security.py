@@ -11,8 +11,7 @@ nevertheless (`dfs.namenode.delegation.token.always-use`). With Kerberos a namen
 4. asks by SPNEGO who comes over HTTP (`web_access`); where no principal is configured for
    that, it says no more there than whether it lives.
 
-What would leave a door open keeps it from starting: access lists of services, which nobody looks
-at.
+What would leave a door open keeps it from starting (`howdah.security.server_checks`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A server's shell moves bytes, waits and closes; whatever decides is here, in this order:
 
-1. `evaluate` and `authorize`: a connection has proven who it is, and may act for another user, or
-   it ends.
+1. `evaluate`, `authorize` and `authorize_protocol`: a connection has proven who it is, may act for
+   another user, and may speak its protocol, or it ends.
 2. `is_admitted`: the groups of the user are known. Until then the connection's calls wait.
 3. `is_aligned`: this server has reached what the caller has seen. Until then the call waits, and
    those behind it do not.
@@ -39,6 +39,7 @@ from howdah.runtime import unexpected_errors
 from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.runtime.users.names import not_allowed
+from howdah.runtime.users.service_policy import Speaker
 
 GAVE_UP: Final = errors.RetriableError("the journal did not take the edit in time")
 """What the span of a call says whose answer never left."""
@@ -122,9 +123,19 @@ class Answering:
         except Exception as error:  # noqa: BLE001 - the caller is told
             done(defect("the connection's context", error))
 
+    def authorize_protocol(self, speaker: Speaker, done: GoOn) -> None:
+        """Find out whether a connection may speak a protocol, now or later. `done` is told why it
+        may not, or None."""
+        authorization = self._hooks.authorization
+        assert authorization is not None, "sessions ask where there are lists"
+        try:
+            authorization.authorize_protocol(speaker, done)
+        except Exception as error:  # noqa: BLE001 - the caller is told
+            done(defect("the authorization of a protocol", error))
+
     def refused_connection(self, error: errors.HowdahError) -> None:
-        """A connection is not who it says, or may not act for its user: that counts as a call that
-        failed."""
+        """A connection is not who it says, or may not act for its user, or not speak its protocol:
+        that counts as a call that failed."""
         self._figures.failed(error.remote_class, 0)
 
     def is_admitted(self, user: str, go_on: GoOn) -> bool:

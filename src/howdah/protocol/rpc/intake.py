@@ -2,13 +2,13 @@
 
 Events leave in the order in which they came. What has to be known before the next one may be
 served is asked here: what a proof of the client's is worth, whether the connection may act for
-its user, and what groups he has. Until
+its user and speak its protocol, and what groups he has. Until
 there is an answer, `next_event` has nothing to give, and `resume` is called when it has again. A
 shell that blocks gets its answers at once, and is never told to wait.
 
-Rules: of a connection that may not act for its user no call is served, and what `ServerSession`
-says of that takes the place of all that came; a call whose user cannot be known is refused, and
-the next one asks again.
+Rules: of a connection that may not act for its user, or not speak its protocol, no further call is
+served, and what `ServerSession` says of that takes the place of all that came; a call whose user
+cannot be known is refused, and the next one asks again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from howdah import errors
 from howdah.protocol.rpc.answering import Answering
 from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.negotiation import Evaluate
-from howdah.protocol.rpc.session import ActsFor, Close, Event, Protect, Reply, ServerSession
+from howdah.protocol.rpc.session import (
+    ActsFor,
+    Close,
+    Event,
+    Protect,
+    Reply,
+    ServerSession,
+    Speaks,
+)
 
 
 class Refused:
@@ -60,6 +68,10 @@ class Intake:
         """Bytes came."""
         self.events.extend(self.session.receive(data))
 
+    def judge_again(self) -> None:
+        """Who may speak which protocol is said anew: what comes from now on is served by that."""
+        self.events.extend(self.session.speaks_again())
+
     def clear(self) -> None:
         """The connection is lost: nobody waits for what came."""
         self.events.clear()
@@ -81,10 +93,14 @@ class Intake:
                     self.is_waiting = True
                     self._answering.evaluate(event, self._evaluated)
                     continue
-                if not isinstance(event, ActsFor):
+                if not isinstance(event, ActsFor | Speaks):
                     return event
                 self.is_waiting = True
-                self._answering.authorize(event, self.session.address, self._authorized)
+                if isinstance(event, ActsFor):
+                    self._answering.authorize(event, self.session.address, self._authorized)
+                else:
+                    speaker = self.session.speaker(event.protocol)
+                    self._answering.authorize_protocol(speaker, self._authorized)
         return None
 
     def _evaluated(self, answer: bytes | errors.HowdahError | None) -> None:

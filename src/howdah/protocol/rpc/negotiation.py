@@ -228,6 +228,10 @@ class ServerMethods(Protocol):
     def admit(self, proven: Proven, protocol: str, address: str) -> None:
         """Raises AuthorizationFailed for who may not speak a protocol here, by its Java name."""
 
+    def speaker_of(self, protocol: str, address: str) -> str | None:
+        """The principal, or the pattern of one, that alone may speak a protocol, if there is such.
+        `address` is the client's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from howdah import errors
 from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.negotiation import Evaluate, ServerMethods
+from howdah.runtime.users.service_policy import Speaker
 
 if TYPE_CHECKING:
     from howdah.native._kernel import Outlet
@@ -81,6 +82,13 @@ class Impersonation(Protocol):
         """Call `done`, now or later: with the reason why it may not, or None."""
 
 
+class ServiceAuthorization(Protocol):
+    """Who may speak which protocol (`howdah.runtime.users.service_authorization`)."""
+
+    def authorize_protocol(self, speaker: Speaker, done: GoOn) -> None:
+        """Call `done`, now or later: with the reason why a connection may not, or None."""
+
+
 class Alignment(Protocol):
     """What callers have seen, and what this server's answers show.
 
@@ -137,5 +145,6 @@ class ServerHooks:
     alignment: Alignment | None = None
     impersonation: Impersonation | None = None
     authentication: Authentication | None = None
+    authorization: ServiceAuthorization | None = None
     federated_state: Callable[[], bytes] | None = None
     """What goes along with each answer about the nameservices behind a router."""

@@ -15,7 +15,8 @@ frame that is not wrapped ends the connection.
 What has to be evaluated (`Evaluate`) goes to the shell, which has `evaluated` told; no message
 may come until then.
 A connection that acts for another user (`ActsFor`) has its calls behind that event: the shell
-finds out whether it may, and otherwise drops them and sends what `refuse` says.
+finds out whether it may, and otherwise drops them and sends what `refuse` says. The same holds for
+each protocol that it speaks (`Speaks`), where the server has lists of who may.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ from howdah.protocol.rpc.negotiation import (
 from howdah.protocol.rpc.proven import KERBEROS, SIMPLE, Proven
 from howdah.protocol.rpc.wrapped_stream import Wrapping, wrapping_of_server
 from howdah.runtime import unexpected_errors
-from howdah.runtime.users.names import MOST_CHARACTERS, check_name
+from howdah.runtime.users.names import MOST_CHARACTERS, check_name, display_name
+from howdah.runtime.users.service_policy import Speaker
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
 _HTTP_BODY = (
@@ -76,6 +78,13 @@ class ActsFor:
 
 
 @dataclass(frozen=True, slots=True)
+class Speaks:
+    """The connection wants to speak a protocol, by its Java name."""
+
+    protocol: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """Bytes that the shell must send as they are."""
 
@@ -96,7 +105,7 @@ class Protect:
     wrapping: Wrapping
 
 
-Event = Call | ActsFor | Evaluate | Reply | Protect | Close
+Event = Call | ActsFor | Speaks | Evaluate | Reply | Protect | Close
 
 _Header = tuple[bytes, int, int | None, tuple[str, bytes] | None, bytes, bytes]
 """Of a call's header, without the call's id: the client, retries, state, context, trace, and the
@@ -129,6 +138,7 @@ class ServerSession:
         "_proven",
         "_quick_for",
         "_quicks",
+        "_spoken",
         "_tails",
         "_wrapping",
         "address",
@@ -149,11 +159,12 @@ class ServerSession:
         port: int = 0,
         ip_proxy_users: Container[str] = (),
         authentication: ServerMethods | None = None,
+        authorizes: bool = False,
     ) -> None:
         """`quick_for` has what answers a method by its bytes, if there is such. `address` and
         `port` are the client's; `ip_proxy_users` are believed what they tell of their clients
         (`howdah.protocol.rpc.caller_context`). Without `authentication` a client is whoever it
-        says."""
+        says. With `authorizes` somebody judges who may speak which protocol."""
         self._authentication = authentication
         self._negotiation: ServerNegotiation | None = None
         if authentication is not None:
@@ -178,6 +189,7 @@ class ServerSession:
         # By the same bytes: the ends of the answers' headers, and what answers by its bytes.
         self._tails: dict[bytes, bytes] = {}
         self._quick_for = quick_for
+        self._spoken: dict[str, None] | None = {} if authorizes else None
         self._quicks: dict[bytes, tuple[str, Quick]] = {}
 
     @property
@@ -259,8 +271,25 @@ class ServerSession:
             events.append(Call(caller, protocol, version, name, body, call_id, client_id, state_id))
         return data[end:]
 
+    def speaks_again(self) -> list[Event]:
+        """What it speaks, where that is to be judged anew."""
+        if self.state is not State.READY:
+            return []
+        return [Speaks(protocol) for protocol in self._spoken or ()]
+
+    def speaker(self, protocol: str) -> Speaker:
+        """Who wants to speak a protocol."""
+        proven, user, real_user = self._proven, self.user, self.real_user
+        if proven is None:
+            return Speaker(protocol, user, display_name(user, real_user), self.address)
+        assert self._authentication is not None, "by it something was proven"
+        principal = self._authentication.speaker_of(protocol, self.address)
+        shown = proven.display_name(user, real_user)
+        return Speaker(protocol, user, shown, self.address, principal)
+
     def refuse(self, error: errors.HowdahError) -> list[Event]:
-        """What is sent instead of all answers, where the connection may not act for its user."""
+        """What is sent instead of all answers, where the connection may not act for its user, or
+        not speak its protocol."""
         events: list[Event] = []
         self._fail(events, wire.CALL_ID_CONTEXT, error)
         return events
@@ -398,6 +427,7 @@ class ServerSession:
                 except errors.HowdahError as error:
                     self._fail(events, call_id, error)
                     return
+            self._note_spoken(said.declaringClassProtocolName, events)
             method = (said.declaringClassProtocolName, said.clientProtocolVersion, said.methodName)
             _remember(self._methods, raw, method)
             quick = self._quick_for(*method)
@@ -458,6 +488,7 @@ class ServerSession:
         self.is_believed = (self.real_user or self.user) in self._ip_proxy_users
         self.protocol = context.protocol
         self.state = State.READY
+        self._note_spoken(context.protocol, events)
         self._frames.max_frame_bytes = self._max_frame_bytes
         if self._wrapping is not None:
             self._wrapping.limit(self._max_frame_bytes)
@@ -490,6 +521,12 @@ class ServerSession:
         check_name(user)
         self.user, self.real_user = user, proven.user
         events.append(ActsFor(proven.user, user))
+
+    def _note_spoken(self, protocol: str, events: list[Event]) -> None:
+        spoken = self._spoken
+        if spoken is not None and protocol not in spoken:
+            spoken[protocol] = None
+            events.append(Speaks(protocol))
 
     def _check_admitted(self, proven: Proven, protocol: str) -> None:
         """Raises HowdahError for who may not speak a protocol."""

@@ -7,11 +7,30 @@ alone. A `*` that stands alone is everybody.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import Final
 
 from howdah.config.value_types import parse_list
 
 EVERYBODY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedUsers:
+    """What the text of a list names."""
+
+    everybody: bool
+    users: frozenset[str]
+    groups: frozenset[str]
+
+    @classmethod
+    def parse(cls, text: str) -> ListedUsers:
+        users, _, groups = text.partition(" ")
+        return cls(
+            EVERYBODY in (users.strip(), groups.strip()),
+            frozenset(parse_list(users)),
+            frozenset(parse_list(groups)),
+        )
 
 
 class AccessList(Set[str]):
@@ -22,10 +41,10 @@ class AccessList(Set[str]):
         self, text: str, groups: Callable[[str], Sequence[str]], also: Iterable[str] = ()
     ) -> None:
         """`groups` are those of a user; `also` are more users."""
-        users, _, named = text.partition(" ")
-        self._everybody = EVERYBODY in (users.strip(), named.strip())
-        self._users = frozenset((*parse_list(users), *also))
-        self._groups = frozenset(parse_list(named))
+        listed = ListedUsers.parse(text)
+        self._everybody = listed.everybody
+        self._users = listed.users.union(also)
+        self._groups = listed.groups
         self._groups_of = groups
 
     def __contains__(self, user: object) -> bool:

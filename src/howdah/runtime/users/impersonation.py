@@ -26,8 +26,8 @@ from howdah.runtime.users.proxy_users import ProxyUsers
 log = logging.getLogger(__name__)
 
 PREFIX: Final = "hadoop.proxyuser."
-_FRESH_S: Final = 300.0
-_THREADS: Final = 2
+FRESH_S: Final = 300.0
+THREADS: Final = 2
 _MOST_REMEMBERED: Final = 10_000
 _PROVIDERS: Final = ("", "org.apache.hadoop.security.authorize.DefaultImpersonationProvider")
 
@@ -64,7 +64,7 @@ def addresses_of(name: str) -> tuple[str, ...]:
     return tuple(str(info[4][0]) for info in infos)
 
 
-class _Remembered:
+class Remembered:
     """What was answered stays so for a while. Thread-safe."""
 
     def __init__(
@@ -108,8 +108,8 @@ class OnThread:
         """Raises InvalidConfiguration."""
         return cls(
             read_rules(conf, prefix),
-            _Remembered(groups_from(conf), conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
-            _Remembered(addresses_of, _FRESH_S),
+            Remembered(groups_from(conf), conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
+            Remembered(addresses_of, FRESH_S),
         )
 
     def check(self, real_user: str, user: str, address: str) -> None:
@@ -150,8 +150,8 @@ class OnLoop:
             "the addresses of machines",
             lambda names: [tuple(resolve(name)) for name in names],
             loop,
-            fresh_s=_FRESH_S,
-            threads=_THREADS,
+            fresh_s=FRESH_S,
+            threads=THREADS,
         )
 
     def replace(self, rules: ProxyUsers) -> None:

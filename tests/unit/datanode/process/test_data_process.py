@@ -50,6 +50,7 @@ def process(tmp_path: Path) -> Iterator[Any]:
             gauges=Gauges(1),
             settings=DataSettings(),
             may_act=lambda *_: None,
+            authorization=None,
         ),
         links[1][1],
     )

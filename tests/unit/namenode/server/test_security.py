@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-from pathlib import Path
 
 import pytest
 
@@ -63,20 +62,6 @@ def test_all_that_a_secured_namenode_needs_is_enough() -> None:
             {"hadoop.security.saslproperties.resolver.class": "com.example.Resolver"},
             "resolver.class = com.example.Resolver is not supported",
         ),
-        (
-            {
-                "hadoop.security.authorization": "true",
-                "security.client.protocol.acl": "alice",
-            },
-            "security.client.protocol.acl = 'alice' .* is not supported",
-        ),
-        (
-            {
-                "hadoop.security.authorization": "true",
-                "security.client.protocol.acl.blocked": "mallory",
-            },
-            "acl.blocked = 'mallory' .* is not supported",
-        ),
         ({"hadoop.security.group.mapping": "LdapGroupsMapping"}, "is not supported"),
         ({"hadoop.http.authentication.type": "ldap"}, "type = ldap .* is not supported"),
         (
@@ -88,20 +73,6 @@ def test_all_that_a_secured_namenode_needs_is_enough() -> None:
 def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], words: str) -> None:
     with pytest.raises(errors.InvalidConfiguration, match=words):
         check_namenode_protection(Configuration({**SECURED, **changes}))
-
-
-def test_lists_of_hadoops_policy_file_are_found(tmp_path: Path) -> None:
-    """They count where hadoop.security.authorization is on."""
-    (tmp_path / "hadoop-policy.xml").write_text(
-        "<configuration><property><name>security.datanode.protocol.acl</name>"
-        "<value>dn</value></property></configuration>"
-    )
-    (tmp_path / "core-site.xml").write_text("<configuration></configuration>")
-    conf = Configuration.load(tmp_path, environment=False).with_values(SECURED)
-    check_namenode_protection(conf)
-    on = conf.with_values({"hadoop.security.authorization": "true"})
-    with pytest.raises(errors.InvalidConfiguration, match=r"security\.datanode\.protocol\.acl"):
-        check_namenode_protection(on)
 
 
 @pytest.mark.parametrize("key", ["hadoop.rpc.protection", "dfs.data.transfer.protection"])

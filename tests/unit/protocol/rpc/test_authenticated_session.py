@@ -78,6 +78,9 @@ class Methods:
         if protocol == FOR_DATANODES and proven.user != "dn":
             raise errors.AuthorizationFailed(f"User {proven.full_name} is not authorized")
 
+    def speaker_of(self, protocol: str, address: str) -> str | None:
+        return "dn" if protocol == FOR_DATANODES else None
+
 
 class Choose:
     """Takes the first offer of a method."""

@@ -149,7 +149,7 @@ def test_what_a_thread_has_heard_it_remembers_for_a_while(
         asked.append(name)
         return [name.upper()]
 
-    remembered = impersonation._Remembered(ask, 60.0, lambda: now[0])
+    remembered = impersonation.Remembered(ask, 60.0, lambda: now[0])
     assert [remembered("a"), remembered("a"), remembered("b")] == [("A",), ("A",), ("B",)]
     assert asked == ["a", "b"]
     now[0] = 60.0

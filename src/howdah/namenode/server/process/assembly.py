@@ -28,7 +28,7 @@ from howdah.namenode.server.process.admin_tasks import (
     read_hosts,
     reconfiguration,
 )
-from howdah.namenode.server.process.impersonation import ProxyUserRules
+from howdah.namenode.server.process.impersonation import ProtocolRules, ProxyUserRules
 from howdah.namenode.server.process.loading import Loaded
 from howdah.namenode.server.process.name_directories import EditsDirectories, NameDirectories
 from howdah.namenode.server.process.racks import rack_map
@@ -81,6 +81,7 @@ class Users:
     outside: Loop
     groups: KnownGroups
     impersonation: ProxyUserRules
+    protocols: ProtocolRules
 
 
 def make_users(
@@ -96,7 +97,12 @@ def make_users(
         fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
         changed=changed,
     )
-    return Users(outside, known_groups, ProxyUserRules(conf, known_groups, outside))
+    return Users(
+        outside,
+        known_groups,
+        ProxyUserRules(conf, known_groups, outside),
+        ProtocolRules(conf, known_groups, outside),
+    )
 
 
 def make_namesystem(
@@ -352,7 +358,12 @@ def make_registry(
             protocols.namenode.service(),
             protocols.ha.service(),
             reconfiguration(namesystem, conf).service(),
-            *refresh_services(namesystem, users.groups.once_known, users.impersonation.read_again),
+            *refresh_services(
+                namesystem,
+                users.groups.once_known,
+                users.impersonation.read_again,
+                users.protocols.read_again,
+            ),
         ],
         CategoryGate(
             context,
@@ -373,17 +384,20 @@ def make_rpc_server(
 ) -> RpcServer:
     """`alignment` is None where no log is shared, and `proofs` where everybody is believed."""
     ip_proxy_users = conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)
-    return RpcServer(
+    server = RpcServer(
         registry,
         barrier=barrier,
         admission=users.groups,
         alignment=alignment,
         impersonation=users.impersonation,
         authentication=proofs,
+        authorization=users.protocols.authorization,
         ip_proxy_users=frozenset(ip_proxy_users),
         max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
         max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
     )
+    users.protocols.on_change.append(lambda policy: server.judge_again())
+    return server
 
 
 def active_parts(

@@ -1,5 +1,6 @@
-"""Who may act for whom at a namenode, and the new look at that which an administrator asks for
-(shell). Hadoop: ProxyUsers, NameNodeRpcServer.refreshSuperUserGroupsConfiguration.
+"""Who may act for whom at a namenode, who may speak which protocol, and the new look at these that
+an administrator asks for (shell). Hadoop: ProxyUsers and ServiceAuthorizationManager,
+NameNodeRpcServer.refreshSuperUserGroupsConfiguration and refreshServiceAcl.
 
 Anybody may ask, so there is one look at the files at a time: those who ask meanwhile share the
 next one. If the files cannot be read, or say what is no rule, the rules stay as they were.
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 from howdah import errors
 from howdah.config import Configuration
@@ -17,27 +19,32 @@ from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.groups import KnownGroups
 from howdah.runtime.users.impersonation import Done, OnLoop, read_rules
 from howdah.runtime.users.proxy_users import ProxyUsers
+from howdah.runtime.users.service_authorization import NOT_ENABLED, read_policy
+from howdah.runtime.users.service_authorization import OnLoop as PolicyOnLoop
+from howdah.runtime.users.service_policy import ServicePolicy
 
 log = logging.getLogger(__name__)
 
-Background = Callable[
-    [Callable[[], ProxyUsers], Callable[[ProxyUsers | errors.HowdahError], None]], None
-]
+T = TypeVar("T")
+Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
+"""Does work beside the loop, and calls back with what came of it, or with a HowdahError."""
 
 
-class ProxyUserRules(OnLoop):
-    """The rules of one namenode."""
+class Rereading(Generic[T]):
+    """Looks at the files for those who ask for it."""
 
     def __init__(
         self,
-        conf: Configuration,
-        groups: KnownGroups,
-        loop: Loop,
+        subject: str,
+        read: Callable[[], T],
+        replace: Callable[[T], None],
         background: Background = run_in_background,
     ) -> None:
-        """Raises InvalidConfiguration for what is no rule."""
-        super().__init__(read_rules(conf), groups.once_known, groups, loop)
-        self._conf = conf
+        """`subject` is what `read` reads beside the loop, which raises HowdahError; `replace` takes
+        it."""
+        self._subject = subject
+        self._read = read
+        self._replace = replace
         self._background = background
         self._asked: list[Done] = []
         self._looks = False
@@ -52,16 +59,78 @@ class ProxyUserRules(OnLoop):
         self._looks = True
         asked, self._asked = self._asked, []
 
-        def found(rules: ProxyUsers | errors.HowdahError) -> None:
+        def found(rules: T | errors.HowdahError) -> None:
             self._looks = False
+            error: errors.HowdahError | None = None
             if isinstance(rules, errors.HowdahError):
-                log.error("who may act for whom stays as it was: %s", rules)
+                error = rules
+                log.error("%s stays as it was: %s", self._subject, error)
             else:
-                self.replace(rules)
-                log.info("rules of who may act for others: %s", ", ".join(rules.rules) or "none")
+                self._replace(rules)
             for done in asked:
-                done(rules if isinstance(rules, errors.HowdahError) else None)
+                done(error)
             if self._asked and not self._looks:
                 self._reload()
 
-        self._background(lambda: read_rules(self._conf.reloaded()), found)
+        self._background(self._read, found)
+
+
+class ProxyUserRules(OnLoop):
+    """The rules of one namenode."""
+
+    def __init__(
+        self,
+        conf: Configuration,
+        groups: KnownGroups,
+        loop: Loop,
+        background: Background = run_in_background,
+    ) -> None:
+        """Raises InvalidConfiguration for what is no rule."""
+        super().__init__(read_rules(conf), groups.once_known, groups, loop)
+        self.read_again = Rereading(
+            "who may act for whom",
+            lambda: read_rules(conf.reloaded()),
+            self._taken,
+            background,
+        ).read_again
+
+    def _taken(self, rules: ProxyUsers) -> None:
+        self.replace(rules)
+        log.info("rules of who may act for others: %s", ", ".join(rules.rules) or "none")
+
+
+class ProtocolRules:
+    """Who may speak which protocol at one namenode."""
+
+    def __init__(
+        self,
+        conf: Configuration,
+        groups: KnownGroups,
+        loop: Loop,
+        background: Background = run_in_background,
+    ) -> None:
+        """Raises InvalidConfiguration for what is no policy."""
+        self.authorization = PolicyOnLoop.of(conf, groups, loop)
+        """None where everybody may speak all."""
+        self.on_change: list[Callable[[ServicePolicy], None]] = []
+        """Who hears of another policy, which is in effect on the loop."""
+        self._rereading = Rereading(
+            "who may speak which protocol",
+            lambda: read_policy(conf.reloaded()),
+            self._taken,
+            background,
+        )
+
+    def read_again(self, done: Done) -> None:
+        """`done` hears when the policy is that of the files, or why not."""
+        if self.authorization is None:
+            done(errors.AuthorizationFailed(NOT_ENABLED))
+        else:
+            self._rereading.read_again(done)
+
+    def _taken(self, policy: ServicePolicy) -> None:
+        assert self.authorization is not None, "else nothing is read"
+        self.authorization.replace(policy)
+        log.info("who may speak which protocol was read anew")
+        for listener in self.on_change:
+            listener(policy)

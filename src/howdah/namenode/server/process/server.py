@@ -84,6 +84,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.protocol.client_methods import Category
 from howdah.runtime import background_threads, serve
+from howdah.runtime.users import service_authorization
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.server import on_loop
 
@@ -148,6 +149,7 @@ class Namenode:
         clock = SystemClock()
         self.context = HAContext(clock.wall_ms)
         users = make_users(conf, loop, lambda user: self.namesystem.identities.forget(user))
+        self._protocol_rules = users.protocols
         self.namesystem = namesystem = make_namesystem(
             conf, loaded, users, clock, security.superuser
         )
@@ -483,7 +485,9 @@ class Namenode:
                 self.namesystem.clock.monotonic_ms,
                 backlog,
                 self._security.lifeline_methods,
+                service_authorization.OnThread.of(self._conf),
             )
+            self._protocol_rules.on_change.append(self._lifeline.authorize_by)
             log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
         self.starting.listen()
         beside = {HEALTH_PATH: self._watch.pages.health}

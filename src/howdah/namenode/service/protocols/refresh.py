@@ -1,9 +1,9 @@
 """Settings that an administrator has read anew while the namenode runs (pure).
 
 Hadoop has a protocol for each kind of them. Of what they are about the namenode has
-the groups of users, and who may act for whom; the rest it refuses, and says what there is not. As
-in Hadoop anybody may ask for these, who passes the authorization of services, of which there is
-none here: all that it changes is when the namenode looks something up.
+the groups of users, who may act for whom, and who may speak which protocol; the rest it refuses,
+and says what there is not. As in Hadoop anybody may ask for these who may speak their protocols:
+all that it changes is when the namenode looks something up.
 
 A few settings of the configuration can change, too (`Reconfiguration`; the superuser's).
 
@@ -44,10 +44,17 @@ OnceKnown = Callable[[str, Done], None]
 class Refreshing:
     """The methods of the three protocols that have settings read anew."""
 
-    def __init__(self, namesystem: Namesystem, read_proxy_users: Callable[[Done], None]) -> None:
-        """`read_proxy_users` reads anew who may act for whom, and calls back."""
+    def __init__(
+        self,
+        namesystem: Namesystem,
+        read_proxy_users: Callable[[Done], None],
+        read_policy: Callable[[Done], None],
+    ) -> None:
+        """`read_proxy_users` reads anew who may act for whom, and `read_policy` who may speak which
+        protocol; both call back."""
         self._namesystem = namesystem
         self._read_proxy_users = read_proxy_users
+        self._read_policy = read_policy
 
     def refresh_user_to_groups_mappings(
         self, request: pb.RefreshUserToGroupsMappingsRequestProto, caller: Caller
@@ -71,8 +78,17 @@ class Refreshing:
 
     def refresh_service_acl(
         self, request: pb.RefreshServiceAclRequestProto, caller: Caller
-    ) -> pb.RefreshServiceAclResponseProto:
-        raise errors.AuthorizationFailed("Service Level Authorization not enabled!")
+    ) -> Deferred:
+        """All connections are judged by what the configuration's files say by then. Raises
+        AuthorizationFailed where no such policy is followed, and InvalidConfiguration for what is
+        none."""
+        answer = Deferred()
+
+        def respond(_: None) -> pb.RefreshServiceAclResponseProto:
+            return pb.RefreshServiceAclResponseProto()
+
+        self._read_policy(answer.fed_by("refreshServiceAcl", respond))
+        return answer
 
     def refresh_call_queue(
         self, request: pb.RefreshCallQueueRequestProto, caller: Caller
@@ -288,10 +304,13 @@ class Reconfiguration:
 
 
 def refresh_services(
-    namesystem: Namesystem, once_known: OnceKnown, read_proxy_users: Callable[[Done], None]
+    namesystem: Namesystem,
+    once_known: OnceKnown,
+    read_proxy_users: Callable[[Done], None],
+    read_policy: Callable[[Done], None],
 ) -> list[Service]:
     """All four protocols, as a server offers them."""
-    refreshing = Refreshing(namesystem, read_proxy_users)
+    refreshing = Refreshing(namesystem, read_proxy_users, read_policy)
     services = pb.DESCRIPTOR.services_by_name
     return [
         *(

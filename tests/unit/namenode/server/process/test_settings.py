@@ -187,7 +187,6 @@ def test_required_edits_directory_has_to_be_an_edits_directory() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        "hadoop.security.authorization",
         "dfs.encrypt.data.transfer",
         "dfs.block.access.token.enable",
     ],

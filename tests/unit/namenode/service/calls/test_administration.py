@@ -22,6 +22,7 @@ from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import snake_case
 from howdah.testing.in_memory import InMemoryNamenode, outcome
 
+UNUSED: Any = None
 NO_ENCRYPTION = "nothing is encrypted"
 REFUSED = {
     "createEncryptionZone": NO_ENCRYPTION,
@@ -193,7 +194,7 @@ def test_groups_are_looked_up_again_when_asked(client: Any) -> None:
     zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
     assert namesystem.identities.of(zoe.user).groups == ()
     client.namenode.groups["zoe"] = ("staff",)
-    Refreshing(namesystem, lambda done: None).refresh_user_to_groups_mappings(
+    Refreshing(namesystem, UNUSED, UNUSED).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(),
         Caller("root", b"", -1, 0, "10.9.9.9"),
     )
@@ -216,30 +217,47 @@ def test_anybody_may_have_groups_looked_up_again(client: Any) -> None:
     zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
     namesystem.identities.of(zoe.user)
     client.namenode.groups["zoe"] = ("staff",)
-    Refreshing(namesystem, lambda done: None).refresh_user_to_groups_mappings(
+    Refreshing(namesystem, UNUSED, UNUSED).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(), zoe
     )
     assert namesystem.identities.of(zoe.user).groups == ("staff",)
 
 
-def test_who_may_act_for_whom_is_read_when_asked_and_the_answer_waits(client: Any) -> None:
-    looks: list[Callable[[errors.HowdahError | None], None]] = []
-    refreshing = Refreshing(client.namenode.namesystem, looks.append)
-    answers = [
-        refreshing.refresh_super_user_groups_configuration(
+@pytest.mark.parametrize(
+    ("method", "request_", "answer"),
+    [
+        (
+            "refresh_super_user_groups_configuration",
             refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(),
-            Caller("zoe", b"", -1, 0, "10.9.9.9"),
-        )
-        for _ in range(2)
-    ]
+            refresh_pb2.RefreshSuperUserGroupsConfigurationResponseProto(),
+        ),
+        (
+            "refresh_service_acl",
+            refresh_pb2.RefreshServiceAclRequestProto(),
+            refresh_pb2.RefreshServiceAclResponseProto(),
+        ),
+    ],
+)
+def test_rules_are_read_when_asked_and_the_answer_waits(
+    client: Any, method: str, request_: Any, answer: Any
+) -> None:
+    looks: list[Callable[[errors.HowdahError | None], None]] = []
+    others: list[Callable[[errors.HowdahError | None], None]] = []
+    given = looks.append, others.append
+    if method == "refresh_service_acl":
+        given = others.append, looks.append
+    refreshing = Refreshing(client.namenode.namesystem, *given)
+    zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
+    answers = [getattr(refreshing, method)(request_, zoe) for _ in range(2)]
     outcomes: list[object] = []
-    for answer in answers:
-        answer.when_settled(outcomes.append)
+    for each in answers:
+        each.when_settled(outcomes.append)
     assert outcomes == []
     looks[0](None)
     looks[1](errors.InvalidConfiguration("no rule"))
-    assert isinstance(outcomes[0], refresh_pb2.RefreshSuperUserGroupsConfigurationResponseProto)
+    assert outcomes[0] == answer
     assert isinstance(outcomes[1], errors.InvalidConfiguration)
+    assert others == []
 
 
 @pytest.mark.parametrize(
@@ -298,15 +316,10 @@ def test_groups_of_no_name_are_refused(client: Any) -> None:
 
 
 def test_what_there_is_not_is_not_refreshed(client: Any) -> None:
-    refreshing = Refreshing(client.namenode.namesystem, lambda done: None)
+    refreshing = Refreshing(client.namenode.namesystem, UNUSED, UNUSED)
     root = Caller("root", b"", -1, 0, "10.9.9.9")
-    with pytest.raises(errors.AuthorizationFailed):
-        refreshing.refresh_service_acl(refresh_pb2.RefreshServiceAclRequestProto(), root)
     with pytest.raises(errors.UnsupportedOperation, match="call queue"):
         refreshing.refresh_call_queue(refresh_pb2.RefreshCallQueueRequestProto(), root)
-    refreshing.refresh_super_user_groups_configuration(
-        refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(), root
-    )
 
 
 # Safe mode.

@@ -38,7 +38,7 @@ def services() -> list[Service]:
             namenode.namesystem, lambda: "ACTIVE", lambda: "", None, HASettings(False, False)
         ).service(),
         Reconfiguration(namenode.namesystem, {}, UNUSED, UNUSED).service(),
-        *refresh_services(namenode.namesystem, UNUSED, UNUSED),
+        *refresh_services(namenode.namesystem, UNUSED, UNUSED, UNUSED),
     ]
 
 
