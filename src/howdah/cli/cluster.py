@@ -11,6 +11,9 @@ find the cluster from any working directory.
 The installation's own configuration (HADOOP_CONF_DIR) is not read: a cluster on this
 machine must not take the address of a production cluster. What is given on the command
 line counts, files included.
+
+With --secure it is secured by Kerberos, in a realm of its own (`howdah.local.kdc`), which is kept
+with the cluster too: keys and users are the same after a restart.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import argparse
 import fcntl
 import json
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -33,6 +37,7 @@ from howdah.cli.arguments.usage import EXIT_FAILURE
 from howdah.config import Configuration
 from howdah.errors import HowdahError, InvalidConfiguration
 from howdah.fs.registry import connect
+from howdah.local import kdc
 from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout
 from howdah.local.nameservice import parse_nameservices
@@ -69,17 +74,31 @@ def up(argv: list[str], conf: Configuration) -> int:
         "--https", action="store_true", help="HTTP over TLS too, with certificates of its own"
     )
     parser.add_argument(
+        "--secure",
+        action="store_true",
+        help="Kerberos, with a KDC of its own; calls and data are encrypted",
+    )
+    parser.add_argument(
+        "--user",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="give the realm this user, beside who runs this (with --secure; again for more)",
+    )
+    parser.add_argument(
         "--foreground", action="store_true", help="stay, and stop the cluster at Ctrl-C"
     )
     parser.add_argument(
         "--timeout", type=float, default=READY_TIMEOUT_S, metavar="S", help="seconds to wait"
     )
     options = parser.parse_args(argv)
+    if options.secure:
+        kdc.check_available()
     base = _dir(options.dir)
     with _only_one(base):
         layout = _layout(base, dict(conf.items()), options)
         layout.save()
-        cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
+        cluster = _cluster(layout)
         _start(cluster, options.timeout)
     if slow := loader.warning():
         print(f"howdah up: {slow}", file=sys.stderr)
@@ -100,7 +119,7 @@ def status(argv: list[str], conf: Configuration) -> int:
         else:
             print(f"There is no cluster in {base}", file=sys.stderr)
         return EXIT_FAILURE
-    cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
+    cluster = _cluster(layout)
     _report(cluster, options.json)
     return 0 if all(map(cluster.is_ready, layout.names)) else EXIT_FAILURE
 
@@ -114,7 +133,7 @@ def down(argv: list[str], conf: Configuration) -> int:
         print(f"There is no cluster in {base}", file=sys.stderr)
         return EXIT_FAILURE
     with _only_one(base):
-        cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
+        cluster = _cluster(layout)
         stopped = list(cluster.pids)
         killed = cluster.stop(stopped)
         _remember(cluster)
@@ -139,6 +158,13 @@ def _arguments(name: str) -> Arguments:
     return parser
 
 
+def _cluster(layout: Layout) -> LocalCluster:
+    """The cluster of a layout, with what runs of it."""
+    if layout.realm is not None:
+        kdc.enter(layout.kerberos_dir, layout.realm)
+    return LocalCluster(layout, Detached(), running_servers(layout.dir))
+
+
 def _dir(given: Path | None) -> Path:
     return (given or default_dir()).expanduser().absolute()
 
@@ -160,12 +186,16 @@ def _layout(base: Path, values: dict[str, str], options: argparse.Namespace) -> 
             volumes=_volumes(volumes),
             values=values,
             https=options.https,
+            users=_users(options),
         )
     if options.https and not layout.https:
         raise InvalidConfiguration(
             f"the cluster in {base} has no HTTPS; another cluster takes another directory"
         )
+    layout.check_secured(wanted=options.secure or bool(options.user))
     layout = layout.with_values(values)
+    if options.user:
+        layout = layout.with_users(options.user)
     layout.check_same(
         datanodes=options.datanodes,
         namenodes=options.namenodes,
@@ -188,6 +218,14 @@ def _layout(base: Path, values: dict[str, str], options: argparse.Namespace) -> 
     return layout
 
 
+def _users(options: argparse.Namespace) -> list[str] | None:
+    """Those of a new realm; None where none is wanted."""
+    users: list[str] = options.user
+    if users and not options.secure:
+        raise InvalidConfiguration("--user gives a realm a user, and wants --secure")
+    return users if options.secure else None
+
+
 def _volumes(text: str | None) -> int | Sequence[str]:
     if text is None:
         return 1
@@ -203,7 +241,7 @@ def _start(cluster: LocalCluster, timeout_s: float) -> None:
         cluster.start_all(fresh, timeout_s)
         _remember(cluster)
         cluster.wait_ready(names, timeout_s)
-        _make_home(cluster.layout)
+        _make_homes(cluster)
     except BaseException:
         # What was up before stays up, what we brought goes.
         cluster.stop([name for name in fresh if name in cluster.pids])
@@ -211,8 +249,16 @@ def _start(cluster: LocalCluster, timeout_s: float) -> None:
         raise
 
 
-def _make_home(layout: Layout) -> None:
-    """Make the home directory of the user who started the cluster, for relative paths."""
+def _make_homes(cluster: LocalCluster) -> None:
+    """Make the home directory of the user who started the cluster, for relative paths; on a secured
+    one those of all its users."""
+    layout = cluster.layout
+    if layout.realm is not None:
+        try:
+            cluster.make_homes(layout.realm.users)
+        except HowdahError as error:
+            print(f"howdah up: not all homes are made: {error}", file=sys.stderr)
+        return
     conf = Configuration.load(layout.conf_dir)
     for uri in layout.uris:
         with connect(uri, conf=conf) as fs:
@@ -277,6 +323,7 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
             "http": layout.web_url(first or layout.namenodes[0]),
             "dir": str(layout.dir),
             "conf_dir": str(layout.conf_dir),
+            "kerberos": _kerberos(layout),
             "processes": [
                 {
                     **asdict(server),
@@ -291,6 +338,8 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
         return
     print(f"{'  '.join(layout.uris)}  in {layout.dir}")
     print(f"export HADOOP_CONF_DIR={layout.conf_dir}")
+    if layout.realm is not None:
+        _print_realm(layout, layout.realm)
     for server in servers:
         of = f"of {nameservices[server.name]}" if server.name in nameservices else ""
         if server.pid is None:
@@ -303,6 +352,30 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
                 facts_of.append(states[server.name])
             print(f"  {server.name:12} pid {server.pid}  {'  '.join(facts_of) or 'not ready yet'}")
     sys.stdout.flush()
+
+
+def _kerberos(layout: Layout) -> dict[str, Any] | None:
+    """What a program is told of the realm, where there is one."""
+    if layout.realm is None:
+        return None
+    directory = layout.kerberos_dir
+    return {
+        "realm": layout.realm.name,
+        "krb5_conf": str(kdc.configuration_path(directory)),
+        "keytabs": {user: str(kdc.user_keytab(directory, user)) for user in layout.realm.users},
+    }
+
+
+def _print_realm(layout: Layout, realm: kdc.Realm) -> None:
+    """What to set in a shell to become a user."""
+    for name, value in kdc.client_environment(layout.kerberos_dir, None).items():
+        if name != kdc.TICKET_CACHE:
+            print(f"export {name}={shlex.quote(value)}")
+    print(f"To be a user of the realm {realm.name}, after that:")
+    for user in realm.users:
+        keytab = shlex.quote(str(kdc.user_keytab(layout.kerberos_dir, user)))
+        superuser = "   # the superuser" if user == realm.superuser else ""
+        print(f"  kinit -k -t {keytab} {user}{superuser}")
 
 
 # -- what runs, between one command and the next ------------------------------------------

@@ -420,6 +420,8 @@ class _Entered:
         """Raises InvalidConfiguration for a second realm of one name."""
         path = str(configuration_path(directory))
         with self._lock:
+            if self._realms.get(path) == realm.name:
+                return
             if realm.name in self._realms.values():
                 raise InvalidConfiguration(
                     f"the realm {realm.name} of {directory} is that of another cluster that this "
