@@ -8,7 +8,9 @@
    which one it is.
 4. With `https` pages, WebHDFS, images and segments go over TLS alone. Certificates are of the
    users' own authority, or come from elsewhere with the files that describe them (`self_signed`).
-5. Values that are given win over those that follow from the plan.
+5. With a `realm` servers and clients prove themselves by Kerberos (`kerberos`), and web ports speak
+   TLS alone.
+6. Values that are given win over those that follow from the plan.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from howdah.config.site_files import site_file
+from howdah.config_generator import kerberos
 from howdah.errors import InvalidConfiguration
 
 DEFAULT_BASE: Final = "/var/lib/howdah"
@@ -84,6 +87,8 @@ class Wish:
     """Web ports speak TLS, and nothing else."""
     self_signed: bool = False
     """Whoever writes the files makes the certificates, and the two files that describe them."""
+    realm: str | None = None
+    """Where servers and users have principals; None without Kerberos."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Further values of configuration keys, which win."""
 
@@ -139,6 +144,15 @@ class Wish:
             yield bool(without), f"no rack is named for {', '.join(without)}"
         yield self.rack_script and not self.racks, "a rack script wants racks"
         yield self.self_signed and not self.https, "certificates are for TLS"
+        if self.realm is not None:
+            yield not kerberos.REALM.fullmatch(self.realm), f"{self.realm!r} is no realm"
+            yield not self.https, "Kerberos takes TLS: cookies and tokens go over web ports"
+            for host in self.machines:
+                yield (
+                    kerberos.is_address(host),
+                    f"{host} is an address, and Kerberos has principals of names: name the machine "
+                    "by what hostname -f says on it",
+                )
         for path in (*self.name_dirs, *self.data_dirs, self.base, self.conf_dir):
             bare = re.sub(r"^\[\w+\]|^file://", "", path)
             yield not bare.startswith("/"), f"{path!r} is no absolute path"
@@ -192,6 +206,10 @@ def files(wish: Wish, addresses: Mapping[str, Sequence[str]]) -> dict[str, str]:
                 "ssl.client.truststore.location": f"{wish.conf_dir}/{TLS_DIR}/ca.pem",
             }
         )
+    if wish.realm is not None:
+        texts[kerberos.KADMIN_SCRIPT] = kerberos.kadmin_script(
+            kerberos.principals(wish.realm, wish.machines, wish.namenode_hosts, wish.journal_hosts)
+        )
     if wish.hosts_files:
         texts[HOSTS_FILE] = "".join(f"{host}\n" for host in wish.machines)
         texts[EXCLUDE_FILE] = ""
@@ -205,7 +223,8 @@ def next_steps(wish: Wish) -> list[str]:
         f"put these files into {wish.conf_dir} on {_listed(wish.machines)}, and on clients",
         f"on each machine, as the user of the servers: export HADOOP_CONF_DIR={wish.conf_dir}",
         *_certificates(wish),
-        "on each machine: howdah doctor",
+        *([] if wish.realm is None else kerberos.steps(wish.realm, wish.conf_dir)),
+        f"on each machine: {'' if wish.realm is None else 'kinit hdfs, and '}howdah doctor",
     ]
     if not wish.has_takeovers:
         lines.append(f"on {first}: howdah namenode -format, once, and then howdah namenode")
@@ -281,6 +300,11 @@ def _values(wish: Wish) -> dict[str, str]:
         values["dfs.http.policy"] = "HTTPS_ONLY"
         if len(wish.machines) > 1:
             values["dfs.datanode.https.address"] = "0.0.0.0:9865"
+    if wish.realm is not None:
+        keytab = f"{wish.conf_dir}/{kerberos.KEYTAB}"
+        values |= kerberos.values(wish.realm, keytab, has_journal=wish.has_takeovers)
+        if len(wish.machines) == 1:  # which may be called localhost
+            values["dfs.datanode.hostname"] = first
     return {**values, **(_several(wish) if wish.has_takeovers else _single(wish, first))}
 
 

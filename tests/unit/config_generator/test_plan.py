@@ -18,14 +18,17 @@ from howdah.cli.main import main
 from howdah.config import Configuration, keys
 from howdah.config.keys.names.spelling import is_known
 from howdah.config.nameservices import namenode_ids, rpc_addresses
-from howdah.config_generator import plan
+from howdah.config_generator import kerberos, plan
 from howdah.config_generator.plan import SSL_CLIENT, SSL_SERVER
+from howdah.datanode.settings import check_datanode_protection
 from howdah.doctor.certificates import certificate_of
 from howdah.doctor.checks import examine
 from howdah.doctor.inputs import Facts, Host
-from howdah.errors import InvalidConfiguration
+from howdah.errors import AuthenticationFailed, InvalidConfiguration
+from howdah.namenode.server.security import check_namenode_protection
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import among_servers
+from howdah.security.settings import SecuritySettings
 
 HOSTS = ("alpha", "beta", "gamma", "delta", "epsilon")
 
@@ -43,9 +46,16 @@ def read(wish: plan.Wish) -> Configuration:
     st.booleans(),
     st.integers(1, 4),
     st.booleans(),
+    st.sampled_from([None, "EXAMPLE.COM"]),
 )
 def test_every_plan_is_read_back_with_known_keys_and_nothing_wrong(
-    count: int, available: bool | None, racks: bool, hosts_files: bool, disks: int, https: bool
+    count: int,
+    available: bool | None,
+    racks: bool,
+    hosts_files: bool,
+    disks: int,
+    https: bool,
+    realm: str | None,
 ) -> None:
     machines = HOSTS[:count]
     wish = plan.Wish(
@@ -56,11 +66,12 @@ def test_every_plan_is_read_back_with_known_keys_and_nothing_wrong(
         hosts_files=hosts_files,
         data_dirs=tuple(f"/disk{number}/data" for number in range(disks)),
         name_dirs=("/disk0/name", "/disk1/name"),
-        https=https,
+        https=https or realm is not None,
+        realm=realm,
     )
     conf = read(wish)
     conf.check_values()
-    assert among_servers(conf) == https
+    assert among_servers(conf) == wish.https
     assert [name for name, _ in conf.items() if not is_known(name)] == []
     assert list(conf.set_in_vain()) == []
     names = conf.get(keys.DFS_NAMESERVICES)
@@ -112,11 +123,42 @@ def test_three_machines_have_namenodes_that_take_over() -> None:
         ({"machines": ("a",), "rack_script": True}, "wants racks"),
         ({"machines": ("a",), "base": "data"}, "no absolute path"),
         ({"machines": ("a",), "name": "a.b"}, "letters, digits"),
+        ({"machines": ("a",), "realm": "A B", "https": True}, "is no realm"),
+        ({"machines": ("a",), "realm": "A.COM"}, "takes TLS"),
+        ({"machines": ("10.0.0.1",), "realm": "A.COM", "https": True}, "principals of names"),
     ],
 )
 def test_wishes_that_make_no_sense_are_refused(wish: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidConfiguration, match=words):
         plan.Wish(**wish)
+
+
+def test_each_machine_has_a_keytab_of_its_own_servers_alone() -> None:
+    wish = plan.Wish(HOSTS[:4], realm="EXAMPLE.COM", https=True)
+    lines = plan.files(wish, {})[kerberos.KADMIN_SCRIPT].splitlines()
+    keytabs = {line.split()[3]: line.split()[4:] for line in lines if line.startswith("ktadd ")}
+    alpha = [f"{one}/alpha@EXAMPLE.COM" for one in ("nn", "dn", "jn", "HTTP")]
+    assert keytabs["alpha.keytab"] == alpha
+    assert keytabs["delta.keytab"] == ["dn/delta@EXAMPLE.COM", "HTTP/delta@EXAMPLE.COM"]
+    made = {line.split()[2] for line in lines if line.startswith("addprinc -randkey ")}
+    assert made == {name for names in keytabs.values() for name in names}
+    assert len(lines) == len(made) + len(keytabs)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_all_servers_of_a_secured_plan_are_one_user_and_start(count: int) -> None:
+    conf = read(plan.Wish(HOSTS[:count], realm="EXAMPLE.COM", https=True))
+    check_namenode_protection(conf)
+    check_datanode_protection(conf)
+    settings = SecuritySettings.from_configuration(conf)
+    for one in ("nn", "dn", *(("jn",) if count > 1 else ())):
+        assert settings.user_of(f"{one}/alpha@EXAMPLE.COM", "EXAMPLE.COM") == "hdfs"
+    with pytest.raises(AuthenticationFailed):
+        settings.user_of("nn/alpha@ELSEWHERE.COM", "EXAMPLE.COM")
+
+
+def test_a_realm_without_kerberos_is_refused() -> None:
+    assert main(["init", "--machines", "localhost", "--realm", "EXAMPLE.COM"]) == 255
 
 
 def test_what_is_given_wins() -> None:

@@ -69,6 +69,12 @@ def arguments() -> Arguments:
         action="store_true",
         help="the same, with certificates that are made here: for a try",
     )
+    add(
+        "--secure",
+        action="store_true",
+        help="Kerberos, encrypted calls and data, and TLS; with a list of principals to make",
+    )
+    add("--realm", metavar="REALM", help="of Kerberos (default: that of krb5.conf)")
     add("--hosts-files", action="store_true", help="lists of who may join and who is to leave")
     add(
         "--conf-dir",
@@ -156,10 +162,32 @@ def _wish(options: argparse.Namespace, directory: Path, values: dict[str, str]) 
         rack_script=options.rack_script,
         hosts_files=options.hosts_files,
         zookeeper=options.zookeeper,
-        https=options.https or options.self_signed,
+        https=options.https or options.self_signed or options.secure,
         self_signed=options.self_signed,
+        realm=_realm(options),
         values=values,
     )
+
+
+def _realm(options: argparse.Namespace) -> str | None:
+    """That of the servers; None without Kerberos. Raises UsageError."""
+    named: str | None = options.realm
+    if not options.secure:
+        if named:
+            raise UsageError("--realm is of Kerberos, and wants --secure")
+        return None
+    if named:
+        return named
+    from howdah.errors import LoginFailed
+    from howdah.security.login import default_realm
+
+    try:
+        found = default_realm()
+    except LoginFailed:
+        found = ""
+    if not found:
+        raise UsageError("--secure wants --realm REALM: krb5.conf names no default realm here")
+    return found
 
 
 def _split_names(text: str | None) -> tuple[str, ...]:
@@ -186,7 +214,7 @@ def _prompt(options: argparse.Namespace) -> None:
         )
     if options.racks is None and len(_split_names(options.machines)) > 1:
         options.racks = _answer("Racks as HOST=/RACK,… (empty: all in one)", "")
-    if not options.https and not options.self_signed:
+    if not options.https and not options.self_signed and not options.secure:
         answer = _answer(
             "Pages and WebHDFS over TLS (no; yes, with certificates of your authority; or "
             "self-signed, for a try)",
