@@ -30,6 +30,7 @@ from howdah.config.journal_uri import JournalUri
 from howdah.config.nameservices import datanode_nameservices, namenode_ids
 from howdah.fs.api import FileSystem
 from howdah.gateway.httpfs import HttpFs
+from howdah.local.kdc import NoKdc, check_available
 from howdah.namenode.server.process.admin_tasks import read_hosts
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown
 from howdah.namenode.state.blocks.datanodes import DatanodeIdentity
@@ -193,8 +194,21 @@ def test_the_first_steps_in_python(
     assert read[0].endswith("/data")
 
 
+def test_the_guide_to_testing_with_kerberos() -> None:
+    """That of the secured cluster, which wants programs that are not everywhere."""
+    secured = blocks_of("docs/testing.md")[3]
+    assert "secure=True" in secured.code
+    try:
+        check_available()
+    except NoKdc as missing:
+        pytest.skip(missing.message)
+    names: dict[str, Any] = {}
+    secured.run(names)
+    assert names["read"] == b"hers"
+
+
 def test_the_guide_to_testing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster, several, federated, contract, suite = blocks_of("docs/testing.md")
+    cluster, several, federated, _, contract, suite = blocks_of("docs/testing.md")
     names: dict[str, Any] = {}
     cluster.run(names)
     assert names["cluster"].names
