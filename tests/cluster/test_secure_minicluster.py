@@ -6,7 +6,10 @@ import os
 import stat
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -96,3 +99,52 @@ def test_users_are_added_while_it_runs(cluster: MiniCluster) -> None:
     cluster.add_user("carol")
     with cluster.connect("carol") as fs:
         fs.write_bytes("/user/carol/hers", b"data")
+
+
+def test_the_web_port_asks_who_comes(cluster: MiniCluster) -> None:
+    for path in ("/jmx", "/webhdfs/v1/?op=LISTSTATUS&user.name=alice"):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{cluster.http}{path}", timeout=20)
+        assert caught.value.code == 401
+    where = cluster.http.replace("http", "webhdfs")
+    keytab, principal = str(cluster.keytab_of("alice")), cluster.principal_of("alice")
+    with howdah.connect(where, conf=cluster.conf, keytab=keytab, principal=principal) as fs:
+        fs.write_bytes("/user/alice/by-web", CONTENT)
+        assert fs.read_bytes("/user/alice/by-web") == CONTENT
+        assert fs.get_file_status("/user/alice/by-web").owner == "alice"
+
+
+def test_who_has_a_ticket_goes_on_without_the_kdc_and_nobody_gets_another(
+    cluster: MiniCluster,
+) -> None:
+    with cluster.connect("alice") as fs:
+        fs.exists("/")
+        cluster.kill("kdc")
+        try:
+            fs.write_bytes("/user/alice/without-kdc", b"data")
+            with cluster.connect("bob") as other, pytest.raises(errors.LoginFailed):
+                other.exists("/")
+        finally:
+            cluster.restart("kdc")
+    with cluster.connect("bob") as other:
+        assert other.exists("/user/alice/without-kdc")
+
+
+def test_namenodes_take_over_and_the_realm_is_kept_with_the_data(tmp_path: Path) -> None:
+    try:
+        first = MiniCluster(datanodes=1, namenodes=2, secure=True, dir=tmp_path / "c")
+    except NoKdc as missing:
+        pytest.skip(missing.message)
+    with first as cluster:
+        with cluster.connect("alice") as fs:
+            fs.write_bytes("/user/alice/before", CONTENT)
+            cluster.kill(cluster.active())
+            fs.write_bytes("/user/alice/after", b"taken over")
+        keytab = cluster.keytab_of("alice").read_bytes()
+    with (
+        MiniCluster(datanodes=1, namenodes=2, secure=True, dir=tmp_path / "c") as cluster,
+        cluster.connect("alice") as fs,
+    ):
+        assert fs.read_bytes("/user/alice/before") == CONTENT
+        assert fs.read_bytes("/user/alice/after") == b"taken over"
+        assert cluster.keytab_of("alice").read_bytes() == keytab

@@ -229,10 +229,13 @@ class LocalCluster:
     def start_all(self, names: Sequence[str], timeout_s: float = READY_TIMEOUT_S) -> None:
         """Start servers that don't run, the first time with an empty filesystem.
 
-        They start all at once, but for namenodes whose shared journal has to be formatted:
-        journal nodes do that, so these come first.
+        They start all at once, but for namenodes that share a journal: they read it, and the
+        first time it has to be formatted, so journal nodes come first.
         """
         if is_formatted(self.layout):
+            shared = [name for name in self.layout.shared_names if name in names]
+            self.start([name for name in names if name == KDC or name in shared])
+            self._wait_for_ready_files(shared, timeout_s)
             self.start(names)
             return
         layout = self.layout

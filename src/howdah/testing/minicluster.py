@@ -390,7 +390,7 @@ class MiniCluster:
         with self._lock:
             names = self.names if name is None else [name]
             self._cluster.stop(names)
-            self._cluster.start(names)
+            self._cluster.start_all(names, self._timeout_s)
             self._cluster.wait_ready(names, self._timeout_s)
 
     def configure(self, conf: Mapping[str, str | int | float | bool]) -> None:
