@@ -58,6 +58,8 @@ from howdah.runtime.local_addresses import is_this_host
 from howdah.runtime.process_identity import descriptors_after_raise
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place, is_http_served, is_https_served, namenode_places
+from howdah.runtime.users.service_policy import FILE as POLICY_FILE
+from howdah.runtime.users.service_policy import ServicePolicy
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -84,7 +86,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
     """Gather all facts of an installation. `roles` are the servers that this machine is to run, by
     default those that the configuration says; without `asks` no other server is spoken to."""
     problems: list[str] = []
-    conf = _readable(conf, problems)
+    conf = _readable(_with_policy(conf, problems), problems)
     gateway = _gateway(conf, problems)
     secured = conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple"
     user, why_nobody = _login(conf) if secured else (None, "")
@@ -186,6 +188,17 @@ def _gateway(conf: Configuration, problems: list[str]) -> Configuration:
     except InvalidConfiguration as error:
         problems.append(str(error))
         return conf
+
+
+def _with_policy(conf: Configuration, problems: list[str]) -> Configuration:
+    """With who may speak which protocol, which servers read from a file of its own."""
+    try:
+        conf = conf.with_own_site_file(POLICY_FILE)
+        if conf.get(keys.HADOOP_SECURITY_AUTHORIZATION):
+            ServicePolicy.parse(conf.raw)
+    except InvalidConfiguration as error:
+        problems.append(str(error))
+    return conf
 
 
 def _without_store(conf: Configuration) -> Iterator[str]:

@@ -240,3 +240,20 @@ def test_each_journal_node_is_asked_for_its_journal(tmp_path: Path) -> None:
     assert [each.is_formatted for each in found] == [True, True, None]
     assert "is the journal node up" in found[2].error
     assert gather(Configuration(values), [], asks=False).journals == ()
+
+
+def test_the_policy_of_protocols_is_read_as_servers_read_it(tmp_path: Path) -> None:
+    (tmp_path / "core-site.xml").write_text(
+        Configuration({"hadoop.security.authorization": "true"}).to_xml()
+    )
+    (tmp_path / "hadoop-policy.xml").write_text(
+        Configuration(
+            {
+                "security.client.protocl.acl": "joe",
+                "security.client.protocol.hosts": "10.0.0.0/99",
+            }
+        ).to_xml()
+    )
+    facts = gather(Configuration.load(tmp_path, environment=False), [DATANODE], asks=False)
+    assert ("security.client.protocl.acl", "security.client.protocol.acl") in facts.conf.misspelt()
+    assert any("security.client.protocol.hosts = '10.0.0.0/99'" in e for e in facts.unreadable)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from howdah import errors
-from howdah.config import Configuration, keys
+from howdah.config import Configuration, keys, warn_of_misspelt
 from howdah.runtime.users.async_groups import Lookups, Loop
 from howdah.runtime.users.groups import KnownGroups, groups_from
 from howdah.runtime.users.impersonation import FRESH_S, THREADS, Done, Remembered, addresses_of
@@ -34,7 +34,9 @@ NOT_ENABLED: Final = "Service Level Authorization not enabled!"
 
 def read_policy(conf: Configuration) -> ServicePolicy:
     """The policy of a configuration and of the file beside it. Raises InvalidConfiguration."""
-    return ServicePolicy.parse(conf.with_own_site_file(FILE).raw)
+    conf = conf.with_own_site_file(FILE)
+    warn_of_misspelt(conf)
+    return ServicePolicy.parse(conf.raw)
 
 
 def is_authorizing(conf: Configuration) -> bool:

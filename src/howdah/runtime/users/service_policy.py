@@ -31,12 +31,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
+from howdah.config.keys.names.policy_names import DEFAULT_LISTS
 from howdah.runtime.users.access_list import ListedUsers
 from howdah.runtime.users.proxy_users import Machines
 
 FILE: Final = "hadoop-policy.xml"
 _ACL, _HOSTS, _BLOCKED = ".acl", ".hosts", ".blocked"
-_DEFAULT: Final = "security.service.authorization.default"
 _HADOOP: Final = "org.apache.hadoop."
 
 SERVICES: Final[Mapping[str, str]] = {
@@ -67,14 +67,6 @@ SERVICES: Final[Mapping[str, str]] = {
     "org.howdah.journalnode.ElectionProtocol": "security.qjournal.service.protocol",
 }
 """By the Java names of protocols: what the keys of their lists begin with."""
-
-KEYS: Final = tuple(
-    f"{prefix}{kind}{blocked}"
-    for prefix in (*dict.fromkeys(SERVICES.values()), _DEFAULT)
-    for kind in (_ACL, _HOSTS)
-    for blocked in ("", _BLOCKED)
-)
-"""All keys that a policy has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +176,7 @@ class ServicePolicy:
         """
 
         def text_of(prefix: str, kind: str, default: str) -> tuple[str, str]:
-            for key in (prefix + kind, _DEFAULT + kind):
+            for key in (prefix + kind, DEFAULT_LISTS + kind):
                 value = value_of(key)
                 if value is not None:
                     return key, value

@@ -156,6 +156,17 @@ def test_the_policy_is_in_a_file_beside_the_others(tmp_path: Path) -> None:
     assert outcome_on_thread(OnThread(fresh, resolve), speaker("ann")) is None
 
 
+def test_a_misspelt_key_of_the_policy_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "core-site.xml").write_text(Configuration().to_xml())
+    (tmp_path / "hadoop-policy.xml").write_text(
+        Configuration({"security.client.protocl.acl": "joe", ACL: "*"}).to_xml()
+    )
+    read_policy(Configuration.load(tmp_path, environment=False))
+    assert f"was {ACL} meant?" in caplog.text
+
+
 def test_without_the_switch_no_policy_is_followed() -> None:
     assert service_authorization.OnThread.of(Configuration({ACL: "sue"})) is None
     on = Configuration({ACL: "sue", "hadoop.security.authorization": "true"})

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.runtime.users.service_policy import KEYS, SERVICES, GroupsOf, ServicePolicy, Speaker
+from howdah.config.keys.names.policy_names import POLICY_NAMES
+from howdah.runtime.users.service_policy import SERVICES, GroupsOf, ServicePolicy, Speaker
 
 CLIENT = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 DATANODE = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
@@ -60,6 +61,11 @@ def test_without_lists_everybody_speaks_every_protocol_from_everywhere() -> None
     verdicts = {verdict({}, protocol=each, asked=asked) for each in SERVICES}
     assert verdicts == {"ok"}
     assert asked == []
+
+
+def test_the_keys_of_all_protocols_are_known_names() -> None:
+    used = {f"{prefix}.acl" for prefix in (*SERVICES.values(), DEFAULT)}
+    assert used <= POLICY_NAMES
 
 
 def test_an_unknown_protocol_is_spoken_by_nobody() -> None:
@@ -174,7 +180,11 @@ LISTS = st.builds(
 )
 
 
-@given(st.dictionaries(st.sampled_from(KEYS), LISTS.filter(lambda text: "/" not in text)))
+@given(
+    st.dictionaries(
+        st.sampled_from(sorted(POLICY_NAMES)), LISTS.filter(lambda text: "/" not in text)
+    )
+)
 def test_what_is_blocked_as_well_only_takes_away(values: dict[str, str]) -> None:
     """Every list is read, whatever it says, and to block somebody lets in nobody."""
     for user in ("joe", "sue"):

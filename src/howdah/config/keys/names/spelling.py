@@ -2,7 +2,7 @@
 
 A key that nobody knows is no error, since a site file serves many programs. One that is
 nearly a known key, and that neither howdah nor Hadoop 3.5 knows, is a typing error.
-Those of Hadoop are in `hadoop_names`.
+Those of Hadoop are in `hadoop_names` and `policy_names`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,21 @@ from functools import cache, lru_cache
 
 from howdah.config import keys
 from howdah.config.keys.names.hadoop_names import HADOOP_NAMES
+from howdah.config.keys.names.policy_names import POLICY_NAMES
 
-PREFIXES = ("dfs.", "fs.", "hadoop.", "howdah.", "io.", "ipc.", "net.", "ha.", "file.", "rpc.")
+PREFIXES = (
+    "dfs.",
+    "fs.",
+    "hadoop.",
+    "howdah.",
+    "io.",
+    "ipc.",
+    "net.",
+    "ha.",
+    "file.",
+    "rpc.",
+    "security.",
+)
 FAMILIES = ("hadoop.proxyuser.", "hadoop.kms.proxyuser.", "httpfs.proxyuser.")
 """Begins of names that users complete."""
 LEAST_RESEMBLANCE = 0.88
@@ -50,4 +63,4 @@ def closest_key(name: str) -> str | None:
 
 @cache
 def _names() -> frozenset[str]:
-    return HADOOP_NAMES | keys.KNOWN.keys() | keys.DEPRECATED.keys()
+    return HADOOP_NAMES | POLICY_NAMES | keys.KNOWN.keys() | keys.DEPRECATED.keys()
