@@ -58,8 +58,20 @@ def _indices(fs: HdfsFileSystem, path: str) -> Iterator[tuple[tuple[int, ...], t
 
 
 def first_not_settled(fs: HdfsFileSystem, paths: Iterable[str]) -> str | None:
-    """Return the first of the files of which an internal block is missing, or there twice."""
-    return next((path for path in paths if not is_settled(fs, path)), None)
+    """Return the first of the files of which an internal block is missing, or there twice, and what
+    its groups have."""
+    path = next((path for path in paths if not is_settled(fs, path)), None)
+    return None if path is None else f"{path} has {_held(fs, path)}"
+
+
+def _held(fs: HdfsFileSystem, path: str) -> list[list[tuple[int, int]]]:
+    """Return the indices and the ports of their datanodes, for each group of a file."""
+    held = []
+    for group in fs.client.namenode.get_block_locations(path, 0, _WHOLE_FILE).blocks:
+        assert group.members is not None
+        ports = [node.transfer_port for node in group.nodes]
+        held.append(list(zip(group.members.indices, ports, strict=True)))
+    return held
 
 
 def wait_until_mended(fs: HdfsFileSystem, manifest: Manifest) -> None:
