@@ -649,7 +649,7 @@ class BlockRecovery:
                 f"{lost}, its datanodes come with {length_bytes}; but {absent}"
             )
         self._said.append(
-            f"{lost}, and no datanode has more than {length_bytes} of them any more: the rest "
+            f"{lost}, and no datanode that has come has more than {length_bytes} of them: the rest "
             "is lost"
         )
 

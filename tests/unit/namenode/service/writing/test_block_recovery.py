@@ -415,7 +415,7 @@ def test_what_no_datanode_has_any_more_is_given_up_and_said_so(client: Any, node
     primary, order = order_of(nodes)
     primary.recover(order, 5, nodes[1:2])
     said = client.namenode.tick(2000)
-    assert any("no datanode has more than 5 of them any more" in line for line in said)
+    assert any("no datanode that has come has more than 5 of them" in line for line in said)
     assert found(client.namenode).length_bytes == 5
 
 
