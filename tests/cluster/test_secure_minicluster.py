@@ -132,7 +132,7 @@ def test_who_has_a_ticket_goes_on_without_the_kdc_and_nobody_gets_another(
 
 def test_namenodes_take_over_and_the_realm_is_kept_with_the_data(tmp_path: Path) -> None:
     try:
-        first = MiniCluster(datanodes=1, namenodes=2, secure=True, dir=tmp_path / "c")
+        first = MiniCluster(datanodes=1, namenodes=2, secure=True, dir=tmp_path / "a c")
     except NoKdc as missing:
         pytest.skip(missing.message)
     with first as cluster:
@@ -142,7 +142,7 @@ def test_namenodes_take_over_and_the_realm_is_kept_with_the_data(tmp_path: Path)
             fs.write_bytes("/user/alice/after", b"taken over")
         keytab = cluster.keytab_of("alice").read_bytes()
     with (
-        MiniCluster(datanodes=1, namenodes=2, secure=True, dir=tmp_path / "c") as cluster,
+        MiniCluster(datanodes=1, namenodes=2, secure=True, dir=tmp_path / "a c") as cluster,
         cluster.connect("alice") as fs,
     ):
         assert fs.read_bytes("/user/alice/before") == CONTENT

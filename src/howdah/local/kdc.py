@@ -244,7 +244,7 @@ class Realm:
         if not new:
             return
         lines = [f"addprinc -randkey {name}" for name in new]
-        lines += [f"ktadd -norandkey -k {keytab} {name}" for name in new]
+        lines += [f"ktadd -norandkey -k {_word(keytab)} {name}" for name in new]
         said = self.administer(directory, *lines)
         known = set(principals_in(keytab.read_bytes())) if keytab.is_file() else set[str]()
         for name in new:
@@ -353,6 +353,19 @@ def _write(path: Path, text: str) -> None:
         file.write(text)
 
 
+def _word(path: Path) -> str:
+    """Return a path as kadmin reads it. Raises InvalidConfiguration.
+
+    >>> _word(Path("/a b"))
+    '"/a b"'
+    """
+    text = str(path)
+    if not text.isprintable():
+        raise InvalidConfiguration(f"kadmin can have no keytab at {text!r}")
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"'
+
+
 def _run(environment: Mapping[str, str], name: str, *arguments: str, stdin: str = "") -> str:
     done = subprocess.run(
         [program(name), *arguments],
@@ -382,9 +395,21 @@ def run_kdc(directory: Path, address: Address, ready_file: Path | None) -> int:
     kills or stops the group kills or stops it too.
     """
     environment = {**os.environ, **environment_of(directory)}
-    server = subprocess.Popen([program("krb5kdc"), "-n"], env=environment, umask=0o077)
+    stops = threading.Event()
+    started: list[subprocess.Popen[bytes]] = []
+
+    def stop(*_: object) -> None:
+        stops.set()
+        for each in started:
+            each.terminate()
+
+    # Before it is started: a signal in between would leave it alone.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.terminate())
+        signal.signal(number, stop)
+    server = subprocess.Popen([program("krb5kdc"), "-n"], env=environment, umask=0o077)
+    started.append(server)
+    if stops.is_set():
+        server.terminate()
     while server.poll() is None and not _listens(address):
         time.sleep(_POLL_S)
     if server.poll() is None and ready_file is not None:

@@ -44,6 +44,12 @@ def test_a_user_whose_name_kadmin_would_take_for_something_else_is_refused(name:
         realm().with_users([name])
 
 
+def test_kadmin_reads_any_path_as_one_word_that_ends_where_it_does() -> None:
+    assert kdc._word(Path('/a b/"c"')) == '"/a b/""c"""'
+    with pytest.raises(InvalidConfiguration, match="kadmin can have no keytab"):
+        kdc._word(Path("/a\nquit"))
+
+
 def test_clients_have_no_keys_of_servers(tmp_path: Path) -> None:
     layout = Layout.plan(tmp_path, users=["alice"])
     assert not [name for name, _ in layout.client_conf().items() if "keytab" in name]
