@@ -267,6 +267,11 @@ def test_a_file_goes_to_and_comes_from_a_datanode_by_a_token_of_its_own(
     [
         ("op=GETHOMEDIRECTORY&user.name=hdfs", 200, "/user/alice"),
         ("op=LISTSTATUS&doas=bob", 403, "User: alice is not allowed to impersonate bob"),
+        (
+            "op=LISTSTATUS&user.name=bob&doas=bob",
+            403,
+            "User: alice is not allowed to impersonate bob",
+        ),
         ("op=GETHOMEDIRECTORY&doas=alice", 200, "/user/alice"),
     ],
 )

@@ -124,7 +124,8 @@ class FileGateway:
                 )
             return _owner(self.conf, wanted.delegation, namenode)
         user = wanted.user or self.default_user
-        return user if wanted.acts_for is None else ProxyUser(wanted.acts_for, user)
+        acts_for = wanted.acts_for_another(wanted.user)
+        return user if acts_for is None else ProxyUser(acts_for, user)
 
     def close(self) -> None:
         """Let go of replicas."""

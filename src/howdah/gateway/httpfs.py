@@ -139,8 +139,9 @@ class _Operation:
             redirects = operation in TRANSFERS and wanted.flag("noredirect")
             requests.note(operation, Outcome.REDIRECTED if redirects else outcome_of(self._answer))
             who = wanted.user
-            if wanted.acts_for is not None:
-                who = f"{wanted.acts_for} via {who}"
+            acts_for = wanted.acts_for_another(wanted.user)
+            if acts_for is not None:
+                who = f"{acts_for} via {who}"
             path = paths.printable(wanted.path)
             audit.info("%s %s %s %s", request.peer, who, wanted.operation, path)
         except errors.HowdahError as error:
@@ -199,8 +200,9 @@ class _Operation:
         access forbids."""
         if wanted.user is None:
             return text_response(401, "Authentication required: say who you are, by user.name")
-        if wanted.acts_for is not None:
-            whose = wanted.user, wanted.acts_for, self._request.peer
+        acts_for = wanted.acts_for_another(wanted.user)
+        if acts_for is not None:
+            whose = wanted.user, acts_for, self._request.peer
             try:
                 self._gateway.proxy_users.check(*whose)
             except errors.AuthorizationFailed as error:

@@ -233,6 +233,15 @@ def test_the_namenode_is_asked_whether_one_may_act_for_another(query: str, real_
         assert (fs.user, real_user_of(fs.user)) == ("joe", real_user)
 
 
+def test_who_names_himself_twice_acts_for_nobody() -> None:
+    gateway = FileGateway(Configuration({"fs.defaultFS": f"hdfs://{NAMENODE}"}))
+    target = f"/webhdfs/v1/f?op=OPEN&namenoderpcaddress={NAMENODE}&user.name=joe&doas=joe"
+    request = request_of(b"GET", target.encode(), [])
+    assert request is not None
+    with closing(gateway.filesystem(parse_request(request, gateway.patterns))) as fs:
+        assert (fs.user, real_user_of(fs.user)) == ("joe", None)
+
+
 def test_pages_of_namenodes_may_send_the_header_that_is_configured() -> None:
     conf = {
         "fs.defaultFS": f"hdfs://{NAMENODE}",

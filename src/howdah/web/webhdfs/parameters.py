@@ -330,6 +330,11 @@ class ParsedRequest:
     delegation: str | None = field(default=None, repr=False)
     """The token that proves who asks, as text."""
 
+    def acts_for_another(self, user: str | None) -> str | None:
+        """Whom `user`, who asks, wants to act for; None if that is himself. Where a caller is
+        proven, that is not the `user` of the request, whose name counts for nothing then."""
+        return None if self.acts_for == user else self.acts_for
+
     def text(self, name: str) -> str | None:
         value = self.values[name]
         assert value is None or isinstance(value, str), name
@@ -391,8 +396,6 @@ def parse_request(
     if values.get("aclspec"):
         _in_domain("aclspec", str(values["aclspec"]), patterns.acl)
     acts_for = given.get("doas") or None
-    if acts_for == user:
-        acts_for = None
     if acts_for is not None:
         try:
             check_name(acts_for)

@@ -199,7 +199,9 @@ def test_for_whom_one_acts_is_known_of_any_name_that_users_have() -> None:
     assert (found.user, found.acts_for) == ("hive", "joe@REALM")
     assert ask("GET", "op=LISTSTATUS&user.name=hive&doas=").acts_for is None
     assert ask("GET", "op=LISTSTATUS&doas=joe").user is None
-    assert ask("GET", "op=LISTSTATUS&user.name=hive&doas=hive").acts_for is None
+    found = ask("GET", "op=LISTSTATUS&user.name=hive&doas=hive")
+    assert found.acts_for == "hive"
+    assert (found.acts_for_another("hive"), found.acts_for_another("joe")) == (None, "hive")
 
 
 def test_tokens_are_refused_by_name() -> None:

@@ -120,8 +120,10 @@ class WebHdfs:
         has_left: Callable[[], bool],
     ) -> str:
         """Who acts, or for whom. Raises AuthorizationFailed."""
-        user, acts_for = wanted.user or self._default_user, wanted.acts_for
-        if proven is not None:
+        if proven is None:
+            user = wanted.user or self._default_user
+            acts_for = wanted.acts_for_another(wanted.user)
+        else:
             user, acts_for = caller_of(proven, wanted)
         if acts_for is None:
             return user

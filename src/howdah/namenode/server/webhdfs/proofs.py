@@ -74,8 +74,7 @@ def caller_of(proven: Proven, wanted: ParsedRequest) -> tuple[str, str | None]:
     AuthorizationFailed for a token with which one wants to act for somebody.
     """
     if wanted.delegation is None:
-        acts_for = wanted.acts_for
-        return proven.user, None if acts_for == proven.user else acts_for
+        return proven.user, wanted.acts_for_another(proven.user)
     if wanted.acts_for not in (None, proven.user):
         raise errors.AuthorizationFailed(
             f"a token of {proven.user} is good for {proven.user} alone, not for {wanted.acts_for}"

@@ -114,6 +114,8 @@ def test_whom_a_request_is_made_for() -> None:
     assert caller_of(TICKET, parsed("doas=bob")[1]) == ("alice", "bob")
     assert caller_of(TICKET, parsed("doas=alice")[1]) == ("alice", None)
     assert caller_of(TICKET, parsed("user.name=hdfs")[1]) == ("alice", None)
+    # The name counts for nothing, so it does not hide for whom one wants to act.
+    assert caller_of(TICKET, parsed("user.name=bob&doas=bob")[1]) == ("alice", "bob")
 
 
 def test_a_token_is_good_for_its_owner_alone() -> None:
@@ -122,5 +124,6 @@ def test_a_token_is_good_for_its_owner_alone() -> None:
     assert proven is not None
     user, acts_for = caller_of(proven, parsed(f"delegation={text}&doas=bob")[1])
     assert (user, real_user_of(user), acts_for) == ("bob", "oozie", None)
-    with pytest.raises(errors.AuthorizationFailed, match="good for bob alone"):
-        caller_of(proven, parsed(f"delegation={text}&doas=alice")[1])
+    for others in ("doas=alice", "user.name=alice&doas=alice"):
+        with pytest.raises(errors.AuthorizationFailed, match="good for bob alone"):
+            caller_of(proven, parsed(f"delegation={text}&{others}")[1])
