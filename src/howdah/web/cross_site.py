@@ -1,8 +1,11 @@
 """Requests that a page of another server has made a browser send.
 
-Two rules. A request that says that it comes from elsewhere (`Origin`, `Sec-Fetch-Site`) changes
-nothing, always. And Hadoop's RestCsrfPreventionFilter, if `dfs.webhdfs.rest-csrf.enabled` is set:
-a browser's request that changes something must have a header that no form can send.
+Three rules. A request that says that it comes from elsewhere (`Origin`, `Sec-Fetch-Site`) changes
+nothing, always. Hadoop's RestCsrfPreventionFilter, if `dfs.webhdfs.rest-csrf.enabled` is set: a
+browser's request that changes something must have a header that no form can send. And where a GET
+changes something, as at some addresses of Hadoop's, a browser has to say that no page of another
+server led it there: over plain HTTP it sends no `Sec-Fetch-Site`, with an image no `Origin`, and a
+page may keep it from sending `Referer`. Pages cannot change its `User-Agent`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from howdah.config import Configuration, keys
 from howdah.web.http import Request, Response, text_response
 
 _MISSING: Final = "Missing Required Header for CSRF Prevention"
+_BROWSERS: Final = ("Mozilla", "Opera")
+"""How the names begin that browsers say of themselves, as Hadoop's filter knows them."""
+_NO_OTHER_PAGE: Final = ("none", "same-origin")
 
 
 def check_origin(request: Request, trusted: Container[str] = ()) -> None:
@@ -31,8 +37,27 @@ def check_origin(request: Request, trusted: Container[str] = ()) -> None:
     own = request.headers.get("host", "")
     if origin is not None and origin.partition("://")[2] != own:
         raise errors.AuthorizationFailed(f"a page of {origin} may not change anything here")
-    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+    if request.headers.get("sec-fetch-site", "none") not in _NO_OTHER_PAGE:
         raise errors.AuthorizationFailed("a page of another server may not change anything here")
+
+
+def is_browser(request: Request) -> bool:
+    """Whether a browser sends it, which a page may have made it do."""
+    return request.headers.get("user-agent", "").startswith(_BROWSERS)
+
+
+def is_from_another_page(request: Request) -> bool:
+    """Whether a page of another server may have caused this, also by a GET. Programs say nothing;
+    a browser has to say that none did, and over plain HTTP it can only name a page of this one."""
+    headers = request.headers
+    fetched = headers.get("sec-fetch-site")
+    if fetched is not None and fetched not in _NO_OTHER_PAGE:
+        return True
+    own = headers.get("host", "")
+    pages = [headers[name] for name in ("origin", "referer") if name in headers]
+    if any(page.partition("://")[2].partition("/")[0] != own for page in pages):
+        return True
+    return is_browser(request) and fetched is None and not (own and pages)
 
 
 @dataclass(frozen=True, slots=True)

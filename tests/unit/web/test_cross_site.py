@@ -6,7 +6,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.web.cross_site import filter_of, header_of
+from howdah.web.cross_site import filter_of, header_of, is_from_another_page
 from howdah.web.http import Request
 
 BROWSER = {"user-agent": "Mozilla/5.0 (X11)"}
@@ -67,3 +67,29 @@ def test_a_pattern_that_is_none_is_refused() -> None:
     values = {**ON, "dfs.webhdfs.rest-csrf.browser-useragents-regex": "("}
     with pytest.raises(errors.InvalidConfiguration, match="browser-useragents-regex"):
         filter_of(Configuration(values))
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_foreign"),
+    [
+        ({}, False),
+        ({"user-agent": "curl/8.5.0", "host": "here:1"}, False),
+        (BROWSER, True),
+        ({**BROWSER, "sec-fetch-site": "none"}, False),
+        ({**BROWSER, "sec-fetch-site": "same-origin"}, False),
+        ({**BROWSER, "sec-fetch-site": "same-site"}, True),
+        ({**BROWSER, "host": "here:1", "referer": "http://here:1/x"}, False),
+        ({**BROWSER, "host": "here:1", "referer": "http://evil:1/x"}, True),
+        ({**BROWSER, "host": "here:1", "origin": "http://here:1"}, False),
+        ({**BROWSER, "host": "here:1", "origin": "null"}, True),
+        ({"host": "here:1", "origin": "http://evil:1"}, True),
+        ({"host": "here:1", "origin": "http://here:1", "referer": "http://evil:1/"}, True),
+        ({**BROWSER, "sec-fetch-site": "none", "origin": "http://evil:1"}, True),
+        # What names no server is not that of a request which names none.
+        ({**BROWSER, "referer": "about:blank"}, True),
+    ],
+)
+def test_a_browser_has_to_say_that_no_other_page_led_it_here(
+    headers: dict[str, str], is_foreign: bool
+) -> None:
+    assert is_from_another_page(Request("GET", "/x", headers=headers)) == is_foreign

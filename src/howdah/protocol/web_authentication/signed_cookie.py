@@ -136,7 +136,8 @@ def cookie_in(header: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class CookieScope:
-    """To which servers a browser sends the cookie back."""
+    """To which servers a browser sends the cookie back: never with a request that a page of
+    another site has caused, for which it shows a ticket anew if it may."""
 
     domain: str = ""
     path: str = "/"
@@ -145,9 +146,9 @@ class CookieScope:
         """Return the value of `Set-Cookie`; an empty text takes the cookie away.
 
         >>> CookieScope(domain="example.com").header("u=a&s=x", is_secure=True)
-        'hadoop.auth="u=a&s=x"; Path=/; Domain=example.com; Secure; HttpOnly'
+        'hadoop.auth="u=a&s=x"; Path=/; Domain=example.com; Secure; HttpOnly; SameSite=Strict'
         >>> CookieScope().header("", is_secure=False)
-        'hadoop.auth=; Path=/; Expires=Thu, 01-Jan-1970 00:00:00 GMT; HttpOnly'
+        'hadoop.auth=; Path=/; Expires=Thu, 01-Jan-1970 00:00:00 GMT; HttpOnly; SameSite=Strict'
         """
         parts = [f'{NAME}="{text}"' if text else f"{NAME}="]
         if self.path:
@@ -158,4 +159,4 @@ class CookieScope:
             parts.append("Expires=Thu, 01-Jan-1970 00:00:00 GMT")
         if is_secure:
             parts.append("Secure")
-        return "; ".join([*parts, "HttpOnly"])
+        return "; ".join([*parts, "HttpOnly", "SameSite=Strict"])

@@ -5,8 +5,8 @@
 
 Hadoop's LogLevel.Servlet: its address, its parameters, and the marked lines of its answer, so
 that `hadoop daemonlog` works. A level is set for programs and for pages of this server; a
-browser that another server's page led here gets 403. Only loggers that are there have levels,
-which bounds what a caller can make.
+browser that another server's page may have led here gets 403. Only loggers that are there have
+levels, which bounds what a caller can make.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import logging
 import re
 from typing import Final
 
+from howdah.web.cross_site import is_from_another_page
 from howdah.web.http import Request
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import live, table
@@ -36,20 +37,6 @@ _HADOOP: Final = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 _ROOT: Final = "root"
 
 log = logging.getLogger(__name__)
-
-
-def is_foreign(request: Request) -> bool:
-    """Whether a page of another server may have caused this. Browsers say where a request
-    comes from; programs do not."""
-    headers = request.headers
-    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        return True
-    own = headers.get("host", "")
-    return any(
-        headers[name].partition("://")[2].partition("/")[0] != own
-        for name in ("origin", "referer")
-        if name in headers
-    )
 
 
 def page(request: Request, also: OtherProcess | None = None) -> tuple[int, list[Child]]:
@@ -96,7 +83,7 @@ def _about(
         if number is None:
             said.append(_line("Bad Level : ", tag("b", level), f"; there are {', '.join(LEVELS)}"))
             status = 400
-        elif is_foreign(request):
+        elif is_from_another_page(request):
             said.append(_line("A page of another server may not change anything here."))
             status = 403
         else:

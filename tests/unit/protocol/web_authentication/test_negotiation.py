@@ -32,7 +32,7 @@ def test_a_ticket_leads_to_a_cookie_and_the_cookie_is_enough() -> None:
     assert "ticket" not in repr(found)
     headers = NEGOTIATION.accepted("alice", "alice@R", b"proof", 1_000, is_secure=True)
     assert headers["WWW-Authenticate"] == "Negotiate cHJvb2Y="
-    assert headers["Set-Cookie"].endswith("; Path=/; Secure; HttpOnly")
+    assert headers["Set-Cookie"].endswith("; Path=/; Secure; HttpOnly; SameSite=Strict")
     known = NEGOTIATION.begin({"cookie": headers["Set-Cookie"].partition(";")[0]}, 5_999)
     assert isinstance(known, Known)
     assert (known.identity.user, known.identity.principal) == ("alice", "alice@R")

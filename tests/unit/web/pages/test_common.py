@@ -204,6 +204,9 @@ def test_a_level_is_shown_and_set_as_hadoops_command_does(
         {"sec-fetch-site": "same-site"},
         {"origin": "http://evil", "host": "here:1"},
         {"referer": "http://evil/x", "host": "here:1"},
+        {"host": "here:1", "user-agent": "Mozilla/5.0 (X11)"},
+        {"referer": "http://evil/x", "user-agent": "Mozilla/5.0 (X11)"},
+        {"referer": "", "user-agent": "Mozilla/5.0 (X11)"},
     ],
 )
 def test_a_foreign_page_sets_no_level(
@@ -213,8 +216,18 @@ def test_a_foreign_page_sets_no_level(
     assert (answer.status, logger.level) == (403, logging.NOTSET)
 
 
-def test_our_own_page_sets_it(common: Common, logger: logging.Logger) -> None:
-    headers = {"sec-fetch-site": "same-origin", "referer": "http://here:1/x", "host": "here:1"}
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "same-origin", "referer": "http://here:1/x", "host": "here:1"},
+        {"sec-fetch-site": "none", "user-agent": "Mozilla/5.0 (X11)"},
+        # Over plain HTTP.
+        {"referer": "http://here:1/x", "host": "here:1", "user-agent": "Mozilla/5.0 (X11)"},
+    ],
+)
+def test_our_own_page_sets_it(
+    common: Common, logger: logging.Logger, headers: dict[str, str]
+) -> None:
     assert got(common, "/logLevel", headers, log=logger.name, level="warn").status == 200
     assert logger.level == logging.WARNING
 

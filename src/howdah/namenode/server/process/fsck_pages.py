@@ -9,7 +9,7 @@ Who acts for another (`doas`) has no run before it is known whether he may. On a
 the guard of the web port says who asks, and no name in the address does.
 
 A browser may be led to any address by any page. So what changes something is not done for a
-request that a page of another place has caused.
+request that a page has caused, nor for a browser that does not say that none has.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from howdah.protocol.rpc.server_hooks import Impersonation
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Channel
+from howdah.web.cross_site import is_browser
 from howdah.web.http import Request, Response, text_response
 from howdah.web.server import Exchange, Stream
 
@@ -75,7 +76,9 @@ class FsckPages:
             return text_response(403, error.message)
         if options.changes_something and _comes_from_a_page(request):
             return text_response(
-                403, "a page of another server may not have files moved or deleted"
+                403,
+                "a page may not have files moved or deleted, and this browser does not say that "
+                "none led it here: use howdah fsck",
             )
         run = _Run(self, user, request.peer, options)
         real_user = real_user_of(user)
@@ -194,6 +197,10 @@ def subject_of(options: Options) -> str:
 
 
 def _comes_from_a_page(request: Request) -> bool:
-    """Browsers say so; programs do not send these."""
-    fetched = request.headers.get("sec-fetch-site", "none")
-    return "origin" in request.headers or "referer" in request.headers or fetched != "none"
+    """Whether one may have caused it: browsers say so, or say that none did; programs do not send
+    these headers."""
+    headers = request.headers
+    if_silent = "" if is_browser(request) else "none"
+    return bool({"origin", "referer"} & headers.keys()) or (
+        headers.get("sec-fetch-site", if_silent) != "none"
+    )

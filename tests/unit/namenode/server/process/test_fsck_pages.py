@@ -176,6 +176,23 @@ def test_a_page_of_another_server_changes_nothing(world: World, option: str, hea
     assert not isinstance(world.ask({"files": "1"}, **{header: "http://elsewhere"}), Response)
 
 
+@pytest.mark.parametrize("agent", ["Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101", "Opera/9.80"])
+def test_a_browser_changes_nothing_where_it_does_not_say_what_led_it_there(
+    world: World, agent: str
+) -> None:
+    # Over plain HTTP browsers keep that to themselves, if a page wants them to.
+    refused = world.ask({"delete": "1"}, user_agent=agent)
+    assert isinstance(refused, Response)
+    assert refused.status == 403
+    typed = {"user_agent": agent, "sec_fetch_site": "none"}
+    for run in (
+        world.ask({"delete": "1"}, **typed),
+        world.ask({"files": "1"}, user_agent=agent),
+        world.ask({"delete": "1"}, user_agent="curl/8.5.0"),
+    ):
+        assert not isinstance(run, Response)
+
+
 @pytest.mark.parametrize(
     "query", [{"startblockafter": "x"}, {"doas": "a\nb"}, {"doas": "x", "ugi": "\x00"}]
 )
