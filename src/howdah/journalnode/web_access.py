@@ -11,7 +11,7 @@ from typing import Final
 
 from howdah.config import Configuration, keys
 from howdah.security.server_login import ServerLogin
-from howdah.security.server_principals import comes_from_its_host
+from howdah.security.server_principals import comes_from_its_host, configured
 from howdah.web import segment_transfer
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.server_guard import server_guard
@@ -31,7 +31,7 @@ def web_guard(conf: Configuration, login: ServerLogin) -> Guard:
 
     Raises InvalidConfiguration, LoginFailed.
     """
-    wanted = [conf.get(key) or "" for key in _SERVERS]
+    wanted = configured(conf, _SERVERS)
     return server_guard(
         conf,
         login,

@@ -5,16 +5,15 @@ Hadoop: NameNodeHttpServer, ImageServlet.isValidRequestor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from howdah import errors
 from howdah.config import Configuration, keys, namenode_address
-from howdah.config.nameservices import nameservices, rpc_addresses
+from howdah.config.nameservices import namenode_ids, rpc_addresses
 from howdah.namenode.server.process.fsck_pages import PATH as FSCK
 from howdah.namenode.service.monitoring import startup, topology_page
 from howdah.security.server_login import ServerLogin
-from howdah.security.server_principals import is_at
+from howdah.security.server_principals import configured, is_at
 from howdah.web import image_transfer, status
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.server_guard import server_guard
@@ -53,31 +52,31 @@ def web_guard(conf: Configuration, login: ServerLogin) -> Guard:
         conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)[0],
         RULES,
         own_key=keys.DFS_NAMENODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL,
-        is_server=lambda principal, address: is_peer(conf, principal),
+        is_server=peers(conf),
     )
 
 
-def is_peer(conf: Configuration, principal: str) -> bool:
-    """Whether a principal is that of a namenode or of the secondary namenode, at the hosts that
-    are configured for these. Waits for name servers."""
+def peers(conf: Configuration) -> Callable[[str, str], bool]:
+    """Return what says of a principal whether it is that of a namenode of the same nameservice, or
+    of the secondary namenode, at the hosts that are configured for these. Asking waits for name
+    servers. `conf` has the namenode's keys plain.
+
+    Raises InvalidConfiguration.
+    """
+    namenodes = {namenode_address(conf)[0]}
+    own = conf.get(keys.DFS_NAMESERVICE_ID)
+    if namenode_ids(conf, own):
+        namenodes |= {host for host, _ in rpc_addresses(conf, own).values()}
     secondary = {
         conf.get(keys.DFS_NAMENODE_SECONDARY_HTTP_ADDRESS)[0],
         conf.get(keys.DFS_NAMENODE_SECONDARY_HTTPS_ADDRESS)[0],
     }
-    return any(
-        is_at(principal, conf.get(key) or "", hosts)
+    wanted = [
+        (principal, hosts)
         for key, hosts in (
-            (keys.DFS_NAMENODE_KERBEROS_PRINCIPAL, _namenode_hosts(conf)),
+            (keys.DFS_NAMENODE_KERBEROS_PRINCIPAL, namenodes),
             (keys.DFS_SECONDARY_NAMENODE_KERBEROS_PRINCIPAL, secondary),
         )
-    )
-
-
-def _namenode_hosts(conf: Configuration) -> set[str]:
-    hosts = {namenode_address(conf)[0]}
-    for name in nameservices(conf):
-        try:
-            hosts |= {host for host, _ in rpc_addresses(conf, name).values()}
-        except errors.InvalidConfiguration:
-            continue  # One that this namenode does not belong to may be described in part.
-    return hosts
+        for principal in configured(conf, (key,))
+    ]
+    return lambda principal, address: any(is_at(principal, each, hosts) for each, hosts in wanted)

@@ -53,12 +53,20 @@ _HEALTH: Final = f"{HEALTH_PATH} is open to everybody."
 
 @dataclass(frozen=True, slots=True)
 class Administrators:
-    """Who may do what not everybody may, and as which principals other servers come."""
+    """Who may do what not everybody may, and as which principals other servers come.
+
+    A server of the cluster is never an administrator where something is for servers: several
+    kinds of servers may have one short name, and only one kind may have what is for it.
+    """
 
     users: Container[str]
-    """By short names. May wait for a directory of users."""
+    """By short names: `dfs.cluster.administrators`. May wait for a directory of users."""
+    own_user: str | None = None
+    """That of the server itself, an administrator but for what is for servers."""
     servers: Callable[[str, str], bool] = lambda principal, address: False
     """Whether a principal, from an IP address, is that of a server which fetches from this one."""
+    is_server: Callable[[str], bool] = lambda principal: False
+    """Whether a principal is that of any server of the cluster, at whichever host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +122,12 @@ class WebGuard:
     def _may(self, rule: Rule, proven: Proven, address: str) -> bool:
         if rule in (Rule.USER, Rule.PAGE, Rule.FILES):
             return True
-        if rule is Rule.SERVERS and self.administrators.servers(proven.full_name, address):
+        those = self.administrators
+        if rule is not Rule.SERVERS:
+            return proven.user == those.own_user or proven.user in those.users
+        if those.servers(proven.full_name, address):
             return True
-        return proven.user in self.administrators.users
+        return proven.user in those.users and not those.is_server(proven.full_name)
 
     def _prove(self, request: Request) -> Admitted | Response:
         found = self.negotiation.begin(request.headers, self.now_ms())

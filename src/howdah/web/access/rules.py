@@ -31,7 +31,7 @@ class Rule(Enum):
     ADMINISTRATOR = "administrators"
     FILES = "everybody who proves who he is, by a ticket or a delegation token"
     TOKEN = "everybody with a delegation token"
-    SERVERS = "other servers of the cluster, and administrators"
+    SERVERS = "the servers that fetch it, and listed administrators"
 
 
 COMMON: Final[Mapping[str, Rule]] = {

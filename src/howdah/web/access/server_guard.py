@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from howdah.config import Configuration, keys
 from howdah.config.value_types import Key
 from howdah.runtime.users.access_list import AccessList
 from howdah.runtime.users.groups import groups_from
 from howdah.security.server_login import ServerLogin
+from howdah.security.server_principals import configured, is_of_kind
 from howdah.security.spnego import SpnegoAcceptor
 from howdah.security.web_settings import PRINCIPAL_KEY, web_security
 from howdah.web.access.guard import Administrators, ClosedGuard, WebGuard
 from howdah.web.access.rules import AccessRules
 from howdah.web.http import Guard
+
+_SERVERS: Final = (
+    keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
+    keys.DFS_SECONDARY_NAMENODE_KERBEROS_PRINCIPAL,
+    keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
+    keys.DFS_JOURNALNODE_KERBEROS_PRINCIPAL,
+)
 
 
 def server_guard(
@@ -34,13 +43,19 @@ def server_guard(
     found = web_security(conf, host, login.identity.keytab, own_key)
     if found is None:
         return ClosedGuard(PRINCIPAL_KEY.name)
-    users = AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf), (login.user,))
+    users = AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf))
+    kinds = configured(conf, _SERVERS)
     return WebGuard(
         found.negotiation,
         SpnegoAcceptor(found.identity),
         login.short_name,
         rules,
-        Administrators(users, is_server),
+        Administrators(
+            users,
+            login.user,
+            is_server,
+            lambda principal: any(is_of_kind(principal, kind) for kind in kinds),
+        ),
         found.pages_are_open,
         found.figures_need_admin,
     )

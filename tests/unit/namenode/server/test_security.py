@@ -15,7 +15,7 @@ from howdah.namenode.server.security import (
     make_block_tokens,
     security_of,
 )
-from howdah.namenode.server.web_access import is_peer, web_guard
+from howdah.namenode.server.web_access import web_guard
 from howdah.namenode.service.block_tokens import BlockTokens
 from howdah.protocol.sasl.principals import Principal
 from howdah.security.server_login import ServerLogin
@@ -121,24 +121,6 @@ def test_without_a_principal_for_it_a_secured_namenode_answers_nothing_over_http
     assert refused.status == 403
     assert b"dfs.web.authentication.kerberos.principal is not set" in refused.body
     assert guard.admit(Request("GET", "/health")) == Admitted(Request("GET", "/health"))
-
-
-def test_namenodes_and_the_secondary_are_known_by_their_principals() -> None:
-    conf = Configuration(
-        {
-            **SECURED,
-            "fs.defaultFS": "hdfs://localhost:8020",
-            "dfs.secondary.namenode.kerberos.principal": "sn/elsewhere@EXAMPLE.COM",
-        }
-    )
-    for principal in ("nn/localhost@EXAMPLE.COM", "sn/elsewhere@EXAMPLE.COM"):
-        assert is_peer(conf, principal)
-    for principal in (
-        *("nn/localhost@OTHER.ORG", "nn/other.example.com@EXAMPLE.COM", "nn@EXAMPLE.COM"),
-        *("dn/localhost@EXAMPLE.COM", "sn/localhost@EXAMPLE.COM", "nn/a/localhost@EXAMPLE.COM"),
-    ):
-        assert not is_peer(conf, principal)
-    assert not is_peer(Configuration({"fs.defaultFS": "hdfs://localhost:8020"}), "")
 
 
 def test_namenodes_that_share_a_log_tell_their_keys_apart() -> None:

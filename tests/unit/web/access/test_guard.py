@@ -61,7 +61,12 @@ GUARD = WebGuard(
     Acceptor(IDENTITY),
     user_of,
     AccessRules(TABLE),
-    Administrators({"root", "hdfs"}, lambda *whose: whose == ("sn/host@R", "10.0.0.1")),
+    Administrators(
+        {"root"},
+        "hdfs",
+        lambda *whose: whose == ("sn/host@R", "10.0.0.1"),
+        lambda principal: principal.partition("/")[0] in ("sn", "nn", "root"),
+    ),
     now_ms=lambda: 1_000,
 )
 
@@ -103,6 +108,14 @@ def test_each_rule(path: str, nobody: int, user: int, administrator: int, second
     expected = nobody, user, administrator, secondary
     whose = None, "alice@R", "root@R", "sn/host@R"
     assert tuple(status(GUARD.admit(ask(path, who))) for who in whose) == expected
+
+
+def test_no_server_but_those_it_is_for_gets_what_is_for_servers_as_an_administrator() -> None:
+    """Be it by the user of this server, or by one of the list: rules may map all servers to it."""
+    for who in ("nn/other@R", "root/server@R"):
+        assert status(GUARD.admit(ask("/admin", who))) == 200
+        assert status(GUARD.admit(ask("/image", who))) == 403
+    assert status(GUARD.admit(ask("/image", "sn/host@R", peer="10.0.0.2"))) == 403
 
 
 def test_who_passed_is_known_to_the_page_and_has_a_cookie() -> None:
