@@ -177,6 +177,21 @@ def test_names_of_hosts_are_looked_up_anew_after_a_while() -> None:
     assert hosts.known("10.0.0.1") == "host2"
 
 
+def test_a_name_server_that_is_away_keeps_nobody_out_for_long() -> None:
+    names = {"10.0.0.1": "nn.example.com"}
+    now_s = [0.0]
+    hosts = KnownHosts(lambda address: names.get(address, address), lambda: now_s[0])
+    assert hosts.look_up("10.0.0.1") == "nn.example.com"
+    assert hosts.look_up("10.0.0.2") == "10.0.0.2"
+    names = {"10.0.0.2": "jn.example.com"}
+    now_s[0] = 6
+    assert hosts.look_up("10.0.0.2") == "jn.example.com", "it is asked for again at once"
+    for now_s[0] in (301, 599):
+        assert hosts.look_up("10.0.0.1") == "nn.example.com", "nobody says otherwise"
+    now_s[0] = 610
+    assert hosts.look_up("10.0.0.1") == "10.0.0.1"
+
+
 def test_a_host_is_called_what_leads_back_to_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getnameinfo", lambda address, flags: ("DN5.Example.COM", "0"))
     where = {"DN5.Example.COM": "10.0.0.5"}
