@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Protocol
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from howdah.protocol.rpc.proven import Proven
 
@@ -18,7 +18,8 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 """Of a request: Hadoop's hadoop.http.max.request.header.size. A path of 8,000 characters
 fits with each of its bytes escaped."""
 MAX_QUERY_FIELDS: Final = 256
-_SECRETS: Final = re.compile(r"([?&](?:delegation|token)=)[^&#]*", re.IGNORECASE)
+_SECRETS: Final = frozenset({"delegation", "token"})
+"""Fields of a query that are not for logs, in lower case."""
 
 _RANGE: Final = re.compile(
     r"bytes\s{0,9}=\s{0,9}(\d{0,19})\s{0,9}-\s{0,9}(\d{0,19})\s{0,9}\Z", re.ASCII
@@ -51,7 +52,14 @@ class Request:
         >>> Request("GET", "/a", target="/a?op=OPEN&delegation=KAA&x=1").shown_target
         '/a?op=OPEN&delegation=...&x=1'
         """
-        return _SECRETS.sub(r"\1...", self.target)
+        path, mark, query = self.target.partition("?")
+        return path + mark + "&".join(map(_without_secret, query.split("&")))
+
+
+def _without_secret(field: str) -> str:
+    """Return a field of a query as it is for logs. Its name may be escaped."""
+    name, sign, _ = field.partition("=")
+    return f"{name}{sign}..." if sign and unquote(name).lower() in _SECRETS else field
 
 
 @dataclass(frozen=True, slots=True)

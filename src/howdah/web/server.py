@@ -408,15 +408,15 @@ class HttpServer:
         if not self.hosts.allows(host):
             self._respond(channel, request, text_response(403, _WRONG_HOST))
             return
-        if self.guard is not None:
-            admitted = self.guard.admit(request)
-            if isinstance(admitted, Response):
-                self._respond(channel, request, admitted)
-                return
-            request, channel.added = admitted.request, dict(admitted.headers)
         serving = self._serving
-        beside = serving.beside.get(request.path)
         try:
+            if self.guard is not None:
+                admitted = self.guard.admit(request)
+                if isinstance(admitted, Response):
+                    self._respond(channel, request, admitted)
+                    return
+                request, channel.added = admitted.request, dict(admitted.headers)
+            beside = serving.beside.get(request.path)
             if beside is None:
                 result = serving.run(lambda: serving.handler(request))
             else:

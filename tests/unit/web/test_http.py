@@ -85,3 +85,9 @@ def test_any_range_lies_within_the_body_or_is_refused(header: str, size: int) ->
     if part is not None:
         assert part.offset >= 0
         assert 0 < part.length_bytes <= size - part.offset
+
+
+@pytest.mark.parametrize("name", ["delegation", "%64elegation", "TOKEN", "%74oke%6E"])
+def test_secrets_in_a_query_are_not_shown_however_their_name_is_written(name: str) -> None:
+    shown = Request("GET", "/a", target=f"/a?op=OPEN&{name}=planted&x=1").shown_target
+    assert shown == f"/a?op=OPEN&{name}=...&x=1"

@@ -30,7 +30,7 @@ from howdah.web import channel as channel_module
 from howdah.web import server as server_module
 from howdah.web.channel import Channel, Malformed, Patience
 from howdah.web.file_response import FileOut, OutgoingFile
-from howdah.web.http import Request, Response, answer, text_response
+from howdah.web.http import Admitted, Request, Response, answer, text_response
 from howdah.web.ports import WebKeys, listen
 from howdah.web.server import Handler, HttpServer, Later, on_loop
 
@@ -619,6 +619,22 @@ def test_defect_of_a_handler_is_answered_and_counted(defect: Exception) -> None:
     with serving(broken) as port:
         assert said(port, GET % b"/broken").startswith(b"HTTP/1.1 500 ")
     assert unexpected_errors.seen["GET /broken"] == before + 1
+
+
+def test_defect_of_a_guard_is_answered_and_counted() -> None:
+    class Broken:
+        def admit(self, request: Request) -> Admitted | Response:
+            raise LookupError("nobody thought of this")
+
+    before = unexpected_errors.seen["GET /guarded"]
+    server = HttpServer(path_of, timeout_s=10)
+    server.guard = Broken()
+    port = server.start("127.0.0.1", 0)
+    try:
+        assert said(port, GET % b"/guarded").startswith(b"HTTP/1.1 500 ")
+    finally:
+        server.stop()
+    assert unexpected_errors.seen["GET /guarded"] == before + 1
 
 
 @pytest.mark.parametrize("error", [OSError("the disk"), RuntimeError("a defect")])

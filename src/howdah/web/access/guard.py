@@ -159,13 +159,14 @@ class WebGuard:
 
 @dataclass(frozen=True, slots=True)
 class ClosedGuard:
-    """Of a server whose web ports can prove nobody: they answer whether it lives, and nothing
-    else. `key` is what to set."""
+    """Of a server whose web ports can prove nobody: they answer what is open to everybody, such as
+    whether it lives, and nothing else. `key` is what to set."""
 
     key: str
+    rules: AccessRules
 
     def admit(self, request: Request) -> Admitted | Response:
-        if request.path == HEALTH_PATH:
+        if self.rules.of(request.path) is Rule.OPEN:
             return Admitted(request)
         return text_response(
             _FORBIDDEN,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -16,6 +17,8 @@ from howdah.security.web_settings import PRINCIPAL_KEY, web_security
 from howdah.web.access.guard import Administrators, ClosedGuard, WebGuard
 from howdah.web.access.rules import AccessRules
 from howdah.web.http import Guard
+
+log = logging.getLogger(__name__)
 
 _SERVERS: Final = (
     keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
@@ -42,7 +45,12 @@ def server_guard(
     """
     found = web_security(conf, host, login.identity.keytab, own_key)
     if found is None:
-        return ClosedGuard(PRINCIPAL_KEY.name)
+        log.warning(
+            "%s is not set: the web port of this secured server can prove nobody and is closed, "
+            "also to other servers that come for images and segments",
+            PRINCIPAL_KEY.name,
+        )
+        return ClosedGuard(PRINCIPAL_KEY.name, rules)
     users = AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf))
     kinds = configured(conf, _SERVERS)
     return WebGuard(

@@ -222,10 +222,11 @@ def test_no_secret_is_shown() -> None:
         assert "YWxpY2VAUg" not in shown
 
 
-def test_without_a_principal_only_health_is_answered() -> None:
-    guard = ClosedGuard("the.key")
-    assert isinstance(guard.admit(ask("/health")), Admitted)
-    for path in ("/", "/jmx", "/webhdfs/v1/", "/static/live.js"):
+def test_without_a_principal_only_what_is_open_is_answered() -> None:
+    guard = ClosedGuard("the.key", GUARD.rules)
+    for path in ("/health", "/ready", "/static/live.js"):
+        assert isinstance(guard.admit(ask(path)), Admitted)
+    for path in ("/", "/jmx", "/webhdfs/v1/", "/nothing"):
         refused = guard.admit(ask(path, "hdfs@R", query={"delegation": "x"}))
         assert isinstance(refused, Response)
         assert refused.status == 403
