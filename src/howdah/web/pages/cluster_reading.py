@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
 from dataclasses import replace
 from functools import partial
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, Final
 
 from howdah.config import Configuration
@@ -156,32 +156,40 @@ def figures(
 def _bean(
     place: Place, query: str, deadline_s: float, tls: ClientTls, proofs: PageProofs
 ) -> Mapping[str, Any]:
-    left_s = deadline_s - time.monotonic()
-    if left_s <= 0:
-        raise TimeoutError
-    connection = tls.http(place, left_s)
-    try:
-        proof = proofs.proof(place)
-        headers = {"Connection": "close", **headers_of(proof)}
-        connection.request("GET", f"/jmx?{query}", headers=headers)
-        response = connection.getresponse()
-        if proofs.wants_another(place, proof, response.status):
-            raise HTTPException("it wants another proof of who asks: ask again")
-        proofs.check(place, proof, response.status, dict(response.getheaders()))
-        if response.status != 200:
-            raise HTTPException(f"it answers {response.status} to /jmx")
-        data = bytearray()
-        while piece := response.read1(_PIECE_BYTES):
-            data += piece
-            if len(data) > MOST_BYTES:
-                raise ValueError(f"more than {MOST_BYTES} bytes")
-            if time.monotonic() > deadline_s:
-                raise TimeoutError
-            if isinstance(connection.sock, socket.socket):
-                connection.sock.settimeout(max(0.01, deadline_s - time.monotonic()))
-    finally:
-        connection.close()
+    proof = None  # Pages may be open: such a server proves nothing either.
+    while True:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        connection = tls.http(place, left_s)
+        try:
+            headers = {"Connection": "close", **headers_of(proof)}
+            connection.request("GET", f"/jmx?{query}", headers=headers)
+            response = connection.getresponse()
+            if proofs.wants_another(place, proof, response.status):
+                proof = proofs.proof(place)
+                continue
+            proofs.check(place, proof, response.status, dict(response.getheaders()))
+            if response.status != 200:
+                raise HTTPException(f"it answers {response.status} to /jmx")
+            data = _read_all(connection, response, deadline_s)
+            break
+        finally:
+            connection.close()
     beans = json.loads(data)["beans"]
     if not isinstance(beans, list) or not beans or not isinstance(beans[0], dict):
         raise ValueError(f"there is no bean for {query}")
     return beans[0]
+
+
+def _read_all(connection: HTTPConnection, response: HTTPResponse, deadline_s: float) -> bytearray:
+    data = bytearray()
+    while piece := response.read1(_PIECE_BYTES):
+        data += piece
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES} bytes")
+        if time.monotonic() > deadline_s:
+            raise TimeoutError
+        if isinstance(connection.sock, socket.socket):
+            connection.sock.settimeout(max(0.01, deadline_s - time.monotonic()))
+    return data

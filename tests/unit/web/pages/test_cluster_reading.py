@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
 from howdah.config import Configuration
+from howdah.errors import AuthenticationFailed
+from howdah.runtime.tls.http_policy import Place
+from howdah.security.http import Proof
+from howdah.security.page_proofs import PageProofs
 from howdah.web.http import Request, Response, answer
 from howdah.web.pages import cluster_reading
 from howdah.web.pages.cluster_reading import ClusterReader
@@ -108,3 +112,50 @@ def test_a_crowd_asks_no_more_often_than_one() -> None:
     assert count == 5
     # Whatever time the crowd took, it was asked anew a few times at most, not twenty times.
     assert len(asked) < 20 * count
+
+
+class Tickets(PageProofs):
+    """Shows what its server takes for a ticket."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.shown = 0
+
+    def proof(self, place: Place, *, fresh: bool = False) -> Proof:
+        self.shown += 1
+        return Proof((), {"Authorization": f"Negotiate {self.shown}"})
+
+    def wants_another(self, place: Place, proof: Proof | None, status: int) -> bool:
+        return status == 401 and proof is None
+
+    def check(
+        self, place: Place, proof: Proof | None, status: int, headers: Mapping[str, str]
+    ) -> None:
+        if status == 401:
+            raise AuthenticationFailed("it takes no ticket")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state", "tickets"), [(None, "active", 0), ("1", "active", 5), ("no", "", 1)]
+)
+def test_a_ticket_is_shown_to_who_asks_for_one(
+    wanted: str | None, state: str, tickets: int
+) -> None:
+    def asking(request: Request) -> Response:
+        if wanted is not None and request.headers.get("authorization", "")[10:11] < wanted:
+            return answer(401, b"", "text/plain", {"WWW-Authenticate": "Negotiate"})
+        return healthy(request)
+
+    server = HttpServer(asking, timeout_s=20)
+    port = server.start("127.0.0.1", 0)
+    conf = Configuration(
+        {"dfs.namenode.http-address": f"127.0.0.1:{port}", "fs.defaultFS": "hdfs://a:1"}
+    )
+    reader = ClusterReader(conf)
+    reader._proofs = proofs = Tickets()
+    try:
+        (found,) = reader.read()
+    finally:
+        server.stop()
+    assert found.state == state, found.trouble
+    assert proofs.shown == tickets
