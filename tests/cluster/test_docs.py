@@ -28,6 +28,7 @@ from howdah.cli.main import COMMANDS, main
 from howdah.config import Configuration, keys
 from howdah.config.journal_uri import JournalUri
 from howdah.config.nameservices import datanode_nameservices, namenode_ids
+from howdah.errors import AuthorizationFailed
 from howdah.fs.api import FileSystem
 from howdah.gateway.httpfs import HttpFs
 from howdah.local.kdc import NoKdc, check_available
@@ -38,6 +39,8 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.call import Caller
 from howdah.runtime.users.current import current_user
 from howdah.runtime.users.impersonation import read_rules
+from howdah.runtime.users.service_authorization import read_policy
+from howdah.runtime.users.service_policy import Speaker
 from howdah.testing import MiniCluster
 from howdah.web.server import HttpServer
 from tests.support.routers import Routers
@@ -118,20 +121,30 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["README.md"] == ["sh", "python", "python", "sh"]
     assert kinds["docs/operating.md"] == [
         *("sh", "sh", "xml", "json", "sh", "sh", "sh", "xml", "sh", "sh"),
-        *("xml", "sh", "xml", "sh", "sh", "", "xml"),
+        *("xml", "sh", "xml", "xml", "sh", "sh", "", "xml"),
     ]
     assert set(kinds["docs/testing.md"]) == {"python"}
     assert set(kinds["docs/python.md"]) == {"python", "xml"}
 
 
 def test_the_rules_of_proxy_users_are_rules() -> None:
-    *_, block, _ = blocks_of("docs/operating.md", "xml")
+    *_, block, _, _ = blocks_of("docs/operating.md", "xml")
     text = f"<configuration>{block.code}</configuration>".encode()
     rules = read_rules(Configuration().with_site_file(text, source="docs/operating.md"))
     assert rules.needs_groups("hive", "joe")
     rules.check_groups("hive", "joe", ["analysts"])
     assert rules.names_to_look_up("hive", "10.1.2.3") == ()
     assert rules.names_to_look_up("hive", "10.9.9.9") == ("hive1",)
+
+
+def test_the_access_lists_of_protocols_say_who_may_and_from_where(tmp_path: Path) -> None:
+    *_, block, _ = blocks_of("docs/operating.md", "xml")
+    (tmp_path / "hadoop-policy.xml").write_text(f"<configuration>{block.code}</configuration>")
+    policy = read_policy(Configuration.load(tmp_path))
+    protocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+    assert list(policy.judge(Speaker(protocol, "hdfs", "hdfs", "10.1.2.3"))) == []
+    with pytest.raises(AuthorizationFailed, match=r"Host 10\.1\.9\.1 is not authorized"):
+        list(policy.judge(Speaker(protocol, "hdfs", "hdfs", "10.1.9.1")))
 
 
 def test_line_of_the_audit_log_is_one() -> None:
@@ -458,7 +471,7 @@ def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
 
 
 def test_the_settings_of_the_guide_make_a_nameservice(tmp_path: Path) -> None:
-    _, several, _, _, _ = blocks_of("docs/operating.md", "xml")
+    _, several, *_ = blocks_of("docs/operating.md", "xml")
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{several.code}</configuration>")
     conf = Configuration.load(tmp_path)
     assert list(conf.misspelt()) == []

@@ -28,8 +28,10 @@ def cluster() -> Iterator[MiniCluster]:
     conf = {
         "dfs.http.policy": "HTTPS_ONLY",
         "dfs.ha.automatic-failover.enabled": "false",
-        # Finished segments alone are tailed, which journal nodes hand out over HTTP.
+        # Finished segments alone are tailed, which journal nodes hand out over HTTP where they do
+        # not have them in memory.
         "dfs.ha.tail-edits.in-progress": "false",
+        "dfs.journalnode.edit-cache-size.bytes": "64",
         "dfs.ha.log-roll.period": "1",
         "dfs.namenode.checkpoint.txns": "10",
         "dfs.namenode.checkpoint.check.period": "1",
