@@ -150,6 +150,16 @@ class FailoverServer:
                 own.fencing,
             )
         self._check_election(own.nameservice)
+        guard = None
+        if login is not None:
+            guard = server_guard(
+                conf,
+                login,
+                namenode_address(conf)[0],
+                AccessRules({}),
+                # It is a namenode's, as all that it proves itself by.
+                own_key=keys.DFS_NAMENODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL,
+            )
         self._listener = _listen(conf, own)
         host, port = self._listener.getsockname()[:2]
         self.own = replace(own, controller_port=port)
@@ -175,8 +185,7 @@ class FailoverServer:
         )
         pages = Pages(conf, self._rpc, self.running.sight)
         self._http = HttpServer(pages.answer, timeout_s=_WEB_TIMEOUT_S)
-        if login is not None:
-            self._http.guard = server_guard(conf, login, namenode_address(conf)[0], AccessRules({}))
+        self._http.guard = guard
         self.web = self._listen_for_pages()
         """Where its pages are."""
         if login is None:
