@@ -313,7 +313,7 @@ def test_a_lost_namenode_is_made_anew_of_what_the_others_have(quorum: SecuredQuo
         quorum.start(name)
         wait_until(lambda: quorum.listens(name), 60)  # noqa: B023 - it is called at once
         roll(quorum)
-        wait_until(lambda: is_written(quorum, name), 60)  # noqa: B023
+        wait_until(lambda: is_written(quorum, name), 60)  # noqa: B023 - it is called at once
     active = quorum.active()
     assert active is not None
     lost = next(name for name in NAMENODES if name != active)

@@ -72,7 +72,7 @@ class NoKdc(HowdahError, RuntimeError):
 
 def check_available() -> None:
     """Raises NoKdc where something is missing that a secured cluster takes."""
-    missing = [name for name in PROGRAMS if _found(name) is None]
+    missing = [name for name in PROGRAMS if _path_of(name) is None]
     if missing:
         raise NoKdc(
             f"a cluster with Kerberos has a KDC of MIT's, and {', '.join(missing)} "
@@ -93,14 +93,14 @@ def check_available() -> None:
         raise NoKdc(error.message) from error
 
 
-def _found(name: str) -> str | None:
+def _path_of(name: str) -> str | None:
     path = os.pathsep.join((os.environ.get("PATH", ""), *_SYSTEM_DIRECTORIES))
     return shutil.which(name, path=path)
 
 
 def program(name: str) -> str:
     """The path of one of MIT's programs. Raises NoKdc."""
-    found = _found(name)
+    found = _path_of(name)
     if found is None:
         check_available()
         raise NoKdc(f"{name} is not installed")

@@ -141,12 +141,12 @@ class WebGuard:
             taken = self.acceptor.accept(found.token, request.peer)
             if isinstance(taken, TicketContinued):
                 headers = self.negotiation.refused(taken.answer, is_secure=request.is_secure)
-                return _told(request, _UNAUTHORIZED, "the ticket needs another round", headers)
+                return _refusal(request, _UNAUTHORIZED, "the ticket needs another round", headers)
             user = self.user_of(taken.principal)
         except errors.AuthenticationFailed as refused:
             headers = self.negotiation.refused(is_secure=request.is_secure)
             del headers["WWW-Authenticate"]  # Another ticket would do no better.
-            return _told(request, _FORBIDDEN, refused.message, headers)
+            return _refusal(request, _FORBIDDEN, refused.message, headers)
         headers = self.negotiation.accepted(
             user, taken.principal, taken.answer, self.now_ms(), is_secure=request.is_secure
         )
@@ -154,7 +154,7 @@ class WebGuard:
 
     def _unproven(self, request: Request, reason: str) -> Response:
         headers = self.negotiation.refused(is_secure=request.is_secure)
-        return _told(request, _UNAUTHORIZED, reason, headers)
+        return _refusal(request, _UNAUTHORIZED, reason, headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _of(request: Request, user: str, principal: str) -> Request:
     return replace(request, proven=Proven(KERBEROS, user, principal))
 
 
-def _told(request: Request, status: int, reason: str, headers: Mapping[str, str]) -> Response:
+def _refusal(request: Request, status: int, reason: str, headers: Mapping[str, str]) -> Response:
     """What people and programs hear who do not get in."""
     log.info("%s %s from %s: %d, %s", request.method, request.path, request.peer, status, reason)
     words = _UNPROVEN.format(reason=reason)

@@ -59,7 +59,7 @@ class Rereading(Generic[T]):
         self._looks = True
         asked, self._asked = self._asked, []
 
-        def found(rules: T | errors.HowdahError) -> None:
+        def finish(rules: T | errors.HowdahError) -> None:
             self._looks = False
             error: errors.HowdahError | None = None
             if isinstance(rules, errors.HowdahError):
@@ -72,7 +72,7 @@ class Rereading(Generic[T]):
             if self._asked and not self._looks:
                 self._reload()
 
-        self._background(self._read, found)
+        self._background(self._read, finish)
 
 
 class ProxyUserRules(OnLoop):
