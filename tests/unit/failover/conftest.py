@@ -207,6 +207,21 @@ class Cluster:
         thread.start()
         return zkfc
 
+    def start_zkfcs(self) -> int:
+        """All controllers; the number of the active, once each has found its namenode healthy.
+
+        One that has not checked it yet refuses a graceful failover.
+        """
+        for number in range(len(self.namenodes)):
+            self.start_zkfc(number)
+        active = self.wait_for_active()
+        runnings = [zkfc.server.running for zkfc in self.zkfcs.values()]
+        wait_until(
+            lambda: all("healthy" not in (each.not_eligible() or "") for each in runnings),
+            what="each controller has found its namenode healthy",
+        )
+        return active
+
     def states(self) -> list[str]:
         return [nn.state for nn in self.namenodes]
 

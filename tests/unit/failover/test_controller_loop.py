@@ -26,23 +26,16 @@ from howdah.testing.waiting import wait_until
 from .conftest import Cluster, MakeCluster
 
 
-def start(cluster: Cluster) -> int:
-    """All controllers; the number of the active."""
-    for number in range(len(cluster.namenodes)):
-        cluster.start_zkfc(number)
-    return cluster.wait_for_active()
-
-
 def test_a_controller_orders_as_a_controller(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
-    active = start(cluster)
+    active = cluster.start_zkfcs()
     assert set(cluster.namenodes[active].sources) <= {ha_pb2.REQUEST_BY_ZKFC}
 
 
 @pytest.mark.req("LM-013")
 def test_three_namenodes_have_one_active_as_they_go_one_by_one(make_cluster: MakeCluster) -> None:
     cluster = make_cluster(namenodes=3)
-    first = start(cluster)
+    first = cluster.start_zkfcs()
     cluster.namenodes[first].stop()
     rest = [number for number in range(3) if number != first]
     second = cluster.wait_for_active(*rest)
@@ -54,7 +47,7 @@ def test_three_namenodes_have_one_active_as_they_go_one_by_one(make_cluster: Mak
 def test_one_journal_node_of_three_may_be_down(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.journal_nodes[0].stop()
-    active = start(cluster)
+    active = cluster.start_zkfcs()
     cluster.namenodes[active].is_healthy = False
     cluster.wait_for_active(1 - active)
 
@@ -111,7 +104,7 @@ def test_who_is_elected_is_asked_again_while_journal_nodes_are_slow(
 
 def test_journal_nodes_that_restart_one_by_one_cost_no_failover(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
-    start(cluster)
+    cluster.start_zkfcs()
     orders = list(cluster.orders)
     for node in cluster.journal_nodes:
         node.stop()
@@ -124,7 +117,7 @@ def test_nobody_becomes_active_without_a_majority_of_journal_nodes(
     make_cluster: MakeCluster,
 ) -> None:
     cluster = make_cluster()
-    active = start(cluster)
+    active = cluster.start_zkfcs()
     for node in cluster.journal_nodes[:2]:
         node.stop()
     running = cluster.zkfcs[1 - active].server.running
@@ -145,7 +138,7 @@ def test_when_no_method_fences_nothing_becomes_active_and_the_log_says_why(
     fence = tmp_path / "fence"
     cluster = make_cluster()
     cluster.settings["dfs.ha.fencing.methods"] = f"shell(test -e {fence})"
-    active = start(cluster)
+    active = cluster.start_zkfcs()
     cluster.namenodes[active].refuses = "transitionToStandby"
     cluster.namenodes[active].is_healthy = False
     refusal = f"Unable to fence NameNode at 127.0.0.1:{cluster.namenodes[active].port}"
@@ -203,7 +196,7 @@ def test_a_namenode_that_was_changed_by_somebody_else_is_elected_anew(
     make_cluster: MakeCluster,
 ) -> None:
     cluster = make_cluster()
-    active = start(cluster)
+    active = cluster.start_zkfcs()
     cluster.namenodes[active].become(ha_pb2.STANDBY)
     cluster.wait_for_active()
 
@@ -211,7 +204,7 @@ def test_a_namenode_that_was_changed_by_somebody_else_is_elected_anew(
 def test_an_observer_is_never_ordered_to_be_anything(make_cluster: MakeCluster) -> None:
     cluster = make_cluster(namenodes=2)
     cluster.namenodes[1].become(ha_pb2.OBSERVER)
-    start(cluster)
+    cluster.start_zkfcs()
     assert cluster.states() == ["active", "observer"]
     controller = Controller(targets(cluster.conf(), "east")["nn1"], 20)
     with pytest.raises(errors.ServiceFailed, match="is in observer state"):

@@ -215,10 +215,8 @@ def test_a_failover_goes_by_way_of_the_controllers(
     make_cluster: MakeCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tool = Tool(make_cluster(), capsys)
-    for number in (0, 1):
-        tool.cluster.start_zkfc(number)
-    before = tool.cluster.wait_for_active()
-    assert tool("-failover", f"nn{before}", f"nn{1 - before}") == 0
+    before = tool.cluster.start_zkfcs()
+    assert tool("-failover", f"nn{before}", f"nn{1 - before}") == 0, tool.err
     assert tool.out.startswith("Failover to NameNode at 127.0.0.1/127.0.0.1:")
     assert tool.cluster.states()[1 - before] == "active"
     # The other way round says why not.

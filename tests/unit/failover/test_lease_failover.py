@@ -16,9 +16,7 @@ from .conftest import Cluster, MakeCluster
 def pair(make_cluster: MakeCluster) -> Cluster:
     """Two namenodes whose controllers run, one of them active."""
     cluster = make_cluster(namenodes=2)
-    for number in (0, 1):
-        cluster.start_zkfc(number)
-    cluster.wait_for_active()
+    cluster.start_zkfcs()
     return cluster
 
 

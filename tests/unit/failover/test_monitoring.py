@@ -154,8 +154,7 @@ def get(web: str, path: str) -> tuple[int, str]:
 def with_pages(make_cluster: MakeCluster) -> Cluster:
     cluster = make_cluster()
     cluster.settings["howdah.failover-controller.http-address"] = "127.0.0.1:0"
-    for number in range(len(cluster.namenodes)):
-        cluster.start_zkfc(number)
+    cluster.start_zkfcs()
     return cluster
 
 

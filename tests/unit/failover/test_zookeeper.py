@@ -78,9 +78,7 @@ class ZooKeeperCluster:
     def start(self) -> int:
         """All controllers; the number of the active."""
         assert self.format() == 0
-        for number in range(len(self.cluster.namenodes)):
-            self.cluster.start_zkfc(number)
-        return self.cluster.wait_for_active()
+        return self.cluster.start_zkfcs()
 
 
 @pytest.fixture
