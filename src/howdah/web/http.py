@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Protocol
@@ -82,10 +82,18 @@ class Admitted:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class NeedsBody:
+    """A guard answers a request by its body, as of a form, if that is not longer."""
+
+    most_bytes: int
+    answer: Callable[[bytes], Response]
+
+
 class Guard(Protocol):
     """Stands before all that a server answers, on the threads of connections."""
 
-    def admit(self, request: Request) -> Admitted | Response: ...
+    def admit(self, request: Request) -> Admitted | Response | NeedsBody: ...
 
 
 POLICY_HEADER: Final = "Content-Security-Policy"

@@ -40,7 +40,7 @@ from howdah.web.admission.cost_limiter import CostLimiter, Visit
 from howdah.web.admission.pending_connections import Arrival, Entrance, least_missed
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
-from howdah.web.http import Framing, Guard, Request, Response, text_response
+from howdah.web.http import Framing, Guard, NeedsBody, Request, Response, text_response
 from howdah.web.own_hosts import OwnHosts
 
 log = logging.getLogger(__name__)
@@ -412,6 +412,8 @@ class HttpServer:
         try:
             if self.guard is not None:
                 admitted = self.guard.admit(request)
+                if isinstance(admitted, NeedsBody):
+                    admitted = _by_body(channel, admitted)
                 if isinstance(admitted, Response):
                     self._respond(channel, request, admitted)
                     return
@@ -495,3 +497,15 @@ class HttpServer:
             except Empty:
                 if channel.has_left() or self._stopped:
                     raise Gone("nobody waits for the rest of an answer") from None
+
+
+def _by_body(channel: Channel, wanted: NeedsBody) -> Response:
+    """The answer to a request that a guard answers by its body. Raises OSError."""
+    pieces: list[bytes] = []
+    length_bytes = 0
+    while piece := channel.read():
+        length_bytes += len(piece)
+        if length_bytes > wanted.most_bytes:
+            return text_response(413, f"a form here has at most {wanted.most_bytes} bytes")
+        pieces.append(piece)
+    return wanted.answer(b"".join(pieces))

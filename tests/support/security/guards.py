@@ -15,7 +15,8 @@ from howdah.security.server_methods import ServerIdentity
 from howdah.security.settings import SecuritySettings
 from howdah.security.spnego import SpnegoAcceptor, TicketContinued, TicketTaken
 from howdah.web.access.guard import WebGuard
-from howdah.web.http import Admitted, Guard, Request, Response
+from howdah.web.access.tickets import TicketProver
+from howdah.web.http import Admitted, Guard, NeedsBody, Request
 
 REALM = "EXAMPLE.COM"
 WEB_PRINCIPAL = {"dfs.web.authentication.kerberos.principal": f"HTTP/_HOST@{REALM}"}
@@ -47,14 +48,15 @@ def answered(
     monkeypatch.setattr(ServerIdentity, "check", lambda identity: None)
     made = make(conf, login_of(conf, primary))
     assert isinstance(made, WebGuard)
-    guard = replace(made, acceptor=NamedTickets(made.acceptor.identity))
+    prover = made.prover
+    assert isinstance(prover, TicketProver)
+    guard = replace(made, prover=replace(prover, acceptor=NamedTickets(prover.acceptor.identity)))
 
     def status(principal: str, address: str, path: str) -> int:
         ticket = base64.b64encode(principal.encode()).decode()
         headers = {"authorization": f"Negotiate {ticket}"}
-        passed: Admitted | Response = guard.admit(
-            Request("GET", path, headers=headers, peer=address)
-        )
+        passed = guard.admit(Request("GET", path, headers=headers, peer=address))
+        assert not isinstance(passed, NeedsBody)
         return 200 if isinstance(passed, Admitted) else passed.status
 
     return status

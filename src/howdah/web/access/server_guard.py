@@ -16,6 +16,7 @@ from howdah.security.spnego import SpnegoAcceptor
 from howdah.security.web_settings import PRINCIPAL_KEY, web_security
 from howdah.web.access.guard import Administrators, ClosedGuard, WebGuard
 from howdah.web.access.rules import AccessRules
+from howdah.web.access.tickets import TicketProver
 from howdah.web.http import Guard
 
 log = logging.getLogger(__name__)
@@ -54,9 +55,7 @@ def server_guard(
     users = AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf))
     kinds = configured(conf, _SERVERS)
     return WebGuard(
-        found.negotiation,
-        SpnegoAcceptor(found.identity),
-        login.short_name,
+        TicketProver(found.negotiation, SpnegoAcceptor(found.identity), login.short_name),
         rules,
         Administrators(
             users,

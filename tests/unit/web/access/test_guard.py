@@ -23,7 +23,8 @@ from howdah.security.server_methods import ServerIdentity
 from howdah.security.spnego import SpnegoAcceptor, TicketContinued, TicketTaken
 from howdah.web.access.guard import Administrators, ClosedGuard, WebGuard
 from howdah.web.access.rules import AccessRules, Rule
-from howdah.web.http import Admitted, Request, Response
+from howdah.web.access.tickets import TicketProver
+from howdah.web.http import Admitted, NeedsBody, Request, Response
 
 IDENTITY = ServerIdentity(Principal("HTTP", "host", "R"), "/nowhere")
 
@@ -56,10 +57,11 @@ TABLE = {
     "/image": Rule.SERVERS,
     "/token": Rule.TOKEN,
 }
+PROVER = TicketProver(
+    Negotiation(CookieSigner(b"key"), 5_000), Acceptor(IDENTITY), user_of, now_ms=lambda: 1_000
+)
 GUARD = WebGuard(
-    Negotiation(CookieSigner(b"key"), 5_000),
-    Acceptor(IDENTITY),
-    user_of,
+    PROVER,
     AccessRules(TABLE),
     Administrators(
         {"root"},
@@ -67,7 +69,6 @@ GUARD = WebGuard(
         lambda *whose: whose == ("sn/host@R", "10.0.0.1"),
         lambda principal: principal.partition("/")[0] in ("sn", "nn", "root"),
     ),
-    now_ms=lambda: 1_000,
 )
 
 
@@ -79,7 +80,8 @@ def ask(path: str, who: str | None = None, guard: WebGuard = GUARD, **changes: o
     return replace(request, **changes)  # type: ignore[arg-type]
 
 
-def status(answered: Admitted | Response) -> int:
+def status(answered: Admitted | Response | NeedsBody) -> int:
+    assert not isinstance(answered, NeedsBody)
     return 200 if isinstance(answered, Admitted) else answered.status
 
 
@@ -130,7 +132,7 @@ def test_who_passed_is_known_to_the_page_and_has_a_cookie() -> None:
     assert by_cookie.headers == {}
     forged = cookie.replace("u=alice", "u=hdfs")
     assert status(GUARD.admit(ask("/mine", headers={"cookie": forged}))) == 401
-    late = replace(GUARD, now_ms=lambda: 6_000)
+    late = replace(GUARD, prover=replace(PROVER, now_ms=lambda: 6_000))
     assert status(late.admit(ask("/mine", headers={"cookie": cookie}))) == 401
 
 
