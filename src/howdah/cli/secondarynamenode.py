@@ -41,7 +41,9 @@ def main(argv: list[str], conf: Configuration) -> int:
     if options.checkpoint not in (_NO_CHECKPOINT, _IF_DUE, "force"):
         raise UsageError("-checkpoint takes no argument but force")
     begin(options)
-    check_configuration(conf)
+    from howdah.namenode.server.process.secondary_security import check_secondary_protection
+
+    check_configuration(conf, check_secondary_protection)
     if options.checkpoint == _NO_CHECKPOINT and not options.geteditsize:
         from howdah.namenode.server.process.secondary import run
 

@@ -90,6 +90,19 @@ def log_in_journalnode(conf: Configuration) -> ServerLogin | None:
     )
 
 
+def log_in_secondary(conf: Configuration) -> ServerLogin | None:
+    """The same of a secondary namenode, whose host is that of its web port; `conf` has its keys
+    plain."""
+    if not is_secured(conf):
+        return None
+    return log_in_server(
+        conf,
+        keys.DFS_SECONDARY_NAMENODE_KERBEROS_PRINCIPAL,
+        keys.DFS_SECONDARY_NAMENODE_KEYTAB_FILE,
+        conf.get(keys.DFS_NAMENODE_SECONDARY_HTTP_ADDRESS)[0],
+    )
+
+
 def check_journal_nodes_known(conf: Configuration) -> None:
     """Raises InvalidConfiguration where nothing says who secured journal nodes are."""
     if is_secured(conf):

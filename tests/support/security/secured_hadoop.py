@@ -31,7 +31,7 @@ OTHER_REALM: Final = "OTHER.ORG"
 """Whose users are let in where the KDC trusts it."""
 _RULES: Final = " ".join(
     [
-        *(f"RULE:[2:$1@$0]({name}@{REALM})s/.*/hdfs/" for name in ("nn", "dn", "jn")),
+        *(f"RULE:[2:$1@$0]({name}@{REALM})s/.*/hdfs/" for name in ("nn", "dn", "jn", "sn")),
         f"RULE:[1:$1@$0](.*@{OTHER_REALM})s/@.*//",
         "DEFAULT",
     ]
@@ -256,6 +256,8 @@ class SecuredHadoop:
             "dfs.namenode.name.dir": f"file://{self.name_directory}",
             **datanode_settings(self.directory),
             **security_settings(self.kdc, self.secret),
+            # It takes images of a secondary, however soon they follow each other.
+            "dfs.namenode.checkpoint.period": "0",
             # Its pages need no TLS then.
             "ignore.secure.ports.for.testing": "true",
         }

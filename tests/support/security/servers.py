@@ -19,6 +19,7 @@ START_S: Final = 120
 _SERVERS: Final = "org.apache.hadoop.hdfs.server"
 NAMENODE: Final = f"{_SERVERS}.namenode.NameNode"
 DATANODE: Final = f"{_SERVERS}.datanode.DataNode"
+SECONDARY: Final = f"{_SERVERS}.namenode.SecondaryNameNode"
 JOURNALNODE: Final = "org.apache.hadoop.hdfs.qjournal.server.JournalNode"
 _END_S: Final = 20
 _PORTS: Final = range(20_000, 32_000)
@@ -54,7 +55,7 @@ class HadoopServers:
         self._environment = environment
         self._java_options = java_options
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        for pages in ("hdfs", "datanode", "journal"):
+        for pages in ("hdfs", "datanode", "journal", "secondary"):
             (directory / "webapps" / pages).mkdir(parents=True)
 
     def start(self, name: str, main: str, conf_dir: Path) -> None:

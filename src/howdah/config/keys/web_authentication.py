@@ -26,6 +26,14 @@ DFS_SECONDARY_NAMENODE_KERBEROS_PRINCIPAL = optional_string(
     "dfs.secondary.namenode.kerberos.principal",
     "The Kerberos principal of a secondary namenode, from which images are taken.",
 )
+DFS_SECONDARY_NAMENODE_KEYTAB_FILE = optional_string(
+    "dfs.secondary.namenode.keytab.file", "The keytab by which a secondary namenode logs in."
+)
+DFS_SECONDARY_NAMENODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL = optional_string(
+    "dfs.secondary.namenode.kerberos.internal.spnego.principal",
+    "The principal of a secondary namenode's web ports, where "
+    "dfs.web.authentication.kerberos.principal is not set.",
+)
 HADOOP_HTTP_AUTHENTICATION_TYPE = string(
     "hadoop.http.authentication.type",
     "simple",

@@ -33,6 +33,7 @@ from howdah.namenode.journal.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.journal.checkpoints.directories import CheckpointDirectories
 from howdah.namenode.journal.checkpoints.primary import Primary, Signature
 from howdah.namenode.server.nameservice.identity import alone
+from howdah.namenode.server.process.secondary_security import security_of
 from howdah.namenode.server.process.settings import checkpoints_from
 from howdah.namenode.service.monitoring import secondary as watch
 from howdah.namenode.state.images.image import read_image, write_image
@@ -258,6 +259,7 @@ class SecondaryServer:
     def __init__(self, conf: Configuration, *, format: bool = False) -> None:
         """Raises HowdahError, OSError."""
         self._conf = conf
+        security = security_of(conf)
         self._settings = checkpoints_from(conf)
         self._stop = AskedToEnd()
         image_roots = conf.get(keys.DFS_NAMENODE_CHECKPOINT_DIR)
@@ -270,6 +272,7 @@ class SecondaryServer:
             bytes_per_s=conf.get(keys.DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC),
             timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT),
             go_on=self._go_on,
+            user=None if security is None else security.caller,
         )
         self.secondary = Secondary(self._directories, self._primary, self._settings, self._stop)
         self._facts = watch.SecondaryFacts(
@@ -287,6 +290,7 @@ class SecondaryServer:
         self.web = WebPorts(None, None)
         """Where its pages are, once it serves."""
         self._http = HttpServer(Pages(conf, lambda: self._facts).answer, timeout_s=_WEB_TIMEOUT_S)
+        self._http.guard = None if security is None else security.web
         self._directories.open(format=format)
 
     @property
