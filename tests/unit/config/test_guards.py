@@ -79,7 +79,7 @@ def test_other_keys_of_hadoops_servers_are_warned_of_once(
         {
             "dfs.namenode.fslock.fair": "false",
             "dfs.datanode.lock.fair": "false",
-            "dfs.secondary.namenode.kerberos.internal.spnego.principal": "nn/_HOST@X",
+            "dfs.use.dfs.network.topology": "false",
             "dfs.client.congestion.backoff.max.time": "5",
             "fs.s3a.access.key": "k",
             "dfs.replication": "2",
@@ -89,7 +89,7 @@ def test_other_keys_of_hadoops_servers_are_warned_of_once(
     (line,) = [record.getMessage() for record in caplog.records]
     assert line == (
         "3 keys of Hadoop's servers are set and have no effect here: dfs.datanode.lock.fair, "
-        "dfs.namenode.fslock.fair, dfs.secondary.namenode.kerberos.internal.spnego.principal"
+        "dfs.namenode.fslock.fair, dfs.use.dfs.network.topology"
     )
 
 
