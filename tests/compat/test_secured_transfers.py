@@ -3,13 +3,21 @@ project's servers among themselves, and beside Hadoop's."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
 import shutil
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
 
+from howdah import errors
+from howdah.config import Configuration
 from howdah.failover.state.service import ServiceState
+from howdah.namenode.journal.checkpoints.primary import Primary
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import Kdc
 from tests.support.security.secured_quorum import SecuredQuorum
@@ -115,6 +123,30 @@ def test_a_standby_reads_segments_and_sends_its_image(quorum: SecuredQuorum) -> 
     wait_until(lambda: max(images(quorum, "nn1"), default=0) > before, timeout_s=60)
     words = "nn1 has the image of transaction", "Uploaded image with txid"
     wait_until(lambda: any(each in quorum.log("nn2") for each in words), what="it says so")
+
+
+def test_a_server_proves_itself_also_where_it_has_no_need_of_an_image(
+    quorum: SecuredQuorum,
+) -> None:
+    conf = Configuration(quorum.client_conf(rpc="privacy"))
+    place = Place(False, "localhost", quorum.ports["nn1"]["http"])
+    primary = Primary(
+        ("localhost", quorum.ports["nn1"]["rpc"]),
+        place,
+        tls=ClientTls(conf),
+        bytes_per_s=0,
+        timeout_s=60,
+        go_on=lambda: None,
+        user=quorum.caller("nn/localhost"),
+    )
+    with contextlib.closing(primary):
+        txid = primary.image_txid()
+        path = quorum.directory / "nn1" / "current" / f"fsimage_{txid:019}"
+        md5 = hashlib.md5(path.read_bytes()).hexdigest()
+        version = primary.version()
+        assert not primary.send_image(version, txid, path, md5)
+        with pytest.raises(errors.CheckpointFailed, match=r"40[04]|410|500"):
+            primary.fetch_image(version, txid + 100_000, io.BytesIO())
 
 
 def test_a_new_standby_fetches_the_image(quorum: SecuredQuorum) -> None:

@@ -60,7 +60,8 @@ class JournalNode:
         check_journalnode_protection(conf)
         self._security = security_of(conf)
         """None where everybody is believed."""
-        self._proofs = PageProofs(None if self._security is None else self._security.caller)
+        caller = None if self._security is None else self._security.caller
+        self._proofs = PageProofs(caller, keeps_cookies=False)
         self._sync = SyncSettings.of(conf)
         self._tls = ClientTls(conf)
         self._proxy_users = OnThread.of(conf)

@@ -6,7 +6,7 @@ import http.client
 import socket
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from howdah import errors
@@ -14,10 +14,7 @@ from howdah.runtime.byte_rate import Throttle
 from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.tls.client import ClientTls, NotTrusted
 from howdah.runtime.tls.http_policy import Place
-from howdah.security.page_proofs import PageProofs, headers_of, with_parameters
-
-if TYPE_CHECKING:
-    from howdah.security.http import Proof
+from howdah.security.page_proofs import PageProofs
 
 _MAX_REASON_BYTES: Final = 4096
 _NOBODY: Final = PageProofs(None)
@@ -47,22 +44,21 @@ def fetch(
     parts = split_url(url)
     place, target = place_of(parts), parts.path or "/"
     target = f"{target}?{parts.query}" if parts.query else target
-    proof = proofs.proof(place)
-    connection = tls.http(place, connect_timeout_s)
+
+    def connect() -> http.client.HTTPConnection:
+        connection = tls.http(place, connect_timeout_s)
+        _connect(url, connection)
+        connection.sock.settimeout(read_timeout_s)
+        return connection
+
     try:
-        answer = _asked(url, connection, target, proof, read_timeout_s)
-        if proofs.wants_another(place, proof, answer.status):
-            connection.close()
-            proof = proofs.proof(place)
-            connection = tls.http(place, connect_timeout_s)
-            answer = _asked(url, connection, target, proof, read_timeout_s)
-        proofs.check(place, proof, answer.status, dict(answer.getheaders()))
-        if answer.status != 200:
-            reason = f"{url}: {answer.status} {_reason(answer)}"
-            if answer.status in (404, 410):
-                raise errors.PathNotFound(reason)
-            raise errors.RemoteError(reason)
-        _pour(url, answer, sink, Throttle(bytes_per_s), max_bytes, go_on)
+        with proofs.asked(place, connect, "GET", target) as answer:
+            if answer.status != 200:
+                reason = f"{url}: {answer.status} {_reason(answer)}"
+                if answer.status in (404, 410):
+                    raise errors.PathNotFound(reason)
+                raise errors.RemoteError(reason)
+            _pour(url, answer, sink, Throttle(bytes_per_s), max_bytes, go_on)
     except NotTrusted:
         raise
     except TimeoutError as error:
@@ -71,21 +67,6 @@ def fetch(
         raise errors.CallTimeout(f"{url}: no answer in time") from error
     except (ConnectionError, socket.gaierror, http.client.HTTPException, UnicodeError) as error:
         raise errors.Unreachable(f"{url}: {error or repr(error)}") from error
-    finally:
-        connection.close()
-
-
-def _asked(
-    url: str,
-    connection: http.client.HTTPConnection,
-    target: str,
-    proof: Proof | None,
-    read_timeout_s: float,
-) -> http.client.HTTPResponse:
-    _connect(url, connection)
-    connection.sock.settimeout(read_timeout_s)
-    connection.request("GET", with_parameters(target, proof), headers=headers_of(proof))
-    return connection.getresponse()
 
 
 def _connect(url: str, connection: http.client.HTTPConnection) -> None:

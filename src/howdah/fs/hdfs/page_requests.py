@@ -15,7 +15,7 @@ from howdah.config import Configuration
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
 from howdah.runtime.users.names import real_user_of
-from howdah.security.page_proofs import PageProofs, headers_of, with_parameters
+from howdah.security.page_proofs import PageProofs
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -50,24 +50,15 @@ class PageRequests:
     ) -> Iterator[http.client.HTTPResponse]:
         """The answer of a server, whatever its status. Time-outs are for one wait.
 
-        A page that `is_open` on some clusters is asked without a proof first. Raises
-        AuthenticationFailed for a server that wants a proof and gets none, or gives none itself,
-        LoginFailed where there is no ticket, and what `http.client` raises.
+        A page that `is_open` on some clusters is asked without a proof first. Raises as
+        `PageProofs.asked`.
         """
-        proofs = self._proofs
-        proof = None if is_open else proofs.proof(place)
-        while True:
+
+        def connect() -> http.client.HTTPConnection:
             connection = self._tls.http(place, connect_timeout_s)
-            try:
-                connection.connect()
-                connection.sock.settimeout(read_timeout_s)
-                connection.request("GET", with_parameters(target, proof), headers=headers_of(proof))
-                answer = connection.getresponse()
-                if proofs.wants_another(place, proof, answer.status):
-                    proof = proofs.proof(place)
-                    continue
-                proofs.check(place, proof, answer.status, dict(answer.getheaders()))
-                yield answer
-                return
-            finally:
-                connection.close()
+            connection.connect()
+            connection.sock.settimeout(read_timeout_s)
+            return connection
+
+        with self._proofs.asked(place, connect, "GET", target, is_open=is_open) as answer:
+            yield answer

@@ -53,6 +53,7 @@ FAILOVER_ERRORS: Final = (
 )
 NO_HEADERS: Final[Mapping[str, str]] = {}
 _UNAUTHORIZED: Final = 401
+_REFUSALS: Final = (_UNAUTHORIZED, 403)
 _MEETING: Final = RestRequest("GET", "GETHOMEDIRECTORY", "/")
 _BODY: Final = {
     "Content-Type": "application/octet-stream",
@@ -258,12 +259,14 @@ class RestCalls:
             proof = authentication.proof(address, of_token=of_token)
             exchange = self.connections.exchange(place)
             exchange, head = self._answered(exchange, request, None, proof)
-        # An error is one whoever sends it; what is to be believed has to be proven.
+        # Not even an error is believed unproven ("there is no such file"), but those that say who
+        # may, and that the server cannot answer now.
         # HttpFS cancels a token without having looked at a ticket.
         is_silent = request.operation == "CANCELDELEGATIONTOKEN" and (
             "www-authenticate" not in head.headers
         )
-        if head.status < 400 and not is_silent:
+        says_nothing = head.status in _REFUSALS or head.status >= 500
+        if not says_nothing and not is_silent:
             authentication.check(address, proof, head.headers)
         return exchange, head
 

@@ -25,7 +25,7 @@ from howdah.errors import InvalidConfiguration
 from howdah.runtime import background_threads
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place, namenode_places
-from howdah.security.page_proofs import PageProofs, headers_of
+from howdah.security.page_proofs import PageProofs
 from howdah.web.pages.cluster import Member
 
 TIMEOUT_S: Final = 4.0
@@ -156,40 +156,38 @@ def figures(
 def _bean(
     place: Place, query: str, deadline_s: float, tls: ClientTls, proofs: PageProofs
 ) -> Mapping[str, Any]:
-    proof = None  # Pages may be open: such a server proves nothing either.
-    while True:
+    used: list[socket.socket] = []
+
+    def connect() -> HTTPConnection:
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError
         connection = tls.http(place, left_s)
-        try:
-            headers = {"Connection": "close", **headers_of(proof)}
-            connection.request("GET", f"/jmx?{query}", headers=headers)
-            response = connection.getresponse()
-            if proofs.wants_another(place, proof, response.status):
-                proof = proofs.proof(place)
-                continue
-            proofs.check(place, proof, response.status, dict(response.getheaders()))
-            if response.status != 200:
-                raise HTTPException(f"it answers {response.status} to /jmx")
-            data = _read_all(connection, response, deadline_s)
-            break
-        finally:
-            connection.close()
+        connection.connect()
+        used[:] = [connection.sock]
+        return connection
+
+    # Pages may be open: such a server proves nothing either.
+    with proofs.asked(
+        place, connect, "GET", f"/jmx?{query}", headers={"Connection": "close"}, is_open=True
+    ) as response:
+        if response.status != 200:
+            raise HTTPException(f"it answers {response.status} to /jmx")
+        data = _read_all(used[0], response, deadline_s)
     beans = json.loads(data)["beans"]
     if not isinstance(beans, list) or not beans or not isinstance(beans[0], dict):
         raise ValueError(f"there is no bean for {query}")
     return beans[0]
 
 
-def _read_all(connection: HTTPConnection, response: HTTPResponse, deadline_s: float) -> bytearray:
+def _read_all(connected: socket.socket, response: HTTPResponse, deadline_s: float) -> bytearray:
     data = bytearray()
     while piece := response.read1(_PIECE_BYTES):
         data += piece
         if len(data) > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES} bytes")
-        if time.monotonic() > deadline_s:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
             raise TimeoutError
-        if isinstance(connection.sock, socket.socket):
-            connection.sock.settimeout(max(0.01, deadline_s - time.monotonic()))
+        connected.settimeout(left_s)
     return data

@@ -373,3 +373,33 @@ def test_a_server_is_met_before_it_changes_anything(trusts: bool) -> None:
                     fs.delete("/a")
     assert meeting.met == [200]
     assert asked == ["GETHOMEDIRECTORY", *(["DELETE"] * 2 if trusts else [])]
+
+
+class _Disbelieving(_Proving):
+    """Takes no answer for one of a server that it knows."""
+
+    def check(self, address: object, proof: object, headers: object) -> None:
+        raise errors.AuthenticationFailed("not it")
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (200, errors.AuthenticationFailed),
+        (400, errors.AuthenticationFailed),
+        (404, errors.AuthenticationFailed),
+        (403, errors.AuthorizationFailed),
+        (500, errors.RemoteError),
+    ],
+)
+def test_no_file_is_missing_since_a_stranger_says_so(
+    status: int, error: type[errors.HowdahError]
+) -> None:
+    def handler(request: Request) -> Response:
+        return answer(status, b"no such file", "text/plain")
+
+    with serving(handler) as namenode:
+        with WebHdfsFileSystem(namenode, Configuration({}), "bob") as fs:
+            fs._calls._authentication = _Disbelieving()  # type: ignore[assignment]
+            with pytest.raises(error):
+                fs._calls.send(RestRequest("GET", "GETFILESTATUS", "/a"))

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from howdah import errors
 from howdah.formats.image.sections import Sink
@@ -32,9 +32,6 @@ from howdah.web.image_transfer import (
     ImageWanted,
     storage_info,
 )
-
-if TYPE_CHECKING:
-    from howdah.security.http import Proof
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +79,7 @@ class Primary:
         self._bytes_per_s = bytes_per_s
         self._timeout_s = timeout_s
         self._go_on = go_on
-        self._proofs = PageProofs(user)
+        self._proofs = PageProofs(user, keeps_cookies=False)
 
     def close(self) -> None:
         self._rpc.close()
@@ -180,9 +177,11 @@ class Primary:
             offered = ImageOffered(txid, size_bytes, _info(version), md5, rollback)
             connection = self._connected()
             try:
-                # Not by a cookie, which may have ended: all of the image would be sent in vain.
-                proof = self._proofs.proof(self._web, fresh=True)
-                connection.putrequest("PUT", with_parameters(offered.target(), proof))
+                target = offered.target()
+                # A stranger gets no image: the other side has proven itself before it is sent.
+                self._proofs.meet(self._web, connection, target)
+                proof = self._proofs.proof(self._web)
+                connection.putrequest("PUT", with_parameters(target, proof))
                 for name, value in headers_of(proof).items():
                     connection.putheader(name, value)
                 connection.putheader("Content-Type", "application/octet-stream")
@@ -233,16 +232,11 @@ class Primary:
 
     @contextlib.contextmanager
     def _request(self, target: str) -> Iterator[http.client.HTTPResponse]:
-        connection = self._connected()
-        try:
+        with contextlib.ExitStack() as stack:
             try:
-                proof = self._proofs.proof(self._web)
-                answer = _asked(connection, target, proof)
-                if self._proofs.wants_another(self._web, proof, answer.status):
-                    connection.close()
-                    proof = self._proofs.proof(self._web)
-                    answer = _asked(connection, target, proof)
-                self._proofs.check(self._web, proof, answer.status, dict(answer.getheaders()))
+                answer = stack.enter_context(
+                    self._proofs.asked(self._web, self._connected, "GET", target)
+                )
                 reason = "" if answer.status == 200 else _reason(answer)
             except (OSError, http.client.HTTPException) as error:
                 raise self._failed(target, error) from error
@@ -254,21 +248,12 @@ class Primary:
                 yield answer
             except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
                 raise self._failed(target, error) from error
-        finally:
-            connection.close()
 
     def _connected(self) -> http.client.HTTPConnection:
         return self._tls.http(self._web, self._timeout_s or None)
 
     def _failed(self, action: str, error: Exception) -> errors.CheckpointFailed:
         return errors.CheckpointFailed(f"{self._web}: {action}: {error or repr(error)}")
-
-
-def _asked(
-    connection: http.client.HTTPConnection, target: str, proof: Proof | None
-) -> http.client.HTTPResponse:
-    connection.request("GET", with_parameters(target, proof), headers=headers_of(proof))
-    return connection.getresponse()
 
 
 def _version(info: server_pb.StorageInfoProto, block_pool_id: str) -> NamenodeVersion:

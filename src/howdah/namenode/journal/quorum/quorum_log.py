@@ -267,7 +267,7 @@ class QuorumSource:
         self._name = name
         self._readers = readers
         self._settings = settings
-        self._proofs = PageProofs(settings.user)
+        self._proofs = PageProofs(settings.user, keeps_cookies=False)
 
     @property
     def name(self) -> str:
