@@ -56,7 +56,7 @@ class Nodes:
 
     def log(self, **settings: str) -> QuorumLog:
         uri = JournalUri(tuple(("127.0.0.1", port) for port in self._rpc), "ns")
-        return QuorumLog(uri, VERSION, QuorumSettings.of(Configuration(settings)), "ns")
+        return QuorumLog(uri, VERSION, QuorumSettings.of(Configuration(settings), None), "ns")
 
     def start(self, number: int) -> None:
         self._begin(number)

@@ -102,7 +102,9 @@ class Pair:
         place = place_of(self.conf(name))
         name_directories = place.conf.get(keys.DFS_NAMENODE_NAME_DIR)
         edits_directories = place.conf.get(keys.DFS_NAMENODE_EDITS_DIR)
-        loaded = load(name_directories, edits_directories, shared_log=shared_log_of(place))
+        loaded = load(
+            name_directories, edits_directories, shared_log=shared_log_of(place, lambda: None)
+        )
         namenode = Namenode(place.conf, loaded, peers=Peers(place.others))
         namenode.namesystem.safe_mode.leave(force=True)
         namenode.roles.become(HAState.STANDBY)

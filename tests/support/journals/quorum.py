@@ -62,7 +62,7 @@ class Quorum:
         return JournalUri(tuple(("127.0.0.1", int(port)) for port in self._ports), "ns")
 
     def log(self, **settings: str) -> QuorumLog:
-        return QuorumLog(self.uri, VERSION, QuorumSettings.of(Configuration(settings)), "ns")
+        return QuorumLog(self.uri, VERSION, QuorumSettings.of(Configuration(settings), None), "ns")
 
     def close(self) -> None:
         for number, node in enumerate(self.nodes):

@@ -84,7 +84,14 @@ def test_without_kerberos_protection_is_still_refused(key: str) -> None:
 def test_a_log_on_journal_nodes_whom_nobody_knows_stops_the_start() -> None:
     """Who they are has to be known before their first answer."""
     with pytest.raises(errors.InvalidConfiguration, match=r"journalnode\.kerberos\.principal is"):
-        QuorumSettings.of(Configuration(SECURED))
+        QuorumSettings.of(Configuration(SECURED), None)
+
+
+def test_who_calls_journal_nodes_has_logged_in_before() -> None:
+    """Once a process: there is no keytab here."""
+    journals = {"dfs.journalnode.kerberos.principal": "jn/_HOST@EXAMPLE.COM"}
+    conf = Configuration({**SECURED, **journals})
+    assert QuorumSettings.of(conf, "the namenode's user").user == "the namenode's user"
 
 
 def test_a_keytab_that_is_not_there_stops_the_start() -> None:

@@ -21,7 +21,7 @@ from howdah.namenode.state.quorum.messages import (
     StartSegment,
 )
 from howdah.runtime.tls.client import ClientTls
-from howdah.security.server_login import check_journal_nodes_known, namenode_caller
+from howdah.security.server_login import check_journal_nodes_known
 
 _HEARTBEATS_IN_A_LEASE = 3
 
@@ -54,9 +54,9 @@ class QuorumSettings:
         return max(1, self.lease_ms // _HEARTBEATS_IN_A_LEASE)
 
     @classmethod
-    def of(cls, conf: Configuration) -> QuorumSettings:
-        """From the configuration of a namenode, whose keys are plain. Raises InvalidConfiguration,
-        LoginFailed."""
+    def of(cls, conf: Configuration, user: str | None) -> QuorumSettings:
+        """From the configuration of a namenode, whose keys are plain, and which calls as `user`.
+        Raises InvalidConfiguration."""
         check_journal_nodes_known(conf)
         write_s = conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS)
         return read(
@@ -76,5 +76,5 @@ class QuorumSettings:
             queue_bytes=conf.get(keys.DFS_QJOURNAL_QUEUED_EDITS_LIMIT_MB) << 20,
             lease_ms=max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000)),
             tls=ClientTls(conf),
-            user=namenode_caller(conf),
+            user=user,
         )

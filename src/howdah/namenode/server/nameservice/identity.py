@@ -60,9 +60,10 @@ def alone(conf: Configuration, operation: str, instead: str) -> Configuration:
     return place.conf
 
 
-def shared_log_of(place: Place) -> MakeSharedLog | None:
-    """How to have the shared log; None for a namenode that is alone. Raises
-    InvalidConfiguration."""
+def shared_log_of(place: Place, caller: Callable[[], str | None]) -> MakeSharedLog | None:
+    """How to have the shared log; None for a namenode that is alone. `caller` says as whom journal
+    nodes are called, and is asked where there are some. Raises InvalidConfiguration, and what
+    `caller` raises."""
     key = keys.DFS_NAMENODE_SHARED_EDITS_DIR
     addresses = place.conf.get(key)
     if not place.is_highly_available:
@@ -78,7 +79,7 @@ def shared_log_of(place: Place) -> MakeSharedLog | None:
             uri = JournalUri.parse(address)
         except errors.IllegalArgument as error:
             raise errors.InvalidConfiguration(f"{key.name}: {error}") from error
-        settings = QuorumSettings.of(place.conf)
+        settings = QuorumSettings.of(place.conf, caller())
         nameservice = place.identity.nameservice
         return lambda version: QuorumLog(uri, version, settings, nameservice)
     scheme = urlsplit(address).scheme.lower()

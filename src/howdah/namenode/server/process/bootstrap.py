@@ -72,9 +72,10 @@ class _Offer:
 def bootstrap_standby(
     conf: Configuration, *, force: bool = False, checks_shared_log: bool = True
 ) -> NamenodeVersion:
-    """Raises BootstrapFailed, InvalidConfiguration, StorageLocked, OSError."""
+    """Raises BootstrapFailed, InvalidConfiguration, LoginFailed, StorageLocked, OSError."""
     place = place_of(conf)
-    make_shared_log = shared_log_of(place)
+    user = namenode_caller(place.conf)
+    make_shared_log = shared_log_of(place, lambda: user)
     if make_shared_log is None:
         raise errors.InvalidConfiguration(
             f"there is no other namenode to copy from: set {keys.DFS_HA_NAMENODES.name}"
@@ -86,7 +87,7 @@ def bootstrap_standby(
         check_free(storages, force=force)
     except errors.InconsistentStorage as error:
         raise BootstrapFailed(ALREADY_FORMATTED, error.message) from error
-    primary, offer = _ask_others(place)
+    primary, offer = _ask_others(place, user)
     with contextlib.closing(primary):
         if checks_shared_log:
             with contextlib.closing(make_shared_log(offer.version)) as shared:
@@ -95,10 +96,9 @@ def bootstrap_standby(
     return offer.version
 
 
-def _ask_others(place: Place) -> tuple[Primary, _Offer]:
+def _ask_others(place: Place, user: str | None) -> tuple[Primary, _Offer]:
     """Return the first of the others that answers, and what it has."""
     failures = []
-    user = namenode_caller(place.conf)
     for name, conf in place.others.items():
         primary = primary_of(conf, user)
         try:

@@ -26,6 +26,7 @@ from howdah.namenode.state.images.image import write_image
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
+from howdah.security.server_login import namenode_caller
 from howdah.storage import transitions
 from howdah.storage.image_files import save_image
 from howdah.storage.layout import VERSION_NAME, StorageDirectory, StorageState
@@ -45,7 +46,7 @@ def format_namenode(
     """
     place = place_of(conf)
     conf = place.conf
-    make_shared_log = shared_log_of(place)
+    make_shared_log = shared_log_of(place, lambda: namenode_caller(conf))
     if not conf.get(keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT):
         raise errors.InvalidConfiguration(
             f"{keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT.name} = false "

@@ -35,6 +35,7 @@ from howdah.namenode.state.images.image import read_image, write_image
 from howdah.namenode.state.inodes.limits import GROUP_IDS
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
+from howdah.security.server_login import namenode_caller
 from howdah.storage.image_files import (
     ImageFile,
     check_image,
@@ -74,7 +75,7 @@ def roll_back_upgrade(conf: Configuration) -> int:
             remove_unfinished(directory)
         image = _rollback_image(images)
         version = used[0].read_version(NamenodeVersion)
-        make_shared_log = shared_log_of(place)
+        make_shared_log = shared_log_of(place, lambda: namenode_caller(conf))
         shared = None
         if make_shared_log is not None:
             shared = held.enter_context(contextlib.closing(make_shared_log(version)))

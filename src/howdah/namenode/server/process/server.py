@@ -510,7 +510,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         security = security_of(conf)
         starting = Starting(conf, security.web)
         starting.listen()
-        shared_log, progress = shared_log_of(place), starting.progress
+        shared_log, progress = shared_log_of(place, lambda: security.caller), starting.progress
         loaded = load(name_directories, edits_directories, shared_log=shared_log, progress=progress)
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot start: %s", error)

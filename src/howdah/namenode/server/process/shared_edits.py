@@ -23,6 +23,7 @@ from howdah.namenode.server.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.server.process.loading import Loaded, load
 from howdah.namenode.state.edit_log.journal import Batch
 from howdah.namenode.state.edit_log.shared_log import SharedLog
+from howdah.security.server_login import namenode_caller
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ def initialize_shared_edits(conf: Configuration, *, force: bool = False) -> int:
     something and `force` is not given; what `load` raises."""
     place = place_of(conf)
     conf = place.conf
-    make_shared_log = shared_log_of(place)
+    make_shared_log = shared_log_of(place, lambda: namenode_caller(conf))
     if make_shared_log is None:
         raise errors.InvalidConfiguration(
             f"No shared edits directory configured for namenode {place.identity}: set "

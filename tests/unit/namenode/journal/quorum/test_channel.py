@@ -62,7 +62,7 @@ def wire() -> Wire:
 
 @pytest.fixture
 def channel(wire: Wire) -> Channel:
-    settings = QuorumSettings.of(Configuration({}))
+    settings = QuorumSettings.of(Configuration({}), None)
     made = Channel(("jn1.example", 8485), JournalId("ns", VERSION, "ns"), settings)
     made._rpc = cast(RpcClient, wire)
     return made

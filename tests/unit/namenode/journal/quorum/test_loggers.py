@@ -75,7 +75,7 @@ def nodes() -> Iterator[dict[str, Scripted]]:
 
 def taken_over(nodes: Mapping[str, Node], **settings: str) -> QuorumJournal:
     conf = Configuration({"howdah.ha.lease.ms": "300", **settings})
-    return take_over("the log", nodes, QuorumSettings.of(conf))
+    return take_over("the log", nodes, QuorumSettings.of(conf, None))
 
 
 @pytest.mark.req("FS-055", "FS-071")
