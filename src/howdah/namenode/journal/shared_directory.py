@@ -73,6 +73,10 @@ class SharedDirectory:
         if unfinished:
             yield from self._unfinished(next_txid)
 
+    def keeps(self, first_txid: int, last_txid: int) -> bool:
+        txids = [logged.txid for logged in self.edits(first_txid, unfinished=True)]
+        return first_txid in txids and last_txid in txids
+
     def take_over(self) -> SharedDirectoryJournal:
         """Raises StorageLocked while another namenode writes."""
         self._check()

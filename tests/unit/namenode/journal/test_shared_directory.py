@@ -52,6 +52,18 @@ def read(shared: SharedDirectory, from_txid: int, *, unfinished: bool = True) ->
     return [logged.txid for logged in shared.edits(from_txid, unfinished=unfinished)]
 
 
+def test_a_directory_keeps_what_can_be_read_of_it(shared: SharedDirectory) -> None:
+    journal = shared.take_over()
+    segment(journal, 1, 5)
+    journal.begin_segment(6)
+    write(journal, 6, 7)
+    assert shared.keeps(6, 7)
+    assert shared.keeps(2, 4)
+    assert not shared.keeps(6, 8)
+    assert not shared.keeps(8, 8)
+    journal.close()
+
+
 @pytest.mark.req("FS-054", "FS-055", "FS-059")
 def test_a_reader_gets_finished_segments_and_the_unfinished_one_if_it_wants(
     shared: SharedDirectory,

@@ -19,7 +19,7 @@ import functools
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import BinaryIO, Final, TypeVar, cast
 
@@ -215,6 +215,27 @@ class QuorumLog:
                     return
                 if placed.logged.txid >= from_txid:
                     yield placed.logged
+
+    def keeps(self, first_txid: int, last_txid: int) -> bool:
+        """By what a majority says of its files. The first record of a segment is readable when it
+        is known to be committed: an idle writer of Hadoop's tells nobody that it is."""
+
+        def holders(listings: Iterable[Listed]) -> int:
+            return sum(
+                any(
+                    segment.first_txid <= first_txid and last_txid <= segment.last_txid
+                    for segment in listing.segments
+                )
+                for listing in listings
+            )
+
+        needed = self._readers.needed
+        listed = self._readers.majority_answers(
+            "getEditLogManifest",
+            lambda node: node.manifest(first_txid, unfinished=True),
+            is_enough=lambda listings: holders(listings) >= needed,
+        )
+        return holders(listed.values()) >= needed
 
     def take_over(self) -> QuorumJournal:
         """Q1 to Q8."""

@@ -11,6 +11,7 @@ disks or the network, and belongs on a thread beside the loop.
     ---------------------------  --------------------------------------------------------
     a start                      edits(unfinished=False)
     a standby, now and then      edits(unfinished=…)
+    a new namenode               edits(unfinished=True), keeps
     who becomes active           take_over, edits(unfinished=False), then the `SharedJournal`
     the active, with an image    purge_before
     a rollback, before a start   take_over, discard_from
@@ -111,6 +112,12 @@ class SharedLog(Protocol):
         Nothing is written, and the writer notices nothing. Raises CorruptEditLog for a gap
         or damage.
         """
+        ...
+
+    def keeps(self, first_txid: int, last_txid: int) -> bool:
+        """Whether all of these are in one segment, though `edits` may not give them yet, since
+        nobody knows whether the next writer will have them. For who does not read them, but wants
+        to know that none is lost."""
         ...
 
     def source(self) -> SegmentSource:

@@ -287,6 +287,29 @@ def test_a_reader_learns_of_a_segment_that_begins_when_it_is_known_to_be_committ
     journal.close()
 
 
+def test_what_nobody_may_read_yet_is_there_all_the_same(quorum: Quorum) -> None:
+    """As behind a writer of Hadoop's, which tells nobody what is committed before it writes on."""
+    log = quorum.log(**{"howdah.ha.lease.ms": "1h"})
+    journal = log.take_over()
+    write(journal, 1, 3)
+    journal.begin_segment(4)
+    assert not log.keeps(4, 4)
+    journal.append(record(4, edits.StartLogSegmentOp()))
+    journal.make_durable()
+    assert txids(log.edits(2, unfinished=True)) == [2, 3]
+    assert log.keeps(4, 4)
+    assert log.keeps(2, 3)
+    assert not log.keeps(4, 5)
+    # On a minority alone it is lost.
+    for number in range(2):
+        quorum.stop(number)
+        current = quorum.directory(number) / "ns" / "current"
+        (current / "edits_inprogress_0000000000000000004").unlink()
+        quorum.start(number)
+    assert not quorum.log().keeps(4, 4)
+    journal.close()
+
+
 def test_of_files_only_what_is_known_to_be_committed_is_read(quorum: Quorum) -> None:
     journal = quorum.log().take_over()
     write(journal, 1, 3)
