@@ -155,6 +155,8 @@ def test_a_server_proves_itself_also_where_it_has_no_need_of_an_image(
 
 @pytest.mark.parametrize("quorum", _OUR_STANDBYS, indirect=True)
 def test_a_new_standby_fetches_the_image(quorum: SecuredQuorum) -> None:
+    work(quorum, "before-image")
+    wait_until(lambda: any(images(quorum, "nn1")), timeout_s=60, what="there is one to fetch")
     quorum.kill("nn2")
     shutil.rmtree(quorum.directory / "nn2")
     work(quorum, "before-bootstrap")

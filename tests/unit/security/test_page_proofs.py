@@ -123,13 +123,14 @@ def test_a_refusal_needs_no_proof() -> None:
 
 
 def test_a_file_is_not_missing_since_a_stranger_says_so() -> None:
+    body: list[bytes] = []
     with (
         serving(Page(404, is_strange=True)) as place,
         pytest.raises(errors.AuthenticationFailed, match="did not prove"),
     ):
         fetch(
             f"http://127.0.0.1:{place.port}/getJournal",
-            [].append,
+            body.append,
             tls=ClientTls(Configuration()),
             connect_timeout_s=20,
             read_timeout_s=20,
