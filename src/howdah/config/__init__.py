@@ -378,14 +378,6 @@ def check_protection(conf: Configuration, there: Container[str] = ()) -> None:
     authentication = keys.HADOOP_SECURITY_AUTHENTICATION.name
     if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple" and authentication not in there:
         raise InvalidConfiguration(f"{authentication}: only 'simple' is supported")
-    for key in (
-        keys.DFS_ENCRYPT_DATA_TRANSFER,
-        keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE,
-    ):
-        if conf.get(key) and key.name not in there:
-            raise InvalidConfiguration(
-                f"{key.name} = true (from {conf.source(key.name)}) is not supported"
-            )
     for name, value, reason in conf.guards_asked_for():
         if name not in there:
             raise InvalidConfiguration(

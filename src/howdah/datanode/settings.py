@@ -21,7 +21,12 @@ from howdah.datanode.state.replicas.page_cache import DEFAULT_POLICY, CachePolic
 from howdah.datanode.state.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.state.volumes.reserve import Reserve, reserve_of
 from howdah.runtime.tracing.settings import OFF, TracingSettings
-from howdah.security.server_checks import THERE_WITH_KERBEROS, check_secured, is_secured
+from howdah.security.server_checks import (
+    THERE_WITH_KERBEROS,
+    check_encryption,
+    check_secured,
+    is_secured,
+)
 
 if TYPE_CHECKING:
     from howdah.datanode.transfer.guard import Guard
@@ -50,6 +55,7 @@ _NEEDED_WITH_KERBEROS: Final = (
 def check_datanode_protection(conf: Configuration) -> None:
     """Raises InvalidConfiguration for a protection that is asked for and that a datanode lacks,
     and for what would leave a door open on a secured cluster."""
+    check_encryption(conf)
     if not is_secured(conf):
         check_protection(conf)
         return

@@ -35,25 +35,23 @@ def _protection(facts: Facts) -> Iterator[Finding]:
     conf = facts.conf
     if facts.kerberos is not None and not facts.roles:
         return  # A client of a secured cluster has these keys, and means its servers.
-    asked = [
-        key.name
-        for key in (
-            keys.DFS_ENCRYPT_DATA_TRANSFER,
-            keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE,
-        )
-        if conf.get(key)
-    ]
     authentication = conf.get(keys.HADOOP_SECURITY_AUTHENTICATION)
-    if authentication == "kerberos" and facts.roles <= SECURED_ROLES:
-        # These have it, and what it takes; they say themselves what else they lack.
-        asked = [name for name in asked if name == keys.DFS_ENCRYPT_DATA_TRANSFER.name]
-    elif authentication != "simple":
-        asked.insert(0, keys.HADOOP_SECURITY_AUTHENTICATION.name)
-    for name in asked:
+    # Servers that have it say themselves what else they lack.
+    has_it = authentication == "kerberos" and facts.roles <= SECURED_ROLES
+    if authentication != "simple" and not has_it:
         yield error(
             "protection",
-            f"{name} asks for a protection that howdah does not have, and servers refuse it",
+            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} asks for a protection that howdah does "
+            "not have, and servers refuse it",
             "take it out, and keep the ports behind a firewall",
+        )
+    encrypts, tokens = keys.DFS_ENCRYPT_DATA_TRANSFER, keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE
+    if conf.get(encrypts) and not conf.get(tokens):
+        yield error(
+            "protection",
+            f"{encrypts.name} is true and {tokens.name} is not: the keys of block tokens are what "
+            "data is encrypted by",
+            f"set {tokens.name} = true on namenodes and datanodes",
         )
 
 

@@ -49,8 +49,9 @@ def initiate(connection: Connection, handshake: ClientHandshake, setting: str) -
         raise
 
 
-def accept(connection: Connection, handshake: ServerHandshake) -> Connection:
-    """The connection of a client as it is from now on. Who is refused is told why.
+def accept(connection: Connection, handshake: ServerHandshake, setting: str) -> Connection:
+    """The connection of a client as it is from now on. Who is refused is told why. `setting` is the
+    key that has handshakes asked for.
 
     Raises what the handshake does, ProtocolViolation for who begins without one, and PeerClosed,
     PeerSilent.
@@ -59,7 +60,7 @@ def accept(connection: Connection, handshake: ServerHandshake) -> Connection:
     if begin != MAGIC:
         raise errors.ProtocolViolation(
             f"{connection.peer} opens a data connection without SASL, which this datanode wants "
-            "(dfs.data.transfer.protection)"
+            f"({setting})"
         )
     try:
         while not handshake.is_done:

@@ -9,6 +9,7 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.config.value_types import Key
+from howdah.protocol.data_transfer.handshake import KEY_BYTES
 from howdah.protocol.sasl import digest_md5
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
 
@@ -29,7 +30,6 @@ _WEB_FILTERS: Final = frozenset(
 THERE_WITH_KERBEROS: Final = frozenset(
     {
         keys.HADOOP_SECURITY_AUTHENTICATION.name,
-        keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name,
         keys.HADOOP_RPC_PROTECTION.name,
         keys.DFS_DATA_TRANSFER_PROTECTION.name,
         # `check_secured` looks at these.
@@ -68,6 +68,35 @@ def check_secured(conf: Configuration, needed: tuple[Key[str | None], ...]) -> N
             "written by everybody"
         )
     check_calls_secured(conf)
+
+
+def check_encryption(conf: Configuration) -> None:
+    """Raises InvalidConfiguration where data is to be encrypted, and cannot be.
+
+    Hadoop's servers start with encryption and without block tokens. Nobody gets a key from them
+    then, and no data is written or read.
+    """
+    if not conf.get(keys.DFS_ENCRYPT_DATA_TRANSFER):
+        return
+    if not conf.get(keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE):
+        raise errors.InvalidConfiguration(
+            f"{keys.DFS_ENCRYPT_DATA_TRANSFER.name} = true needs "
+            f"{keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name} = true: data is encrypted by keys that are "
+            "made of those of block tokens"
+        )
+    aes_key_bytes(conf)
+
+
+def aes_key_bytes(conf: Configuration) -> int:
+    """How long the keys of AES are that data is encrypted by. Raises InvalidConfiguration."""
+    key = keys.DFS_ENCRYPT_DATA_TRANSFER_CIPHER_KEY_BITLENGTH
+    bits = conf.get(key)
+    if bits % 8 or bits // 8 not in KEY_BYTES:
+        raise errors.InvalidConfiguration(
+            f"{key.name} = {bits} (from {conf.source(key.name)}): a key of AES has "
+            f"{', '.join(str(8 * count) for count in KEY_BYTES)} bits"
+        )
+    return bits // 8
 
 
 def check_calls_secured(conf: Configuration) -> None:

@@ -27,5 +27,33 @@ class OurSecuredDatanodes(SecuredHadoop):
         return f" as localhost({address}) "
 
 
+class MixedDatanodes(SecuredHadoop):
+    """As `SecuredHadoop`, with two datanodes, of which one is this project's."""
+
+    OURS = "datanode-ours"
+
+    def start(self) -> None:
+        self._start_namenode()
+        self._start_datanode("datanode", self.conf_dir)
+        self.add_datanode(self.OURS, self.directory / "data-ours")
+        self.wait_until_up()
+
+    def _start_datanode(self, name: str, conf_dir: Path) -> None:
+        if name == self.OURS:
+            self._servers.start_ours(name, "datanode", conf_dir)
+        else:
+            super()._start_datanode(name, conf_dir)
+
+    def _is_up(self) -> bool:
+        if not super()._is_up():
+            return False
+        with self.connect("hdfs") as fs:
+            return len(fs.datanode_report("live")) == 2
+
+
+class OurMixedCluster(MixedDatanodes, OurSecuredNamenode):
+    """A namenode of this project's with a datanode of each."""
+
+
 class OurSecuredCluster(OurSecuredDatanodes, OurSecuredNamenode):
     """Of this project's servers alone."""

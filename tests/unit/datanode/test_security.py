@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+
 import pytest
 
 from howdah import errors
@@ -40,7 +42,13 @@ def test_all_that_a_secured_datanode_needs_is_enough() -> None:
         ({"dfs.namenode.kerberos.principal": ""}, "dfs.namenode.kerberos.principal is not set"),
         ({"dfs.block.access.token.enable": "false"}, "block access tokens .* aren't enabled"),
         ({"dfs.data.transfer.protection": ""}, "Cannot start secure DataNode"),
-        ({"dfs.encrypt.data.transfer": "true"}, "dfs.encrypt.data.transfer = true .* is not"),
+        (
+            {
+                "dfs.encrypt.data.transfer": "true",
+                "dfs.encrypt.data.transfer.cipher.key.bitlength": "129",
+            },
+            "key.bitlength = 129",
+        ),
         ({"hadoop.security.authentication": "token"}, "only 'simple' is supported"),
         (
             {"hadoop.security.sasl.mechanism": "SCRAM-SHA-256"},
@@ -57,9 +65,20 @@ def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], w
 
 
 def test_without_kerberos_protection_is_still_refused() -> None:
-    key = "dfs.block.access.token.enable"
-    with pytest.raises(errors.InvalidConfiguration, match=f"{key} = true"):
-        guard_of(Configuration({key: "true"}))
+    key = "dfs.data.transfer.protection"
+    with pytest.raises(errors.InvalidConfiguration, match=f"{key} = privacy"):
+        guard_of(Configuration({key: "privacy"}))
+
+
+@pytest.mark.parametrize("encrypts", ["true", "false"])
+def test_without_kerberos_block_tokens_are_asked_for(encrypts: str) -> None:
+    conf = {"dfs.block.access.token.enable": "true", "dfs.encrypt.data.transfer": encrypts}
+    guard = guard_of(Configuration(conf))
+    assert guard is not None
+    assert (guard.user, guard.rpc_user, guard.web) == (getpass.getuser(), None, None)
+    methods = guard.rpc_methods
+    assert methods is not None
+    assert [offer.method for offer in methods.offers] == ["TOKEN", "SIMPLE"], "as Hadoop offers"
 
 
 def test_without_kerberos_there_is_no_guard() -> None:

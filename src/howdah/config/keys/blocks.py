@@ -30,7 +30,10 @@ DFS_CHECKSUM_COMBINE_MODE = choice(
 )
 DFS_STREAM_BUFFER_SIZE = size("dfs.stream-buffer-size", "4096", "Buffer of data streams.")
 DFS_ENCRYPT_DATA_TRANSFER = boolean(
-    "dfs.encrypt.data.transfer", False, "Whether block data is encrypted on the wire."
+    "dfs.encrypt.data.transfer",
+    False,
+    "Whether all block data is encrypted on the wire, by keys that the namenode gives out. "
+    "Namenodes and datanodes need it alike, and dfs.block.access.token.enable.",
 )
 DFS_BLOCK_ACCESS_TOKEN_ENABLE = boolean(
     "dfs.block.access.token.enable", False, "Whether datanodes ask for block tokens."

@@ -30,6 +30,20 @@ DFS_ENCRYPT_DATA_TRANSFER_CIPHER_SUITES = listing(
     "How data is encrypted where that is agreed: AES/CTR/NoPadding; empty: by the handshake's "
     "own, slower ciphers.",
 )
+DFS_ENCRYPT_DATA_TRANSFER_CIPHER_KEY_BITLENGTH = integer(
+    "dfs.encrypt.data.transfer.cipher.key.bitlength",
+    128,
+    "How many bits the keys of AES have by which data is encrypted: 128, 192 or 256.",
+    minimum=128,
+    maximum=256,
+)
+DFS_ENCRYPT_DATA_TRANSFER_ALGORITHM = choice(
+    "dfs.encrypt.data.transfer.algorithm",
+    "",
+    ("", "3des", "rc4"),
+    "The handshake's cipher where a namenode has all data encrypted, which protects the keys of "
+    "AES, or without AES all data; empty: the client picks.",
+)
 HADOOP_SECURITY_AUTH_TO_LOCAL = verbatim(
     "hadoop.security.auth_to_local", "DEFAULT", "Which user a Kerberos principal is."
 )

@@ -87,6 +87,7 @@ from howdah.runtime.forked_child import fork_child
 from howdah.runtime.metrics.histogram import Rates
 from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
+from howdah.security.server_checks import is_secured
 from howdah.web.pages.datanode import DatanodeFacts
 from howdah.web.process_bridge import OtherProcess
 
@@ -201,7 +202,7 @@ class ControlProcess:
         data = self._listen(keys.DFS_DATANODE_ADDRESS)
         ipc = self._listen(keys.DFS_DATANODE_IPC_ADDRESS)
         self._data_address, self._ipc_address = data.getsockname(), ipc.getsockname()
-        if self._settings.guard is None:
+        if not is_secured(self._conf):
             serve.warn_if_exposed("datanode", [self._data_address[:2], self._ipc_address[:2]])
         return Listeners(data, ipc, self._listen_locally())
 

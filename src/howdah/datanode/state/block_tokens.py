@@ -8,7 +8,8 @@ is told of one pool makes no token good for another.
    and which is not over itself.
 2. It is good for one block of one pool, for what its modes say, and for storages that it names, if
    it names some: for each at most once, since each datanode of a pipeline has one of them.
-3. A refusal shows what the identifier says that was sent, and never what its password is to be.
+3. Where data is encrypted, the keys for that are made of the same keys.
+4. A refusal shows what the identifier says that was sent, and never what its password is to be.
 
 BlockTokenSecretManager and BlockPoolTokenSecretManager in Hadoop.
 """
@@ -25,8 +26,10 @@ from typing import Final
 from howdah import errors
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.block_keys import BLOCK_TOKEN, BlockKey, ExportedKeys
+from howdah.formats.tokens.encryption_keys import DataEncryptionKey, NamedKey
 from howdah.formats.tokens.identifiers import BlockTokenIdentifier
 from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.handshake import UnknownEncryptionKey
 from howdah.protocol.data_transfer.op_requests import (
     BlockChecksum,
     BlockGroupChecksum,
@@ -172,6 +175,32 @@ class KnownKeys:
             tuple(storage_ids),
         ).encode()
         return BlockToken(identifier, pool.current.password_of(identifier), BLOCK_TOKEN)
+
+    def encryption_key(self, named: NamedKey, now_ms: int) -> DataEncryptionKey:
+        """Return the key by which a connection is to be encrypted, made again.
+
+        Raises UnknownEncryptionKey where its block key is not known, or is over.
+        """
+        pool = self._pools.get(named.pool_id)
+        key = None if pool is None else pool.by_id.get(named.key_id)
+        if key is None or key.expiry_ms < now_ms:
+            current = "" if pool is None else f" Current key: {pool.current.key_id}"
+            raise UnknownEncryptionKey(
+                "Can't re-compute encryption key for nonce, since the required block key "
+                f"(keyID={named.key_id}) doesn't exist.{current}"
+            )
+        return DataEncryptionKey.made_by(key, named.pool_id, named.nonce, key.expiry_ms)
+
+    def make_encryption_key(self, pool_id: str, nonce: bytes, now_ms: int) -> DataEncryptionKey:
+        """Return a key by which this datanode has a connection to another one encrypted.
+
+        Raises UnknownEncryptionKey where no namenode of the pool has told its keys.
+        """
+        pool = self._pools.get(pool_id)
+        if pool is None:
+            raise UnknownEncryptionKey(f"no keys are known of {pool_id}, to encrypt by one of its")
+        life_ms = pool.token_life_ms
+        return DataEncryptionKey.made_by(pool.current, pool_id, nonce, now_ms + life_ms)
 
     def _read(self, identifier: bytes, now_ms: int) -> tuple[BlockTokenIdentifier, bytes]:
         try:

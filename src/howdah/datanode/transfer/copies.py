@@ -30,7 +30,7 @@ from howdah.datanode.state.messages import Transfer
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.peers import connect_to, own_token
 from howdah.datanode.transfer.sender import BlockSender
-from howdah.protocol.data_transfer.blocks import BlockToken, DatanodeAddress, StorageType
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
 from howdah.protocol.data_transfer.op_requests import (
     CachingHints,
     Stage,
@@ -126,7 +126,7 @@ class Copies:
                 target_storage_ids=ids[1:],
                 token=token,
             )
-            with _connect(command.targets[0], self._settings, token) as connection:
+            with _connect(command.targets[0], self._settings, request) as connection:
                 return _send(connection, request, opened, self._store, self._settings)
 
 
@@ -165,7 +165,7 @@ def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataS
             token=token,
             trace=request.trace,
         )
-        with _connect(target, settings, token) as connection:
+        with _connect(target, settings, write) as connection:
             sent = _send(connection, write, opened, store, settings)
             answer = read_response(connection)
     if not answer.is_success:
@@ -176,8 +176,9 @@ def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataS
     return sent
 
 
-def _connect(target: DatanodeAddress, settings: DataSettings, token: BlockToken) -> Connection:
-    return connect_to(target, settings, settings.socket_timeout_s, token)
+def _connect(target: DatanodeAddress, settings: DataSettings, write: WriteBlock) -> Connection:
+    silence_s = settings.socket_timeout_s
+    return connect_to(target, settings, silence_s, write.block.pool_id, write.token)
 
 
 def _send(

@@ -79,7 +79,7 @@ class Sources:
     def _source(self, node: DatanodeAddress, block: ExtendedBlock, offset: int) -> RemoteReplica:
         silence_s = self._settings.reconstruction.silence_s
         token = own_token(self._settings, block, Mode.READ)
-        connection = connect_to(node, self._settings, silence_s, token)
+        connection = connect_to(node, self._settings, silence_s, block.pool_id, token)
         try:
             return RemoteReplica(connection, node, block, offset, token)
         except BaseException:

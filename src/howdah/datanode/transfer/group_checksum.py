@@ -142,7 +142,8 @@ def _asked(
         request.tokens[number] if number < len(request.tokens) else NO_TOKEN,
     )
     node = request.nodes[number]
-    with connect_to(node, settings, settings.socket_timeout_s, question.token) as connection:
+    silence_s, pool_id = settings.socket_timeout_s, question.block.pool_id
+    with connect_to(node, settings, silence_s, pool_id, question.token) as connection:
         connection.send_all(encode_request(question))
         answer = read_response(connection)
     result = answer.block_checksum

@@ -1,12 +1,15 @@
 """Who may do what at a data port, and how this datanode proves itself at those of others (shell:
 the clock, dice). DataXceiver.checkAccess, SaslDataTransferServer and -Client in Hadoop.
 
-1. A connection begins with a handshake, by any token that is good for something; what is agreed on
-   protects it. Connections of a Unix domain socket need none: they do not leave the machine.
+1. Where data is encrypted (`dfs.encrypt.data.transfer`), a connection begins with a handshake by a
+   key for that, with Kerberos or without. Otherwise with Kerberos by any token that is good for
+   something, unless the port is a privileged one, which proves a datanode. What is agreed on
+   protects the connection. Connections of a Unix domain socket need no handshake: they do not leave
+   the machine.
 2. Each operation has a token of its own, which is checked before anything is done for it
    (`howdah.datanode.state.block_tokens`).
 3. To another datanode a client's token is passed on: in a pipeline, and for a balancer's move. What
-   a namenode orders is done by a token of this datanode's.
+   a namenode orders is done by a token of this datanode's. It makes its own keys for encryption.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ from typing import Final
 from howdah import errors
 from howdah.datanode.state.block_tokens import KnownKeys, Mode, need_of
 from howdah.formats.tokens.block_keys import ExportedKeys
+from howdah.formats.tokens.encryption_keys import NONCE_BYTES, NamedKey
 from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.handshake import (
+    KEY_BYTES,
     REALM,
     REALM_URI,
     ClientHandshake,
@@ -32,6 +37,7 @@ from howdah.protocol.data_transfer.op_requests import Request
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.protocol.rpc.proven import TOKEN
+from howdah.protocol.sasl.digest_layers import CIPHERS, STRONG_CIPHERS
 from howdah.protocol.sasl.digest_md5 import DigestMd5Client, DigestMd5Server, credentials_of
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection
@@ -40,11 +46,25 @@ from howdah.security.server_methods import IssuedTokens, passwords_by_name
 from howdah.web.http import Guard as WebGuard
 
 _SETTING: Final = "dfs.data.transfer.protection"
-_NONCE_BYTES: Final = 30
+_ENCRYPTION_SETTING: Final = "dfs.encrypt.data.transfer"
+_CHALLENGE_BYTES: Final = 30
+_PRIVILEGED_PORTS: Final = 1024
+_ALWAYS: Final = (Protection.PRIVACY,)
 
 
 def _wall_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """How all data is encrypted. `algorithm` is the handshake's cipher; empty: either."""
+
+    algorithm: str = ""
+
+    @property
+    def ciphers(self) -> tuple[str, ...]:
+        return (self.algorithm,) if self.algorithm else STRONG_CIPHERS
 
 
 class Guard:
@@ -61,10 +81,14 @@ class Guard:
         rpc_user: str | None = None,
         methods: Callable[[IssuedTokens], ServerMethods] | None = None,
         web: WebGuard | None = None,
+        encryption: Encryption | None = None,
+        aes_key_bytes: int = KEY_BYTES[0],
+        is_privileged: bool = False,
     ) -> None:
-        """`user` is who runs this datanode: its own tokens name him. Without `protections` there
-        are no handshakes. `methods` are those of the RPC port, where block tokens are taken;
-        `web` is the guard of the web ports."""
+        """`user` is who runs this datanode: its own tokens name him. Without `protections` and
+        `encryption` there are no handshakes. `methods` are those of the RPC port, where block
+        tokens are taken; `web` is the guard of the web ports. `is_privileged`: root alone can have
+        opened this data port."""
         self.web = web
         self.keys: Final = keys
         self.user = user
@@ -73,20 +97,45 @@ class Guard:
         self._protections = protections
         self._suites = suites
         self._now_ms = now_ms
+        self._encryption = encryption
+        self._aes_key_bytes = aes_key_bytes
+        self._is_privileged = is_privileged
 
     def accept(self, connection: Connection) -> Connection:
         """A client's connection as it is served. Raises what `accept` does."""
-        if not self._protections or connection.is_local:
+        if connection.is_local:
             return connection
-        mechanism = DigestMd5Server(
-            passwords_by_name(_Issued(self)),
-            REALM,
-            REALM_URI,
-            self._protections,
-            nonce=base64.b64encode(os.urandom(_NONCE_BYTES)),
-            setting=_SETTING,
-        )
-        return accept(connection, ServerHandshake(mechanism, self._suites, os.urandom))
+        nonce = base64.b64encode(os.urandom(_CHALLENGE_BYTES))
+        if self._encryption is not None:
+            setting = _ENCRYPTION_SETTING
+            mechanism = DigestMd5Server(
+                self._password_of_key,
+                REALM,
+                REALM_URI,
+                _ALWAYS,
+                nonce=nonce,
+                setting=setting,
+                ciphers=self._encryption.ciphers,
+            )
+        elif self._protections and not self._is_privileged:
+            setting = _SETTING
+            mechanism = DigestMd5Server(
+                passwords_by_name(_Issued(self)),
+                REALM,
+                REALM_URI,
+                self._protections,
+                nonce=nonce,
+                setting=setting,
+            )
+        else:
+            return connection
+        handshake = ServerHandshake(mechanism, self._suites, os.urandom, self._aes_key_bytes)
+        return accept(connection, handshake, setting)
+
+    def _password_of_key(self, name: bytes) -> bytes:
+        """Of the key that a client has from the namenode. Raises AuthenticationFailed, and
+        UnknownEncryptionKey."""
+        return self.keys.encryption_key(NamedKey.parse(name), self._now_ms()).credentials[1]
 
     @property
     def rpc_methods(self) -> ServerMethods | None:
@@ -115,23 +164,44 @@ class Guard:
         if need is not None:
             self.keys.check(need, self._now_ms())
 
-    def initiate(self, connection: Connection, token: BlockToken) -> Connection:
-        """A connection to another datanode as it is used. It is closed where that fails.
+    def initiate(
+        self, connection: Connection, port: int, pool_id: str, token: BlockToken
+    ) -> Connection:
+        """A connection to the data port of another datanode as it is used. It is closed where that
+        fails.
 
-        Raises what `initiate` does.
+        Raises what `initiate` does, and UnknownEncryptionKey.
         """
-        if not self._protections:
+        protections, setting = self._protections, _SETTING
+        ciphers: Sequence[str] = CIPHERS
+        if self._encryption is not None:
+            try:
+                name, password = self._own_key(pool_id)
+            except errors.HowdahError:
+                connection.close()
+                raise
+            protections, ciphers = _ALWAYS, self._encryption.ciphers
+            setting = _ENCRYPTION_SETTING
+        elif not protections or port < _PRIVILEGED_PORTS:
             return connection
-        name, password = credentials_of(token.identifier, token.password)
+        else:
+            name, password = credentials_of(token.identifier, token.password)
         mechanism = DigestMd5Client(
             name,
             password,
             REALM_URI,
-            self._protections,
-            cnonce=base64.b64encode(os.urandom(_NONCE_BYTES)),
-            setting=_SETTING,
+            protections,
+            cnonce=base64.b64encode(os.urandom(_CHALLENGE_BYTES)),
+            setting=setting,
+            ciphers=ciphers,
         )
-        return initiate(connection, ClientHandshake(mechanism, self._suites), _SETTING)
+        return initiate(connection, ClientHandshake(mechanism, self._suites), setting)
+
+    def _own_key(self, pool_id: str) -> tuple[bytes, bytes]:
+        """The credentials of a key by which this datanode calls another one. Raises
+        UnknownEncryptionKey."""
+        nonce = os.urandom(NONCE_BYTES)
+        return self.keys.make_encryption_key(pool_id, nonce, self._now_ms()).credentials
 
     def own_token(
         self,

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from howdah import errors
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.peers import connect_to
+from howdah.protocol.data_transfer.handshake import UnknownEncryptionKey
 from howdah.protocol.data_transfer.op_requests import WriteBlock, encode_request
 from howdah.protocol.data_transfer.packets import PipelineAck, decode_ack
 from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
@@ -32,6 +33,7 @@ _NOT_REACHED = (
     errors.AuthenticationFailed,
     errors.InvalidToken,
     errors.ProtocolViolation,
+    UnknownEncryptionKey,
     PeerClosed,
     PeerSilent,
 )
@@ -88,6 +90,7 @@ class Mirror:
                 node,
                 settings,
                 settings.socket_timeout_s + extension_s,
+                request.block.pool_id,
                 request.token,
                 write_timeout_s=silence_s / _LOOKS,
                 dialing=waiting,

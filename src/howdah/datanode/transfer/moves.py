@@ -132,7 +132,8 @@ class Moves:
 
     def _receive(self, request: ReplaceBlock) -> None:
         settings = self._settings
-        with connect_to(request.proxy, settings, settings.socket_timeout_s, request.token) as proxy:
+        pool_id, silence_s = request.block.pool_id, settings.socket_timeout_s
+        with connect_to(request.proxy, settings, silence_s, pool_id, request.token) as proxy:
             proxy.send_all(encode_request(CopyBlock(request.block, request.token, request.trace)))
             answer = read_response(proxy)
             if not answer.is_success:

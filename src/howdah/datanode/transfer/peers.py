@@ -20,18 +20,20 @@ def connect_to(
     node: DatanodeAddress,
     settings: DataSettings,
     silence_s: float,
+    pool_id: str,
     token: BlockToken,
     *,
     write_timeout_s: float | None = None,
     dialing: Callable[[Connection | Dialing], None] = lambda _: None,
 ) -> Connection:
-    """Connect to a datanode, which may be silent for so long, to ask it for something by a token.
-    `dialing` gets what is waited for, which may be shut down meanwhile.
+    """Connect to a datanode, which may be silent for so long, to ask it for a block of a pool by a
+    token. `dialing` gets what is waited for, which may be shut down meanwhile.
 
     Raises Unreachable, and what the handshake does.
     """
+    address = node.connect_to(use_hostname=settings.use_hostname)
     connection = connect(
-        node.connect_to(use_hostname=settings.use_hostname),
+        address,
         connect_timeout_s=silence_s,
         read_timeout_s=silence_s,
         write_timeout_s=settings.write_timeout_s if write_timeout_s is None else write_timeout_s,
@@ -40,7 +42,7 @@ def connect_to(
     if settings.guard is None:
         return connection
     dialing(connection)
-    return settings.guard.initiate(connection, token)
+    return settings.guard.initiate(connection, address[1], pool_id, token)
 
 
 def own_token(

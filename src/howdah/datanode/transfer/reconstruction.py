@@ -131,7 +131,8 @@ class Reconstructions:
             node = order.targets[number]
             kind, storage_id = order.storage_types[number], order.storage_ids[number]
             token = own_token(self._settings, block, Mode.WRITE, (kind,), (storage_id,))
-            connection = connect_to(node, self._settings, self._settings.socket_timeout_s, token)
+            silence_s, pool_id = self._settings.socket_timeout_s, block.pool_id
+            connection = connect_to(node, self._settings, silence_s, pool_id, token)
             targets[index] = _Target(connection, block, kind, storage_id, spec, token)
 
         self._try(targets, index, add)

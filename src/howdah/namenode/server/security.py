@@ -7,7 +7,8 @@ nevertheless (`dfs.namenode.delegation.token.always-use`). With Kerberos a namen
    calls journal nodes and the other namenodes of its nameservice;
 2. takes tickets and delegation tokens at each RPC port, with the protections of
    `hadoop.rpc.protection`, and lets datanodes alone speak their protocols;
-3. signs blocks, since datanodes ask for that;
+3. signs blocks, since datanodes ask for that, and gives out the keys by which data is encrypted
+   (`dfs.encrypt.data.transfer`), both of which it does without Kerberos as well;
 4. asks by SPNEGO who comes over HTTP (`web_access`); where no principal is configured for
    that, it says no more there than whether it lives.
 
@@ -39,7 +40,12 @@ from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtoco
 from howdah.protocol.client_methods import Category
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.rpc.proofs import EvaluatedBeside
-from howdah.security.server_checks import THERE_WITH_KERBEROS, check_secured, is_secured
+from howdah.security.server_checks import (
+    THERE_WITH_KERBEROS,
+    check_encryption,
+    check_secured,
+    is_secured,
+)
 from howdah.security.server_login import ServerLogin, log_in_namenode
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
@@ -50,14 +56,14 @@ log = logging.getLogger(__name__)
 
 _KEY_BYTES: Final = 20
 """Of a key of delegation tokens: as many as a password has."""
-_ALWAYS_THERE: Final = frozenset({keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name})
 
 
 def check_namenode_protection(conf: Configuration) -> None:
     """Raises InvalidConfiguration for a protection that is asked for and that a namenode lacks."""
-    there = _ALWAYS_THERE
+    there: frozenset[str] = frozenset()
+    check_encryption(conf)
     if is_secured(conf):
-        there |= THERE_WITH_KERBEROS
+        there = THERE_WITH_KERBEROS
         needed = (
             keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
             keys.DFS_NAMENODE_KEYTAB_FILE,

@@ -15,6 +15,9 @@ taken back, so they are short-lived, and so are keys.
 4. Keys are kept in memory alone: a namenode that starts begins with others, and its datanodes keep
    those of before until these are over.
 
+5. Where data is encrypted (`dfs.encrypt.data.transfer`), clients get keys for that, which are made
+   of the current key, too. They say nothing of what may be done.
+
 Who may read gets a token of READ with the places of blocks, who writes one of WRITE, and who needs
 another datanode in a pipeline one of COPY, for those that have the block. Hadoop:
 BlockTokenSecretManager.
@@ -29,6 +32,7 @@ from typing import Final
 from howdah.config import keys
 from howdah.config.settings import setting
 from howdah.formats.tokens.block_keys import BLOCK_TOKEN, BlockKey, ExportedKeys
+from howdah.formats.tokens.encryption_keys import NONCE_BYTES, DataEncryptionKey
 from howdah.formats.tokens.identifiers import BlockTokenIdentifier
 from howdah.proto import datanode_namenode_pb2, rpc_pb2, types_pb2
 from howdah.protocol.data_transfer.blocks import signed64
@@ -118,6 +122,16 @@ class BlockTokens:
             self._current, tuple(self._all.values()), times.interval_ms, times.life_ms
         )
         return keys.to_proto()
+
+    def encryption_key(self, algorithm: str) -> DataEncryptionKey:
+        """Another one, for data connections of a client, which are to use that algorithm."""
+        return DataEncryptionKey.made_by(
+            self._current,
+            self._pool_id,
+            self._random_bytes(NONCE_BYTES),
+            self._wall_ms() + self._times.life_ms,
+            algorithm,
+        )
 
     # -- tokens ------------------------------------------------------------------------
 

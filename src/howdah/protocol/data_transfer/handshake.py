@@ -32,7 +32,8 @@ REALM_URI: Final = "hdfs/0"
 """The digest-uri of data connections."""
 AES_CTR: Final = "AES/CTR/NoPadding"
 _SUITES: Final = {AES_CTR: types_pb2.AES_CTR_NOPADDING}
-_KEY_BYTES: Final = (16, 24, 32)
+KEY_BYTES: Final = (16, 24, 32)
+"""How long keys of AES are; the first, if nobody says otherwise."""
 _IV_BYTES: Final = 16
 _Message = pb.DataTransferEncryptorMessageProto
 
@@ -132,7 +133,7 @@ class ClientHandshake:
             layer.unwrap(option.inKey), option.inIv, layer.unwrap(option.outKey), option.outIv
         )
         if {len(keys.send_iv), len(keys.receive_iv)} != {_IV_BYTES} or not (
-            len(keys.send_key) == len(keys.receive_key) and len(keys.send_key) in _KEY_BYTES
+            len(keys.send_key) == len(keys.receive_key) and len(keys.send_key) in KEY_BYTES
         ):
             raise errors.ProtocolViolation("the datanode sent keys of AES that are none")
         return keys
@@ -148,7 +149,7 @@ class ServerHandshake:
         mechanism: ServerMechanism,
         suites: tuple[str, ...],
         random_bytes: Callable[[int], bytes],
-        key_bytes: int = _KEY_BYTES[0],
+        key_bytes: int = KEY_BYTES[0],
     ) -> None:
         """`random_bytes` is asked for the keys of streams, which are so long, and what counts in
         them."""

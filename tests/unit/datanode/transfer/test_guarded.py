@@ -14,7 +14,7 @@ from howdah.datanode.settings import DataSettings
 from howdah.datanode.state.block_tokens import KnownKeys, Mode
 from howdah.datanode.state.messages import ReplicaReceived, Transfer
 from howdah.datanode.transfer.copies import Copies
-from howdah.datanode.transfer.guard import Guard
+from howdah.datanode.transfer.guard import Encryption, Guard
 from howdah.datanode.transfer.peers import connect_to, own_token
 from howdah.datanode.transfer.reconstruction import Reconstructions
 from howdah.datanode.transfer.remote_replica import RemoteReplica
@@ -23,7 +23,12 @@ from howdah.formats.tokens.identifiers import BlockTokenIdentifier
 from howdah.namenode.service.block_tokens import BlockTokens, KeyTimes
 from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
-from howdah.protocol.data_transfer.handshake import AES_CTR
+from howdah.protocol.data_transfer.handshake import (
+    AES_CTR,
+    REALM_URI,
+    ClientHandshake,
+    UnknownEncryptionKey,
+)
 from howdah.protocol.data_transfer.op_requests import (
     BlockChecksum,
     BlockChecksumType,
@@ -36,13 +41,17 @@ from howdah.protocol.data_transfer.op_requests import (
 )
 from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.sasl.digest_md5 import DigestMd5Client, credentials_of
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection, PeerClosed
+from howdah.security.data_handshakes import initiate
 from tests.unit.datanode.transfer.test_reconstruction import QUICK, Group
 
 Lab = Any
 DATA: Final = os.urandom(300_003)
 LIFE_MS: Final = 60_000
+PORT: Final = 9866
+"""Whose number proves nothing."""
 
 
 class Clock:
@@ -58,6 +67,8 @@ class Ports:
 
     protections: tuple[Protection, ...]
     suites: tuple[str, ...] = ()
+    encryption: Encryption | None = None
+    is_privileged: bool = False
 
 
 WAYS: Final = {
@@ -66,6 +77,8 @@ WAYS: Final = {
     "integrity": Ports((Protection.INTEGRITY,)),
     "privacy": Ports((Protection.PRIVACY,)),
     "aes": Ports((Protection.PRIVACY,), (AES_CTR,)),
+    "encrypted": Ports((), (), Encryption("rc4")),
+    "encrypted with aes": Ports((Protection.AUTHENTICATION,), (AES_CTR,), Encryption("3des")),
 }
 
 
@@ -77,11 +90,18 @@ class Cluster:
         self.ports = ports
         self.clock = Clock()
         self.pool: str = lab.POOL
-        self._namenode = self.keys_of(1)
+        self._tokens = self._made(1)
+        self._namenode = self._exported(self._tokens)
+
+    def _made(self, seed: int) -> BlockTokens:
+        times = KeyTimes(interval_ms=600_000, life_ms=LIFE_MS)
+        return BlockTokens(self.pool, times, self.clock, random.Random(seed).randbytes)
 
     def keys_of(self, seed: int) -> ExportedKeys:
-        times = KeyTimes(interval_ms=600_000, life_ms=LIFE_MS)
-        made = BlockTokens(self.pool, times, self.clock, random.Random(seed).randbytes)
+        """Those of another namenode."""
+        return self._exported(self._made(seed))
+
+    def _exported(self, made: BlockTokens) -> ExportedKeys:
         keys = ExportedKeys.from_proto(made.exported())
         assert keys is not None
         return keys
@@ -89,7 +109,16 @@ class Cluster:
     def guard(self, keys: ExportedKeys | None = None) -> Guard:
         known = KnownKeys()
         known.update_keys(self.pool, keys or self._namenode, self.clock())
-        return Guard(known, "dn", self.ports.protections, self.ports.suites, self.clock)
+        ports = self.ports
+        return Guard(
+            known,
+            "dn",
+            ports.protections,
+            ports.suites,
+            self.clock,
+            encryption=ports.encryption,
+            is_privileged=ports.is_privileged,
+        )
 
     def node(self, keys: ExportedKeys | None = None) -> Any:
         settings = DataSettings(
@@ -111,8 +140,12 @@ class Cluster:
         encoded = replace(identifier, **changes).encode()
         return BlockToken(encoded, key.password_of(encoded), BLOCK_TOKEN)
 
-    def connect(self, node: Any, token: BlockToken) -> Connection:
-        return self.guard().initiate(node.connect(), token)
+    def encryption_key(self) -> tuple[bytes, bytes]:
+        """The credentials of one that the namenode gives to a client."""
+        return self._tokens.encryption_key("").credentials
+
+    def connect(self, node: Any, token: BlockToken, *, port: int = PORT) -> Connection:
+        return self.guard().initiate(node.connect(), port, self.pool, token)
 
     def write(
         self,
@@ -121,6 +154,7 @@ class Cluster:
         token: BlockToken | None = None,
         block: ExtendedBlock | None = None,
         data: bytes = DATA,
+        port: int = PORT,
     ) -> Any:
         """Write block 1, or another one, and return the answer to the request."""
         block = block or self.lab.block()
@@ -129,7 +163,7 @@ class Cluster:
         class Seen:
             @staticmethod
             def connect() -> Connection:
-                return self.connect(node, self.token(Mode.WRITE))
+                return self.connect(node, self.token(Mode.WRITE), port=port)
 
         lab = self.lab
         request = replace(lab.write_request(block, *mirrors), token=mine)
@@ -143,11 +177,11 @@ class Cluster:
         writer.close()
         return writer.response
 
-    def read(self, node: Any, token: BlockToken, *, block_id: int = 1) -> Any:
+    def read(self, node: Any, token: BlockToken, *, block_id: int = 1, port: int = PORT) -> Any:
         request = replace(
             self.lab.read_request(self.lab.block(block_id), 0, len(DATA)), token=token
         )
-        with self.connect(node, self.token(Mode.READ)) as connection:
+        with self.connect(node, self.token(Mode.READ), port=port) as connection:
             return self.lab.read_block(node, request, connection)
 
     def ask(self, node: Any, request: Request, token: BlockToken) -> BlockOpResponse:
@@ -292,7 +326,7 @@ def test_a_datanode_reads_at_another_by_a_token_of_its_own(cluster: Cluster, fil
     block = cluster.lab.block(length=len(DATA))
     asking = cluster.node()
     token = own_token(asking.settings, block, Mode.READ)
-    connection = connect_to(filled.address, asking.settings, 5, token)
+    connection = connect_to(filled.address, asking.settings, 5, cluster.pool, token)
     replica = RemoteReplica(connection, filled.address, block, 5, token)
     found = bytearray(len(DATA) - 5)
     replica.read_into(memoryview(found))
@@ -364,10 +398,13 @@ def test_a_groups_checksum_is_asked_for_by_the_tokens_that_come_with_it(
     assert cluster.ask(group.holders[indices[0]], foreign, own).status is Status.ERROR_ACCESS_TOKEN
 
 
-GUARDED: Final = [name for name, ports in WAYS.items() if ports.protections]
+ENCRYPTED: Final = [name for name, ports in WAYS.items() if ports.encryption]
+GUARDED: Final = [
+    name for name, ports in WAYS.items() if ports.protections and not ports.encryption
+]
 
 
-@pytest.mark.parametrize("way", GUARDED)
+@pytest.mark.parametrize("way", GUARDED + ENCRYPTED)
 def test_who_begins_without_a_handshake_is_not_served(
     lab: Lab, way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -381,6 +418,8 @@ def test_who_begins_without_a_handshake_is_not_served(
         with pytest.raises(PeerClosed):
             connection.recv_exactly(1)
     assert "opens a data connection without SASL" in caplog.text
+    key = "dfs.encrypt.data.transfer" if way in ENCRYPTED else "dfs.data.transfer.protection"
+    assert f"which this datanode wants ({key})" in caplog.text
 
 
 @pytest.mark.parametrize("way", GUARDED)
@@ -402,11 +441,13 @@ def test_a_handshake_by_what_is_no_token_is_refused(lab: Lab, way: str) -> None:
 def test_a_client_that_wants_less_than_is_offered_is_refused(lab: Lab) -> None:
     private = Cluster(lab, WAYS["privacy"])
     open_ = Cluster(lab, WAYS["authentication"])
+    node, token = private.node(), private.token(Mode.READ)
+    connection = node.connect()
     with pytest.raises(errors.AuthenticationFailed):
-        open_.guard().initiate(private.node().connect(), private.token(Mode.READ))
+        open_.guard().initiate(connection, PORT, lab.POOL, token)
 
 
-@pytest.mark.parametrize("way", ["integrity", "privacy", "aes"])
+@pytest.mark.parametrize("way", ["integrity", "privacy", "aes", *ENCRYPTED])
 def test_data_are_not_seen_on_the_wire_as_they_are_or_are_signed(lab: Lab, way: str) -> None:
     """What comes behind the handshake is not what an unguarded port would send."""
     cluster = Cluster(lab, WAYS[way])
@@ -417,3 +458,94 @@ def test_data_are_not_seen_on_the_wire_as_they_are_or_are_signed(lab: Lab, way: 
     connection = plain.connect(plain.node(), plain.token(Mode.READ))
     assert connection.is_plain
     connection.close()
+
+
+@pytest.mark.parametrize("way", ENCRYPTED)
+def test_a_handshake_by_a_key_that_is_not_known_has_the_client_ask_for_another(
+    lab: Lab, way: str
+) -> None:
+    cluster = Cluster(lab, WAYS[way])
+    node, token = cluster.node(), cluster.token(Mode.READ)
+    elsewhere = cluster.guard(cluster.keys_of(9))
+    connection = node.connect()
+    with pytest.raises(
+        UnknownEncryptionKey, match=r"\(keyID=\d+\) doesn't exist\. Current key: \d"
+    ):
+        elsewhere.initiate(connection, PORT, cluster.pool, token)
+    assert connection.socket.fileno() < 0, "it is closed"
+
+
+@pytest.mark.parametrize("way", ENCRYPTED)
+def test_a_datanode_that_knows_no_keys_yet_calls_nobody(lab: Lab, way: str) -> None:
+    cluster = Cluster(lab, WAYS[way])
+    connection = cluster.node().connect()
+    with pytest.raises(UnknownEncryptionKey, match="no keys are known of BP-of-another"):
+        cluster.guard().initiate(connection, PORT, "BP-of-another", cluster.token(Mode.READ))
+    assert connection.socket.fileno() < 0, "it is closed"
+
+
+def handshake(
+    node: Any, name: bytes, password: bytes, protection: Protection, *ciphers: str
+) -> Connection:
+    mechanism = DigestMd5Client(
+        name,
+        password,
+        REALM_URI,
+        (protection,),
+        cnonce=b"cnonce",
+        setting="dfs.encrypt.data.transfer",
+        ciphers=ciphers,
+    )
+    return initiate(node.connect(), ClientHandshake(mechanism, ()), "dfs.encrypt.data.transfer")
+
+
+def test_where_data_are_encrypted_a_token_opens_no_connection(lab: Lab) -> None:
+    cluster = Cluster(lab, WAYS["encrypted"])
+    node, token = cluster.node(), cluster.token(Mode.READ)
+    name, password = credentials_of(token.identifier, token.password)
+    with pytest.raises(errors.AuthenticationFailed, match="the 3 parts expected, but 1"):
+        handshake(node, name, password, Protection.PRIVACY, "rc4")
+
+
+def test_where_data_are_encrypted_one_cipher_alone_may_be_taken(lab: Lab) -> None:
+    cluster = Cluster(lab, WAYS["encrypted"])
+    node = cluster.node()
+    key = cluster.encryption_key()
+    with pytest.raises(errors.AuthenticationFailed, match="no common cipher"):
+        handshake(node, *key, Protection.PRIVACY, "3des")
+    with pytest.raises(errors.AuthenticationFailed):
+        handshake(node, *key, Protection.AUTHENTICATION, "rc4")
+    handshake(node, *key, Protection.PRIVACY, "rc4").close()
+
+
+def test_where_data_are_encrypted_a_wrong_key_opens_nothing(lab: Lab) -> None:
+    cluster = Cluster(lab, WAYS["encrypted"])
+    name, password = cluster.encryption_key()
+    wrong = password.replace(password[:1], b"." if password[:1] != b"." else b"-")
+    with pytest.raises(errors.AuthenticationFailed, match="Mismatched response"):
+        handshake(cluster.node(), name, wrong, Protection.PRIVACY, "rc4")
+
+
+def test_a_key_is_good_as_long_as_its_block_key(lab: Lab) -> None:
+    """Not as long as the namenode told the client: nothing of that is in the name."""
+    cluster = Cluster(lab, WAYS["encrypted"])
+    node, key = cluster.node(), cluster.encryption_key()
+    cluster.clock.now_ms += 600_000
+    handshake(node, *key, Protection.PRIVACY, "rc4").close()
+    cluster.clock.now_ms += 3_600_000
+    with pytest.raises(UnknownEncryptionKey, match="doesn't exist"):
+        handshake(node, *key, Protection.PRIVACY, "rc4")
+
+
+def test_a_privileged_port_needs_no_handshake(lab: Lab) -> None:
+    """Neither at the datanode that has one, nor where another one calls it. Tokens are asked for
+    as ever, and encryption is."""
+    cluster = Cluster(lab, Ports((Protection.PRIVACY,), is_privileged=True))
+    node = cluster.node()
+    assert cluster.write(node, port=1023).is_success
+    assert cluster.read(node, cluster.token(Mode.READ), port=1023).data == DATA
+    refused = cluster.read(node, cluster.token(Mode.WRITE), port=1023).response
+    assert refused.status is Status.ERROR_ACCESS_TOKEN
+    encrypted = Cluster(lab, replace(WAYS["encrypted"], is_privileged=True))
+    with encrypted.connect(encrypted.node(), cluster.token(Mode.READ), port=1023) as connection:
+        assert not connection.is_plain

@@ -74,9 +74,8 @@ def test_what_lies_behind_two_gib_is_read_and_decoded(lab: Lab, tmp_path: Path) 
     for index, node in nodes.items():
         block = internal_block(GROUP, index, layout.block_length(index))
         start = HOLE - 300
-        replica = RemoteReplica(
-            connect_to(node.address, SETTINGS, 30, NO_TOKEN), node.address, block, start
-        )
+        connection = connect_to(node.address, SETTINGS, 30, block.pool_id, NO_TOKEN)
+        replica = RemoteReplica(connection, node.address, block, start)
         found = bytearray(block.length_bytes - start)
         replica.read_into(memoryview(found))
         replica.finish()

@@ -52,7 +52,13 @@ def test_all_that_a_secured_namenode_needs_is_enough() -> None:
         ({"dfs.namenode.keytab.file": ""}, "dfs.namenode.keytab.file is not set"),
         ({"dfs.datanode.kerberos.principal": ""}, "dfs.datanode.kerberos.principal is not set"),
         ({"dfs.block.access.token.enable": "false"}, "block access tokens .* aren't enabled"),
-        ({"dfs.encrypt.data.transfer": "true"}, "dfs.encrypt.data.transfer = true .* is not"),
+        (
+            {
+                "dfs.encrypt.data.transfer": "true",
+                "dfs.encrypt.data.transfer.cipher.key.bitlength": "129",
+            },
+            "key.bitlength = 129",
+        ),
         ({"hadoop.security.authentication": "token"}, "only 'simple' is supported"),
         (
             {"hadoop.security.sasl.mechanism": "SCRAM-SHA-256"},

@@ -52,7 +52,9 @@ class Settings:
     write_packet_bytes: int = setting(keys.DFS_CLIENT_WRITE_PACKET_SIZE)
     file_buffer_bytes: int = setting(keys.IO_FILE_BUFFER_SIZE)
     trash_interval_minutes: int = setting(keys.FS_TRASH_INTERVAL, _minutes)
-    encrypt_data_transfer: bool = False
+    encrypt_data_transfer: bool = setting(keys.DFS_ENCRYPT_DATA_TRANSFER)
+    """Whether data connections are encrypted by keys that this namenode gives out."""
+    encryption_algorithm: str = setting(keys.DFS_ENCRYPT_DATA_TRANSFER_ALGORITHM)
     max_component_bytes: int = setting(keys.DFS_NAMENODE_FS_LIMITS_MAX_COMPONENT_LENGTH)
     max_directory_items: int = setting(keys.DFS_NAMENODE_FS_LIMITS_MAX_DIRECTORY_ITEMS)
     protected_directories: ProtectedDirectories = NOTHING

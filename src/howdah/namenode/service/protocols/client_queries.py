@@ -37,6 +37,16 @@ class QueryMethods:
     ) -> pb.GetServerDefaultsResponseProto:
         return self._defaults
 
+    def get_data_encryption_key(
+        self, request: pb.GetDataEncryptionKeyRequestProto, caller: Caller
+    ) -> pb.GetDataEncryptionKeyResponseProto:
+        """Everybody who gets in gets one: it opens a connection to a datanode, and no block."""
+        tokens, settings = self._namesystem.block_tokens, self._namesystem.settings
+        if tokens is None or not settings.encrypt_data_transfer:
+            return pb.GetDataEncryptionKeyResponseProto()
+        key = tokens.encryption_key(settings.encryption_algorithm)
+        return pb.GetDataEncryptionKeyResponseProto(dataEncryptionKey=key.to_proto())
+
     def get_file_info(
         self, request: pb.GetFileInfoRequestProto, caller: Caller
     ) -> pb.GetFileInfoResponseProto:

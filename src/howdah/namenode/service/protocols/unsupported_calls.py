@@ -1,4 +1,4 @@
-"""Features that this namenode does not have: encryption (pure).
+"""Features that this namenode does not have: encryption zones (pure).
 
 Clients ask about some of them in the course of ordinary calls, and get the answer of a
 Hadoop namenode on which the feature is not in use. `REFUSED` are the calls that would use
@@ -31,11 +31,6 @@ class AbsentFeatureMethods:
 
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
-
-    def get_data_encryption_key(
-        self, request: pb.GetDataEncryptionKeyRequestProto, caller: Caller
-    ) -> pb.GetDataEncryptionKeyResponseProto:
-        return pb.GetDataEncryptionKeyResponseProto()
 
     def get_ezfor_path(self, request: pb.GetEZForPathRequestProto, caller: Caller) -> Message:
         who, found = self._namesystem.resolver.resolve_checked(caller, request.src)

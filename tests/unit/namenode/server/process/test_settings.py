@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import queue
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -184,19 +185,43 @@ def test_required_edits_directory_has_to_be_an_edits_directory() -> None:
         required_directories(wrong)
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "dfs.encrypt.data.transfer",
-        "dfs.block.access.token.enable",
-    ],
-)
-def test_protection_that_is_not_there_is_no_silent_no(key: str) -> None:
-    if key != "dfs.block.access.token.enable":
-        with pytest.raises(errors.InvalidConfiguration, match=f"{key} = true .* is not supported"):
-            settings_from(Configuration({key: "true"}), "BP-1")
-    with pytest.raises(errors.InvalidConfiguration, match=key):
-        DataSettings.of(Configuration({key: "true"}))
+@pytest.mark.parametrize("read_by", [lambda conf: settings_from(conf, "BP-1"), DataSettings.of])
+def test_data_cannot_be_encrypted_without_block_tokens(
+    read_by: Callable[[Configuration], object],
+) -> None:
+    encrypted = Configuration({"dfs.encrypt.data.transfer": "true"})
+    with pytest.raises(errors.InvalidConfiguration, match=r"needs dfs\.block\.access\.token\."):
+        read_by(encrypted)
+    read_by(encrypted.with_values({"dfs.block.access.token.enable": "true"}))
+
+
+@pytest.mark.parametrize("bits", ["160", "257", "64"])
+def test_a_key_of_aes_has_a_length_that_aes_knows(bits: str) -> None:
+    """Hadoop's servers find out with the first client."""
+    conf = Configuration(
+        {
+            "dfs.encrypt.data.transfer": "true",
+            "dfs.block.access.token.enable": "true",
+            "dfs.encrypt.data.transfer.cipher.key.bitlength": bits,
+        }
+    )
+    with pytest.raises(errors.InvalidConfiguration, match=r"key\.bitlength"):
+        DataSettings.of(conf)
+
+
+def test_clients_hear_that_data_is_encrypted_and_by_which_cipher() -> None:
+    conf = Configuration(
+        {
+            "dfs.encrypt.data.transfer": "true",
+            "dfs.encrypt.data.transfer.algorithm": "RC4",
+            "dfs.block.access.token.enable": "true",
+        }
+    )
+    settings = settings_from(conf, "BP-1")
+    assert (settings.encrypt_data_transfer, settings.encryption_algorithm) == (True, "rc4")
+    wrong = conf.with_values({"dfs.encrypt.data.transfer.algorithm": "des"})
+    with pytest.raises(errors.InvalidConfiguration, match=r"3des, rc4"):
+        settings_from(wrong, "BP-1")
 
 
 def test_load_is_not_considered_where_that_is_switched_off() -> None:

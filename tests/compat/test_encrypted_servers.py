@@ -1,0 +1,165 @@
+"""Servers of this project that have all data encrypted (`dfs.encrypt.data.transfer`), beside
+Hadoop's: with Kerberos and without, for each client."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.protocol.data_transfer.blocks import NO_TOKEN, ExtendedBlock
+from howdah.protocol.data_transfer.op_requests import ReadBlock, encode_request
+from howdah.testing.waiting import wait_until
+from tests.compat.test_secured_peers import copy_by_java, copy_by_native
+from tests.support.security.fixtures import ENCRYPTED
+from tests.support.security.kdc import Kdc
+from tests.support.security.our_servers import (
+    MixedDatanodes,
+    OurMixedCluster,
+    OurSecuredCluster,
+    OurSecuredDatanodes,
+    OurSecuredNamenode,
+)
+from tests.support.security.secured_hadoop import WITHOUT_KERBEROS, SecuredHadoop
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
+
+DATA: Final = bytes(range(256)) * 10_000
+"""Three blocks."""
+SIMPLE: Final = {
+    **WITHOUT_KERBEROS,
+    "hadoop.rpc.protection": "authentication",
+    "dfs.web.authentication.kerberos.principal": "",
+}
+WITHOUT_AES: Final = {
+    "dfs.encrypt.data.transfer.cipher.suites": "",
+    "dfs.encrypt.data.transfer.algorithm": "rc4",
+}
+LONG_KEYS: Final = {"dfs.encrypt.data.transfer.cipher.key.bitlength": "256"}
+_SERVERS: Final = {
+    "namenode": OurSecuredNamenode,
+    "datanodes": OurSecuredDatanodes,
+    "ours": OurSecuredCluster,
+    "mixed": OurMixedCluster,
+    "hadoops namenode and mixed": MixedDatanodes,
+}
+
+
+def _cell(servers: str, name: str, conf: dict[str, str], *, always: bool = False) -> object:
+    marks = () if always else pytest.mark.torture
+    return pytest.param((_SERVERS[servers], conf), id=f"{servers}-{name}", marks=marks)
+
+
+CELLS: Final = [
+    _cell("mixed", "kerberos", {}, always=True),
+    _cell("ours", "simple", SIMPLE, always=True),
+    *(_cell(servers, "kerberos", {}) for servers in _SERVERS if servers != "mixed"),
+    *(_cell(servers, "simple", SIMPLE) for servers in _SERVERS if servers != "ours"),
+    *(_cell(servers, "rc4", WITHOUT_AES) for servers in _SERVERS),
+    *(_cell(servers, "rc4-simple", {**SIMPLE, **WITHOUT_AES}) for servers in _SERVERS),
+    *(_cell(servers, "aes256", LONG_KEYS) for servers in _SERVERS),
+]
+
+
+@pytest.fixture(scope="module", params=CELLS)
+def cluster(
+    request: pytest.FixtureRequest,
+    kdc: Kdc,
+    hadoop_classpath: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[SecuredHadoop]:
+    kind, conf = request.param
+    directory = tmp_path_factory.mktemp("encrypted")
+    with kdc.in_environment():
+        made: SecuredHadoop = kind(directory, hadoop_classpath, kdc, {**ENCRYPTED, **conf})
+    yield made
+    made.close()
+
+
+def suites_of(cluster: SecuredHadoop) -> str:
+    return cluster.conf["dfs.encrypt.data.transfer.cipher.suites"]
+
+
+@pytest.fixture
+def fs(cluster: SecuredHadoop) -> Iterator[HdfsFileSystem]:
+    """Of a client that was told nothing of encryption but the suites."""
+    conf = {"dfs.encrypt.data.transfer": "false", "dfs.data.transfer.protection": ""}
+    with cluster.connect(conf=conf, suites=suites_of(cluster)) as fs:
+        yield fs
+
+
+def nodes_of(cluster: SecuredHadoop) -> int:
+    return 2 if isinstance(cluster, MixedDatanodes) else 1
+
+
+def test_data_are_written_read_and_summed(cluster: SecuredHadoop, fs: HdfsFileSystem) -> None:
+    path = "/user/alice/file"
+    with fs.create(path, overwrite=True, replication=nodes_of(cluster)) as out:
+        out.write(DATA)
+        out.hsync()
+        # Its length is a datanode's to tell, by the block's token.
+        with fs.open(path) as reader:
+            assert reader.read() == DATA
+        out.write(b"more")
+    with fs.append(path) as out:
+        out.write(b" and more")
+    assert fs.open(path).read() == DATA + b"more and more"
+    assert fs.get_file_checksum(path) is not None
+
+
+def test_each_client_reads_what_another_wrote(
+    cluster: SecuredHadoop, fs: HdfsFileSystem, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    source = "/user/alice/source"
+    with fs.create(source, overwrite=True, replication=nodes_of(cluster)) as out:
+        out.write(DATA)
+    chosen = cluster.client_conf(suites=suites_of(cluster))
+    copy_by_java(cluster, hadoop_classpath, chosen, source, f"{source}-java")
+    assert fs.read_bytes(f"{source}-java") == DATA
+    if cluster.is_secured:
+        pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
+        copy_by_native(cluster, chosen, source, f"{source}-native", tmp_path / "cache")
+        assert fs.read_bytes(f"{source}-native") == DATA
+
+
+def test_replicas_are_copied_from_each_datanode_to_the_other(
+    cluster: SecuredHadoop, fs: HdfsFileSystem
+) -> None:
+    if nodes_of(cluster) == 1:
+        pytest.skip("there is one datanode")
+
+    def places(path: str) -> set[str]:
+        (located,) = fs.block_locations(path)
+        return set(located.names)
+
+    with cluster.connect("hdfs") as administrator:
+        nodes = [node.name for node in administrator.datanode_report("live")]
+    first = {}
+    for number, node in enumerate(nodes):
+        path = first[node] = f"/user/alice/copied-{number}"
+        with fs.create_file(path).overwrite().replication(1).favored_nodes([node]).build() as out:
+            out.write(DATA[:100_000])
+        assert places(path) == {node}
+    for path in first.values():
+        fs.set_replication(path, 2)
+    for path in first.values():
+        wait_until(lambda path=path: len(places(path)) == 2, timeout_s=60)  # type: ignore[misc]
+        assert fs.read_bytes(path) == DATA[:100_000]
+
+
+def test_who_does_not_encrypt_gets_nothing(cluster: SecuredHadoop, fs: HdfsFileSystem) -> None:
+    path = "/user/alice/closed"
+    fs.write_bytes(path, b"secret")
+    (located,) = fs.block_locations(path)
+    host, _, port = next(iter(located.names)).rpartition(":")
+    request = ReadBlock(ExtendedBlock("BP-1", 1, 1, 1), "client", 0, 1, token=NO_TOKEN)
+    with socket.create_connection((host, int(port)), timeout=20) as sock:
+        sock.sendall(encode_request(request))
+        try:
+            assert sock.recv(100) == b""
+        except ConnectionResetError:
+            pass
