@@ -24,6 +24,7 @@ from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.locality import Locality
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.pages import Pages
+from howdah.router.security import security_of
 from howdah.router.settings import Settings
 from howdah.router.state.namenodes.state_ids import States
 from howdah.router.state.refreshing import refresh_services
@@ -33,6 +34,7 @@ from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.worker import StoreWorker
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
+from howdah.rpc.proofs import EvaluatedBeside
 from howdah.rpc.server import RpcServer
 from howdah.runtime import background_threads, serve, unexpected_errors
 from howdah.runtime.users import service_authorization
@@ -74,13 +76,15 @@ class Router:
         """Raises InvalidConfiguration."""
         self._settings = settings = Settings.of(conf)
         self._conf = conf
-        user = process_user()
+        self._security = security = security_of(conf)
+        user = process_user() if security is None else security.login.user
         self._connections = Connections(
             connect_timeout_s=settings.connect_timeout_s,
             call_timeout_s=DEFAULT_CALL_TIMEOUT_S,
             idle_limit_s=settings.idle_limit_s,
             most_bytes=settings.max_frame_bytes,
             acts_as=user if settings.tells_where_clients_are else None,
+            caller_for=None if security is None else security.caller_for,
         )
         states = States(
             settings.namenodes,
@@ -116,9 +120,11 @@ class Router:
         known = _known_groups(conf, outside)
         self._impersonation = OnLoop(read_rules(conf), known.once_known, known, outside)
         authorization = service_authorization.OnLoop.of(conf, known, outside)
+        self._proofs = None if security is None else EvaluatedBeside(security.login.methods({}))
         self._rpc = RpcServer(
             Registry([self._forwarding.service]),
             impersonation=self._impersonation,
+            authentication=self._proofs,
             authorization=authorization,
             federated_state=states.header if states.with_observers else None,
             max_frame_bytes=settings.max_frame_bytes,
@@ -134,6 +140,7 @@ class Router:
         self._admin = RpcServer(
             Registry([admin.service(), *refresh_services()]),
             impersonation=self._impersonation,
+            authentication=self._proofs,
             authorization=authorization,
             max_frame_bytes=settings.max_frame_bytes,
         )
@@ -194,6 +201,8 @@ class Router:
             task.cancel()
         await self._admin.stop()
         await self._rpc.stop()
+        if self._proofs is not None:
+            self._proofs.close()
         self._connections.close()
         try:
             await self._store.run(StateStore.close)

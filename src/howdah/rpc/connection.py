@@ -264,6 +264,13 @@ class Connection:
         """Whether calls are signed or encrypted on their way, so that nobody else can send them."""
         return self._stream is not None
 
+    def hand_over(self) -> tuple[socket.socket, bytes, WrappedStream | None]:
+        """Leave the socket to somebody else who makes calls by it: what is to be sent before the
+        first, unwrapped, and what wraps all."""
+        greeting, self._greeting = self._greeting, b""
+        self._readable.unregister(self._socket)
+        return self._socket, greeting, self._stream
+
     def fileno(self) -> int:
         return self._socket.fileno()
 

@@ -142,6 +142,14 @@ class SecuredUser(Prover):
         alone = Identity(self.settings, LoginSource(), has_login=False)
         return SecuredUser(str(self), alone, str(self), carried=tuple(tokens))
 
+    def acting_for(self, user: str) -> SecuredUser:
+        """Another user, for whom this one acts by its own login. Raises IllegalArgument for what is
+        no name."""
+        check_name(user)
+        made = SecuredUser(user, self.identity, self.principal, self.principal)
+        made._login = self._login
+        return made
+
     def proves_itself_at(self, address: Address) -> bool:
         return self.settings.is_enabled or self.delegation_token(address) is not None
 

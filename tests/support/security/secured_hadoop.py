@@ -83,6 +83,8 @@ def security_settings(kdc: Kdc, secret: Path) -> dict[str, str]:
         "hadoop.proxyuser.oozie.users": "bob",
         "hadoop.proxyuser.httpfs.hosts": "*",
         "hadoop.proxyuser.httpfs.users": "alice,bob",
+        "hadoop.proxyuser.router.hosts": "*",
+        "hadoop.proxyuser.router.users": "*",
         "dfs.namenode.kerberos.principal": f"nn/_HOST@{REALM}",
         "dfs.namenode.keytab.file": keytab,
         "dfs.datanode.kerberos.principal": f"dn/_HOST@{REALM}",

@@ -67,9 +67,9 @@ class HadoopServers:
         process = self._begin(name, main, conf_dir, *arguments)
         assert process.wait(START_S) == 0, self.log(name)
 
-    def start_ours(self, name: str, kind: str, conf_dir: Path) -> None:
+    def start_ours(self, name: str, kind: str, conf_dir: Path, *arguments: str) -> None:
         """Start `howdah KIND` in place of a server of Hadoop's."""
-        self._processes[name] = self._begin_ours(name, kind, conf_dir)
+        self._processes[name] = self._begin_ours(name, kind, conf_dir, *arguments)
 
     def run_ours(self, name: str, kind: str, conf_dir: Path, *arguments: str) -> None:
         """Run `howdah KIND` to its end. Raises AssertionError where it fails."""

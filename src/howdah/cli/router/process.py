@@ -15,7 +15,8 @@ def main(argv: list[str], conf: Configuration) -> int:
     parser = server_arguments("router")
     options = parser.parse_args(argv)
     begin(options)
-    check_configuration(conf)
+    from howdah.router.security import check_router_protection
     from howdah.router.server import run
 
+    check_configuration(conf, check_router_protection)
     return run(conf, options.ready_file)

@@ -101,7 +101,18 @@ DFS_JOURNALNODE_KEYTAB_FILE = optional_string(
 )
 DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL = optional_string(
     "dfs.federation.router.kerberos.principal",
-    "The Kerberos principal of routers, for howdah dfsrouteradmin.",
+    "The Kerberos principal of routers; _HOST stands for the host.",
+)
+DFS_FEDERATION_ROUTER_KEYTAB_FILE = optional_string(
+    "dfs.federation.router.keytab.file", "The keytab of a router."
+)
+DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL_HOSTNAME = optional_string(
+    "dfs.federation.router.kerberos.principal.hostname",
+    "The host that _HOST stands for in a router's principals; else that of its RPC address.",
+)
+DFS_FEDERATION_ROUTER_SECRET_MANAGER_CLASS = optional_string(
+    "dfs.federation.router.secret.manager.class",
+    "Not to be set: a router keeps delegation tokens in its state store.",
 )
 DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL_PATTERN = optional_string(
     "dfs.federation.router.kerberos.principal.pattern",

@@ -22,6 +22,10 @@ DFS_JOURNALNODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL = optional_string(
     "dfs.journalnode.kerberos.internal.spnego.principal",
     "The same of a journal node's.",
 )
+DFS_FEDERATION_ROUTER_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL = optional_string(
+    "dfs.federation.router.kerberos.internal.spnego.principal",
+    "The same of a router's.",
+)
 DFS_SECONDARY_NAMENODE_KERBEROS_PRINCIPAL = optional_string(
     "dfs.secondary.namenode.kerberos.principal",
     "The Kerberos principal of a secondary namenode, from which images are taken.",

@@ -1,11 +1,6 @@
 """Delegation tokens as an active namenode issues, renews and cancels them (pure).
 
-A token is an identifier, which says whose it is and until when, and a password: the HMAC of the
-identifier by a master key. Who shows both is whom the identifier names. Nothing of that is a secret
-but the keys, so the password is computed when it is asked for, and kept nowhere.
-
-1. A token is good until it was last renewed to, and never longer than its lifetime. Its renewer
-   alone renews it, with the password. Owner and renewer cancel it.
+1. What a token is, and who renews and cancels it: `howdah.protocol.delegation_tokens`.
 2. Whoever came by a token gets no other one by it: that would outlive the first.
 3. Keys are rolled; a key is good until the last token that it made is over. The active rolls them,
    and removes tokens that are over, by edits: a standby has what it reads.
@@ -16,7 +11,6 @@ AbstractDelegationTokenSecretManager in Hadoop.
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Final
@@ -25,16 +19,15 @@ from howdah import errors
 from howdah.config import keys
 from howdah.config.settings import setting
 from howdah.formats.edits import edits
-from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.identifiers import DelegationKey, DelegationTokenIdentifier
 from howdah.formats.tokens.token import HDFS_DELEGATION, Token
 from howdah.namenode.state.tree.delegation_tokens import DelegationTokens
+from howdah.protocol import delegation_tokens as rules
 
 MOST_REMOVED_AT_ONCE: Final = 1000
 """Of tokens that are over, between other work."""
 SCAN_MS: Final = 60 * 60 * 1000
 """So often, at least, those that are over are looked for."""
-_MOST_NAME_CHARACTERS: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +101,10 @@ class TokenManager:
 
         Raises AuthenticationFailed for a renewer that is nobody here, IllegalArgument.
         """
-        if len(renewer) > _MOST_NAME_CHARACTERS:
-            raise errors.IllegalArgument(f"a renewer's name of {len(renewer)} characters")
         tokens, times = self._tokens, self._times
         identifier = DelegationTokenIdentifier(
             owner,
-            self._short_name(renewer) if renewer else "",
+            rules.renewer_named(renewer, self._short_name),
             real_user,
             now_ms,
             now_ms + times.lifetime_ms,
@@ -131,24 +122,12 @@ class TokenManager:
 
         Raises AccessDenied, InvalidToken.
         """
-        identifier = self._read(token.identifier)
-        shown = f"({identifier})"
-        if identifier.max_date_ms < now_ms:
-            raise errors.InvalidToken(f"{renewer} tried to renew an expired token {shown}")
-        if not identifier.renewer:
-            raise errors.AccessDenied(f"{renewer} tried to renew a token {shown} without a renewer")
-        if identifier.renewer != renewer:
-            raise errors.AccessDenied(
-                f"{renewer} tries to renew a token {shown} with non-matching renewer "
-                f"{identifier.renewer}"
-            )
+        identifier = rules.read_identifier(token.identifier)
+        rules.check_renewal(identifier, renewer, now_ms)
         password = self._password(identifier, token.identifier)
-        if not hmac.compare_digest(password, token.password):
-            raise errors.AccessDenied(
-                f"{renewer} is trying to renew a token {shown} with wrong password"
-            )
+        rules.check_password(identifier, token.password, password, renewer)
         if self._tokens.expiry_ms(identifier) is None:
-            raise errors.InvalidToken(f"Renewal request for unknown token {shown}")
+            raise rules.unknown_to_renew(identifier)
         until_ms = min(identifier.max_date_ms, now_ms + self._times.renewal_ms)
         self._commit(edits.RenewDelegationTokenOp(identifier, until_ms))
         return until_ms
@@ -158,14 +137,10 @@ class TokenManager:
 
         Raises AccessDenied, InvalidToken.
         """
-        token = self._read(identifier)
-        is_renewer = bool(token.renewer) and self._short_name(canceller) == token.renewer
-        if canceller != token.owner and not is_renewer:
-            raise errors.AccessDenied(
-                f"{canceller} is not authorized to cancel the token ({token})"
-            )
+        token = rules.read_identifier(identifier)
+        rules.check_cancellation(token, canceller, self._short_name)
         if self._tokens.expiry_ms(token) is None:
-            raise errors.InvalidToken(f"Token not found ({token})")
+            raise rules.unknown_to_cancel(token)
         self._commit(edits.CancelDelegationTokenOp(token))
         return token
 
@@ -174,31 +149,15 @@ class TokenManager:
 
         Raises InvalidToken; RetriableError where a standby does not know it.
         """
-        token = self._read(identifier)
+        token = rules.read_identifier(identifier)
         until_ms = self._tokens.expiry_ms(token)
         if until_ms is None:
-            words = f"Token for real user: {token.real_user}, can't be found in cache"
+            words = rules.unknown(token)
             if not is_active:
                 raise errors.RetriableError(f"{words} of a standby, which may not have it yet")
             raise errors.InvalidToken(words)
-        if until_ms < now_ms:
-            raise errors.InvalidToken(f"Token {token.real_user} has expired")
+        rules.check_in_time(token, until_ms, now_ms)
         return self._password(token, identifier)
 
-    def _read(self, identifier: bytes) -> DelegationTokenIdentifier:
-        try:
-            token = DelegationTokenIdentifier.decode(identifier)
-        except MalformedRecord as error:
-            raise errors.InvalidToken(f"that is no identifier of a token: {error}") from error
-        if token.encode() != identifier:
-            # Two texts of one identifier would have two passwords.
-            raise errors.InvalidToken("that is no identifier as this server writes it")
-        return token
-
     def _password(self, token: DelegationTokenIdentifier, identifier: bytes) -> bytes:
-        key = self._tokens.key(token.master_key_id)
-        if key is None or not key.key:
-            raise errors.InvalidToken(
-                f"Unable to find master key for keyId={token.master_key_id} from cache"
-            )
-        return hmac.digest(key.key, identifier, "sha1")
+        return rules.password_by(self._tokens.key(token.master_key_id), token, identifier)

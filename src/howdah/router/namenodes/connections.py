@@ -4,6 +4,10 @@ A connection is made as one user, or by somebody who acts for him, and carries a
 user's calls at a time; their answers are told apart by client id and call id, which are those of
 the router's clients. The number of connections is bounded; one that nobody has used for a while is
 closed.
+
+Where namenodes ask who calls (Kerberos), the router proves who it is, and acts for the user. That
+waits for a KDC and for the namenode, on threads beside the loop; then the loop goes on with the
+socket.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import socket
 import uuid
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar, cast
 
 from google.protobuf.message import DecodeError, Message
@@ -24,8 +29,10 @@ from howdah.config.value_types import Address
 from howdah.proto import rpc_pb2
 from howdah.protocol.bounded_cache import cache_short
 from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.wrapped_stream import WrappedStream
 from howdah.protocol.varint import delimited, encode_varint
 from howdah.router.state.namenodes.identity import Identity
+from howdah.rpc.connection import Connection as ProvenConnection
 from howdah.rpc.connection import NotAccepted, NotConnected, Refused
 from howdah.runtime.users.names import real_user_of
 
@@ -38,6 +45,9 @@ UNACKNOWLEDGED_MS: Final = 20_000
 """A connection ends when what was sent is not acknowledged for so long, as where a firewall has
 forgotten it. The system's own limit is a quarter of an hour, in which each call would time out.
 A call has time left for a new connection. A namenode that is busy, or frozen, acknowledges."""
+PROOFS_AT_ONCE: Final = 16
+"""Connections at whose beginning the router proves who it is, at the same time."""
+_NOT_ALLOWED: Final = "is not allowed to impersonate"
 _SUCCESS: Final = rpc_pb2.RpcResponseHeaderProto.SUCCESS
 _FATAL: Final = rpc_pb2.RpcResponseHeaderProto.FATAL
 
@@ -109,12 +119,21 @@ def _name(protocol: str, method: str) -> bytes:
 
 class _Connection(asyncio.Protocol):
     def __init__(
-        self, place: str, greeting: bytes, most_bytes: int, saw: Callable[[int], None] | None
+        self,
+        place: str,
+        greeting: bytes,
+        most_bytes: int,
+        saw: Callable[[int], None] | None,
+        wrapping: WrappedStream | None = None,
     ) -> None:
+        """`wrapping` signs or encrypts all, the greeting too."""
         self._place = place
         self._saw = saw
         self._greeting = greeting
-        self._frames = wire.FrameBuffer(most_bytes)
+        self._wrapping = wrapping
+        if wrapping is not None:
+            wrapping.limit(most_bytes)
+        self._frames = wrapping or wire.FrameBuffer(most_bytes)
         self._transport: asyncio.Transport | None = None
         self._waiting: dict[_Key, deque[Receiver]] = {}
         self._may_write = asyncio.Event()
@@ -134,8 +153,12 @@ class _Connection(asyncio.Protocol):
             transport.get_extra_info("socket").setsockopt(
                 socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS
             )
-        self._transport.write(self._greeting)
+        self._write(self._greeting)
         self.is_open = True
+
+    def _write(self, data: bytes) -> None:
+        assert self._transport is not None, "nothing is written before it is connected"
+        self._transport.write(data if self._wrapping is None else self._wrapping.wrap(data))
 
     def pause_writing(self) -> None:
         self._may_write.clear()
@@ -167,7 +190,7 @@ class _Connection(asyncio.Protocol):
                 if not self._frames.pending_bytes:
                     break
                 data = b""
-        except (errors.ProtocolViolation, DecodeError) as error:
+        except (errors.ProtocolViolation, errors.AuthenticationFailed, DecodeError) as error:
             log.error("the connection to %s ends: %s", self._place, error)
             self._end(errors.ProtocolViolation(f"{self._place} broke the protocol: {error}"))
             self.close()
@@ -179,7 +202,7 @@ class _Connection(asyncio.Protocol):
         error = None if header.status == _SUCCESS else _error_of(header)
         if header.status == _FATAL:
             assert error is not None
-            self._refusal = error
+            self._refusal = error = self._explained(error)
             self._end(error)
             self.close()
             return
@@ -192,12 +215,25 @@ class _Connection(asyncio.Protocol):
             del self._waiting[key]
         receive(body if error is None else error)
 
+    def _explained(self, refusal: errors.HowdahError) -> errors.HowdahError:
+        """What is to be set, where a namenode lets this router act for nobody."""
+        if (
+            not isinstance(refusal, errors.AuthorizationFailed)
+            or _NOT_ALLOWED not in refusal.message
+        ):
+            return refusal
+        return errors.AuthorizationFailed(
+            f"{refusal.message} (so says the namenode {self._place} of this router: there, "
+            "hadoop.proxyuser.ROUTER.hosts and .users or .groups say for whom the user ROUTER of a "
+            "router's principal acts)"
+        )
+
     def send(self, frame: bytes, key: _Key, receive: Receiver) -> bool:
         """Write a call, unless the connection is at its end or takes nothing now."""
         if not self.is_open or self._transport is None or not self._may_write.is_set():
             return False
         self._waiting.setdefault(key, deque()).append(receive)
-        self._transport.write(frame)
+        self._write(frame)
         return True
 
     async def call(self, frame: bytes, key: _Key) -> bytes:
@@ -215,12 +251,8 @@ class _Connection(asyncio.Protocol):
                 future.set_result(outcome)
 
         self._waiting.setdefault(key, deque()).append(receive)
-        self._transport.write(frame)
+        self._write(frame)
         return await future
-
-
-def _pool_slot(address: Address, user: str) -> _Place:
-    return address, user, real_user_of(user)
 
 
 def _error_of(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
@@ -240,9 +272,13 @@ class Connections:
         idle_limit_s: float,
         most_bytes: int,
         acts_as: str | None = None,
+        caller_for: Callable[[str], str] | None = None,
     ) -> None:
-        """`acts_as` is who acts for all other users, whoever acted for them at the router."""
+        """`acts_as` is who acts for all other users, whoever acted for them at the router. Where
+        namenodes ask who calls, `caller_for` gives as whom to call for a user."""
         self._acts_as = acts_as
+        self._caller_for = caller_for
+        self._provers = ThreadPoolExecutor(PROOFS_AT_ONCE, "proofs for namenodes")
         self._connect_timeout_s = connect_timeout_s
         self._call_timeout_s = call_timeout_s
         self._idle_limit_s = idle_limit_s
@@ -328,7 +364,7 @@ class Connections:
         `done` is called once: with the answer, with the error that it is, `Broken` where the
         connection ends before, or `CallTimeout`.
         """
-        connection = self._open.get(_pool_slot(address, identity.user))
+        connection = self._open.get(self._slot(address, identity.user))
         if connection is None or not connection.is_open:
             return False
         loop = asyncio.get_running_loop()
@@ -358,12 +394,15 @@ class Connections:
         connection.used_s = loop.time()
         return True
 
+    def _slot(self, address: Address, user: str) -> _Place:
+        return address, user, real_user_of(user) if self._caller_for is None else None
+
     def _is_open(self, address: Address, user: str) -> bool:
-        connection = self._open.get(_pool_slot(address, user))
+        connection = self._open.get(self._slot(address, user))
         return connection is not None and connection.is_open
 
     async def _connection(self, address: Address, user: str) -> _Connection:
-        key = _pool_slot(address, user)
+        key = self._slot(address, user)
         connection = self._open.get(key)
         if connection is not None and connection.is_open:
             connection.used_s = asyncio.get_running_loop().time()
@@ -379,6 +418,8 @@ class Connections:
             return connection
 
     async def _connect(self, address: Address, user: str) -> _Connection:
+        if self._caller_for is not None:
+            return await self._connect_proven(address, self._caller_for(user))
         host, port = address
         place = f"{host}:{port}"
         real_user = real_user_of(user)
@@ -388,8 +429,7 @@ class Connections:
             CLIENT_PROTOCOL, user, self._client_id, real_user
         )
         loop = asyncio.get_running_loop()
-        when_seen = self.when_seen
-        saw = None if when_seen is None else functools.partial(when_seen, address)
+        saw = self._saw_at(address)
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 _, connection = await loop.create_connection(
@@ -404,6 +444,43 @@ class Connections:
         except OSError as error:
             raise NotConnected(f"Cannot connect to {place}: {error}").numbered_as(error) from error
         return connection
+
+    async def _connect_proven(self, address: Address, caller: str) -> _Connection:
+        """As `_connect`, with a proof of who calls.
+
+        A router that cannot prove itself is no fault of its callers: the namenode counts as one
+        that cannot be reached.
+        """
+        place = f"{address[0]}:{address[1]}"
+        loop = asyncio.get_running_loop()
+        making = loop.run_in_executor(
+            self._provers,
+            ProvenConnection,
+            address,
+            CLIENT_PROTOCOL,
+            caller,
+            self._client_id,
+            self._connect_timeout_s,
+        )
+        try:
+            made = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(_close_unwanted)
+            raise
+        except (errors.AuthenticationFailed, errors.LoginFailed) as error:
+            raise NotConnected(
+                f"this router cannot prove at the namenode {place} who it is: {error}"
+            ) from error
+        descriptor, greeting, wrapping = made.hand_over()
+        saw = self._saw_at(address)
+        _, connection = await loop.create_connection(
+            lambda: _Connection(place, greeting, self._most_bytes, saw, wrapping), sock=descriptor
+        )
+        return connection
+
+    def _saw_at(self, address: Address) -> Callable[[int], None] | None:
+        when_seen = self.when_seen
+        return None if when_seen is None else functools.partial(when_seen, address)
 
     def _make_room(self) -> None:
         if len(self._open) < MOST_CONNECTIONS:
@@ -435,6 +512,13 @@ class Connections:
     def close(self) -> None:
         for key in list(self._open):
             self._drop(key)
+        self._provers.shutdown(wait=False, cancel_futures=True)
+
+
+def _close_unwanted(making: asyncio.Future[ProvenConnection]) -> None:
+    """A connection is there, and whoever wanted it waits no longer."""
+    if not making.cancelled() and making.exception() is None:
+        making.result().close()
 
 
 CLIENT_PROTOCOL: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"

@@ -1,0 +1,90 @@
+"""Who clients of a router are, and who a router is for namenodes (shell: reads a keytab).
+
+Without Kerberos everybody is believed, at the router and behind it. With Kerberos a router
+
+1. logs in by its keytab, and its superuser is the user of its principal;
+2. takes tickets at both of its RPC ports, with the protections of `hadoop.rpc.protection`, and at
+   the port for clients the delegation tokens of all routers that share its state store;
+3. calls namenodes as itself for the user who called it. They have to let it
+   (`hadoop.proxyuser.*` there). Whoever acted for the user at the router does not count there, as
+   with Hadoop's: the router has judged that, and the namenode reads who it was in the context of
+   the call;
+4. asks by SPNEGO who comes over HTTP (`web_access`).
+
+Data and block tokens go between clients and datanodes: a router sees none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.config import Configuration, check_protection, keys
+from howdah.security.server_checks import (
+    THERE_WITH_KERBEROS,
+    check_calls_secured,
+    check_needed,
+    is_secured,
+)
+from howdah.security.server_login import ServerLogin, log_in_server
+
+_NEEDED: Final = (
+    keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
+    keys.DFS_FEDERATION_ROUTER_KEYTAB_FILE,
+    keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
+)
+
+
+def check_router_protection(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a protection that is asked for and that a router lacks."""
+    if not is_secured(conf):
+        check_protection(conf)
+        return
+    check_needed(conf, _NEEDED)
+    check_calls_secured(conf)
+    _check_tokens(conf)
+    check_protection(conf, THERE_WITH_KERBEROS)
+
+
+def _check_tokens(conf: Configuration) -> None:
+    key = keys.DFS_FEDERATION_ROUTER_SECRET_MANAGER_CLASS
+    manager = conf.get(key)
+    if manager:
+        raise errors.InvalidConfiguration(
+            f"{key.name} = {manager} (from {conf.source(key.name)}) is not supported: a router of "
+            "howdah keeps delegation tokens in its state store, where all routers that share it "
+            "find them. Leave the key out"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """Of one router."""
+
+    login: ServerLogin
+    caller_for: Callable[[str], str]
+    """As whom to call namenodes for a user."""
+
+
+def security_of(conf: Configuration) -> Security | None:
+    """None where everybody is believed.
+
+    Raises InvalidConfiguration, and LoginFailed for a keytab by which nobody can log in.
+    """
+    if not is_secured(conf):
+        return None
+    login = log_in_server(
+        conf,
+        keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
+        keys.DFS_FEDERATION_ROUTER_KEYTAB_FILE,
+        conf.get(keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL_HOSTNAME)
+        or conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)[0],
+    )
+    # Loads the library of Kerberos, as the login has.
+    from howdah.security.users import SecuredUser
+
+    own = login.caller
+    assert isinstance(own, SecuredUser), "a server that is secured calls others so"
+    return Security(login, lambda user: own if user == own else own.acting_for(str(user)))
