@@ -274,8 +274,8 @@ METHODS: Final[Mapping[str, Method]] = {
     "getEditsFromTxid": Method(READ, "", REFUSED, COORDINATED),
     # Tokens, encryption, erasure coding, caching.
     "getDelegationToken": Method(WRITE, "", OWN, webhdfs="GETDELEGATIONTOKEN"),
-    "renewDelegationToken": Method(WRITE, "", REFUSED, webhdfs="RENEWDELEGATIONTOKEN"),
-    "cancelDelegationToken": Method(WRITE, "", REFUSED, webhdfs="CANCELDELEGATIONTOKEN"),
+    "renewDelegationToken": Method(WRITE, "", OWN, webhdfs="RENEWDELEGATIONTOKEN"),
+    "cancelDelegationToken": Method(WRITE, "", OWN, webhdfs="CANCELDELEGATIONTOKEN"),
     "getDataEncryptionKey": Method(UNCHECKED, "", OWN, COORDINATED),
     "createEncryptionZone": Method(WRITE, "src", EVERY),
     "listEncryptionZones": Method(READ, "", REFUSED, COORDINATED),

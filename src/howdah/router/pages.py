@@ -57,7 +57,9 @@ class Pages:
         loop: asyncio.AbstractEventLoop,
         connections: Connections,
         store_figures: StoreFigures,
+        caller: str | None = None,
     ) -> None:
+        """Namenodes are asked as `caller`, where that has to be proven."""
         self._connections = connections
         self._store_figures = store_figures
         self._started_ms = round(time.time() * 1000)
@@ -66,7 +68,7 @@ class Pages:
         self._nameservices = nameservices
         self._rpc = rpc
         self._common = Common("router", lambda: core.name, LINKS, lambda: configured(conf), loop)
-        self._reader = ClusterReader(conf)
+        self._reader = ClusterReader(conf, caller)
         self._pulse = Pulse(time.monotonic())
         self.watch = Monitoring("Router", alive=self._alive, ready=self._ready, ports=self._ports)
 

@@ -22,6 +22,9 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, check_protection, keys
+from howdah.router.store.factory import store_place
+from howdah.router.store.zookeeper import ZooKeeperPlace
+from howdah.router.web_access import web_guard
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
     check_calls_secured,
@@ -29,6 +32,7 @@ from howdah.security.server_checks import (
     is_secured,
 )
 from howdah.security.server_login import ServerLogin, log_in_server
+from howdah.web.http import Guard
 
 _NEEDED: Final = (
     keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
@@ -57,6 +61,19 @@ def _check_tokens(conf: Configuration) -> None:
             "howdah keeps delegation tokens in its state store, where all routers that share it "
             "find them. Leave the key out"
         )
+    place = store_place(conf)
+    if isinstance(place, ZooKeeperPlace):
+        open_to = [
+            f"{scheme}:{name}" for scheme, name, _ in place.ensemble.acls if scheme == "world"
+        ]
+        if open_to:
+            name = keys.HADOOP_ZK_ACL.name
+            raise errors.InvalidConfiguration(
+                f"{name} (from {conf.source(name)}) opens the state store to "
+                f"{', '.join(open_to)}, and with it what delegation tokens are made by: name who "
+                "may, such as digest:NAME:HASH:cdrwa, and give the proof in "
+                f"{keys.HADOOP_ZK_AUTH.name}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +83,8 @@ class Security:
     login: ServerLogin
     caller_for: Callable[[str], str]
     """As whom to call namenodes for a user."""
+    web: Guard
+    """Who may ask its web ports for what."""
 
 
 def security_of(conf: Configuration) -> Security | None:
@@ -87,4 +106,8 @@ def security_of(conf: Configuration) -> Security | None:
 
     own = login.caller
     assert isinstance(own, SecuredUser), "a server that is secured calls others so"
-    return Security(login, lambda user: own if user == own else own.acting_for(str(user)))
+    return Security(
+        login,
+        lambda user: own if user == own else own.acting_for(str(user)),
+        web_guard(conf, login),
+    )

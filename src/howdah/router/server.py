@@ -15,6 +15,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
+from howdah.config.settings import read
 from howdah.config.value_types import Address
 from howdah.protocol.rpc.service import Registry
 from howdah.router.admin import RouterAdmin
@@ -30,9 +31,11 @@ from howdah.router.state.namenodes.state_ids import States
 from howdah.router.state.refreshing import refresh_services
 from howdah.router.state.table.mount_table import MountTable, Order
 from howdah.router.state.table.quotas import Usage
+from howdah.router.state.tokens import TokenTimes
 from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.worker import StoreWorker
+from howdah.router.tokens import RouterTokens, TokensShown
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
 from howdah.rpc.proofs import EvaluatedBeside
 from howdah.rpc.server import RpcServer
@@ -114,13 +117,22 @@ class Router:
             near=self._locality.near,
         )
         self._store = StoreWorker(store_at(settings.store))
-        self._forwarding = Forwarding(self.core)
         loop = asyncio.get_running_loop()
+        self._tokens: RouterTokens | None = None
+        self._proofs: EvaluatedBeside | None = None
+        self._admin_proofs: EvaluatedBeside | None = None
+        if security is not None:
+            login = security.login
+            self._tokens = RouterTokens(self._store, read(TokenTimes, conf), login.short_name)
+            shown = TokensShown(self._tokens, loop)
+            self._proofs = EvaluatedBeside(login.methods({}, shown), digests_too=True)
+            # As at Hadoop's, a token is not good for administration.
+            self._admin_proofs = EvaluatedBeside(login.methods({}))
+        self._forwarding = Forwarding(self.core, self._tokens)
         outside = Loop(loop.call_soon_threadsafe, loop.call_later)
         known = _known_groups(conf, outside)
         self._impersonation = OnLoop(read_rules(conf), known.once_known, known, outside)
         authorization = service_authorization.OnLoop.of(conf, known, outside)
-        self._proofs = None if security is None else EvaluatedBeside(security.login.methods({}))
         self._rpc = RpcServer(
             Registry([self._forwarding.service]),
             impersonation=self._impersonation,
@@ -140,7 +152,7 @@ class Router:
         self._admin = RpcServer(
             Registry([admin.service(), *refresh_services()]),
             impersonation=self._impersonation,
-            authentication=self._proofs,
+            authentication=self._admin_proofs,
             authorization=authorization,
             max_frame_bytes=settings.max_frame_bytes,
         )
@@ -152,6 +164,7 @@ class Router:
             asyncio.get_running_loop(),
             self._connections,
             self._store.figures,
+            None if security is None else security.login.caller,
         )
         self._http = HttpServer(
             self._pages.answer,
@@ -159,6 +172,7 @@ class Router:
             run=on_loop(background_threads.poster(asyncio.get_running_loop())),
             beside={HEALTH_PATH: self._pages.watch.health},
         )
+        self._http.guard = None if security is None else security.web
         self._background: list[asyncio.Task[None]] = []
         self._read_at_s = 0.0
         self.bound: list[tuple[str, int]] = []
@@ -168,6 +182,10 @@ class Router:
         InvalidConfiguration, OSError."""
         settings = self._settings
         await self._store.run(StateStore.prepare)
+        if self._tokens is not None:
+            await self._store.run(StateStore.prepare_for_tokens)
+            await self._tokens.prepare()
+            self._repeat(self._tokens.sweep_interval_s, "delegation tokens", self._tokens.sweep)
         await self.reload()
         await self.nameservices.heartbeat()
         await self._locate()
@@ -201,8 +219,9 @@ class Router:
             task.cancel()
         await self._admin.stop()
         await self._rpc.stop()
-        if self._proofs is not None:
-            self._proofs.close()
+        for proofs in (self._proofs, self._admin_proofs):
+            if proofs is not None:
+                proofs.close()
         self._connections.close()
         try:
             await self._store.run(StateStore.close)

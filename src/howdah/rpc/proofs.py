@@ -1,7 +1,8 @@
 """Where the proofs of clients are evaluated (shell): in place, or beside a loop.
 
 GSSAPI reads a keytab and computes for a millisecond, which a loop with thousands of clients has
-no time for. The digests of tokens take a tenth of that, and are evaluated where they are.
+no time for. The digests of tokens take a tenth of that, and are evaluated where they are, unless
+their passwords are kept elsewhere.
 """
 
 from __future__ import annotations
@@ -54,12 +55,15 @@ class EvaluatedInPlace:
 class EvaluatedBeside(EvaluatedInPlace):
     """On threads beside a loop, all but digests. Closed when the server has stopped."""
 
-    def __init__(self, methods: ServerMethods) -> None:
+    def __init__(self, methods: ServerMethods, *, digests_too: bool = False) -> None:
+        """With `digests_too` these are evaluated on the threads, too: whoever has the passwords of
+        tokens may have to be waited for."""
         super().__init__(methods)
+        self._digests_too: Final = digests_too
         self._threads: Final = ThreadPoolExecutor(THREADS, "proofs of clients")
 
     def evaluate(self, step: Evaluate, done: Evaluated) -> None:
-        if isinstance(step.mechanism, digest_md5.DigestMd5Server):
+        if isinstance(step.mechanism, digest_md5.DigestMd5Server) and not self._digests_too:
             done(_evaluate(step))
             return
         future = asyncio.get_running_loop().run_in_executor(self._threads, _evaluate, step)

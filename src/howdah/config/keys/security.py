@@ -168,6 +168,30 @@ DFS_NAMENODE_DELEGATION_TOKEN_ALWAYS_USE = boolean(
     False,
     "Whether a namenode issues delegation tokens without Kerberos, too.",
 )
+DELEGATION_TOKEN_RENEW_INTERVAL_SEC = integer(
+    "delegation-token.renew-interval.sec",
+    24 * 60 * 60,
+    "For how many seconds a router's delegation token is good when it was issued or renewed.",
+    minimum=1,
+)
+DELEGATION_TOKEN_MAX_LIFETIME_SEC = integer(
+    "delegation-token.max-lifetime.sec",
+    7 * 24 * 60 * 60,
+    "For how many seconds a router's delegation token can be renewed.",
+    minimum=1,
+)
+DELEGATION_TOKEN_UPDATE_INTERVAL_SEC = integer(
+    "delegation-token.update-interval.sec",
+    24 * 60 * 60,
+    "After how many seconds routers make delegation tokens by another key.",
+    minimum=1,
+)
+DELEGATION_TOKEN_REMOVAL_SCAN_INTERVAL_SEC = integer(
+    "delegation-token.removal-scan-interval.sec",
+    60 * 60,
+    "After how many seconds routers look for delegation tokens that are over.",
+    minimum=1,
+)
 DFS_BLOCK_ACCESS_KEY_UPDATE_INTERVAL = integer(
     "dfs.block.access.key.update.interval",
     600,

@@ -1,6 +1,6 @@
 """Delegation tokens as an active namenode issues, renews and cancels them (pure).
 
-1. What a token is, and who renews and cancels it: `howdah.protocol.delegation_tokens`.
+1. What a token is, and who renews and cancels it: `howdah.security.delegation_tokens`.
 2. Whoever came by a token gets no other one by it: that would outlive the first.
 3. Keys are rolled; a key is good until the last token that it made is over. The active rolls them,
    and removes tokens that are over, by edits: a standby has what it reads.
@@ -22,7 +22,7 @@ from howdah.formats.edits import edits
 from howdah.formats.tokens.identifiers import DelegationKey, DelegationTokenIdentifier
 from howdah.formats.tokens.token import HDFS_DELEGATION, Token
 from howdah.namenode.state.tree.delegation_tokens import DelegationTokens
-from howdah.protocol import delegation_tokens as rules
+from howdah.security import delegation_tokens as rules
 
 MOST_REMOVED_AT_ONCE: Final = 1000
 """Of tokens that are over, between other work."""

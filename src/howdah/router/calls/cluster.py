@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import ha_pb2, rpc_pb2, types_pb2
+from howdah.proto import ha_pb2, types_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core, is_unavailable
 from howdah.router.calls.paths import Work
@@ -278,10 +278,6 @@ class ClusterCalls(_Asking):
         """Of this router: in safe mode another one should be asked."""
         state = ha_pb2.STANDBY if self._core.safe_mode.is_on else ha_pb2.ACTIVE
         return pb.HAServiceStateResponseProto(state=state)
-
-    async def get_delegation_token(self, request: Message, caller: Caller) -> Message:
-        """None, as of a namenode without them: nobody here asks for one."""
-        return rpc_pb2.GetDelegationTokenResponseProto()
 
 
 def _root_location(nameservice: str) -> Location:

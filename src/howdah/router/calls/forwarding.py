@@ -26,10 +26,12 @@ from howdah.router.calls.files import FileCalls
 from howdah.router.calls.listing import ListingCalls
 from howdah.router.calls.paths import Work, path_methods
 from howdah.router.calls.snapshots import SnapshotCalls
+from howdah.router.calls.tokens import TokenCalls
 from howdah.router.calls.tree import TreeCalls
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
 from howdah.router.state.deferred import settle
 from howdah.router.state.methods import DESCRIPTOR, REFUSED
+from howdah.router.tokens import RouterTokens
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,8 @@ MOST_BYTES: Final = 256 << 20
 class Forwarding:
     """The calls that are under way, and the service that begins them."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, tokens: RouterTokens | None = None) -> None:
+        """Without `tokens` no delegation tokens are issued."""
         self._core = core
         self._tasks: dict[asyncio.Task[None], int] = {}
         self._quick = fast_path.Quick(core)
@@ -53,6 +56,7 @@ class Forwarding:
             ClusterCalls(core),
             CachingCalls(core),
             SnapshotCalls(core),
+            TokenCalls(tokens),
         )
         plain = {**path_methods(core), **cluster_methods(core)}
         handlers: dict[str, Callable[[Any, Caller], Answer]] = {}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.router.store.state_store import MOST_BYTES, damaged
+from howdah.router.store.state_store import MOST_BYTES, PRIVATE, damaged
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory, replace_file
 
@@ -40,17 +40,37 @@ class FileRecords:
 
     def prepare(self, kinds: Iterable[str]) -> None:
         for kind in kinds:
-            disk.make_directory(self.directory / kind, 0o755)
+            is_private = kind in PRIVATE
+            directory = self.directory / kind
+            disk.make_directory(directory, 0o700 if is_private else 0o755)
+            if is_private and directory.stat().st_mode & 0o077:
+                why = "others than its owner can read what delegation tokens are made by: chmod 700"
+                raise PermissionError(errno.EACCES, why, str(directory))
+
+    def names(self, kind: str) -> list[str]:
+        return sorted(path.name for path in self._paths(kind))
+
+    def get(self, kind: str, name: str) -> bytes | None:
+        try:
+            return self._content(kind, self._path(kind, name))
+        except FileNotFoundError:
+            return None
+
+    def _paths(self, kind: str) -> Iterator[Path]:
+        for path in (self.directory / kind).iterdir():
+            if not path.name.endswith(_TEMPORARY) and not path.name.startswith("."):
+                yield path
+
+    def _content(self, kind: str, path: Path) -> bytes:
+        if path.stat().st_size > MOST_BYTES:
+            why = f"it is larger than {MOST_BYTES} bytes"
+            raise damaged(self.location, kind, path.name, why)
+        return path.read_bytes()
 
     def read(self, kind: str) -> Iterator[tuple[str, bytes]]:
-        for path in sorted((self.directory / kind).iterdir()):
-            if path.name.endswith(_TEMPORARY) or path.name.startswith("."):
-                continue
+        for path in sorted(self._paths(kind)):
             try:
-                if path.stat().st_size > MOST_BYTES:
-                    why = f"it is larger than {MOST_BYTES} bytes"
-                    raise damaged(self.location, kind, path.name, why)
-                content = path.read_bytes()
+                content = self._content(kind, path)
             except FileNotFoundError:
                 continue  # removed meanwhile
             yield path.name, content
@@ -78,7 +98,7 @@ class FileRecords:
             path = self._path(kind, name)
             if path.exists() is not is_there:
                 return False
-            replace_file(path, content + b"\n")
+            replace_file(path, content + b"\n", mode=0o600 if kind in PRIVATE else 0o644)
             return True
 
     @contextlib.contextmanager

@@ -17,6 +17,7 @@ from typing import Final, Protocol, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.formats.tokens.identifiers import DelegationKey, DelegationTokenIdentifier
 from howdah.proto import router_pb2 as pb
 from howdah.router.state.table.mount_table import MountEntry
 from howdah.router.state.table.records import (
@@ -26,6 +27,7 @@ from howdah.router.state.table.records import (
     from_lines,
     to_line,
 )
+from howdah.router.state.tokens import StoredToken, decode_key, encode_key
 from howdah.runtime.metrics.histogram import Times
 
 M = TypeVar("M", bound=Message)
@@ -33,6 +35,10 @@ T = TypeVar("T")
 
 MOUNT_TABLE: Final = "MountTable"
 DISABLED: Final = "DisabledNameservice"
+TOKENS: Final = "DelegationToken"
+KEYS: Final = "DelegationKey"
+PRIVATE: Final = frozenset({TOKENS, KEYS})
+"""Kinds of records that routers alone may read. A Hadoop's router has none of them."""
 MOST_BYTES: Final = 1 << 20
 """No record is larger."""
 
@@ -49,6 +55,12 @@ class Records(Protocol):
 
     def read(self, kind: str) -> Iterable[tuple[str, bytes]]:
         """Names and contents, in the order of the names."""
+
+    def names(self, kind: str) -> list[str]:
+        """The names of all."""
+
+    def get(self, kind: str, name: str) -> bytes | None:
+        """The content of one; None if it is not there."""
 
     def create(self, kind: str, name: str, content: bytes) -> bool:
         """False if it is there."""
@@ -94,6 +106,12 @@ class CountedRecords:
     def read(self, kind: str) -> Iterable[tuple[str, bytes]]:
         return self._timed(self.figures.reads, lambda: list(self._records.read(kind)))
 
+    def names(self, kind: str) -> list[str]:
+        return self._timed(self.figures.reads, lambda: self._records.names(kind))
+
+    def get(self, kind: str, name: str) -> bytes | None:
+        return self._timed(self.figures.reads, lambda: self._records.get(kind, name))
+
     def create(self, kind: str, name: str, content: bytes) -> bool:
         return self._timed(self.figures.writes, lambda: self._records.create(kind, name, content))
 
@@ -128,6 +146,10 @@ class StateStore:
     def prepare(self) -> None:
         """Make what is missing."""
         self.records.prepare((MOUNT_TABLE, DISABLED))
+
+    def prepare_for_tokens(self) -> None:
+        """Make what is missing for delegation tokens."""
+        self.records.prepare((TOKENS, KEYS))
 
     def close(self) -> None:
         self.records.close()
@@ -171,12 +193,87 @@ class StateStore:
         """False if it was not disabled."""
         return self.records.remove(DISABLED, file_name(nameservice))
 
+    # -- delegation tokens -----------------------------------------------------------------
+
+    def token(self, identifier: DelegationTokenIdentifier) -> StoredToken | None:
+        """None if there is no such token."""
+        name = _name_of(identifier)
+        content = self.records.get(TOKENS, name)
+        if content is None:
+            return None
+        stored = self._decoded(TOKENS, name, content, StoredToken.decode)
+        return stored if stored.identifier == identifier else None
+
+    def add_token(self, token: StoredToken) -> bool:
+        """False if one has its number."""
+        return self.records.create(TOKENS, _name_of(token.identifier), token.encode())
+
+    def renew_token(self, token: StoredToken) -> bool:
+        """False if there is no such token."""
+        if self.token(token.identifier) is None:
+            return False
+        return self.records.replace(TOKENS, _name_of(token.identifier), token.encode())
+
+    def remove_token(self, identifier: DelegationTokenIdentifier) -> bool:
+        """False if there is no such token."""
+        if self.token(identifier) is None:
+            return False
+        return self.records.remove(TOKENS, _name_of(identifier))
+
+    def token_names(self) -> list[str]:
+        return self.records.names(TOKENS)
+
+    def remove_tokens_over(self, names: Iterable[str], now_ms: int) -> int:
+        """Remove those of these tokens whose time is over; how many that were. One that cannot be
+        read stays."""
+        removed = 0
+        for name in names:
+            content = self.records.get(TOKENS, name)
+            if content is None:
+                continue
+            stored = self._decoded(TOKENS, name, content, StoredToken.decode)
+            if stored.until_ms < now_ms:
+                removed += self.records.remove(TOKENS, name)
+        return removed
+
+    def keys(self) -> list[DelegationKey]:
+        """All keys that tokens were made by and that may still be needed."""
+        return [
+            self._decoded(KEYS, name, content, decode_key)
+            for name, content in self.records.read(KEYS)
+        ]
+
+    def key(self, key_id: int) -> DelegationKey | None:
+        """None if there is no such key."""
+        content = self.records.get(KEYS, str(key_id))
+        return None if content is None else self._decoded(KEYS, str(key_id), content, decode_key)
+
+    def add_key(self, key: DelegationKey) -> bool:
+        """False if there is one with its id."""
+        return self.records.create(KEYS, str(key.key_id), encode_key(key))
+
+    def remove_keys_over(self, now_ms: int) -> None:
+        """Remove keys whose last tokens are over."""
+        for key in self.keys():
+            if key.expiry_date_ms < now_ms:
+                self.records.remove(KEYS, str(key.key_id))
+
+    def _decoded(self, kind: str, name: str, content: bytes, decode: Callable[[bytes], T]) -> T:
+        try:
+            return decode(content)
+        except errors.IllegalArgument as error:
+            raise damaged(self.records.location, kind, name, str(error)) from error
+
     def _read_all(self, kind: str, record: type[M], decode: Callable[[M], T]) -> Iterable[T]:
         for name, content in self.records.read(kind):
             try:
                 yield decode(from_lines(content, record))
             except errors.IllegalArgument as error:
                 raise damaged(self.records.location, kind, name, str(error)) from error
+
+
+def _name_of(identifier: DelegationTokenIdentifier) -> str:
+    return str(identifier.sequence_number)
 
 
 def damaged(place: str, kind: str, name: str, why: str) -> OSError:

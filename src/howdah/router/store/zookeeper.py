@@ -56,10 +56,21 @@ class ZooKeeperRecords:
         for name, znode in znodes:
             if znode is None:
                 continue  # removed meanwhile
-            if len(znode.content) > MOST_BYTES:
-                why = f"it is larger than {MOST_BYTES} bytes"
-                raise damaged(self.location, kind, name, why)
-            yield name, znode.content
+            yield name, self._checked(kind, name, znode.content)
+
+    def names(self, kind: str) -> list[str]:
+        with self._connected() as session:
+            return sorted(session.children(f"{self._place.parent}/{kind}"))
+
+    def get(self, kind: str, name: str) -> bytes | None:
+        with self._connected() as session:
+            znode = session.read(self._path(kind, name))
+        return None if znode is None else self._checked(kind, name, znode.content)
+
+    def _checked(self, kind: str, name: str, content: bytes) -> bytes:
+        if len(content) > MOST_BYTES:
+            raise damaged(self.location, kind, name, f"it is larger than {MOST_BYTES} bytes")
+        return content
 
     def create(self, kind: str, name: str, content: bytes) -> bool:
         with self._connected() as session:

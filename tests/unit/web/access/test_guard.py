@@ -19,6 +19,7 @@ from howdah.protocol.rpc.proven import KERBEROS, Proven
 from howdah.protocol.sasl.principals import Principal
 from howdah.protocol.web_authentication.negotiation import Negotiation
 from howdah.protocol.web_authentication.signed_cookie import CookieSigner
+from howdah.router import web_access as router
 from howdah.security.server_methods import ServerIdentity
 from howdah.security.spnego import SpnegoAcceptor, TicketContinued, TicketTaken
 from howdah.web.access.guard import Administrators, ClosedGuard, WebGuard
@@ -271,6 +272,7 @@ def test_every_address_has_a_rule() -> None:
         ("datanode/control", datanode.RULES),
         ("journalnode", journalnode.RULES),
         ("failover", AccessRules({})),
+        ("router", router.RULES),
     ):
         assert {each for each in addresses(server) if rules.of(each) is None} == set()
 
