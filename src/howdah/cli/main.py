@@ -113,6 +113,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "oev": Command("show an edit log", "howdah.cli.oev:main"),
     "oiv": Command("show a namespace image", "howdah.cli.oiv:main"),
+    "passwd": Command("manage the users who log in at web pages", "howdah.cli.passwd:main"),
     "router": Command("run a router over several nameservices", "howdah.cli.router.process:main"),
     "routeradmin": Command("manage the mount table of routers", "howdah.cli.router.admin:main"),
     "dfsrouter": Command("the same as router", "howdah.cli.router.process:main"),
