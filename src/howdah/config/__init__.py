@@ -378,6 +378,12 @@ def check_protection(conf: Configuration, there: Container[str] = ()) -> None:
     authentication = keys.HADOOP_SECURITY_AUTHENTICATION.name
     if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple" and authentication not in there:
         raise InvalidConfiguration(f"{authentication}: only 'simple' is supported")
+    logins = keys.HOWDAH_HTTP_AUTHENTICATION
+    if conf.get(logins) != "none" and logins.name not in there:
+        raise InvalidConfiguration(
+            f"{logins.name} = {conf.get(logins)} (from {conf.source(logins.name)}) is not "
+            "supported by this server: its web port would believe the name that a caller gives"
+        )
     for name, value, reason in conf.guards_asked_for():
         if name not in there:
             raise InvalidConfiguration(

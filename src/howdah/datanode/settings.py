@@ -23,6 +23,7 @@ from howdah.datanode.state.volumes.reserve import Reserve, reserve_of
 from howdah.runtime.tracing.settings import OFF, TracingSettings
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
+    check_believing,
     check_encryption,
     check_secured,
     is_secured,
@@ -57,7 +58,7 @@ def check_datanode_protection(conf: Configuration) -> None:
     and for what would leave a door open on a secured cluster."""
     check_encryption(conf)
     if not is_secured(conf):
-        check_protection(conf)
+        check_believing(conf)
         return
     check_secured(conf, _NEEDED_WITH_KERBEROS)
     if not conf.get(keys.DFS_DATA_TRANSFER_PROTECTION):

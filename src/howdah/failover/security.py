@@ -7,14 +7,19 @@ Its znodes are not protected by that: `ha.zookeeper.acl` and `ha.zookeeper.auth`
 from __future__ import annotations
 
 from howdah.config import Configuration, check_protection
-from howdah.security.server_checks import THERE_WITH_KERBEROS, check_calls_secured, is_secured
+from howdah.security.server_checks import (
+    THERE_WITH_KERBEROS,
+    check_believing,
+    check_calls_secured,
+    is_secured,
+)
 
 
 def check_controller_protection(conf: Configuration) -> None:
     """Raises InvalidConfiguration for a protection that is asked for and that a controller
     lacks."""
     if not is_secured(conf):
-        check_protection(conf)
+        check_believing(conf)
         return
     check_calls_secured(conf)
     check_protection(conf, THERE_WITH_KERBEROS)

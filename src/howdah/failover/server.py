@@ -59,6 +59,7 @@ from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.server_login import ServerLogin, check_journal_nodes_known, log_in_namenode
+from howdah.web.access.login_guard import login_guard
 from howdah.web.access.rules import AccessRules
 from howdah.web.access.server_guard import server_guard
 from howdah.web.ports import WebKeys, WebPorts, listen
@@ -150,7 +151,7 @@ class FailoverServer:
                 own.fencing,
             )
         self._check_election(own.nameservice)
-        guard = None
+        guard = login_guard(conf, "failover controller", AccessRules({}))
         if login is not None:
             guard = server_guard(
                 conf,

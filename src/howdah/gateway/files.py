@@ -3,8 +3,10 @@
 Hadoop's WebHdfsHandler. Each request is a client of its own: it asks the namenode that
 `namenoderpcaddress` names, which has to be one of those that are configured here, as the user
 that `user.name` names. With `doas` that one acts for another: the namenode says whether he may,
-from this datanode. On a secured cluster the user is the owner of the token that came along
-(`delegation`): the datanode shows it to the namenode, and has no rights of its own there.
+from this datanode. Where users prove who they are, by Kerberos or by logins, the user is the owner
+of the token that came along (`delegation`): the datanode shows it to the namenode, and has no
+rights of its own there. A namenode that does not look at the token is asked for nothing: it would
+believe the name in it.
 
 Pages of the namenodes that are configured here may read answers and send files from a browser;
 pages of other servers may not, where Hadoop lets all of them.
@@ -37,7 +39,7 @@ from howdah.formats.tokens.token import HDFS_DELEGATION, LOGICAL_SERVICE, Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
 from howdah.runtime.users.names import ProxyUser
-from howdah.security.server_checks import is_secured
+from howdah.security.server_checks import has_logins, is_secured
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
@@ -76,7 +78,7 @@ class FileGateway:
             "Access-Control-Max-Age": "600",
         }
         """What browsers hear that ask before they send something for such a page."""
-        self._takes_tokens = is_secured(conf)
+        self._takes_tokens = is_secured(conf) or has_logins(conf)
         self._own = own
         self._replicas = None if own is None else _replicas_of(own, conf)
 
@@ -144,7 +146,8 @@ def _owner(conf: Configuration, text: str, namenode: str) -> str:
     except (errors.IllegalArgument, MalformedRecord):
         raise errors.InvalidToken("that is no delegation token") from None
     service = namenode if ":" in namenode else f"{LOGICAL_SERVICE}{namenode}"
-    return user_by_tokens(conf, [replace(token, kind=HDFS_DELEGATION, service=service.lower())])
+    own = replace(token, kind=HDFS_DELEGATION, service=service.lower())
+    return user_by_tokens(conf, [own], needs_token=True)
 
 
 def _replicas_of(own: OwnDatanode, conf: Configuration) -> ShortCircuitCache:

@@ -22,6 +22,7 @@ from howdah.journalnode.web_access import web_guard
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
+    check_believing,
     check_calls_secured,
     check_needed,
     is_secured,
@@ -40,7 +41,7 @@ def check_journalnode_protection(conf: Configuration) -> None:
     """Raises InvalidConfiguration for a protection that is asked for and that a journal node
     lacks."""
     if not is_secured(conf):
-        check_protection(conf)
+        check_believing(conf)
         return
     check_needed(conf, _NEEDED)
     check_calls_secured(conf)

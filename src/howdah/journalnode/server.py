@@ -25,6 +25,7 @@ from howdah.journalnode.protocol import JournalCalls, WebPlace
 from howdah.journalnode.security import check_journalnode_protection, security_of
 from howdah.journalnode.settings import SyncSettings
 from howdah.journalnode.sync import Peer, Syncer
+from howdah.journalnode.web_access import guard_of_logins
 from howdah.protocol.rpc.service import Registry
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime import disk, serve
@@ -78,7 +79,8 @@ class JournalNode:
         name = "{}:{}".format(*conf.get(keys.DFS_JOURNALNODE_HTTP_ADDRESS))
         pages = Pages(conf, self.journals, bytes_per_s, timeout_s, self._ports, name)
         self._http = HttpServer(pages.answer, timeout_s=timeout_s)
-        self._http.guard = None if self._security is None else self._security.web
+        security = self._security
+        self._http.guard = guard_of_logins(conf) if security is None else security.web
         self.bound: list[Address] = []
         """IP addresses and ports at which it listens."""
         self._rpc: ThreadedRpcServer | None = None

@@ -13,6 +13,7 @@ from howdah.config import Configuration, keys
 from howdah.security.server_login import ServerLogin
 from howdah.security.server_principals import comes_from_its_host, configured
 from howdah.web import segment_transfer
+from howdah.web.access.login_guard import login_guard
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.server_guard import server_guard
 from howdah.web.http import Guard
@@ -42,3 +43,8 @@ def web_guard(conf: Configuration, login: ServerLogin) -> Guard:
             comes_from_its_host(principal, each, address) for each in wanted
         ),
     )
+
+
+def guard_of_logins(conf: Configuration) -> Guard | None:
+    """The same without Kerberos; None where everybody is believed. Raises InvalidConfiguration."""
+    return login_guard(conf, "journal node", RULES)

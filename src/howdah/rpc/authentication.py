@@ -24,6 +24,7 @@ from howdah.protocol.sasl.mechanism import ClientMechanism, Layer
 from howdah.runtime.users.names import ProvenUser
 from howdah.security.hosts import host_names
 from howdah.security.login import clock_difference
+from howdah.security.settings import SecuritySettings
 from howdah.security.users import Prover
 
 TOKEN: Final = "TOKEN"
@@ -95,7 +96,7 @@ class _Chooser:
                 mechanism = self._by_token(offer, reasons)
             elif offer.method == KERBEROS:
                 mechanism = self._by_ticket(offer, reasons)
-            elif offer.method == SIMPLE and (settings.fallback_allowed or not settings.is_enabled):
+            elif offer.method == SIMPLE and _may_go_without_proof(settings):
                 return None
             else:
                 continue
@@ -103,7 +104,7 @@ class _Chooser:
                 self.method = offer.method
                 return offer, mechanism
         methods = [offer.method for offer in offers]
-        if SIMPLE in methods:
+        if SIMPLE in methods and settings.is_enabled:
             raise errors.AuthenticationFailed(
                 f"{self._server} asks for no proof of who a client is (SIMPLE), and this client is "
                 f"set to prove itself (hadoop.security.authentication). Set {_FALLBACK} = true to "
@@ -170,3 +171,9 @@ class _Chooser:
         error.message = f"{where}{error.message}{hint}"
         error.args = (error.message,)
         return error
+
+
+def _may_go_without_proof(settings: SecuritySettings) -> bool:
+    if settings.needs_token:
+        return False
+    return settings.fallback_allowed or not settings.is_enabled

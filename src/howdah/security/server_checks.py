@@ -7,7 +7,7 @@ import socket
 from typing import Final
 
 from howdah import errors
-from howdah.config import Configuration, keys
+from howdah.config import Configuration, check_protection, keys
 from howdah.config.value_types import Key
 from howdah.protocol.data_transfer.handshake import KEY_BYTES
 from howdah.protocol.sasl import digest_md5
@@ -17,6 +17,7 @@ _RESOLVER: Final = "hadoop.security.saslproperties.resolver.class"
 _DEFAULT_RESOLVER: Final = "org.apache.hadoop.security.SaslPropertiesResolver"
 _WILDCARDS: Final = ("", "0.0.0.0", "::")
 
+_NO_LOGINS: Final = "none"
 _WEB_TYPES: Final = ("simple", "kerberos")
 _WEB_FILTERS: Final = frozenset(
     (
@@ -43,9 +44,24 @@ THERE_WITH_KERBEROS: Final = frozenset(
 """Keys that ask for nothing more than servers do that are secured by Kerberos."""
 
 
+THERE_WITHOUT_KERBEROS: Final = frozenset(
+    {
+        keys.HOWDAH_HTTP_AUTHENTICATION.name,
+        # With logins it holds, and without these everybody may look at everything.
+        "hadoop.security.instrumentation.requires.admin",
+    }
+)
+"""The same of servers at whose web ports users log in."""
+
+
 def is_secured(conf: Configuration) -> bool:
     """Whether clients have to prove who they are."""
     return conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "kerberos"
+
+
+def has_logins(conf: Configuration) -> bool:
+    """Whether users of web pages and WebHDFS log in, on a cluster without Kerberos."""
+    return conf.get(keys.HOWDAH_HTTP_AUTHENTICATION) != _NO_LOGINS
 
 
 def check_needed(conf: Configuration, needed: tuple[Key[str | None], ...]) -> None:
@@ -99,8 +115,20 @@ def aes_key_bytes(conf: Configuration) -> int:
     return bits // 8
 
 
+def check_believing(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a protection that is asked for, and that a server lacks
+    which knows logins and no Kerberos."""
+    check_protection(conf, THERE_WITHOUT_KERBEROS if has_logins(conf) else ())
+
+
 def check_calls_secured(conf: Configuration) -> None:
     """Raises InvalidConfiguration for what would leave a door open to a server's calls."""
+    if has_logins(conf):
+        key = keys.HOWDAH_HTTP_AUTHENTICATION
+        raise errors.InvalidConfiguration(
+            f"{key.name} (from {conf.source(key.name)}) is for clusters without Kerberos: by "
+            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} = kerberos users show their tickets"
+        )
     resolver = (conf.raw(_RESOLVER) or "").strip()
     if resolver not in ("", _DEFAULT_RESOLVER):
         raise errors.InvalidConfiguration(

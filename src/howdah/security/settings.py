@@ -53,6 +53,8 @@ class SecuritySettings:
 
     is_enabled: bool = False
     fallback_allowed: bool = False
+    needs_token: bool = False
+    """Whether a name counts for nothing without a token, though Kerberos is not enabled."""
     rpc_protections: tuple[Protection, ...] = (Protection.AUTHENTICATION,)
     data_protections: tuple[Protection, ...] = ()
     cipher_suites: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
@@ -151,7 +151,10 @@ class SecuredUser(Prover):
         return made
 
     def proves_itself_at(self, address: Address) -> bool:
-        return self.settings.is_enabled or self.delegation_token(address) is not None
+        settings = self.settings
+        if settings.is_enabled or settings.needs_token:
+            return True
+        return self.delegation_token(address) is not None
 
     @property
     def settings(self) -> SecuritySettings:
@@ -298,9 +301,12 @@ def log_in(
     )
 
 
-def user_by_tokens(conf: Configuration, tokens: Sequence[Token]) -> SecuredUser:
-    """The user that tokens were issued to, who has them alone, in any process."""
-    settings = SecuritySettings.from_configuration(conf)
+def user_by_tokens(
+    conf: Configuration, tokens: Sequence[Token], *, needs_token: bool = False
+) -> SecuredUser:
+    """The user that tokens were issued to, who has them alone, in any process. With `needs_token`
+    no namenode is asked in his name that does not look at one."""
+    settings = replace(SecuritySettings.from_configuration(conf), needs_token=needs_token)
     owner = _owner(tokens) or current_user()
     alone = Identity(settings, LoginSource(), has_login=False)
     name = settings.user_of(owner, default_realm()) if settings.is_enabled else owner

@@ -64,19 +64,25 @@ def web_security(
     of_type = keys.HADOOP_HTTP_AUTHENTICATION_TYPE
     return WebSecurity(
         identity,
-        Negotiation(
-            CookieSigner(_secret(conf)),
-            conf.get(keys.HADOOP_HTTP_AUTHENTICATION_TOKEN_VALIDITY) * 1000,
-            CookieScope(
-                _fit_for_cookie(conf, keys.HADOOP_HTTP_AUTHENTICATION_COOKIE_DOMAIN.name),
-                _fit_for_cookie(conf, keys.HADOOP_HTTP_AUTHENTICATION_COOKIE_PATH.name),
-            ),
-        ),
+        Negotiation(*cookie_rules(conf)),
         # It is the default of clusters without Kerberos, too: nothing is open by an omission.
         pages_are_open=conf.is_set(of_type)
         and conf.get(of_type) == "simple"
         and conf.get(keys.HADOOP_HTTP_AUTHENTICATION_SIMPLE_ANONYMOUS_ALLOWED),
         figures_need_admin=conf.get(keys.HADOOP_SECURITY_INSTRUMENTATION_REQUIRES_ADMIN),
+    )
+
+
+def cookie_rules(conf: Configuration) -> tuple[CookieSigner, int, CookieScope]:
+    """Return by what cookies are signed, for how many milliseconds they count, and where browsers
+    show them. Raises InvalidConfiguration."""
+    return (
+        CookieSigner(_secret(conf)),
+        conf.get(keys.HADOOP_HTTP_AUTHENTICATION_TOKEN_VALIDITY) * 1000,
+        CookieScope(
+            _fit_for_cookie(conf, keys.HADOOP_HTTP_AUTHENTICATION_COOKIE_DOMAIN.name),
+            _fit_for_cookie(conf, keys.HADOOP_HTTP_AUTHENTICATION_COOKIE_PATH.name),
+        ),
     )
 
 

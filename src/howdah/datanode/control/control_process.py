@@ -81,6 +81,7 @@ from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
+from howdah.datanode.web_access import guard_of_logins
 from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.runtime import serve
 from howdah.runtime.forked_child import fork_child
@@ -131,6 +132,7 @@ class ControlProcess:
         self._rolls_back = rolls_back
         self._ready_file = ready_file
         guard = guard_of(conf)
+        self._web_guard = (None if guard is None else guard.web) or guard_of_logins(conf)
         self._settings = replace(DataSettings.of(conf), guard=guard)
         self._tolerated = conf.get(keys.DFS_DATANODE_FAILED_VOLUMES_TOLERATED)
         self._started_ms = time.time_ns() // 1_000_000
@@ -266,7 +268,7 @@ class ControlProcess:
             None if self._make_files is None else partial(self._files, self._make_files),
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
             families=lambda: families(gauges),
-            guard=None if self._settings.guard is None else self._settings.guard.web,
+            guard=self._web_guard,
             also=OtherProcess(
                 "the data process of this datanode",
                 set_level=lambda name, level: self._command(LogLevel(name, level)),

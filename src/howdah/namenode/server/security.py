@@ -12,6 +12,9 @@ nevertheless (`dfs.namenode.delegation.token.always-use`). With Kerberos a namen
 4. asks by SPNEGO who comes over HTTP (`web_access`); where no principal is configured for
    that, it says no more there than whether it lives.
 
+Where users log in at its web ports without Kerberos (`howdah.http.authentication`), it issues
+tokens to them, by which datanodes know who was sent to them, and takes these at its RPC ports.
+
 What would leave a door open keeps it from starting (`howdah.security.server_checks`).
 """
 
@@ -29,7 +32,7 @@ from howdah.config import Configuration, check_protection, keys
 from howdah.config.nameservices import namenode_ids, nameservices
 from howdah.config.settings import read
 from howdah.namenode.server import lifeline
-from howdah.namenode.server.web_access import web_guard
+from howdah.namenode.server.web_access import guard_of_logins, web_guard
 from howdah.namenode.server.webhdfs.proofs import Proofs
 from howdah.namenode.service.block_tokens import BlockTokens, KeyTimes
 from howdah.namenode.service.calls.tokens import TokenCalls
@@ -39,9 +42,11 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.protocol.client_methods import Category
 from howdah.protocol.rpc.negotiation import ServerMethods
+from howdah.protocol.rpc.proven import KERBEROS, LOGINS
 from howdah.rpc.proofs import EvaluatedBeside
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
+    check_believing,
     check_encryption,
     check_secured,
     is_secured,
@@ -60,17 +65,17 @@ _KEY_BYTES: Final = 20
 
 def check_namenode_protection(conf: Configuration) -> None:
     """Raises InvalidConfiguration for a protection that is asked for and that a namenode lacks."""
-    there: frozenset[str] = frozenset()
     check_encryption(conf)
     if is_secured(conf):
-        there = THERE_WITH_KERBEROS
         needed = (
             keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
             keys.DFS_NAMENODE_KEYTAB_FILE,
             keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
         )
         check_secured(conf, needed)
-    check_protection(conf, there)
+        check_protection(conf, THERE_WITH_KERBEROS)
+    else:
+        check_believing(conf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,8 @@ def security_of(conf: Configuration) -> Security:
     check_namenode_protection(conf)
     login = log_in_namenode(conf)
     if login is None:
-        return Security(SecuritySettings.from_configuration(conf), getpass.getuser())
+        settings = SecuritySettings.from_configuration(conf)
+        return Security(settings, getpass.getuser(), web=guard_of_logins(conf))
     datanodes = login.settings.datanode.principal
     return Security(
         login.settings,
@@ -136,7 +142,9 @@ def make_tokens(
 ) -> TokenCalls | None:
     """None where no delegation tokens are issued."""
     has_kerberos = security.identity is not None
-    if not has_kerberos and not conf.get(keys.DFS_NAMENODE_DELEGATION_TOKEN_ALWAYS_USE):
+    proofs = {KERBEROS} if has_kerberos else LOGINS
+    for_everybody = conf.get(keys.DFS_NAMENODE_DELEGATION_TOKEN_ALWAYS_USE) and not has_kerberos
+    if not has_kerberos and security.web is None and not for_everybody:
         kept = len(namesystem.namespace.tokens)
         if kept:
             log.warning(
@@ -150,7 +158,8 @@ def make_tokens(
         read(TokenTimes, conf),
         security.short_name,
         lambda: os.urandom(_KEY_BYTES),
-        needs_ticket=has_kerberos,
+        proofs=None if for_everybody else proofs,
+        believes_strangers=not has_kerberos and not for_everybody,
     )
 
 
@@ -202,8 +211,8 @@ def make_web_proofs(
     if tokens is None:
         return None
     issued = _Issued(tokens, context)
-    is_secured = security.identity is not None
-    return Proofs(issued, security.methods(issued), run, needs_proof=is_secured)
+    needs_proof = security.identity is not None or security.web is not None
+    return Proofs(issued, security.methods(issued), run, needs_proof=needs_proof)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Who may ask a secured namenode over HTTP for what (shell: a keytab, name servers).
+"""Who may ask a secured namenode over HTTP for what (shell: a keytab, name servers), or one whose
+users log in.
 
 Hadoop: NameNodeHttpServer, ImageServlet.isValidRequestor.
 """
@@ -15,6 +16,7 @@ from howdah.namenode.service.monitoring import startup, topology_page
 from howdah.security.server_login import ServerLogin
 from howdah.security.server_principals import configured, is_at
 from howdah.web import image_transfer, status
+from howdah.web.access.login_guard import login_guard
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.server_guard import server_guard
 from howdah.web.http import Guard
@@ -54,6 +56,11 @@ def web_guard(conf: Configuration, login: ServerLogin) -> Guard:
         own_key=keys.DFS_NAMENODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL,
         is_server=peers(conf),
     )
+
+
+def guard_of_logins(conf: Configuration) -> Guard | None:
+    """The same without Kerberos; None where everybody is believed. Raises InvalidConfiguration."""
+    return login_guard(conf, "namenode", RULES)
 
 
 def peers(conf: Configuration) -> Callable[[str, str], bool]:

@@ -10,6 +10,10 @@ from howdah.runtime.users.names import PROXY
 SIMPLE: Final = "SIMPLE"
 TOKEN: Final = "TOKEN"
 KERBEROS: Final = "KERBEROS"
+PASSWORD: Final = "PASSWORD"
+"""By a name and a password, over HTTP alone. Hadoop has no such proof."""
+LOGINS: Final = frozenset({PASSWORD})
+"""Proofs of people at web ports of clusters without Kerberos."""
 
 
 @dataclass(frozen=True, slots=True)

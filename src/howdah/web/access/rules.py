@@ -11,6 +11,7 @@ from enum import Enum, unique
 from typing import Final
 
 from howdah.web import configuration, jmx
+from howdah.web.access import login_pages
 from howdah.web.monitoring import health
 from howdah.web.monitoring.pages import METRICS_PATHS
 from howdah.web.pages import assets, common, log_levels, logs, stacks
@@ -35,6 +36,8 @@ class Rule(Enum):
 
 
 COMMON: Final[Mapping[str, Rule]] = {
+    login_pages.PATH: Rule.OPEN,
+    login_pages.LOGOUT_PATH: Rule.OPEN,
     health.HEALTH_PATH: Rule.OPEN,
     health.READY_PATH: Rule.OPEN,
     assets.PREFIX: Rule.OPEN,

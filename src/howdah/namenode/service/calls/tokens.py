@@ -10,7 +10,7 @@ standby is asked for nothing, so it believes no token; an observer may not know 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Final
 
 from howdah import errors
@@ -20,7 +20,6 @@ from howdah.namenode.service.delegation_tokens import TokenManager, TokenTimes
 from howdah.namenode.service.incremental_tasks import Round
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.protocol.rpc.call import Caller
-from howdah.protocol.rpc.proven import KERBEROS
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +34,12 @@ class TokenCalls:
         short_name: Callable[[str], str],
         new_key: Callable[[], bytes],
         *,
-        needs_ticket: bool,
+        proofs: Container[str] | None,
+        believes_strangers: bool = False,
     ) -> None:
-        """`new_key` makes a random key. With `needs_ticket` tokens are issued and renewed for
-        who has proven by a ticket who he is."""
+        """`new_key` makes a random key. Tokens are issued and renewed for who has proven who he is
+        by one of `proofs`; None: for everybody. With `believes_strangers` who proves nothing is
+        served, and gets no token."""
         self._namesystem = namesystem
         self._clock = namesystem.clock
         self._manager: Final = TokenManager(
@@ -46,10 +47,16 @@ class TokenCalls:
         )
         self._times = times
         self._new_key = new_key
-        self._needs_ticket = needs_ticket
+        self._proofs = proofs
+        self._believes_strangers = believes_strangers
         self._next_scan_ms = 0
 
     # -- what is asked -----------------------------------------------------------------
+
+    def are_for(self, caller: Caller) -> bool:
+        """Whether a caller may hope for one. Clients of a cluster without Kerberos ask, and go on
+        without a token."""
+        return not self._believes_strangers or caller.proven is not None
 
     def issue(self, caller: Caller, renewer: str) -> Token:
         """Raises SafeMode, HowdahError for who shows no ticket."""
@@ -81,7 +88,7 @@ class TokenCalls:
     def _check(self, caller: Caller, doing: str, done: str) -> None:
         self._namesystem.safe_mode.check(f"Cannot {doing} delegation token")
         proven = caller.proven
-        if self._needs_ticket and (proven is None or proven.method != KERBEROS):
+        if self._proofs is not None and (proven is None or proven.method not in self._proofs):
             raise errors.HowdahError(
                 f"Delegation Token can be {done} only with kerberos or web authentication"
             )

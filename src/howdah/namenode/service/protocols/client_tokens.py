@@ -22,7 +22,7 @@ class TokenMethods:
     def get_delegation_token(
         self, request: rpc_pb2.GetDelegationTokenRequestProto, caller: Caller
     ) -> rpc_pb2.GetDelegationTokenResponseProto:
-        if self._tokens is None:
+        if self._tokens is None or not self._tokens.are_for(caller):
             return rpc_pb2.GetDelegationTokenResponseProto()
         token = self._tokens.issue(caller, request.renewer)
         return rpc_pb2.GetDelegationTokenResponseProto(token=token.to_proto())

@@ -57,7 +57,7 @@ class Member:
         self.is_active = True
         dice = random.Random(seed)
         self.tokens = TokenCalls(
-            self.namesystem, TIMES, user_of, lambda: dice.randbytes(20), needs_ticket=True
+            self.namesystem, TIMES, user_of, lambda: dice.randbytes(20), proofs={KERBEROS}
         )
         self.namesystem.safe_mode.leave(force=True)
 

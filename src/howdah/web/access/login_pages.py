@@ -1,0 +1,148 @@
+"""What people see who have to log in: the form, refusals, and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from howdah import __version__
+from howdah.web.http import Request, Response, answer, text_response
+from howdah.web.monitoring.health import HEALTH_PATH
+from howdah.web.pages import assets
+from howdah.web.pages.html import Child, tag
+from howdah.web.pages.layout import Site, respond
+
+PATH: Final = "/login"
+LOGOUT_PATH: Final = "/logout"
+NEXT: Final = "next"
+"""The field with where to go on."""
+_HTML: Final = "text/html"
+_MOST_NEXT_CHARACTERS: Final = 2048
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser shows the answer to somebody."""
+    return _HTML in request.headers.get("accept", "")
+
+
+def place_after(wanted: str | None) -> str:
+    """Return where to go after a login: a path of this server, whatever a link says.
+
+    >>> place_after("/explorer?path=/a"), place_after("//evil.example/"), place_after("/\\\\evil")
+    ('/explorer?path=/a', '/', '/')
+    """
+    if (
+        not wanted
+        or len(wanted) > _MOST_NEXT_CHARACTERS
+        or not wanted.startswith("/")
+        or wanted[1:2] in ("/", "\\")
+        or not wanted.isascii()
+        or not wanted.isprintable()
+        or wanted.partition("?")[0] in (PATH, LOGOUT_PATH)
+    ):
+        return "/"
+    return quote(wanted, safe="/?&=%:@!$'()*+,;-._~")
+
+
+def place_of(request: Request) -> str:
+    """Return where somebody wanted to go who has to log in first."""
+    if request.path == PATH:
+        return place_after(request.query.get(NEXT))
+    return place_after(request.target) if request.method in ("GET", "HEAD") else "/"
+
+
+def form(server: str, after: str, *, said: str = "", user: str = "", status: int = 401) -> Response:
+    """The form for a name and a password. `said` is what was wrong with the last one."""
+    return _page(
+        server,
+        "Log in",
+        [
+            tag("p", said, role="alert") if said else None,
+            tag(
+                "form",
+                tag("input", type="hidden", name=NEXT, value=after),
+                _field("user", "User", "text", "username", user, is_first=not user),
+                _field("password", "Password", "password", "current-password", "", is_first=False),
+                tag("p", tag("button", "Log in", type="submit")),
+                method="post",
+                action=PATH,
+            ),
+        ],
+        status=status,
+    )
+
+
+def known(server: str, user: str) -> Response:
+    """Who somebody is, and the way out."""
+    leave = tag("button", "Log out", type="submit")
+    return _page(
+        server,
+        "Logged in",
+        [
+            tag("p", "You are ", tag("strong", user), "."),
+            tag("form", tag("p", leave), method="post", action=LOGOUT_PATH),
+        ],
+        status=200,
+    )
+
+
+def refusal(
+    request: Request,
+    server: str,
+    status: int,
+    said: str,
+    advice: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """What is wrong, and what to do, for people or for programs."""
+    open_to_all = f"{HEALTH_PATH} is open to everybody."
+    if wants_page(request):
+        paragraphs = [tag("p", text) for text in (said, advice, open_to_all) if text]
+        page = _page(server, "Who are you?", paragraphs, status=status)
+        return Response(status, {**page.headers, **(headers or {})}, page.body)
+    lines = "\n".join(text for text in (said, advice, open_to_all) if text)
+    plain = text_response(status, lines)
+    return Response(status, {**plain.headers, **(headers or {})}, plain.body)
+
+
+def sent_on(location: str, headers: Mapping[str, str]) -> Response:
+    """The way to another page, by GET."""
+    return answer(303, b"", "text/plain; charset=utf-8", {"Location": location, **headers})
+
+
+def login_path(after: str) -> str:
+    """Return the address of the form.
+
+    >>> login_path("/a?b=c")
+    '/login?next=%2Fa%3Fb%3Dc'
+    """
+    return PATH if after == "/" else f"{PATH}?{urlencode({NEXT: after})}"
+
+
+def _field(
+    name: str, label: str, kind: str, autocomplete: str, value: str, *, is_first: bool
+) -> Child:
+    return tag(
+        "p",
+        tag("label", label, for_=name),
+        " ",
+        tag(
+            "input",
+            id=name,
+            name=name,
+            type=kind,
+            value=value or None,
+            autocomplete=autocomplete,
+            autocapitalize="none",
+            spellcheck="false",
+            required=True,
+            autofocus=is_first or None,
+        ),
+    )
+
+
+def _page(server: str, title: str, body: Iterable[Child], *, status: int) -> Response:
+    site = Site(server, "", __version__, (), assets.query())
+    page = respond(site, "", title, body, status=status, scripts=())
+    return Response(status, {**page.headers, "Cache-Control": "no-store"}, page.body)

@@ -1,0 +1,123 @@
+"""The guard of logins as it is configured, and what keeps a server from starting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from howdah import errors
+from howdah.cli.servers import check_configuration
+from howdah.config import Configuration
+from howdah.datanode.settings import check_datanode_protection
+from howdah.datanode.web_access import guard_of_logins as of_datanode
+from howdah.failover.security import check_controller_protection
+from howdah.formats.passwords import Cost, record_of
+from howdah.journalnode.security import check_journalnode_protection
+from howdah.journalnode.web_access import guard_of_logins as of_journalnode
+from howdah.namenode.server.security import check_namenode_protection
+from howdah.namenode.server.web_access import guard_of_logins as of_namenode
+from howdah.protocol.web_authentication.basic import header_of
+from howdah.web.http import Admitted, Guard, Request
+
+FILE = {"howdah.http.authentication": "file"}
+CHECKS = (
+    check_namenode_protection,
+    check_datanode_protection,
+    check_journalnode_protection,
+    check_controller_protection,
+)
+MAKERS = (of_namenode, of_datanode, of_journalnode)
+Make = Callable[[Configuration], Guard | None]
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Configuration:
+    path = tmp_path / "passwords"
+    path.write_text(record_of("alice", "a password", b"0123456789abcdef", Cost(1, 1, 1)).line)
+    path.chmod(0o600)
+    return Configuration({**FILE, "howdah.http.authentication.file": str(path)})
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_every_server_lets_in_who_logs_in(make: Make, conf: Configuration) -> None:
+    guard = make(conf)
+    assert guard is not None
+    login = {"authorization": header_of("alice", "a password")}
+    for headers, passes in ((login, True), ({}, False)):
+        request = Request("GET", "/jmx", headers=headers, peer="127.0.0.1")
+        assert isinstance(guard.admit(request), Admitted) == passes
+    assert make(Configuration({})) is None
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_logins_are_supported_without_kerberos_alone(
+    check: Callable[[Configuration], None], conf: Configuration
+) -> None:
+    check(conf)
+    kerberos = conf.with_values(
+        {
+            "hadoop.security.authentication": "kerberos",
+            "dfs.namenode.kerberos.principal": "nn/_HOST@R",
+            "dfs.namenode.keytab.file": "/k",
+            "dfs.datanode.kerberos.principal": "dn/_HOST@R",
+            "dfs.datanode.keytab.file": "/k",
+            "dfs.journalnode.kerberos.principal": "jn/_HOST@R",
+            "dfs.journalnode.keytab.file": "/k",
+            "dfs.block.access.token.enable": "true",
+            "dfs.data.transfer.protection": "privacy",
+        }
+    )
+    with pytest.raises(errors.InvalidConfiguration, match="is for clusters without Kerberos"):
+        check(kerberos)
+
+
+def test_a_server_without_logins_does_not_start_where_they_are_asked_for(
+    conf: Configuration,
+) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match="not supported by this server"):
+        check_configuration(conf)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("path", "said"), [("", "does not say which one"), ("/nowhere/passwords", "cannot be read")]
+)
+def test_a_file_that_is_none_is_found_at_the_start(make: Make, path: str, said: str) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=said):
+        make(Configuration({**FILE, "howdah.http.authentication.file": path}))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "users can log in from this machine alone"),
+        (
+            {"howdah.http.authentication.allow-plain-http": "true"},
+            "passwords go over the network as they are",
+        ),
+        ({"dfs.http.policy": "HTTPS_ONLY"}, None),
+        ({"dfs.http.policy": "HTTP_AND_HTTPS"}, None),
+    ],
+)
+def test_passwords_without_tls_are_warned_of(
+    conf: Configuration,
+    values: dict[str, str],
+    said: str | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    of_namenode(conf.with_values(values))
+    assert [said] * (said is not None) == [
+        record.getMessage().partition("): ")[2] for record in caplog.records
+    ]
+
+
+def test_figures_may_be_for_administrators_alone(conf: Configuration) -> None:
+    closed = conf.with_values({"hadoop.security.instrumentation.requires.admin": "true"})
+    check_namenode_protection(closed)
+    guard = of_namenode(closed)
+    assert guard is not None
+    login = {"authorization": header_of("alice", "a password")}
+    answered = guard.admit(Request("GET", "/jmx", headers=login, peer="127.0.0.1"))
+    assert not isinstance(answered, Admitted)
