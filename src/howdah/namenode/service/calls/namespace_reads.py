@@ -287,7 +287,9 @@ class Queries:
             namesystem.commit(edits.TimesOp(path, -1, now_ms))
 
     def _locate_group(self, group: Group, offset_bytes: int, client_ip: str) -> Located:
-        """The same of a block group: each internal block at the nearest of its holders."""
+        """The same of a block group: each internal block at the nearest of its holders, by their
+        indices, since programs take the first places for those of data. Behind them come those of
+        nodes that may be slow, or are about to leave."""
         held: list[tuple[Storage, int]] = []
         for part in group.parts:
             places = _in_reach(part.replicas)
@@ -297,7 +299,7 @@ class Queries:
         indices: dict[Storage, list[int]] = {}
         for storage, index in held:
             indices.setdefault(storage, []).append(index)
-        places = self._by_rank(list(indices), client_ip)
+        places = sorted(indices, key=self._reserve())
         is_corrupt = len(held) < group.data_blocks and bool(group.corrupt)
         return Located(
             group,
@@ -342,11 +344,6 @@ class Queries:
         """All of these storages in that order."""
         if len(places) < 2:
             return places
-        namesystem = self._namesystem
-        now_ms = namesystem.clock.monotonic_ms()
-        slow: Collection[Datanode] = ()
-        if namesystem.settings.avoid_slow_for_reading:
-            slow = self._datanode_manager.slow_peers.slow(now_ms)
         client = self._datanodes.by_ip(client_ip)
         name = client.identity.uuid if client is not None else client_ip
         location = (
@@ -354,16 +351,31 @@ class Queries:
             if client is not None
             else self._datanode_manager.racks.client_location(client_ip)
         )
+        reserve = self._reserve()
 
         def rank(storage: Storage) -> tuple[int, bool, int]:
             node = storage.node
             far = topology.distance(location, name, node.location, node.identity.uuid)
-            is_last = node in slow or self._datanodes.is_stale(node, now_ms)
-            return LEAVING_LAST[node.admin_state], is_last, far
+            return *reserve(storage), far
 
         shuffled = list(places)
-        namesystem.dice.shuffle(shuffled)
+        self._namesystem.dice.shuffle(shuffled)
         return sorted(shuffled, key=rank)
+
+    def _reserve(self) -> Callable[[Storage], tuple[int, bool]]:
+        """What puts storages behind others: that their nodes are about to leave, or may be slow."""
+        namesystem = self._namesystem
+        now_ms = namesystem.clock.monotonic_ms()
+        slow: Collection[Datanode] = ()
+        if namesystem.settings.avoid_slow_for_reading:
+            slow = self._datanode_manager.slow_peers.slow(now_ms)
+
+        def reserve(storage: Storage) -> tuple[int, bool]:
+            node = storage.node
+            is_last = node in slow or self._datanodes.is_stale(node, now_ms)
+            return LEAVING_LAST[node.admin_state], is_last
+
+        return reserve
 
     def content_summary(
         self, caller: Caller, path: str, words: str = "File does not exist: {}"

@@ -176,6 +176,27 @@ def test_a_group_goes_to_as_many_datanodes_as_it_has_blocks() -> None:
     assert again.blockIndices == block.blockIndices
 
 
+def indices_shown(cluster: Cluster) -> list[int]:
+    """The indices of a file's only group, as a reader on one of its datanodes hears them."""
+    answer = cluster.call(
+        "getBlockLocations",
+        pb.GetBlockLocationsRequestProto(src="/ec/f", offset=0, length=4 * MIB),
+        address=cluster.nodes[2].ip,
+    )
+    assert isinstance(answer, pb.GetBlockLocationsResponseProto)
+    [block] = answer.locations.blocks
+    return list(block.blockIndices)
+
+
+def test_a_groups_places_come_in_the_order_of_their_indices() -> None:
+    """Programs take the first places for those of data."""
+    cluster = Cluster(nodes=5)
+    group = cluster.write()
+    assert indices_shown(cluster) == [0, 1, 2, 3, 4]
+    group.part(1).replicas[0].node.admin_state = AdminState.DECOMMISSION_INPROGRESS
+    assert indices_shown(cluster) == [0, 2, 3, 4, 1]
+
+
 def test_parity_may_lack_datanodes_and_data_may_not() -> None:
     cluster = Cluster(nodes=4)
     cluster.create()
