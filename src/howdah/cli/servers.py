@@ -212,8 +212,10 @@ def httpfs(argv: list[str], conf: Configuration) -> int:
     parser = server_arguments("httpfs")
     options = parser.parse_args(argv)
     begin(options)
-    conf = conf.with_own_site_file("httpfs-site.xml")
-    check_configuration(conf)
+    from howdah.gateway.security import check_gateway_protection, with_plain_keys
     from howdah.gateway.server import run
+
+    conf = with_plain_keys(conf.with_own_site_file("httpfs-site.xml"))
+    check_configuration(conf, check_gateway_protection)
 
     return run(conf, options.ready_file)

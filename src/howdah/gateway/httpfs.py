@@ -6,7 +6,7 @@ through. Unlike WebHDFS
 
 - CREATE and APPEND are sent to this same server with `data=true`, and want a body of the type
   `application/octet-stream` there; OPEN and GETFILECHECKSUM answer at once,
-- who does not say who he is (`user.name`) gets a 401,
+- who does not say who he is (`user.name`), or does not prove it where that is asked, gets a 401,
 - an IOException has the status 500, and not 403,
 - who may act for others (`doas`) is said by `httpfs.proxyuser.*`; a refusal has the status 403,
 - `httpfs.access.mode` may refuse to read, or to write,
@@ -14,7 +14,8 @@ through. Unlike WebHDFS
 
 Towards the namenode the gateway acts for its users under its own name, if that one has rules in
 `hadoop.proxyuser.*` here; else it connects as each user, whom SIMPLE authentication believes
-(`howdah.httpfs.impersonation`).
+(`howdah.httpfs.impersonation`). Before a secured cluster it always acts for them
+(`howdah.gateway.security`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -30,11 +32,13 @@ from google.protobuf.message_factory import GetMessageClass
 
 from howdah import errors
 from howdah.config import Configuration, keys
+from howdah.formats.tokens.token import Token
 from howdah.fs import paths
 from howdah.fs.glob import compile_component
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.clients import Clients
 from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
+from howdah.gateway.security import Security
 from howdah.gateway.transfers import TRANSFERS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.runtime.running_cluster import default_filesystem
@@ -46,7 +50,15 @@ from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response, answer, text_response
 from howdah.web.server import Exchange
 from howdah.web.text_response import TextOut
-from howdah.web.webhdfs.call_chain import Piece, Step, Steps, Target, driven
+from howdah.web.webhdfs.call_chain import (
+    EMPTY,
+    Piece,
+    Step,
+    Steps,
+    Target,
+    driven,
+    json_response,
+)
 from howdah.web.webhdfs.faults import JSON_TYPE, refused, status_of
 from howdah.web.webhdfs.parameters import (
     PREFIX,
@@ -56,6 +68,7 @@ from howdah.web.webhdfs.parameters import (
     parse_request,
 )
 from howdah.web.webhdfs.reads import READS, listed
+from howdah.web.webhdfs.tokens import OF_TOKENS, token_of
 from howdah.web.webhdfs.writes import CHANGES
 from howdah.web.webhdfs_names import patterns_of
 
@@ -75,8 +88,9 @@ _ANSWERS: Final = {
 class HttpFs:
     """Answers requests for one filesystem."""
 
-    def __init__(self, conf: Configuration) -> None:
-        """Raises InvalidConfiguration."""
+    def __init__(self, conf: Configuration, security: Security | None = None) -> None:
+        """Without `security` users are believed. Raises InvalidConfiguration."""
+        self.security: Final = security
         # Whoever asks over HTTP says the mode, and no umask of ours applies.
         self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
         self.patterns = patterns_of(conf)
@@ -92,8 +106,13 @@ class HttpFs:
                 "hdfs://NAME there"
             )
         self.proxy_users = OnThread.of(conf, PROXY_USERS)
-        self.own_user = process_user()
+        self._caller_for = None if security is None else security.caller_for
+        """As whom to call a secured cluster for a user."""
+        proven = None if security is None else security.own_user
+        self.own_user: Final = process_user() if proven is None else proven
         acts = conf.get(keys.HOWDAH_HTTPFS_IMPERSONATION)
+        if self._caller_for is not None:
+            acts = True
         self.acts_for_users = self.own_user in read_rules(conf).rules if acts is None else acts
         """Whether it connects under its own name."""
         self.requests = Requests()
@@ -103,6 +122,8 @@ class HttpFs:
         )
 
     def _as(self, user: str) -> str:
+        if self._caller_for is not None:
+            return self._caller_for(user)
         if self.acts_for_users and user != self.own_user:
             return ProxyUser(user, self.own_user)
         return user
@@ -114,6 +135,23 @@ class HttpFs:
 
     def close(self) -> None:
         self.clients.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Who asks, and whom he acts for, if that is another one."""
+
+    user: str
+    acts_for: str | None
+
+    @property
+    def counts_as(self) -> str:
+        """As whom files are reached."""
+        return self.acts_for or self.user
+
+    @property
+    def shown(self) -> str:
+        return self.user if self.acts_for is None else f"{self.acts_for} via {self.user}"
 
 
 class _Operation:
@@ -133,17 +171,19 @@ class _Operation:
             if self._answer is not None:
                 requests.note(operation, Outcome.REFUSED)
                 return
-            wanted = parse_request(request, self._gateway.patterns)
+            takes_tokens = self._gateway.security is not None
+            wanted = parse_request(request, self._gateway.patterns, takes_tokens=takes_tokens)
             operation = wanted.operation
-            self._answer = self._answered(wanted, channel)
+            asking = self._asking(wanted)
+            if isinstance(asking, Response):
+                self._answer = asking
+                requests.note(operation, Outcome.REFUSED)
+                return
+            self._answer = self._answered(wanted, asking, channel)
             redirects = operation in TRANSFERS and wanted.flag("noredirect")
             requests.note(operation, Outcome.REDIRECTED if redirects else outcome_of(self._answer))
-            who = wanted.user
-            acts_for = wanted.acts_for_another(wanted.user)
-            if acts_for is not None:
-                who = f"{acts_for} via {who}"
             path = paths.printable(wanted.path)
-            audit.info("%s %s %s %s", request.peer, who, wanted.operation, path)
+            audit.info("%s %s %s %s", request.peer, asking.shown, wanted.operation, path)
         except errors.HowdahError as error:
             if channel.has_begun:
                 # Its head is out: only the end of the connection can say that it broke off.
@@ -165,12 +205,16 @@ class _Operation:
     def done(self) -> Response | None:
         return self._answer
 
-    def _answered(self, wanted: ParsedRequest, channel: Channel) -> Response | None:
-        refusal = self._refusal(wanted)
+    def _answered(
+        self, wanted: ParsedRequest, asking: _Asking, channel: Channel
+    ) -> Response | None:
+        refusal = self._refusal(wanted, asking)
         if refusal is not None:
             return refusal
-        user = wanted.acts_for or wanted.user
-        assert user is not None, "else it is refused"
+        security = self._gateway.security
+        if security is not None and wanted.operation in OF_TOKENS:
+            return _about_token(security, wanted, asking)
+        user = asking.counts_as
         if wanted.operation in TRANSFERS:
             if wanted.flag("noredirect"):
                 location = {"Location": self._address(wanted)}
@@ -195,14 +239,43 @@ class _Operation:
                 text.end()
             return response
 
-    def _refusal(self, wanted: ParsedRequest) -> Response | None:
-        """Of who says nothing of himself, or may not act for the other, and of what the mode of
-        access forbids."""
-        if wanted.user is None:
-            return text_response(401, "Authentication required: say who you are, by user.name")
-        acts_for = wanted.acts_for_another(wanted.user)
-        if acts_for is not None:
-            whose = wanted.user, acts_for, self._request.peer
+    def _asking(self, wanted: ParsedRequest) -> _Asking | Response:
+        """Who asks; or what one hears who says nothing of himself, or shows no good token. A token
+        goes before a ticket, and `user.name` counts for nothing where users prove who they are."""
+        security = self._gateway.security
+        if security is None:
+            if wanted.user is None:
+                return text_response(401, "Authentication required: say who you are, by user.name")
+            return _Asking(wanted.user, wanted.acts_for_another(wanted.user))
+        if wanted.delegation is not None:
+            try:
+                owner = security.tokens.proven(Token.from_url_string(wanted.delegation)).user
+            except (
+                errors.InvalidToken,
+                errors.IllegalArgument,
+                errors.AuthenticationFailed,
+            ) as error:
+                return refused(_not_proven(error), 403)
+            if wanted.acts_for not in (None, owner):
+                return refused(
+                    errors.AuthorizationFailed(
+                        f"a token of {owner} is good for {owner} alone, not for {wanted.acts_for}"
+                    ),
+                    403,
+                )
+            return _Asking(owner, None)
+        proven = self._request.proven
+        if proven is None:
+            return text_response(
+                401,
+                "Authentication required: show a Kerberos ticket (SPNEGO) or a delegation token",
+            )
+        return _Asking(proven.user, wanted.acts_for_another(proven.user))
+
+    def _refusal(self, wanted: ParsedRequest, asking: _Asking) -> Response | None:
+        """Of who may not act for the other, and of what the mode of access forbids."""
+        if asking.acts_for is not None:
+            whose = asking.user, asking.acts_for, self._request.peer
             try:
                 self._gateway.proxy_users.check(*whose)
             except errors.AuthorizationFailed as error:
@@ -232,6 +305,34 @@ class _Operation:
             query = "?" + urlencode(kept)
         scheme = "https" if self._request.is_secure else "http"
         return f"{scheme}://{host}{PREFIX}{quote(wanted.path, safe='/')}{query}"
+
+
+def _not_proven(error: errors.HowdahError) -> errors.RemoteError:
+    """What Hadoop's HttpFS says of a token that is not good."""
+    return errors.RemoteError(
+        f"{error.remote_class}: {error.message}",
+        java_class="org.apache.hadoop.security.authentication.client.AuthenticationException",
+    )
+
+
+def _about_token(security: Security, wanted: ParsedRequest, asking: _Asking) -> Response:
+    """Issue, renew or cancel a token of the gateway's own. Statuses of refusals are Hadoop's."""
+    try:
+        if wanted.operation == "GETDELEGATIONTOKEN":
+            owner, real_user = asking.counts_as, asking.user if asking.acts_for else ""
+            renewer, service = wanted.given.get("renewer"), wanted.given.get("service")
+            token = security.tokens.issue(owner, renewer or owner, real_user, service or "")
+            return json_response({"Token": {"urlString": token.url_string}})
+        token = token_of(wanted)
+        if wanted.operation == "RENEWDELEGATIONTOKEN":
+            return json_response({"long": security.tokens.renew(token, asking.counts_as)})
+    except (errors.AccessDenied, errors.InvalidToken, errors.AuthenticationFailed) as error:
+        return refused(error, 403)
+    try:
+        security.tokens.cancel(token, asking.counts_as)
+    except (errors.AccessDenied, errors.InvalidToken, errors.AuthenticationFailed) as error:
+        return refused(error, 404)
+    return EMPTY
 
 
 def _steps(wanted: ParsedRequest, user: str) -> Steps:

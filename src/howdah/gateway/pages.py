@@ -120,7 +120,8 @@ class Pages:
     def _probe(self) -> None:
         """A call that every namenode answers which serves reads, also in safe mode."""
         if self._own is None:
-            self._own = HdfsFileSystem(self._gateway.authority, self._gateway.conf)
+            gateway = self._gateway
+            self._own = HdfsFileSystem(gateway.authority, gateway.conf, gateway.own_user)
         self._own.client.namenode.call(
             "getServerDefaults",
             pb.GetServerDefaultsRequestProto(),

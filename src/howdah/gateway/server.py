@@ -9,6 +9,7 @@ from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.gateway.httpfs import HttpFs
 from howdah.gateway.pages import Pages
+from howdah.gateway.security import security_of
 from howdah.runtime import serve
 from howdah.runtime.process_identity import AskedToEnd
 from howdah.runtime.tls.http_policy import Place
@@ -21,11 +22,13 @@ log = logging.getLogger(__name__)
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:
-    """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
+    """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1. `conf` has
+    plain keys (`howdah.gateway.security`)."""
     stop = AskedToEnd()
     serve.on_signals(stop.set)
     try:
-        gateway = HttpFs(conf)
+        security = security_of(conf)
+        gateway = HttpFs(conf, security)
         timeout_s = conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS)
         host, port = conf.get(keys.HTTPFS_HTTP_HOSTNAME), conf.get(keys.HTTPFS_HTTP_PORT)
         place = Place(conf.get(keys.HTTPFS_SSL_ENABLED), host, port)
@@ -37,6 +40,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
             max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
         )
         server.hosts = hosts_of(conf)
+        server.guard = None if security is None else security.web
         tls = None
         if conf.get(keys.HTTPFS_SSL_ENABLED):
             tls = ServerTls.of(conf, conf.get(keys.HADOOP_SSL_SERVER_CONF))

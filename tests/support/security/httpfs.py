@@ -1,11 +1,13 @@
-"""Hadoop's HttpFS in secure mode, before a secured cluster of Hadoop's."""
+"""HttpFS in secure mode, Hadoop's and this project's, before a secured cluster."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
@@ -23,56 +25,34 @@ _UNAUTHORIZED: Final = 401
 class SecuredHttpFs:
     """Runs until it is closed. It acts for users as httpfs/localhost."""
 
-    def __init__(self, directory: Path, jars: str, hadoop: SecuredHadoop) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        jars: str,
+        hadoop: SecuredHadoop,
+        conf: Mapping[str, str] | None = None,
+    ) -> None:
+        """`conf` is what httpfs-site.xml has besides."""
         self.port = free_port()
+        self._hadoop = hadoop
+        self._jars = jars
+        self._directory = directory
         self._log = directory / "httpfs.log"
-        conf_dir = directory / "conf"
-        write_site_files(conf_dir, hadoop.conf)
-        keytab = str(hadoop.kdc.services_keytab)
-        (conf_dir / "httpfs-signature.secret").write_text("of a moment")
-        settings = {
-            "httpfs.http.hostname": "localhost",
-            "httpfs.http.port": str(self.port),
-            "httpfs.hadoop.authentication.type": "kerberos",
-            "httpfs.hadoop.authentication.kerberos.keytab": keytab,
-            "httpfs.hadoop.authentication.kerberos.principal": f"httpfs/localhost@{REALM}",
-            "httpfs.proxyuser.oozie.hosts": "*",
-            "httpfs.proxyuser.oozie.groups": "*",
-            "hadoop.http.authentication.signature.secret.file": str(
-                conf_dir / "httpfs-signature.secret"
-            ),
-            **{
-                f"{prefix}.authentication.{name}": value
-                for prefix in ("httpfs", "hadoop.http")
-                for name, value in (
-                    ("type", "kerberos"),
-                    ("kerberos.principal", f"HTTP/localhost@{REALM}"),
-                    ("kerberos.keytab", keytab),
-                )
-            },
-        }
+        self._conf_dir = directory / "conf"
+        write_site_files(self._conf_dir, hadoop.conf)
+        secret = self._conf_dir / "httpfs-signature.secret"
+        secret.write_text("of a moment")
+        secret.chmod(0o600)
+        settings = {**self._settings(), **(conf or {})}
         lines = [
             f"<property><name>{name}</name><value>{escape(value)}</value></property>"
             for name, value in settings.items()
         ]
         text = "\n".join(["<configuration>", *lines, "</configuration>", ""])
-        (conf_dir / "httpfs-site.xml").write_text(text)
-        for pages in ("webhdfs", "static"):
-            (conf_dir / "webapps" / pages).mkdir(parents=True)
-        for name in ("temp", "log"):
-            (directory / name).mkdir()
-        options = [
-            "--add-opens=java.base/java.lang=ALL-UNNAMED",  # as Hadoop's own scripts have it
-            f"-Djava.security.krb5.conf={hadoop.kdc.configuration}",
-            f"-Dhttpfs.home.dir={directory}",
-            f"-Dhttpfs.config.dir={conf_dir}",
-            f"-Dhttpfs.log.dir={directory / 'log'}",
-            f"-Dhttpfs.temp.dir={directory / 'temp'}",
-        ]
-        command = [*hadoop_java(jars, conf_dir, options=options), _MAIN]
+        (self._conf_dir / "httpfs-site.xml").write_text(text)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                command,
+                self._command(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -85,12 +65,55 @@ class SecuredHttpFs:
             self.close()
             raise
 
+    @property
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def _settings(self) -> dict[str, str]:
+        keytab = str(self._hadoop.kdc.services_keytab)
+        return {
+            "httpfs.http.hostname": "localhost",
+            "httpfs.http.port": str(self.port),
+            "httpfs.hadoop.authentication.type": "kerberos",
+            "httpfs.hadoop.authentication.kerberos.keytab": keytab,
+            "httpfs.hadoop.authentication.kerberos.principal": f"httpfs/localhost@{REALM}",
+            "httpfs.proxyuser.oozie.hosts": "*",
+            "httpfs.proxyuser.oozie.groups": "*",
+            "hadoop.http.authentication.signature.secret.file": str(
+                self._conf_dir / "httpfs-signature.secret"
+            ),
+            **{
+                f"{prefix}.authentication.{name}": value
+                for prefix in ("httpfs", "hadoop.http")
+                for name, value in (
+                    ("type", "kerberos"),
+                    ("kerberos.principal", f"HTTP/localhost@{REALM}"),
+                    ("kerberos.keytab", keytab),
+                )
+            },
+        }
+
+    def _command(self) -> list[str]:
+        for pages in ("webhdfs", "static"):
+            (self._conf_dir / "webapps" / pages).mkdir(parents=True)
+        for name in ("temp", "log"):
+            (self._directory / name).mkdir()
+        options = [
+            "--add-opens=java.base/java.lang=ALL-UNNAMED",  # as Hadoop's own scripts have it
+            f"-Djava.security.krb5.conf={self._hadoop.kdc.configuration}",
+            f"-Dhttpfs.home.dir={self._directory}",
+            f"-Dhttpfs.config.dir={self._conf_dir}",
+            f"-Dhttpfs.log.dir={self._directory / 'log'}",
+            f"-Dhttpfs.temp.dir={self._directory / 'temp'}",
+        ]
+        return [*hadoop_java(self._jars, self._conf_dir, options=options), _MAIN]
+
     def close(self) -> None:
         self._process.kill()
         self._process.wait(20)
 
     def _answers(self) -> bool:
-        assert self._process.poll() is None, self._log.read_text(errors="replace")[-4000:]
+        assert self._process.poll() is None, self.log[-4000:]
         url = f"http://localhost:{self.port}/webhdfs/v1/?op=LISTSTATUS"
         try:
             urllib.request.urlopen(url, timeout=20).close()
@@ -100,3 +123,10 @@ class SecuredHttpFs:
         except OSError:
             return False
         return False
+
+
+class OurSecuredHttpFs(SecuredHttpFs):
+    """This project's, with the same configuration."""
+
+    def _command(self) -> list[str]:
+        return [sys.executable, "-m", "howdah", "httpfs", "--conf", str(self._conf_dir)]

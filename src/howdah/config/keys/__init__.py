@@ -29,6 +29,7 @@ from howdah.config.keys.datanode import *
 from howdah.config.keys.deprecated import DEPRECATED as DEPRECATED
 from howdah.config.keys.failover import *
 from howdah.config.keys.ha import *
+from howdah.config.keys.httpfs import *
 from howdah.config.keys.journalnode import *
 from howdah.config.keys.logins import *
 from howdah.config.keys.namenode import *

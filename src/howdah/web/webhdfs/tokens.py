@@ -42,21 +42,24 @@ def _get(asked: ParsedRequest, user: str) -> Steps:
 
 def _renew(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc(
-        "renewDelegationToken", rpc_pb2.RenewDelegationTokenRequestProto(token=_token(asked))
+        "renewDelegationToken",
+        rpc_pb2.RenewDelegationTokenRequestProto(token=token_of(asked).to_proto()),
     )
     return json_response({"long": answer.newExpiryTime})
 
 
 def _cancel(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc(
-        "cancelDelegationToken", rpc_pb2.CancelDelegationTokenRequestProto(token=_token(asked))
+        "cancelDelegationToken",
+        rpc_pb2.CancelDelegationTokenRequestProto(token=token_of(asked).to_proto()),
     )
     return EMPTY
 
 
-def _token(asked: ParsedRequest) -> rpc_pb2.TokenProto:
+def token_of(asked: ParsedRequest) -> Token:
+    """The token that a request is about. Raises InvalidParameter."""
     try:
-        return Token.from_url_string(asked.text("token") or "").to_proto()
+        return Token.from_url_string(asked.text("token") or "")
     except errors.IllegalArgument as error:
         raise InvalidParameter("token", error.message) from None
 

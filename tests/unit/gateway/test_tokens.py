@@ -1,0 +1,118 @@
+"""Delegation tokens of a gateway: how long they are good, and by which keys they are made."""
+
+from __future__ import annotations
+
+import pytest
+
+from howdah import errors
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
+from howdah.gateway.tokens import GatewayTokens, TokenTimes
+from howdah.protocol.rpc.proven import TOKEN, Proven
+
+TIMES = TokenTimes(renewal_s=100, lifetime_s=250, key_s=60)
+
+
+class Clock:
+    now_s = 1_000
+
+    def __call__(self) -> int:
+        return self.now_s * 1000
+
+
+def short_name(principal: str) -> str:
+    return principal.partition("@")[0].partition("/")[0]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def tokens(clock: Clock) -> GatewayTokens:
+    return GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock)
+
+
+def test_a_token_is_its_owner(tokens: GatewayTokens) -> None:
+    token = tokens.issue("alice", "rm/host@EXAMPLE.COM", "", "here:1")
+    assert (token.kind, token.service) == (WEBHDFS_DELEGATION, "here:1")
+    assert tokens.proven(token) == Proven(TOKEN, "alice", "alice")
+    assert DelegationTokenIdentifier.decode(token.identifier).renewer == "rm"
+
+
+def test_a_token_says_who_acts_for_its_owner(tokens: GatewayTokens) -> None:
+    token = tokens.issue("bob", "bob", "oozie", "")
+    assert tokens.proven(token) == Proven(TOKEN, "bob", "bob", "oozie", "oozie")
+
+
+def test_a_token_is_good_until_it_was_renewed_to(tokens: GatewayTokens, clock: Clock) -> None:
+    token = tokens.issue("alice", "rm", "", "")
+    clock.now_s += 100
+    assert tokens.proven(token).user == "alice"
+    assert tokens.renew(token, "rm") == (clock.now_s + 100) * 1000
+    clock.now_s += 100
+    # The end of its life, which nothing puts off.
+    assert tokens.renew(token, "rm") == 1_250_000
+    clock.now_s += 51
+    with pytest.raises(errors.InvalidToken, match="has expired"):
+        tokens.proven(token)
+    with pytest.raises(errors.InvalidToken, match="expired token"):
+        tokens.renew(token, "rm")
+
+
+def test_the_renewer_alone_renews_and_nobody_else_cancels(tokens: GatewayTokens) -> None:
+    token = tokens.issue("alice", "rm", "", "")
+    with pytest.raises(errors.AccessDenied, match="non-matching renewer rm"):
+        tokens.renew(token, "alice")
+    with pytest.raises(errors.AccessDenied, match="wrong password"):
+        tokens.renew(Token(token.identifier, b"x" * 20, token.kind), "rm")
+    with pytest.raises(errors.AccessDenied, match="not authorized to cancel"):
+        tokens.cancel(token, "bob")
+    tokens.cancel(token, "rm")
+    with pytest.raises(errors.InvalidToken, match="can't be found"):
+        tokens.proven(token)
+    with pytest.raises(errors.InvalidToken, match="not found"):
+        tokens.cancel(token, "alice")
+    with pytest.raises(errors.InvalidToken, match="unknown token"):
+        tokens.renew(token, "rm")
+
+
+def test_another_identifier_needs_another_password(tokens: GatewayTokens) -> None:
+    ours, theirs = tokens.issue("alice", "rm", "", ""), tokens.issue("bob", "rm", "", "")
+    with pytest.raises(errors.InvalidToken, match="password of the token is wrong"):
+        tokens.proven(Token(theirs.identifier, ours.password, ours.kind))
+    with pytest.raises(errors.InvalidToken, match="no identifier"):
+        tokens.proven(Token(b"", b"", ours.kind))
+
+
+def test_keys_are_rolled_and_kept_as_long_as_their_tokens(
+    tokens: GatewayTokens, clock: Clock
+) -> None:
+    def key_of(token: Token) -> int:
+        return DelegationTokenIdentifier.decode(token.identifier).master_key_id
+
+    first = tokens.issue("alice", "rm", "", "")
+    clock.now_s += 59
+    assert key_of(tokens.issue("alice", "rm", "", "")) == key_of(first)
+    clock.now_s += 1
+    second = tokens.issue("alice", "rm", "", "")
+    assert key_of(second) == key_of(first) + 1
+    assert tokens.proven(first).user == tokens.proven(second).user == "alice"
+
+
+def test_what_is_over_is_removed(tokens: GatewayTokens, clock: Clock) -> None:
+    for _ in range(5):
+        tokens.issue("alice", "rm", "", "")
+    assert len(tokens) == 5
+    clock.now_s += 101
+    tokens.issue("alice", "rm", "", "")
+    assert len(tokens) == 1
+
+
+def test_tokens_of_another_gateway_are_none(clock: Clock, tokens: GatewayTokens) -> None:
+    other = GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock)
+    tokens.issue("alice", "rm", "", "")
+    foreign = other.issue("alice", "rm", "", "")
+    with pytest.raises(errors.InvalidToken):
+        tokens.proven(foreign)
