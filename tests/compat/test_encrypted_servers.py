@@ -3,8 +3,15 @@ Hadoop's: with Kerberos and without, for each client."""
 
 from __future__ import annotations
 
+import os
+import random
+import shutil
 import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -163,3 +170,75 @@ def test_who_does_not_encrypt_gets_nothing(cluster: SecuredHadoop, fs: HdfsFileS
             assert sock.recv(100) == b""
         except ConnectionResetError:
             pass
+
+
+# -- ports that root alone can open ------------------------------------------------------
+
+
+def _privileged_ports() -> tuple[int, int]:
+    """Two that are free."""
+    found: list[int] = []
+    for port in random.sample(range(700, 1000), 300):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == 2:
+            break
+    return found[0], found[1]
+
+
+@pytest.fixture(params=["root", "nobody"])
+def at_privileged_ports(
+    request: pytest.FixtureRequest, kdc: Kdc, hadoop_classpath: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SecuredHadoop]:
+    """A cluster of this project's whose datanode is proven by its ports, and runs as that user."""
+    if os.geteuid() != 0:
+        pytest.skip("only root listens below port 1024")
+    if request.param != "root":
+        imports = [sys.executable, "-c", "import ctypes.util, howdah.datanode.server"]
+        if subprocess.run(imports, user=request.param, capture_output=True).returncode:
+            pytest.skip(f"{request.param} cannot read this interpreter, or the source")
+        monkeypatch.setenv("HDFS_DATANODE_SECURE_USER", request.param)
+    data_port, http_port = _privileged_ports()
+    conf = {
+        "ignore.secure.ports.for.testing": "false",
+        "dfs.data.transfer.protection": "",
+        "dfs.http.policy": "HTTP_ONLY",
+        "dfs.datanode.address": f"localhost:{data_port}",
+        "dfs.datanode.http.address": f"localhost:{http_port}",
+    }
+    # Others cannot enter a test's own directory.
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:
+        directory = Path(made)
+        directory.chmod(0o777)
+        krb5 = Path(shutil.copy(kdc.configuration, directory / "krb5.conf"))
+        krb5.chmod(0o644)
+        there = {**kdc.environment, "KRB5_CONFIG": str(krb5)}
+        monkeypatch.setattr(type(kdc), "environment", property(lambda _: there))
+        keytab = directory / "datanode.keytab"
+        shutil.copy(kdc.services_keytab, keytab)
+        shutil.chown(keytab, request.param)
+        conf["dfs.datanode.keytab.file"] = str(keytab)
+        conf["dfs.web.authentication.kerberos.keytab"] = str(keytab)
+        with kdc.in_environment():
+            cluster = OurSecuredCluster(directory, hadoop_classpath, kdc, conf)
+        yield cluster
+        cluster.close()
+
+
+@pytest.mark.torture
+def test_a_datanode_at_privileged_ports_is_believed_without_a_handshake(
+    at_privileged_ports: SecuredHadoop, hadoop_classpath: str
+) -> None:
+    """By a client of Hadoop's and by ours, which had not to be told."""
+    cluster, source = at_privileged_ports, "/user/alice/source"
+    with cluster.connect(data="privacy") as fs:
+        fs.write_bytes(source, DATA)
+        (located, *_) = fs.block_locations(source)
+        assert int(located.names[0].rpartition(":")[2]) < 1024
+        conf = cluster.client_conf(data="privacy")
+        copy_by_java(cluster, hadoop_classpath, conf, source, f"{source}-java")
+        assert fs.read_bytes(f"{source}-java") == DATA
+    user = os.environ.get("HDFS_DATANODE_SECURE_USER", "root")
+    block = next((cluster.directory / "data").rglob("blk_*"))
+    assert block.owner() == user

@@ -6,7 +6,8 @@ asks for these as with Kerberos, and a namenode gives them to whoever asks. With
 
 1. logs in by its keytab, and calls namenodes and other datanodes so;
 2. asks for block tokens at its data port, behind a handshake with the protections of
-   `dfs.data.transfer.protection`, or with encryption where all data is encrypted;
+   `dfs.data.transfer.protection`, or with encryption where all data is encrypted; without one at a
+   port below 1024, which proves it to clients;
 3. takes tickets and block tokens at its RPC port; other datanodes alone speak theirs;
 4. asks by SPNEGO who comes over HTTP for a page (`web_access`), and takes delegation tokens for
    WebHDFS, by which it asks a namenode as their owner.
@@ -18,7 +19,7 @@ import getpass
 
 from howdah.config import Configuration, keys
 from howdah.datanode.recovery import inter_datanode
-from howdah.datanode.settings import check_datanode_protection
+from howdah.datanode.settings import check_datanode_protection, has_privileged_port
 from howdah.datanode.state.block_tokens import KnownKeys
 from howdah.datanode.transfer.guard import Encryption, Guard
 from howdah.datanode.web_access import web_guard
@@ -91,4 +92,5 @@ def _with_kerberos(conf: Configuration, encryption: Encryption | None) -> Guard:
         web=web_guard(conf, login),
         encryption=encryption,
         aes_key_bytes=aes_key_bytes(conf),
+        is_privileged=has_privileged_port(conf),
     )

@@ -20,6 +20,8 @@ from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, WorkR
 from howdah.datanode.state.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.state.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.state.volumes.reserve import Reserve, reserve_of
+from howdah.runtime.privileges import is_privileged
+from howdah.runtime.tls.http_policy import is_http_served
 from howdah.runtime.tracing.settings import OFF, TracingSettings
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
@@ -32,6 +34,8 @@ from howdah.security.server_checks import (
 if TYPE_CHECKING:
     from howdah.datanode.transfer.guard import Guard
 
+SECURE_USER: Final = "HDFS_DATANODE_SECURE_USER"
+"""The variable of the environment that says whom a datanode runs as that root starts."""
 RECONFIGURABLE: Final = tuple(
     sorted(
         key.name
@@ -61,12 +65,35 @@ def check_datanode_protection(conf: Configuration) -> None:
         check_believing(conf)
         return
     check_secured(conf, _NEEDED_WITH_KERBEROS)
-    if not conf.get(keys.DFS_DATA_TRANSFER_PROTECTION):
-        raise errors.InvalidConfiguration(
-            "Cannot start secure DataNode due to incorrect config: set "
-            f"{keys.DFS_DATA_TRANSFER_PROTECTION.name}; privileged ports do not take its place"
-        )
+    _check_ports(conf)
     check_protection(conf, THERE_WITH_KERBEROS)
+
+
+def has_privileged_port(conf: Configuration) -> bool:
+    """Whether the data port proves a datanode, since root alone can have opened it."""
+    return is_privileged(conf.get(keys.DFS_DATANODE_ADDRESS)[1])
+
+
+def _check_ports(conf: Configuration) -> None:
+    """Raises InvalidConfiguration where clients could not tell whom they give data to. Hadoop:
+    DataNode.checkSecureConfig."""
+    if conf.get(keys.IGNORE_SECURE_PORTS_FOR_TESTING):
+        return
+    lacks = []
+    if not conf.get(keys.DFS_DATA_TRANSFER_PROTECTION) and not has_privileged_port(conf):
+        lacks.append(
+            f"set {keys.DFS_DATA_TRANSFER_PROTECTION.name}, or have "
+            f"{keys.DFS_DATANODE_ADDRESS.name} end in a port below 1024"
+        )
+    if is_http_served(conf) and not is_privileged(conf.get(keys.DFS_DATANODE_HTTP_ADDRESS)[1]):
+        lacks.append(
+            f"set {keys.DFS_HTTP_POLICY.name} = HTTPS_ONLY, or have "
+            f"{keys.DFS_DATANODE_HTTP_ADDRESS.name} end in a port below 1024"
+        )
+    if lacks:
+        raise errors.InvalidConfiguration(
+            "Cannot start secure DataNode due to incorrect config: " + "; and ".join(lacks)
+        )
 
 
 DEFAULT_LATENCY: Final = LatencySettings()

@@ -180,6 +180,8 @@ class Realm:
         return {
             keys.DFS_NAMENODE_KEYTAB_FILE.name: keytab,
             keys.DFS_DATANODE_KEYTAB_FILE.name: keytab,
+            # All keys are in one directory: web ports need no TLS to be as safe.
+            keys.IGNORE_SECURE_PORTS_FOR_TESTING.name: "true",
             keys.DFS_JOURNALNODE_KEYTAB_FILE.name: keytab,
             keys.DFS_WEB_AUTHENTICATION_KERBEROS_PRINCIPAL.name: web,
             keys.DFS_WEB_AUTHENTICATION_KERBEROS_KEYTAB.name: keytab,

@@ -35,6 +35,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from howdah.config import keys
 from howdah.runtime import unexpected_errors
+from howdah.runtime.privileges import HeldPorts
 from howdah.runtime.tls.server import NoHandshake, ServerTls
 from howdah.web.admission.cost_limiter import CostLimiter, Visit
 from howdah.web.admission.pending_connections import Arrival, Entrance, least_missed
@@ -217,6 +218,8 @@ class HttpServer:
         self.hosts = OwnHosts()
         """By which names it may be asked for."""
         self.guard: Guard | None = None
+        self.held = HeldPorts()
+        """Ports that were taken before."""
         """Who may ask it for what; None lets everybody pass."""
         self._max_connections = max_connections
         self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
@@ -243,9 +246,11 @@ class HttpServer:
         # An address of the other family is a convenience where the machine has that family.
         for number, (family, address) in enumerate(addresses):
             try:
-                listening = socket.create_server(
-                    (address, port), family=family, backlog=_BACKLOG, reuse_port=False
-                )
+                listening = self.held.listening(address, port, _BACKLOG)
+                if listening is None:
+                    listening = socket.create_server(
+                        (address, port), family=family, backlog=_BACKLOG, reuse_port=False
+                    )
                 entrance = Entrance(listening, tls, self, lambda: self.patience.head_s)
             except OSError:
                 if number == 0:

@@ -25,6 +25,7 @@ SECURED = {
     "dfs.namenode.kerberos.principal": "nn/_HOST@EXAMPLE.COM",
     "dfs.block.access.token.enable": "true",
     "dfs.data.transfer.protection": "privacy",
+    "dfs.http.policy": "HTTPS_ONLY",
     "hadoop.rpc.protection": "privacy",
 }
 
@@ -41,7 +42,15 @@ def test_all_that_a_secured_datanode_needs_is_enough() -> None:
         ({"dfs.datanode.keytab.file": ""}, "dfs.datanode.keytab.file is not set"),
         ({"dfs.namenode.kerberos.principal": ""}, "dfs.namenode.kerberos.principal is not set"),
         ({"dfs.block.access.token.enable": "false"}, "block access tokens .* aren't enabled"),
-        ({"dfs.data.transfer.protection": ""}, "Cannot start secure DataNode"),
+        ({"dfs.data.transfer.protection": ""}, "config: set dfs.data.transfer.protection, or have"),
+        (
+            {"dfs.http.policy": "HTTP_AND_HTTPS"},
+            "config: set dfs.http.policy = HTTPS_ONLY, or",
+        ),
+        (
+            {"dfs.data.transfer.protection": "", "dfs.http.policy": "HTTP_ONLY"},
+            "dfs.datanode.address end in a port below 1024; and .*http.address end in a port below",
+        ),
         (
             {
                 "dfs.encrypt.data.transfer": "true",
@@ -62,6 +71,39 @@ def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], w
         guard_of(conf)
     with pytest.raises(errors.InvalidConfiguration, match=words):
         DataSettings.of(conf)
+
+
+PRIVILEGED = {
+    "dfs.data.transfer.protection": "",
+    "dfs.http.policy": "HTTP_ONLY",
+    "dfs.datanode.address": "0.0.0.0:1004",
+    "dfs.datanode.http.address": "0.0.0.0:1006",
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dfs.http.policy": "HTTP_ONLY", "dfs.datanode.http.address": "0.0.0.0:1006"},
+        {"dfs.data.transfer.protection": "", "dfs.datanode.address": "0.0.0.0:1004"},
+        PRIVILEGED,
+        {
+            "dfs.data.transfer.protection": "",
+            "dfs.http.policy": "HTTP_ONLY",
+            "ignore.secure.ports.for.testing": "true",
+        },
+    ],
+)
+def test_ports_that_root_opened_prove_a_datanode_as_well(changes: dict[str, str]) -> None:
+    check_datanode_protection(Configuration({**SECURED, **changes}))
+
+
+@pytest.mark.parametrize("name", ["dfs.datanode.address", "dfs.datanode.http.address"])
+@pytest.mark.parametrize("port", ["1024", "0"])
+def test_a_port_that_anybody_can_open_proves_nothing(name: str, port: str) -> None:
+    conf = {**SECURED, **PRIVILEGED, name: f"0.0.0.0:{port}"}
+    with pytest.raises(errors.InvalidConfiguration, match=f"{name} end in a port below 1024"):
+        check_datanode_protection(Configuration(conf))
 
 
 def test_without_kerberos_protection_is_still_refused() -> None:

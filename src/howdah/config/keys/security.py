@@ -44,6 +44,11 @@ DFS_ENCRYPT_DATA_TRANSFER_ALGORITHM = choice(
     "The handshake's cipher where a namenode has all data encrypted, which protects the keys of "
     "AES, or without AES all data; empty: the client picks.",
 )
+IGNORE_SECURE_PORTS_FOR_TESTING = boolean(
+    "ignore.secure.ports.for.testing",
+    False,
+    "Whether a secured datanode starts though neither its ports nor SASL and TLS prove it.",
+)
 HADOOP_SECURITY_AUTH_TO_LOCAL = verbatim(
     "hadoop.security.auth_to_local", "DEFAULT", "Which user a Kerberos principal is."
 )

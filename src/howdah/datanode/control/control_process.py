@@ -49,7 +49,13 @@ from howdah.datanode.replicas.startup_scan import scan_all
 from howdah.datanode.scanners.directory_scanner import DirectoryScanner
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.security import guard_of
-from howdah.datanode.settings import DataSettings, ScanSettings, choosing_policy, reserves
+from howdah.datanode.settings import (
+    SECURE_USER,
+    DataSettings,
+    ScanSettings,
+    choosing_policy,
+    reserves,
+)
 from howdah.datanode.state.messages import (
     BlockSynchronized,
     CacheChanged,
@@ -78,7 +84,7 @@ from howdah.datanode.state.messages import (
     VolumeRemoved,
 )
 from howdah.datanode.state.replicas.replicas import ReplicaMap
-from howdah.datanode.transfer.data_server import listen
+from howdah.datanode.transfer.data_server import BACKLOG, listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
 from howdah.datanode.web_access import guard_of_logins
@@ -86,6 +92,7 @@ from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.runtime import serve
 from howdah.runtime.forked_child import fork_child
 from howdah.runtime.metrics.histogram import Rates
+from howdah.runtime.privileges import HeldPorts, is_privileged
 from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.server_checks import is_secured
@@ -126,8 +133,11 @@ class ControlProcess:
         *,
         rolls_back: bool = False,
         make_files: MakeFiles | None = None,
+        held: HeldPorts | None = None,
     ) -> None:
+        """`held` are ports that were taken while the process had the right to."""
         self._conf = conf
+        self._held = held or HeldPorts()
         self._make_files = make_files
         self._rolls_back = rolls_back
         self._ready_file = ready_file
@@ -252,6 +262,7 @@ class ControlProcess:
             closes=(
                 *(self._link.fileno(), self._dialer.fileno(), asking.fileno()),
                 *(self._wake_reader, self._wake_writer),
+                *self._held.filenos(),
             ),
         )
         data_end.close()
@@ -269,6 +280,7 @@ class ControlProcess:
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
             families=lambda: families(gauges),
             guard=self._web_guard,
+            held=self._held,
             also=OtherProcess(
                 "the data process of this datanode",
                 set_level=lambda name, level: self._command(LogLevel(name, level)),
@@ -351,10 +363,20 @@ class ControlProcess:
         )
 
     def _listen(self, key: Key[Address]) -> socket.socket:
+        host, port = self._conf.get(key)
+        held = self._held.listening(host, port, BACKLOG)
+        if held is not None:
+            return held
         try:
-            return listen(self._conf.get(key))
+            return listen((host, port))
         except errors.Unreachable as error:
-            raise errors.InvalidConfiguration(f"{key.name}: {error.message}") from error
+            hint = ""
+            if is_privileged(port) and isinstance(error.__cause__, PermissionError):
+                hint = (
+                    f"; a port below 1024 is for root, who may name in {SECURE_USER} whom the "
+                    "datanode runs as then, and for who has CAP_NET_BIND_SERVICE"
+                )
+            raise errors.InvalidConfiguration(f"{key.name}: {error.message}{hint}") from error
 
     def _listen_locally(self) -> socket.socket | None:
         path = self._settings.local_socket_path

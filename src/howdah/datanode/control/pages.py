@@ -20,6 +20,7 @@ from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.state.messages import OutliersFound
 from howdah.runtime import unexpected_errors
+from howdah.runtime.privileges import HeldPorts
 from howdah.web import jmx
 from howdah.web.http import Guard, Request, Response, text_response
 from howdah.web.monitoring.families import Family, Total, one
@@ -184,8 +185,10 @@ class Pages:
         families: Callable[[], Iterable[Family]] = tuple,
         also: OtherProcess | None = None,
         guard: Guard | None = None,
+        held: HeldPorts | None = None,
     ) -> None:
-        """`also` is the data process; `guard` says who may ask for what, None lets everybody."""
+        """`also` is the data process; `guard` says who may ask for what, None lets everybody.
+        `held` are ports that were taken before."""
         self._families = families
         self.facts: Callable[[], DatanodeFacts] | None = None
         """What the page shows, once there is something; called on any thread."""
@@ -200,6 +203,8 @@ class Pages:
         self._beans = beans
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
         self._server.guard = guard
+        if held is not None:
+            self._server.held = held
 
     def start(self, conf: Configuration) -> WebPorts:
         """Listen. Raises `InvalidConfiguration` where it cannot."""
