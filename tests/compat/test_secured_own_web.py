@@ -31,14 +31,12 @@ from tests.support.security.servers import write_site_files
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(OurSecuredCluster, id="ours"),
-        pytest.param(OurSecuredNamenode, id="namenode", marks=pytest.mark.torture),
-        pytest.param(OurSecuredDatanodes, id="datanodes", marks=pytest.mark.torture),
-    ],
-)
+_OURS: Final = pytest.param(OurSecuredCluster, id="ours")
+_OUR_NAMENODE: Final = pytest.param(OurSecuredNamenode, id="namenode", marks=pytest.mark.torture)
+_OUR_DATANODES: Final = pytest.param(OurSecuredDatanodes, id="datanodes", marks=pytest.mark.torture)
+
+
+@pytest.fixture(scope="module", params=[_OURS, _OUR_NAMENODE, _OUR_DATANODES])
 def hadoop(
     request: pytest.FixtureRequest,
     kdc: Kdc,
@@ -190,11 +188,10 @@ def test_a_ticket_that_was_overheard_is_not_taken_again(
     assert garbage.status == 403
 
 
+@pytest.mark.parametrize("hadoop", [_OURS], indirect=True)
 def test_pages_are_for_whom_they_are_for(
     hadoop: SecuredHadoop, alice: Curl, nobody: Curl, tmp_path: Path
 ) -> None:
-    if not isinstance(hadoop, OurSecuredCluster):
-        pytest.skip("Hadoop's pages have rules of their own")
     hdfs = Curl(hadoop, tmp_path, "hdfs")
     with hadoop.connect("hdfs") as fs:
         (node,) = fs.datanode_report("live")
@@ -260,6 +257,29 @@ def test_a_file_goes_to_and_comes_from_a_datanode_by_a_token_of_its_own(
     for secret in (text, planted):
         assert secret not in logs
         assert quote(secret) not in logs
+
+
+@pytest.mark.parametrize("hadoop", [_OURS, _OUR_NAMENODE], indirect=True)
+def test_one_token_leads_a_user_on_until_he_cancels_it(
+    hadoop: SecuredHadoop, alice: Curl, nobody: Curl, tmp_path: Path
+) -> None:
+    def led(who: Curl, user: str) -> tuple[str, str]:
+        """Where to, and by which token."""
+        path = f"/webhdfs/v1/user/{user}/led-on"
+        answered = who(f"{path}?op=CREATE&overwrite=true", "-X", "PUT")
+        (location,) = re.findall(r"^Location: (\S+)", answered.headers, re.M)
+        (text,) = re.findall("[?&]delegation=([^&]+)", location)
+        return location, text
+
+    _, text = led(alice, "alice")
+    assert led(alice, "alice")[1] == text
+    assert led(Curl(hadoop, tmp_path, "hdfs"), "hdfs")[1] != text
+    cancelled = alice(f"/webhdfs/v1/?op=CANCELDELEGATIONTOKEN&token={text}", "-X", "PUT")
+    assert cancelled.status == 200
+    assert nobody(f"/webhdfs/v1/?op=GETHOMEDIRECTORY&delegation={text}").status == 403
+    location, another = led(alice, "alice")
+    assert another != text
+    assert nobody(location, "-X", "PUT", "-d", "data").status == 201
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from urllib.parse import quote, urlencode
 
 from howdah import errors
 from howdah.config import keys
+from howdah.formats.tokens.token import Token
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.web.http import Response
-from howdah.web.webhdfs.call_chain import Rpc, Steps, Target, json_response
+from howdah.web.webhdfs.call_chain import Rpc, Step, Steps, Target, json_response
 from howdah.web.webhdfs.parameters import PREFIX, ParsedRequest
-from howdah.web.webhdfs.tokens import issued_token
 
 _PASSED: Final = {
     "OPEN": ("offset", "length", "buffersize"),
@@ -40,16 +40,21 @@ _SAID_ALWAYS: Final[Mapping[str, Mapping[str, str]]] = {
 _DECOMMISSIONED: Final = types_pb2.DatanodeInfoProto.DECOMMISSIONED
 
 
-def redirect(asked: ParsedRequest, user: str, namenode: str, *, needs_token: bool = False) -> Steps:
-    """`namenode` is `host:port` for RPC. Where the datanode `needs_token`, it gets the one that
-    came with the request, or one that is made for the caller."""
+MakeToken = Callable[[ParsedRequest, str], Generator[Step, Any, Token | None]]
+
+
+def redirect(
+    asked: ParsedRequest, user: str, namenode: str, *, make_token: MakeToken | None = None
+) -> Steps:
+    """`namenode` is `host:port` for RPC. Where the datanode needs a token, it gets the one that
+    came with the request, or what `make_token` has for the caller."""
     if "//" in asked.path or not asked.path.startswith("/"):
         raise errors.InvalidPath(f"Invalid path name {asked.path}")
     node = yield from _CHOICES[asked.operation](asked)
     query = {"op": asked.operation}
     delegation = asked.delegation
-    if delegation is None and needs_token:
-        token = yield from issued_token(asked, user)
+    if delegation is None and make_token is not None:
+        token = yield from make_token(asked, user)
         if token is None:
             raise errors.RetriableError("there is no delegation token for the datanode yet")
         delegation = token.url_string

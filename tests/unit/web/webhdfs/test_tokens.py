@@ -16,7 +16,7 @@ from howdah.web.http import Response, request_of
 from howdah.web.webhdfs.call_chain import Rpc, Step, Steps, Target, driven
 from howdah.web.webhdfs.parameters import InvalidParameter, MissingParameter, parse_request
 from howdah.web.webhdfs.redirects import redirect
-from howdah.web.webhdfs.tokens import OF_TOKENS
+from howdah.web.webhdfs.tokens import OF_TOKENS, issued_token
 from howdah.web.webhdfs_names import patterns_of
 
 TOKEN = Token(b"identifier", b"password", "HDFS_DELEGATION_TOKEN", "nn:8020")
@@ -124,7 +124,7 @@ def test_what_is_no_token_is_refused_and_not_repeated(operation: str) -> None:
 def test_a_redirect_leads_on_with_a_token_and_no_name() -> None:
     namenode = Namenode()
     wanted = asked("PUT", "op=CREATE&user.name=alice&doas=bob")
-    response = answered(redirect(wanted, "bob", "nn:8020", needs_token=True), namenode)
+    response = answered(redirect(wanted, "bob", "nn:8020", make_token=issued_token), namenode)
     location = response.headers["Location"]
     made = Token(TOKEN.identifier, TOKEN.password, "WEBHDFS delegation", "nn:8020")
     assert f"delegation={made.url_string}&namenoderpcaddress=nn:8020" in location
@@ -137,7 +137,7 @@ def test_a_redirect_leads_on_with_a_token_and_no_name() -> None:
 def test_a_redirect_passes_on_the_token_that_came_along() -> None:
     namenode = Namenode()
     wanted = asked("PUT", f"op=CREATE&delegation={TOKEN.url_string}")
-    response = answered(redirect(wanted, "alice", "nn:8020", needs_token=True), namenode)
+    response = answered(redirect(wanted, "alice", "nn:8020", make_token=issued_token), namenode)
     assert f"delegation={TOKEN.url_string}" in response.headers["Location"]
     assert "getDelegationToken" not in [call.method for call in namenode.asked]
 
@@ -145,7 +145,7 @@ def test_a_redirect_passes_on_the_token_that_came_along() -> None:
 def test_a_redirect_without_a_token_that_is_needed_is_tried_again() -> None:
     wanted = asked("PUT", "op=CREATE")
     with pytest.raises(errors.RetriableError):
-        answered(redirect(wanted, "a", "nn:8020", needs_token=True), Namenode(issues=False))
+        answered(redirect(wanted, "a", "nn:8020", make_token=issued_token), Namenode(issues=False))
 
 
 def test_who_takes_no_tokens_says_so() -> None:

@@ -7,14 +7,19 @@ other, each on the loop, while what is in between is done on the connection's th
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
+from functools import partial
 
 from howdah import errors
 from howdah.config import Configuration, keys, namenode_address
 from howdah.config.nameservices import is_highly_available
+from howdah.config.settings import read
 from howdah.namenode.server.webhdfs.calls import Post, RestCalls
 from howdah.namenode.server.webhdfs.proofs import Proofs, caller_of
+from howdah.namenode.server.webhdfs.redirect_tokens import RedirectTokens
 from howdah.namenode.server.webhdfs.relay import PARAMETER, Relay
+from howdah.namenode.service.delegation_tokens import TokenTimes
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.client import PROTOCOL
 from howdah.namenode.service.target_selection import choose
@@ -56,11 +61,12 @@ class WebHdfs:
         makes_links: bool = True,
         relay: Relay | None = None,
         proofs: Proofs | None = None,
+        redirect_tokens: RedirectTokens | None = None,
     ) -> None:
         """`run` does something on the loop; `namenode` is what datanodes are told to ask;
         `default_user` is whoever does not say his name; `makes_links`: whether a request may
         make a symbolic link; `relay` takes the bytes of files through this server; without
-        `proofs` everybody is who he says."""
+        `proofs` everybody is who he says; `redirect_tokens` are for datanodes that need some."""
         self._namesystem = namesystem
         self._calls = calls
         self._run = run
@@ -71,6 +77,7 @@ class WebHdfs:
         self._makes_links = makes_links
         self._relay = relay
         self._proofs = proofs
+        self._redirect_tokens = redirect_tokens
 
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
@@ -88,7 +95,7 @@ class WebHdfs:
             proven = None if proofs is None else proofs.proven(request, wanted)
             user = self._user(wanted, proven, request.peer, channel.has_left)
             response = driven(
-                self._steps(wanted, user),
+                self._steps(wanted, user, proven, request.peer),
                 lambda step: self._one(step, user, proven, request.peer, channel.has_left, text),
             )
             if text.has_begun:
@@ -139,10 +146,15 @@ class WebHdfs:
             ) from error
         return ProxyUser(acts_for, user)
 
-    def _steps(self, wanted: ParsedRequest, user: str) -> Steps:
+    def _steps(
+        self, wanted: ParsedRequest, user: str, proven: Proven | None, address: str
+    ) -> Steps:
         if wanted.operation in REDIRECTED:
-            needs_token = self._proofs is not None and self._proofs.needs_proof
-            return redirect(wanted, user, self._namenode(), needs_token=needs_token)
+            tokens = self._redirect_tokens
+            if proven is None or tokens is None:
+                return redirect(wanted, user, self._namenode())
+            make_token = partial(tokens.issued, proven=proven, address=address)
+            return redirect(wanted, user, self._namenode(), make_token=make_token)
         if self._proofs is not None and wanted.operation in OF_TOKENS:
             return OF_TOKENS[wanted.operation](wanted, user)
         if wanted.operation == "CREATESYMLINK" and not self._makes_links:
@@ -197,7 +209,16 @@ def webhdfs_of(
         makes_links=conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED),
         relay=Relay(conf),
         proofs=proofs,
+        redirect_tokens=_redirect_tokens_of(conf, proofs),
     )
+
+
+def _redirect_tokens_of(conf: Configuration, proofs: Proofs | None) -> RedirectTokens | None:
+    if proofs is None or not proofs.needs_proof:
+        return None
+    times = read(TokenTimes, conf)
+    life_s = min(times.renewal_ms, times.lifetime_ms) / 1000
+    return RedirectTokens(life_s, proofs.is_good, time.monotonic)
 
 
 def told_to_datanodes(conf: Configuration, port: Callable[[], int]) -> Callable[[], str]:

@@ -54,12 +54,25 @@ class Proofs:
             return None
         return Proven(proven.method, proven.user, proven.user)
 
+    def is_good(self, token: Token) -> bool:
+        """Whether a token was issued here, and is neither over nor cancelled. Raises StandbyError
+        or RetriableError where this namenode may not know."""
+        try:
+            self._check(token)
+        except errors.InvalidToken:
+            return False
+        return True
+
+    def _check(self, token: Token) -> None:
+        """Raises InvalidToken, StandbyError, RetriableError."""
+        password: bytes = self.run(lambda: self.tokens.password_of(token.identifier))
+        if not hmac.compare_digest(password, token.password):
+            raise errors.InvalidToken("the password of the token is wrong")
+
     def _by_token(self, text: str) -> Proven:
         try:
             token = Token.from_url_string(text)
-            password: bytes = self.run(lambda: self.tokens.password_of(token.identifier))
-            if not hmac.compare_digest(password, token.password):
-                raise errors.InvalidToken("the password of the token is wrong")
+            self._check(token)
             return self.methods.proven_by_token(token.identifier)
         except (errors.InvalidToken, errors.IllegalArgument, errors.AuthenticationFailed) as error:
             raise _not_proven(error) from None
