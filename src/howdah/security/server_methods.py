@@ -29,6 +29,7 @@ from howdah.protocol.sasl.keytab import principals_in
 from howdah.protocol.sasl.mechanism import ServerMechanism
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal, matches
 from howdah.protocol.sasl.protection import Protection
+from howdah.runtime.secret_files import warn_if_shared
 from howdah.security.hosts import KnownHosts, canonical_host
 
 # The library of Kerberos is looked for where somebody comes with a ticket.
@@ -57,10 +58,13 @@ class ServerIdentity:
     keytab: str
 
     def check(self) -> None:
-        """Raises LoginFailed where the keytab cannot be read, or has no key of the principal."""
+        """Raises LoginFailed where the keytab cannot be read, or has no key of the principal.
+        Whom else it can be read by is said in the log."""
         path = Path(self.keytab)
         try:
             known = principals_in(path.read_bytes())
+            # A group for servers of one machine is usual: they share the key of its web ports.
+            warn_if_shared(path, "the keytab", f"be {self.principal}", may_group=True)
         except OSError as error:
             raise errors.LoginFailed(
                 f"the keytab {path} cannot be read: {error.strerror or error}"

@@ -3,7 +3,6 @@ file by which cookies are signed)."""
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +13,13 @@ from howdah.config import Configuration, keys
 from howdah.config.value_types import Key
 from howdah.protocol.web_authentication.negotiation import Negotiation
 from howdah.protocol.web_authentication.signed_cookie import CookieScope, CookieSigner
+from howdah.runtime.secret_files import LEAST_BYTES, warn_if_shared
 from howdah.security.server_checks import own_principal
 from howdah.security.server_methods import ServerIdentity
 
-log = logging.getLogger(__name__)
-
 _RANDOM_BYTES: Final = 32
+_KNOWN_SECRET: Final = b"hadoop httpfs secret"
+"""That of many installations, which was in Hadoop's files."""
 _ANY_PRINCIPAL: Final = "*"
 PRINCIPAL_KEY: Final = keys.DFS_WEB_AUTHENTICATION_KERBEROS_PRINCIPAL
 _KEYTABS: Final[tuple[Key[str | None], ...]] = (
@@ -49,8 +49,7 @@ def web_security(
     `check_secured` has looked at the rest. Raises InvalidConfiguration, and LoginFailed for a
     keytab without a key of the principal.
     """
-    named = (PRINCIPAL_KEY, own_key, keys.HADOOP_HTTP_AUTHENTICATION_KERBEROS_PRINCIPAL)
-    key = next((each for each in named if each is not None and conf.get(each)), None)
+    key = _principal_key(conf, own_key)
     if key is None:
         return None
     if conf.get(key) == _ANY_PRINCIPAL:
@@ -86,13 +85,30 @@ def cookie_rules(conf: Configuration) -> tuple[CookieSigner, int, CookieScope]:
     )
 
 
+def check_web_principal(conf: Configuration, own_key: Key[str | None], purpose: str) -> None:
+    """Raises InvalidConfiguration where a server that is secured has no principal for its web
+    ports, which other servers need for a `purpose`."""
+    if _principal_key(conf, own_key) is None:
+        raise errors.InvalidConfiguration(
+            f"{PRINCIPAL_KEY.name} is not set, nor is {own_key.name}: other servers prove "
+            f"themselves by it at web ports, and without it {purpose}. Set it to HTTP/_HOST@REALM, "
+            f"and {_KEYTABS[0].name} to a keytab with its key"
+        )
+
+
+def _principal_key(conf: Configuration, own_key: Key[str | None] | None) -> Key[str | None] | None:
+    """By which key the principal of web ports is set."""
+    named = (PRINCIPAL_KEY, own_key, keys.HADOOP_HTTP_AUTHENTICATION_KERBEROS_PRINCIPAL)
+    return next((each for each in named if each is not None and conf.get(each)), None)
+
+
 def _secret(conf: Configuration) -> bytes:
     """Return the whole content of the file, as Hadoop's servers take it, or dice."""
     key = keys.HADOOP_HTTP_AUTHENTICATION_SIGNATURE_SECRET_FILE
     path = Path(conf.get(key))
     try:
-        status = path.stat()
         secret = path.read_bytes()
+        warn_if_shared(path, f"the secret of cookies ({key.name})", "sign cookies of anybody")
     except FileNotFoundError:
         if not conf.is_set(key):
             return os.urandom(_RANDOM_BYTES)
@@ -103,17 +119,18 @@ def _secret(conf: Configuration) -> bytes:
         raise errors.InvalidConfiguration(
             f"{key.name} (from {conf.source(key.name)}): {path} cannot be read: {error.strerror}"
         ) from error
-    if not secret.strip():
+    length = len(secret.strip())
+    if length < LEAST_BYTES:
         raise errors.InvalidConfiguration(
-            f"{key.name} (from {conf.source(key.name)}): {path} is empty, and anybody could sign "
-            "cookies by that"
+            f"{key.name} (from {conf.source(key.name)}): the secret in {path} has {length} bytes, "
+            f"and anybody could guess it who has a cookie: make one of {LEAST_BYTES} at least, by "
+            f"'openssl rand -hex 32 > {path}; chmod 600 {path}', the same for all servers that "
+            "share it"
         )
-    if status.st_mode & 0o077:
-        log.warning(
-            "%s (%s) can be read by others than its owner, who can sign cookies of anybody by "
-            "it: chmod 600",
-            path,
-            key.name,
+    if secret.strip() == _KNOWN_SECRET:
+        raise errors.InvalidConfiguration(
+            f"{key.name} (from {conf.source(key.name)}): the secret in {path} is the one that "
+            f"everybody knows from Hadoop's files: make another, by 'openssl rand -hex 32 > {path}'"
         )
     return secret
 

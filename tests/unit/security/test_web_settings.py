@@ -75,6 +75,22 @@ def test_cookies_are_signed_by_the_whole_file(
         assert not isinstance(stranger.negotiation.begin(headers, 1), Known)
 
 
+@pytest.mark.parametrize("content", [b"x" * 15, b"  " * 16 + b"\n", b"Of a moment\n"])
+def test_a_secret_that_can_be_guessed_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "secret"
+    path.write_bytes(content)
+    with pytest.raises(errors.InvalidConfiguration) as caught:
+        made(**{SECRET: str(path)})
+    assert f"has {len(content.strip())} bytes" in str(caught.value)
+    assert f"openssl rand -hex 32 > {path}" in str(caught.value)
+    assert "moment" not in str(caught.value)
+    path.write_bytes(b"hadoop httpfs secret\n")
+    with pytest.raises(errors.InvalidConfiguration, match="everybody knows"):
+        made(**{SECRET: str(path)})
+    path.write_bytes(b"x" * 16)
+    made(**{SECRET: str(path)})
+
+
 @pytest.mark.parametrize("content", [None, b"", b" \n"])
 def test_a_secret_that_is_asked_for_has_to_be_there(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "secret"

@@ -1,0 +1,38 @@
+"""Files with secrets that a configuration names (shell: looks at them, and logs).
+
+What others can read is said, and is no reason not to start: a container has files of its own, which
+are everybody's there, and Hadoop's servers take such files.
+"""
+
+from __future__ import annotations
+
+import logging
+import stat
+from pathlib import Path
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+LEAST_BYTES: Final = 16
+"""A shorter secret can be guessed by who has something that was signed by it."""
+
+
+def warn_if_shared(path: Path, what: str, harm: str, *, may_group: bool = False) -> None:
+    """Say so in the log if others than the owner can read or change a file. `what` it is, and the
+    `harm` that whoever has it can do; with `may_group` its group is trusted.
+
+    Raises OSError.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if not mode & (stat.S_IRWXO if may_group else stat.S_IRWXO | stat.S_IRWXG):
+        return
+    log.warning(
+        "%s %s can be read or changed by others than its owner (mode %04o), who can %s: "
+        "chmod %s %s",
+        what,
+        path,
+        mode,
+        harm,
+        "o=" if may_group else "600",
+        path,
+    )
