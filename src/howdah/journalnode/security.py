@@ -28,6 +28,7 @@ from howdah.security.server_checks import (
     is_secured,
 )
 from howdah.security.server_login import log_in_journalnode
+from howdah.security.web_settings import check_web_principal
 from howdah.web.http import Guard
 
 _NEEDED = (
@@ -44,6 +45,11 @@ def check_journalnode_protection(conf: Configuration) -> None:
         check_believing(conf)
         return
     check_needed(conf, _NEEDED)
+    check_web_principal(
+        conf,
+        keys.DFS_JOURNALNODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL,
+        "neither namenodes nor other journal nodes could read its segments",
+    )
     check_calls_secured(conf)
     check_protection(conf, THERE_WITH_KERBEROS)
 

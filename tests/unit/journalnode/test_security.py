@@ -13,6 +13,7 @@ SECURED = {
     "dfs.journalnode.kerberos.principal": "jn/_HOST@EXAMPLE.COM",
     "dfs.journalnode.keytab.file": "/nowhere/jn.keytab",
     "dfs.namenode.kerberos.principal": "nn/_HOST@EXAMPLE.COM",
+    "dfs.journalnode.kerberos.internal.spnego.principal": "HTTP/_HOST@EXAMPLE.COM",
 }
 
 
@@ -29,6 +30,11 @@ def test_all_that_a_secured_journal_node_needs_is_enough() -> None:
         ({"dfs.journalnode.kerberos.principal": ""}, "journalnode.kerberos.principal is not set"),
         ({"dfs.journalnode.keytab.file": ""}, "dfs.journalnode.keytab.file is not set"),
         ({"dfs.namenode.kerberos.principal": ""}, "dfs.namenode.kerberos.principal is not set"),
+        (
+            {"dfs.journalnode.kerberos.internal.spnego.principal": ""},
+            "dfs.web.authentication.kerberos.principal is not set, nor is "
+            "dfs.journalnode.kerberos.internal.spnego.principal: .* could read its segments",
+        ),
         ({"hadoop.security.authentication": "token"}, "only 'simple' is supported"),
         (
             {"hadoop.security.saslproperties.resolver.class": "com.example.Resolver"},

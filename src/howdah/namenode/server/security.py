@@ -10,7 +10,8 @@ nevertheless (`dfs.namenode.delegation.token.always-use`). With Kerberos a namen
 3. signs blocks, since datanodes ask for that, and gives out the keys by which data is encrypted
    (`dfs.encrypt.data.transfer`), both of which it does without Kerberos as well;
 4. asks by SPNEGO who comes over HTTP (`web_access`); where no principal is configured for
-   that, it says no more there than whether it lives.
+   that, it says no more there than whether it lives, and does not start if it shares its log with
+   others, which send and fetch images there.
 
 Where users log in at its web ports without Kerberos (`howdah.http.authentication`), it issues
 tokens to them, by which datanodes know who was sent to them, and takes these at its RPC ports.
@@ -29,7 +30,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, check_protection, keys
-from howdah.config.nameservices import namenode_ids, nameservices
+from howdah.config.nameservices import is_highly_available, namenode_ids, nameservices
 from howdah.config.settings import read
 from howdah.namenode.server import lifeline
 from howdah.namenode.server.web_access import guard_of_logins, web_guard
@@ -54,6 +55,7 @@ from howdah.security.server_checks import (
 from howdah.security.server_login import ServerLogin, log_in_namenode
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
+from howdah.security.web_settings import check_web_principal
 from howdah.web.http import Guard
 from howdah.web.server import Run
 
@@ -73,6 +75,12 @@ def check_namenode_protection(conf: Configuration) -> None:
             keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
         )
         check_secured(conf, needed)
+        if is_highly_available(conf, conf.get(keys.DFS_NAMESERVICE_ID)):
+            check_web_principal(
+                conf,
+                keys.DFS_NAMENODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL,
+                "a standby could neither send its images nor be made of another namenode's",
+            )
         check_protection(conf, THERE_WITH_KERBEROS)
     else:
         check_believing(conf)

@@ -81,6 +81,26 @@ def test_what_would_leave_a_door_open_stops_the_start(changes: dict[str, str], w
         check_namenode_protection(Configuration({**SECURED, **changes}))
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "dfs.web.authentication.kerberos.principal",
+        "dfs.namenode.kerberos.internal.spnego.principal",
+        "hadoop.http.authentication.kerberos.principal",
+    ],
+)
+def test_namenodes_that_send_each_other_images_need_a_principal_for_that(key: str) -> None:
+    shared = {**SECURED, "dfs.nameservice.id": "ns", "dfs.nameservices": "ns"}
+    check_namenode_protection(Configuration({**shared, "dfs.ha.namenodes.ns": "a"}))
+    shared["dfs.ha.namenodes.ns"] = "a,b"
+    with pytest.raises(
+        errors.InvalidConfiguration,
+        match=r"dfs\.web\.authentication\.kerberos\.principal is not set, .* send its images",
+    ):
+        check_namenode_protection(Configuration(shared))
+    check_namenode_protection(Configuration({**shared, key: "HTTP/_HOST@EXAMPLE.COM"}))
+
+
 @pytest.mark.parametrize("key", ["hadoop.rpc.protection", "dfs.data.transfer.protection"])
 def test_without_kerberos_protection_is_still_refused(key: str) -> None:
     with pytest.raises(errors.InvalidConfiguration, match=f"{key} = privacy"):
