@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from typing import Final
 
-_MOST_HOSTS: Final = 10_000
-_NAMES_LAST_S: Final = 300.0
-_FAILURES_LAST_S: Final = 5.0
-"""A name server that is away for a moment keeps nobody out for longer."""
-_MOST_STALE_S: Final = 600.0
-"""So old a name may get while it cannot be looked up again."""
+from howdah.runtime.known_names import KnownNames
 
 
 def host_names(host: str) -> list[str]:
@@ -52,33 +46,13 @@ class KnownHosts:
     """Names of hosts that were looked up before, which takes time. By several threads."""
 
     def __init__(self, look_up: Callable[[str], str], clock_s: Callable[[], float]) -> None:
-        self._look_up = look_up
-        self._clock_s = clock_s
-        self._names: dict[str, tuple[str, float]] = {}
-        """By address, and when each is looked up again."""
-        self._found_s: dict[str, float] = {}
-        """When an address had a name."""
+        self._names = KnownNames(look_up, lambda address, name: name != address, clock_s)
 
     def look_up(self, address: str) -> str:
         """The name of the host at an IP address, or the address. Waits for name servers, now and
         then."""
-        known = self._names.get(address)
-        now_s = self._clock_s()
-        if known is not None and now_s < known[1]:
-            return known[0]
-        name, last_s = self._look_up(address), _NAMES_LAST_S
-        if len(self._names) >= _MOST_HOSTS:
-            self._names.clear()
-            self._found_s.clear()
-        if name != address:
-            self._found_s[address] = now_s
-        else:
-            last_s = _FAILURES_LAST_S
-            if known is not None and now_s < self._found_s.get(address, now_s) + _MOST_STALE_S:
-                name = known[0]
-        self._names[address] = name, now_s + last_s
-        return name
+        return self._names(address)
 
     def known(self, address: str) -> str:
         """The name, if it was looked up; else the address, which is the name of no principal."""
-        return self._names.get(address, (address, 0.0))[0]
+        return self._names.known(address, address)

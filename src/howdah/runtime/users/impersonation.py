@@ -19,6 +19,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
+from howdah.runtime.known_names import FAILURE_LASTS_S, KnownNames
 from howdah.runtime.users.async_groups import Lookups, Loop
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.proxy_users import ProxyUsers
@@ -26,8 +27,7 @@ from howdah.runtime.users.proxy_users import ProxyUsers
 log = logging.getLogger(__name__)
 
 PREFIX: Final = "hadoop.proxyuser."
-FRESH_S: Final = 300.0
-THREADS: Final = 2
+_THREADS: Final = 2
 _MOST_REMEMBERED: Final = 10_000
 _PROVIDERS: Final = ("", "org.apache.hadoop.security.authorize.DefaultImpersonationProvider")
 
@@ -62,6 +62,42 @@ def addresses_of(name: str) -> tuple[str, ...]:
         log.warning("%r is no name of a machine: %s", name, error)
         return ()
     return tuple(str(info[4][0]) for info in infos)
+
+
+def known_machines(resolve: Callable[[str], Sequence[str]]) -> KnownNames[Sequence[str]]:
+    """The addresses of machines, which are not looked up each time."""
+    return KnownNames(resolve, lambda name, addresses: bool(addresses))
+
+
+class Machines:
+    """The addresses of machines, for a loop, which never waits for them."""
+
+    def __init__(self, resolve: Callable[[str], Sequence[str]], loop: Loop) -> None:
+        """`resolve` is asked on a thread, and raises OSError if nobody could be asked."""
+        self._known = known = known_machines(resolve)
+        self._lookups: Lookups[Sequence[str]] = Lookups(
+            "the addresses of machines",
+            lambda names: [tuple(known(name)) for name in names],
+            loop,
+            # What is behind it says for how long what counts.
+            fresh_s=FAILURE_LASTS_S,
+            threads=_THREADS,
+        )
+
+    def get(self, name: str) -> Sequence[str] | None:
+        """None if it has to be looked up first."""
+        return self._lookups.get(name)
+
+    def look_up(
+        self, name: str, done: Callable[[Sequence[str] | errors.HowdahError], None]
+    ) -> None:
+        """`done` hears what came of it, on the loop."""
+        self._lookups.look_up(name, done)
+
+    def forget(self) -> None:
+        """All are looked up anew."""
+        self._known.forget()
+        self._lookups.forget()
 
 
 class Remembered:
@@ -109,7 +145,7 @@ class OnThread:
         return cls(
             read_rules(conf, prefix),
             Remembered(groups_from(conf), conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
-            Remembered(addresses_of, FRESH_S),
+            known_machines(addresses_of),
         )
 
     def check(self, real_user: str, user: str, address: str) -> None:
@@ -146,13 +182,7 @@ class OnLoop:
         self.rules = rules
         self._once_known = once_known
         self._groups = groups
-        self._machines: Lookups[tuple[str, ...]] = Lookups(
-            "the addresses of machines",
-            lambda names: [tuple(resolve(name)) for name in names],
-            loop,
-            fresh_s=FRESH_S,
-            threads=THREADS,
-        )
+        self._machines = Machines(resolve, loop)
 
     def replace(self, rules: ProxyUsers) -> None:
         """These hold from now on; machines are looked up anew."""

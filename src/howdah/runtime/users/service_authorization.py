@@ -13,9 +13,15 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys, warn_of_misspelt
-from howdah.runtime.users.async_groups import Lookups, Loop
+from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.groups import KnownGroups, groups_from
-from howdah.runtime.users.impersonation import FRESH_S, THREADS, Done, Remembered, addresses_of
+from howdah.runtime.users.impersonation import (
+    Done,
+    Machines,
+    Remembered,
+    addresses_of,
+    known_machines,
+)
 from howdah.runtime.users.service_policy import (
     FILE,
     AddressesOf,
@@ -83,7 +89,7 @@ class OnThread:
         return cls(
             read_policy(conf),
             Remembered(groups_from(conf), conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
-            Remembered(addresses_of, FRESH_S),
+            known_machines(addresses_of),
         )
 
     def replace(self, policy: ServicePolicy) -> None:
@@ -132,13 +138,7 @@ class OnLoop:
     ) -> None:
         self.policy = policy
         self._groups = groups
-        self._machines: Lookups[Sequence[str]] = Lookups(
-            "the addresses of machines",
-            lambda names: [tuple(resolve(name)) for name in names],
-            loop,
-            fresh_s=FRESH_S,
-            threads=THREADS,
-        )
+        self._machines = Machines(resolve, loop)
 
     @classmethod
     def of(cls, conf: Configuration, groups: KnownGroups, loop: Loop) -> OnLoop | None:
