@@ -23,9 +23,10 @@ from typing import Final, Protocol
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.service.audit.calls import RULES, Subject
+from howdah.namenode.service.audit.calls import OF_OTHER_PROTOCOLS, RULES, Subject
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
+from howdah.protocol.client_methods import METHODS
 from howdah.protocol.rpc.call import Caller
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import real_user_of
@@ -49,7 +50,8 @@ class Output(Protocol):
 
 
 class AuditLog:
-    """Sees the answers of one protocol (`howdah.protocol.rpc.service.Observer`)."""
+    """Sees the answers of the clients' protocol, and of those that have something read anew
+    (`howdah.protocol.rpc.service.Observer`)."""
 
     def __init__(
         self,
@@ -80,7 +82,9 @@ class AuditLog:
     # --- on the loop -------------------------------------------------------------------
 
     def watches(self, protocol: str, method: str) -> bool:
-        return protocol == self._protocol and method in RULES
+        if protocol == self._protocol:
+            return method in METHODS and method in RULES
+        return (protocol, method) in OF_OTHER_PROTOCOLS
 
     def answered(
         self,

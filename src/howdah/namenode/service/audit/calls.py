@@ -25,6 +25,7 @@ from google.protobuf.message import Message
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import HDFS_DELEGATION
+from howdah.namenode.service.protocols.refresh import AUTHORIZATION, USER_MAPPINGS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.client_methods import METHODS, Method, Trait
 from howdah.protocol.striping.policies import SYSTEM_POLICIES
@@ -62,10 +63,14 @@ class Rule:
     cmd: str = ""
 
 
+def _of_command(cmd: str) -> Rule:
+    subject = Subject(cmd)
+    return Rule(lambda request, answer: subject, cmd=cmd)
+
+
 def _from_table(row: Method) -> Rule:
     if not row.path:
-        subject = Subject(row.audit)
-        return Rule(lambda request, answer: subject, cmd=row.audit)
+        return _of_command(row.audit)
 
     def path(request: Any) -> str:
         requested_path: str = getattr(request, row.path)
@@ -276,11 +281,21 @@ _BY_REQUEST: Final[Mapping[str, Rule]] = {
 }
 """Of methods whose line is more, or less, than a command and a path."""
 
+_REFRESHES: Final = (
+    (AUTHORIZATION, "refreshServiceAcl"),
+    (USER_MAPPINGS, "refreshUserToGroupsMappings"),
+    (USER_MAPPINGS, "refreshSuperUserGroupsConfiguration"),
+)
+OF_OTHER_PROTOCOLS: Final = frozenset(_REFRESHES)
+"""Methods with a line that are not of ClientProtocol, behind their protocols. Who may not has none,
+as he does not get as far as that at Hadoop's."""
+
 RULES: Final[Mapping[str, Rule]] = {
     **{m: _from_table(row) for m, row in METHODS.items() if row.audit},
     **_BY_REQUEST,
+    **{method: _of_command(method) for _, method in _REFRESHES},
 }
-"""By the method of ClientProtocol."""
+"""By the method, which is of ClientProtocol or in `OF_OTHER_PROTOCOLS`."""
 
 
 def subject_of(method: str, request: Message, answer: Message | None) -> Subject:

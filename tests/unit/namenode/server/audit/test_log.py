@@ -16,7 +16,9 @@ from howdah import errors
 from howdah.namenode.server.audit.files import RotatedFile
 from howdah.namenode.server.audit.log import AuditLog
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown
+from howdah.namenode.service.protocols.refresh import AUTHORIZATION, USER_MAPPINGS
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import refresh_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.testing.waiting import wait_until
 
@@ -59,6 +61,30 @@ def audit(output: Kept, most: int = 1000) -> AuditLog:
 def mkdirs(log: AuditLog, path: str, outcome: Message | errors.HowdahError = DONE) -> None:
     request = pb.MkdirsRequestProto(src=path)
     log.answered("mkdirs", request, CALLER, outcome)
+
+
+def test_who_has_something_read_anew_is_noted() -> None:
+    output = Kept()
+    log = audit(output)
+    log.start()
+    assert log.watches(AUTHORIZATION, "refreshServiceAcl")
+    assert log.watches(USER_MAPPINGS, "refreshSuperUserGroupsConfiguration")
+    assert not log.watches("P", "refreshServiceAcl")
+    assert not log.watches(USER_MAPPINGS, "refreshServiceAcl")
+    assert not log.watches(AUTHORIZATION, "mkdirs")
+    request, outcomes = (
+        refresh_pb2.RefreshServiceAclRequestProto(),
+        (
+            errors.AuthorizationFailed("User ann is not authorized"),
+            refresh_pb2.RefreshServiceAclResponseProto(),
+        ),
+    )
+    for outcome in outcomes:
+        log.answered("refreshServiceAcl", request, CALLER, outcome)
+    log.close()
+    (line,) = output.data.decode().splitlines()
+    assert "allowed=true\tugi=ann (auth:SIMPLE)\t" in line
+    assert "\tcmd=refreshServiceAcl\tsrc=null\tdst=null\tperm=null\t" in line
 
 
 def test_lines_have_the_order_of_the_calls_and_are_written_before_the_end() -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
-from howdah.namenode.service.audit.calls import RULES
+from howdah.namenode.service.audit.calls import OF_OTHER_PROTOCOLS, RULES
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown, escaped
 from howdah.namenode.service.protocols.unsupported_calls import REFUSED
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import rpc_pb2, types_pb2
+from howdah.proto import refresh_pb2, rpc_pb2, types_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.proven import Proven
 
@@ -206,7 +206,9 @@ def test_quiet_command_has_no_line() -> None:
 def test_every_logged_call_has_a_subject_with_and_without_an_answer(method: str) -> None:
     from google.protobuf.message_factory import GetMessageClass
 
-    described = METHODS[method]
+    services = refresh_pb2.DESCRIPTOR.services_by_name.values()
+    refreshes = {m.name: m for service in services for m in service.methods}
+    described = METHODS[method] if method in METHODS else refreshes[method]
     request = GetMessageClass(described.input_type)()
     answer = GetMessageClass(described.output_type)()
     rule = RULES[method]
@@ -233,3 +235,4 @@ NOT_LOGGED = {
 def test_every_call_is_logged_or_said_not_to_be() -> None:
     assert set(METHODS) - set(RULES) - set(REFUSED) - NOT_LOGGED == set()
     assert RULES.keys() & NOT_LOGGED == set()
+    assert RULES.keys() - set(METHODS) == {method for _, method in OF_OTHER_PROTOCOLS}
