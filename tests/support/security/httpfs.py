@@ -41,7 +41,7 @@ class SecuredHttpFs:
         self._conf_dir = directory / "conf"
         write_site_files(self._conf_dir, hadoop.conf)
         secret = self._conf_dir / "httpfs-signature.secret"
-        secret.write_text("of a moment")
+        secret.write_text("a secret of a moment")
         secret.chmod(0o600)
         settings = {**self._settings(), **(conf or {})}
         lines = [
