@@ -32,6 +32,7 @@ from howdah.failover.state.election import ElectionStatus, Listener
 from howdah.failover.state.elector import Breadcrumb, Report
 from howdah.protocol.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls, parse_auths
 from howdah.runtime import unexpected_errors
+from howdah.runtime.secret_files import warn_of_named
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class ZooKeeperSettings:
                 f"{keys.HA_ZOOKEEPER_PARENT_ZNODE.name} = {parent} does not begin with /"
             )
         acl, auth = keys.HA_ZOOKEEPER_ACL, keys.HA_ZOOKEEPER_AUTH
+        warn_of_named(conf.get(auth), "the file of passwords for ZooKeeper", "log in by them")
         ensemble = Ensemble(
             keys.HA_ZOOKEEPER_QUORUM.name,
             quorum,

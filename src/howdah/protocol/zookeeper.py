@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from howdah import errors
-from howdah.runtime.secret_files import warn_if_shared
 
 _PERMISSIONS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
 _MAX_FILE_BYTES: Final = 64 * 1024
@@ -78,13 +77,11 @@ def _resolve(text: str) -> str:
     """The value, or what is in the file that `@FILE` names."""
     if not text.startswith("@"):
         return text
-    path = Path(text[1:])
     try:
-        warn_if_shared(path, "the passwords for ZooKeeper in", "change all that they protect")
-        with path.open("rb") as file:
+        with Path(text[1:]).open("rb") as file:
             return file.read(_MAX_FILE_BYTES).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.InvalidConfiguration(f"{path} cannot be read: {error}") from error
+        raise errors.InvalidConfiguration(f"{text[1:]} cannot be read: {error}") from error
 
 
 class Session:

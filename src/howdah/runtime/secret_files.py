@@ -17,6 +17,13 @@ LEAST_BYTES: Final = 16
 """A shorter secret can be guessed by who has something that was signed by it."""
 
 
+def warn_of_named(value: str, what: str, harm: str) -> None:
+    """The same of a file that a value names as `@FILE`. A file that is not there is not this one's
+    to find."""
+    if value.startswith("@") and Path(value[1:]).exists():
+        warn_if_shared(Path(value[1:]), what, harm)
+
+
 def warn_if_shared(path: Path, what: str, harm: str, *, may_group: bool = False) -> None:
     """Say so in the log if others than the owner can read or change a file. `what` it is, and the
     `harm` that whoever has it can do; with `may_group` its group is trusted.

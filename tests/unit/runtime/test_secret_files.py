@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
+from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.protocol.sasl.principals import Principal
-from howdah.protocol.zookeeper import parse_auths
 from howdah.runtime.secret_files import warn_if_shared
 from howdah.security.server_methods import ServerIdentity
 from tests.unit.protocol.sasl.test_principals import KEYTAB
@@ -66,9 +67,12 @@ def test_passwords_for_zookeeper_are_looked_at(
     path = tmp_path / "auth"
     path.write_text("digest:hdfs:planted\n")
     path.chmod(0o644)
+    values = {"ha.zookeeper.quorum": "zk:2181", "ha.zookeeper.auth": f"@{path}"}
     with caplog.at_level(logging.WARNING):
-        assert parse_auths(f"@{path}", "ha.zookeeper.auth") == (("digest", "hdfs:planted"),)
+        settings = ZooKeeperSettings.of(Configuration(values), "ns")
+    assert settings.ensemble.auths == (("digest", "hdfs:planted"),)
     assert f"chmod 600 {path}" in caplog.text
     assert "planted" not in caplog.text
+    path.unlink()
     with pytest.raises(InvalidConfiguration, match="cannot be read"):
-        parse_auths(f"@{tmp_path / 'none'}", "ha.zookeeper.auth")
+        ZooKeeperSettings.of(Configuration(values), "ns")

@@ -12,6 +12,7 @@ from howdah.protocol.zookeeper import Ensemble, parse_acls, parse_auths
 from howdah.router.store.files import FileRecords
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.zookeeper import ZooKeeperPlace, ZooKeeperRecords
+from howdah.runtime.secret_files import warn_of_named
 
 FILES: Final = "StateStoreFileImpl"
 ZOOKEEPER: Final = "StateStoreZooKeeperImpl"
@@ -68,6 +69,7 @@ def _znode(conf: Configuration) -> ZooKeeperPlace:
             f"{parent_key.name} = {parent} does not begin with /, or is the root"
         )
     acl, auth = keys.HADOOP_ZK_ACL, keys.HADOOP_ZK_AUTH
+    warn_of_named(conf.get(auth), "the file of passwords for ZooKeeper", "log in by them")
     ensemble = Ensemble(
         key.name,
         servers,
