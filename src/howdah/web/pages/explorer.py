@@ -16,9 +16,13 @@ MOST_NAME_CHARS: Final = 64
 """Of a block's name, which has at most 46."""
 
 
-def page(*, has_webhdfs: bool, own_header: str) -> list[Child]:
+def page(*, has_webhdfs: bool, own_header: str, are_users_proven: bool) -> list[Child]:
     """The body of the page. Its script sends `own_header` with each change, which no form of
-    another server's page can (`dfs.webhdfs.rest-csrf.custom-header`)."""
+    another server's page can (`dfs.webhdfs.rest-csrf.custom-header`).
+
+    Where users prove who they are, the name in the request (`user.name`) counts for nothing: there
+    is one for whom they act (`doas`), if the rules of proxy users let them.
+    """
     if not has_webhdfs:
         return [
             tag(
@@ -43,7 +47,17 @@ def page(*, has_webhdfs: bool, own_header: str) -> list[Child]:
         tag(
             "form",
             tag("label", "Path", tag("input", id="path", value="/", size=40, maxlength=8000)),
-            tag("label", "Act as user", tag("input", id="user", size=12, maxlength=64)),
+            tag(
+                "label",
+                "Act for user" if are_users_proven else "Act as user",
+                tag(
+                    "input",
+                    id="user",
+                    size=12,
+                    maxlength=64,
+                    data_parameter="doas" if are_users_proven else "user.name",
+                ),
+            ),
             tag("button", "Go", type="submit"),
             id="go",
             data_own_header=own_header,

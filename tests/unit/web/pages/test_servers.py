@@ -206,8 +206,16 @@ def test_files_that_lost_blocks_are_listed_and_a_block_is_found() -> None:
 
 
 def test_the_tree_of_files_sends_the_header_that_is_configured() -> None:
-    body = joined(explorer.page(has_webhdfs=True, own_header="X-Own"))
+    body = joined(explorer.page(has_webhdfs=True, own_header="X-Own", are_users_proven=False))
     assert 'data-own-header="X-Own"' in body
+
+
+@pytest.mark.parametrize(("are_users_proven", "parameter"), [(False, "user.name"), (True, "doas")])
+def test_who_proves_who_he_is_acts_for_the_user_that_he_names(
+    are_users_proven: bool, parameter: str
+) -> None:
+    made = explorer.page(has_webhdfs=True, own_header="X", are_users_proven=are_users_proven)
+    assert f'data-parameter="{parameter}"' in joined(made)
 
 
 def test_names_with_half_a_character_do_not_take_the_page_away() -> None:

@@ -37,7 +37,8 @@
 
   function url(of, operation, more) {
     const query = new URLSearchParams({ op: operation, ...more });
-    if (byId("user").value) query.set("user.name", byId("user").value);
+    // Where users prove who they are, that is one for whom they want to act.
+    if (byId("user").value) query.set(byId("user").dataset.parameter, byId("user").value);
     return `/webhdfs/v1${encoded(of)}?${query}`;
   }
 
