@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +19,10 @@ from howdah.config import Configuration
 from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.testing.spark import FS_SHELL
 from howdah.testing.waiting import wait_until
+from tests.compat.test_secured_peers import COPY
+from tests.support.hadoop.java import hadoop_java
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.our_routers import OurRouters
 from tests.support.security.our_servers import OurSecuredCluster
@@ -23,6 +30,7 @@ from tests.support.security.secured_hadoop import AES, SecuredHadoop
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
+RUN_S = 120
 DATA = random.Random(37).randbytes((1 << 20) + 300_000)
 
 
@@ -36,7 +44,10 @@ def our_cluster(kdc: Kdc, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     cluster.close()
 
 
-@pytest.fixture(scope="module", params=["hadoop", "our_cluster"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("hadoop", marks=pytest.mark.torture), "our_cluster"],
+)
 def routers(
     request: pytest.FixtureRequest, kdc: Kdc, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[OurRouters]:
@@ -67,7 +78,12 @@ def work(fs: HdfsFileSystem, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("protection", "suites"), [("authentication", ""), ("integrity", ""), ("privacy", AES)]
+    ("protection", "suites"),
+    [
+        pytest.param("authentication", "", marks=pytest.mark.torture),
+        pytest.param("integrity", "", marks=pytest.mark.torture),
+        ("privacy", AES),
+    ],
 )
 def test_files_are_written_and_read_by_a_ticket(
     routers: OurRouters, protection: str, suites: str
@@ -113,6 +129,23 @@ def test_a_token_is_good_at_every_router_until_it_is_cancelled(
             with by_token(routers, token, tmp_path, name) as user:
                 with pytest.raises(errors.InvalidToken, match="can't be found in cache"):
                     user.list_status("/")
+
+
+def test_hadoops_cluster_is_served_by_tickets_and_tokens(
+    hadoop: SecuredHadoop, kdc: Kdc, tmp_path: Path
+) -> None:
+    """The rest of this module before Hadoop's cluster is a run of torture."""
+    routers = OurRouters(tmp_path / "routers", hadoop)
+    try:
+        routers.start()
+        with routers.connect(rpc="privacy", data="privacy", suites=AES) as fs:
+            work(fs, "/user/alice/before-hadoop")
+            token = got_token(fs)
+            with by_token(routers, token, tmp_path, "router") as user:
+                work(user, "/user/alice/before-hadoop-by-token")
+            fs.cancel_delegation_token(token)
+    finally:
+        routers.close()
 
 
 def test_a_token_gets_no_other_token(routers: OurRouters, tmp_path: Path) -> None:
@@ -206,3 +239,198 @@ def test_administrators_come_by_a_ticket(
     assert main(["dfsrouteradmin", *words, "-ls", "/"]) == 0
     assert "ns->/" in capsys.readouterr().out
     assert main(["dfsrouteradmin", *words, "-safemode", "get"]) == 0
+
+
+def copy_by_java(
+    routers: OurRouters,
+    jars: str,
+    conf: Mapping[str, str],
+    proof: Mapping[str, str],
+    source: str,
+    target: str,
+) -> None:
+    """`proof` is of the environment."""
+    options = [f"-Djava.security.krb5.conf={routers.cluster.kdc.configuration}"]
+    settings = [word for name, value in conf.items() for word in ("-D", f"{name}={value}")]
+    command = hadoop_java(jars, routers.cluster.conf_dir, options=options)
+    done = subprocess.run(
+        [*command, FS_SHELL, *settings, "-cp", "-f", source, target],
+        env={**os.environ, **proof},
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def copy_by_native(routers: OurRouters, source: str, target: str, cache: Path) -> None:
+    """It takes the highest protection that is offered."""
+    routers.cluster.kdc.kinit("alice", cache)
+    done = subprocess.run(
+        [sys.executable, "-c", COPY],
+        input=json.dumps([routers.uri(), routers.client_conf(), source, target]),
+        env={**os.environ, "KRB5CCNAME": f"FILE:{cache}"},
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("by", [pytest.param("java", marks=pytest.mark.torture), "native"])
+def test_other_clients_go_through_the_router_by_a_ticket(
+    routers: OurRouters, hadoop_classpath: str, tmp_path: Path, by: str
+) -> None:
+    source, target = "/user/alice/for-others", f"/user/alice/by-{by}"
+    with routers.connect() as fs:
+        fs.write_bytes(source, DATA)
+        if by == "java":
+            chosen = routers.client_conf(rpc="privacy", data="privacy", suites=AES)
+            kdc = routers.cluster.kdc
+            ticket = {
+                "KRB5KEYTAB": str(kdc.keytab("alice")),
+                "KRB5PRINCIPAL": f"alice@{REALM}",
+            }
+            copy_by_java(routers, hadoop_classpath, chosen, ticket, source, target)
+        else:
+            pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
+            copy_by_native(routers, source, target, tmp_path / "cache")
+        assert fs.read_bytes(target) == DATA
+        assert fs.get_file_status(target).owner == "alice"
+
+
+def test_javas_client_goes_through_any_router_by_a_token(
+    routers: OurRouters, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    """As a task of Spark does, which has the token alone."""
+    source, target = "/user/alice/for-tasks", "/user/alice/by-task"
+    with routers.connect() as fs:
+        fs.write_bytes(source, DATA)
+        token = got_token(fs).at(f"127.0.0.1:{routers.ports['other']}")
+        file = tmp_path / "tokens"
+        file.write_bytes(Credentials({token.service: token}).encode())
+        by_token_alone = {"HADOOP_TOKEN_FILE_LOCATION": str(file)}
+        conf = routers.client_conf("other")
+        copy_by_java(routers, hadoop_classpath, conf, by_token_alone, source, target)
+        assert fs.read_bytes(target) == DATA
+        assert fs.get_file_status(target).owner == "alice"
+
+
+def test_tokens_outlive_routers_that_are_killed(
+    routers: OurRouters, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with routers.connect() as fs:
+        token = got_token(fs)
+    for name in ("router", "other"):
+        routers.kill(name)
+    routers.start("router").start("other")
+    with by_token(routers, token, tmp_path, "other") as user:
+        work(user, "/user/alice/after-the-kill")
+    with routers.connect() as fs:
+        fs.cancel_delegation_token(token)
+
+
+@pytest.mark.torture
+def test_a_token_that_nobody_renews_ends(routers: OurRouters, tmp_path: Path) -> None:
+    """At a router that shares the store, and gives tokens for seconds."""
+    routers.start("short", {"delegation-token.renew-interval.sec": "4"})
+    try:
+        with routers.connect(name="short") as fs:
+            token = got_token(fs)
+
+            def is_over() -> bool:
+                with by_token(routers, token, tmp_path, "router") as user:
+                    try:
+                        user.list_status("/user/alice")
+                    except errors.InvalidToken:
+                        return True
+                return False
+
+            wait_until(is_over)
+    finally:
+        routers.kill("short")
+
+
+def test_who_may_not_speak_the_clients_protocol_is_refused_at_the_router(
+    routers: OurRouters, kerberos_environment: Path
+) -> None:
+    policy = routers.conf_dir("guarded") / "hadoop-policy.xml"
+
+    def let_in(*users: str) -> None:
+        acl = {"security.client.protocol.acl": ",".join(users)}
+        policy.write_text(Configuration(acl).to_xml())
+
+    policy.parent.mkdir(exist_ok=True)
+    let_in("alice", "hdfs")
+    routers.start("guarded")
+    try:
+        with routers.connect(name="guarded") as fs, routers.connect("bob", "guarded") as bob:
+            fs.list_status("/user/alice")
+            refused = r"User bob.* is not authorized for protocol interface"
+            with pytest.raises(errors.AuthorizationFailed, match=refused):
+                bob.list_status("/user/bob")
+            let_in("bob")
+            routers.cluster.kdc.kinit("hdfs", kerberos_environment)
+            conf = {
+                **routers.client_conf("guarded"),
+                "hadoop.security.service.user.name.key": f"router/_HOST@{REALM}",
+            }
+            words = [word for item in conf.items() for word in ("-D", "=".join(item))]
+            assert main(["dfsadmin", *words, "-refreshServiceAcl"]) == 0
+            bob.list_status("/user/bob")
+            with pytest.raises(errors.AuthorizationFailed, match="alice"):
+                fs.list_status("/user/alice")
+    finally:
+        routers.kill("guarded")
+
+
+@pytest.mark.torture
+def test_a_namenode_that_lets_the_router_act_for_nobody_says_what_to_set(
+    routers: OurRouters,
+) -> None:
+    """`httpfs` acts for alice and bob alone."""
+    own = f"httpfs/localhost@{REALM}"
+    routers.start("stranger", {"dfs.federation.router.kerberos.principal": own})
+    try:
+        known = {"dfs.namenode.kerberos.principal.pattern": own}
+        with routers.connect("alice", "stranger", known) as alice:
+            assert alice.get_file_status("/user/alice").owner == "alice"
+        with routers.connect("oozie", "stranger", known) as fs:
+            with pytest.raises(
+                errors.AuthorizationFailed,
+                match=r"httpfs.* is not allowed to impersonate oozie.*"
+                r"hadoop\.proxyuser\.ROUTER\.hosts",
+            ):
+                fs.list_status("/")
+    finally:
+        routers.kill("stranger")
+
+
+def test_pages_ask_who_comes(routers: OurRouters, kerberos_environment: Path) -> None:
+    base = f"http://{routers.http_address()}"
+
+    def asked(path: str, user: str | None = None) -> tuple[int, str]:
+        """Status and headers, by curl."""
+        words = ["--negotiate", "-u", ":"] if user else []
+        if user:
+            routers.cluster.kdc.kinit(user, kerberos_environment)
+        done = subprocess.run(
+            ["curl", "-s", "-o", os.devnull, "-D", "-", *words, base + path],
+            capture_output=True,
+            text=True,
+            timeout=RUN_S,
+            check=True,
+        )
+        head = done.stdout.strip().split("\r\n\r\n")[-1]
+        return int(head.split()[1]), head
+
+    assert asked("/health")[0] == 200
+    for path in ("/", "/jmx", "/prom", "/cluster", "/logs"):
+        status, headers = asked(path)
+        assert (status, "WWW-Authenticate: Negotiate" in headers) == (401, True), path
+    for path in ("/", "/jmx", "/prom", "/cluster"):
+        status, headers = asked(path, "alice")
+        assert (status, "Set-Cookie: hadoop.auth=" in headers) == (200, True), path
+    assert [asked("/logs", user)[0] == 403 for user in ("alice", "hdfs")] == [True, False]

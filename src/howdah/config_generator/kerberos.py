@@ -4,6 +4,7 @@
    the user `hdfs`, by `auth_to_local`; whoever has the principal `hdfs@REALM` is administrator.
 2. Calls and data are encrypted, and blocks have tokens.
 3. Web ports speak TLS alone, since cookies and tokens go over them; who comes is asked by SPNEGO.
+4. A router is the user `router`, who acts for everybody, from the machines of routers alone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final
 KADMIN_SCRIPT: Final = "principals.kadmin"
 KEYTAB: Final = "servers.keytab"
 ADMINISTRATOR: Final = "hdfs"
+ROUTER: Final = "router"
 REALM: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 _ADDRESS: Final = re.compile(r"[0-9.]+|\[.*\]")
 
@@ -24,8 +26,11 @@ def is_address(host: str) -> bool:
     return _ADDRESS.fullmatch(host) is not None
 
 
-def values(realm: str, keytab: str, *, has_journal: bool) -> dict[str, str]:
-    """The keys of all servers and clients. `keytab` is where each machine has its own."""
+def values(
+    realm: str, keytab: str, routers: Sequence[str] = (), *, has_journal: bool
+) -> dict[str, str]:
+    """The keys of all servers and clients. `keytab` is where each machine has its own, `routers`
+    the machines of routers."""
     servers = ("nn", "dn", *(("jn",) if has_journal else ()))
     rules = [f"RULE:[2:$1@$0]({one}@{realm})s/.*/{ADMINISTRATOR}/" for one in servers]
     found = {
@@ -50,6 +55,13 @@ def values(realm: str, keytab: str, *, has_journal: bool) -> dict[str, str]:
         "dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding",
         "dfs.cluster.administrators": ADMINISTRATOR,
     }
+    if routers:
+        prefix = "dfs.federation.router"
+        found[f"{prefix}.kerberos.principal"] = f"{ROUTER}/_HOST@{realm}"
+        found[f"{prefix}.keytab.file"] = keytab
+        found[f"{prefix}.kerberos.internal.spnego.principal"] = f"HTTP/_HOST@{realm}"
+        found[f"hadoop.proxyuser.{ROUTER}.hosts"] = ",".join(routers)
+        found[f"hadoop.proxyuser.{ROUTER}.users"] = "*"
     if has_journal:
         found["dfs.journalnode.kerberos.principal"] = f"jn/_HOST@{realm}"
         found["dfs.journalnode.keytab.file"] = keytab
@@ -58,10 +70,19 @@ def values(realm: str, keytab: str, *, has_journal: bool) -> dict[str, str]:
 
 
 def principals(
-    realm: str, machines: Sequence[str], namenodes: Sequence[str], journal_nodes: Sequence[str]
+    realm: str,
+    machines: Sequence[str],
+    namenodes: Sequence[str],
+    journal_nodes: Sequence[str],
+    routers: Sequence[str] = (),
 ) -> dict[str, list[str]]:
-    """Those of each machine, in the order of the machines."""
-    return {host: list(_of(realm, host, namenodes, journal_nodes)) for host in machines}
+    """Those of each machine, in the order of the machines; machines of routers alone come last."""
+    found = {host: list(_of(realm, host, namenodes, journal_nodes)) for host in machines}
+    for host in routers:
+        found.setdefault(host, [f"HTTP/{host.lower()}@{realm}"]).insert(
+            0, f"{ROUTER}/{host.lower()}@{realm}"
+        )
+    return found
 
 
 def _of(

@@ -89,6 +89,8 @@ class Wish:
     """Whoever writes the files makes the certificates, and the two files that describe them."""
     realm: str | None = None
     """Where servers and users have principals; None without Kerberos."""
+    routers: tuple[str, ...] = ()
+    """Machines of routers that are to be let in by secured namenodes."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Further values of configuration keys, which win."""
 
@@ -100,7 +102,11 @@ class Wish:
     def _contradictions(self) -> Iterator[tuple[bool, str]]:
         yield not self.machines, "name at least one machine"
         yield len(set(self.machines)) < len(self.machines), "a machine is named twice"
-        for host in self.machines:
+        yield (
+            bool(self.routers) and self.realm is None,
+            "routers are named where Kerberos is: without it they need no principals",
+        )
+        for host in (*self.machines, *self.routers):
             yield not _HOST.fullmatch(host), f"{host!r} is no host name or address"
         yield (
             not _NAME.fullmatch(self.name),
@@ -147,7 +153,7 @@ class Wish:
         if self.realm is not None:
             yield not kerberos.REALM.fullmatch(self.realm), f"{self.realm!r} is no realm"
             yield not self.https, "Kerberos takes TLS: cookies and tokens go over web ports"
-            for host in self.machines:
+            for host in (*self.machines, *self.routers):
                 yield (
                     kerberos.is_address(host),
                     f"{host} is an address, and Kerberos has principals of names: name the machine "
@@ -208,7 +214,13 @@ def files(wish: Wish, addresses: Mapping[str, Sequence[str]]) -> dict[str, str]:
         )
     if wish.realm is not None:
         texts[kerberos.KADMIN_SCRIPT] = kerberos.kadmin_script(
-            kerberos.principals(wish.realm, wish.machines, wish.namenode_hosts, wish.journal_hosts)
+            kerberos.principals(
+                wish.realm,
+                wish.machines,
+                wish.namenode_hosts,
+                wish.journal_hosts,
+                wish.routers,
+            )
         )
     if wish.hosts_files:
         texts[HOSTS_FILE] = "".join(f"{host}\n" for host in wish.machines)
@@ -302,7 +314,7 @@ def _values(wish: Wish) -> dict[str, str]:
             values["dfs.datanode.https.address"] = "0.0.0.0:9865"
     if wish.realm is not None:
         keytab = f"{wish.conf_dir}/{kerberos.KEYTAB}"
-        values |= kerberos.values(wish.realm, keytab, has_journal=wish.has_takeovers)
+        values |= kerberos.values(wish.realm, keytab, wish.routers, has_journal=wish.has_takeovers)
         if len(wish.machines) == 1:  # which may be called localhost
             values["dfs.datanode.hostname"] = first
     return {**values, **(_several(wish) if wish.has_takeovers else _single(wish, first))}

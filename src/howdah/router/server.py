@@ -17,7 +17,8 @@ from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.config.settings import read
 from howdah.config.value_types import Address
-from howdah.protocol.rpc.service import Registry
+from howdah.proto import refresh_pb2
+from howdah.protocol.rpc.service import Deferred, Registry
 from howdah.router.admin import RouterAdmin
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
@@ -27,8 +28,9 @@ from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.pages import Pages
 from howdah.router.security import security_of
 from howdah.router.settings import Settings
+from howdah.router.state.deferred import settle
 from howdah.router.state.namenodes.state_ids import States
-from howdah.router.state.refreshing import refresh_services
+from howdah.router.state.refreshing import policy_service, refresh_services
 from howdah.router.state.table.mount_table import MountTable, Order
 from howdah.router.state.table.quotas import Usage
 from howdah.router.state.tokens import TokenTimes
@@ -132,12 +134,14 @@ class Router:
         outside = Loop(loop.call_soon_threadsafe, loop.call_later)
         known = _known_groups(conf, outside)
         self._impersonation = OnLoop(read_rules(conf), known.once_known, known, outside)
-        authorization = service_authorization.OnLoop.of(conf, known, outside)
+        self._authorization = service_authorization.OnLoop.of(conf, known, outside)
+        self._reading_policy = asyncio.Lock()
+        policy = policy_service(self._begin_reading_policy)
         self._rpc = RpcServer(
-            Registry([self._forwarding.service]),
+            Registry([self._forwarding.service, policy]),
             impersonation=self._impersonation,
             authentication=self._proofs,
-            authorization=authorization,
+            authorization=self._authorization,
             federated_state=states.header if states.with_observers else None,
             max_frame_bytes=settings.max_frame_bytes,
         )
@@ -150,10 +154,10 @@ class Router:
             reload_proxy_users=self._read_proxy_users,
         )
         self._admin = RpcServer(
-            Registry([admin.service(), *refresh_services()]),
+            Registry([admin.service(), policy, *refresh_services()]),
             impersonation=self._impersonation,
             authentication=self._admin_proofs,
-            authorization=authorization,
+            authorization=self._authorization,
             max_frame_bytes=settings.max_frame_bytes,
         )
         self._pages = Pages(
@@ -173,6 +177,7 @@ class Router:
             beside={HEALTH_PATH: self._pages.watch.health},
         )
         self._http.guard = None if security is None else security.web
+        self._reading: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
         self._read_at_s = 0.0
         self.bound: list[tuple[str, int]] = []
@@ -259,6 +264,30 @@ class Router:
             await asyncio.to_thread(lambda: read_rules(self._conf.reloaded()))
         )
         log.info("who may act for whom was read anew")
+
+    def _begin_reading_policy(self) -> Deferred:
+        answer = Deferred()
+        task = asyncio.create_task(settle("refreshServiceAcl", self._read_policy(), answer))
+        self._reading.add(task)
+        task.add_done_callback(self._reading.discard)
+        return answer
+
+    async def _read_policy(self) -> refresh_pb2.RefreshServiceAclResponseProto:
+        """All connections are judged by what the files say now. Raises AuthorizationFailed where no
+        policy is followed, InvalidConfiguration for what is none; then all stays as it was."""
+        authorization = self._authorization
+        if authorization is None:
+            raise errors.AuthorizationFailed(service_authorization.NOT_ENABLED)
+        async with self._reading_policy:
+            authorization.replace(
+                await asyncio.to_thread(
+                    lambda: service_authorization.read_policy(self._conf.reloaded())
+                )
+            )
+        self._rpc.judge_again()
+        self._admin.judge_again()
+        log.info("who may speak which protocol was read anew")
+        return refresh_pb2.RefreshServiceAclResponseProto()
 
     # -- state store -------------------------------------------------------------------------
 

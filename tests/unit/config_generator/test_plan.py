@@ -157,6 +157,32 @@ def test_all_servers_of_a_secured_plan_are_one_user_and_start(count: int) -> Non
         settings.user_of("nn/alpha@ELSEWHERE.COM", "EXAMPLE.COM")
 
 
+def test_routers_are_principals_who_act_for_everybody_from_their_machines_alone() -> None:
+    wish = plan.Wish(HOSTS[:3], realm="EXAMPLE.COM", https=True, routers=(HOSTS[2], "gw.example"))
+    lines = plan.files(wish, {})[kerberos.KADMIN_SCRIPT].splitlines()
+    assert f"addprinc -randkey router/{HOSTS[2].lower()}@EXAMPLE.COM" in lines
+    assert (
+        "ktadd -norandkey -k gw.example.keytab router/gw.example@EXAMPLE.COM "
+        "HTTP/gw.example@EXAMPLE.COM"
+    ) in lines
+    assert len([line for line in lines if f"HTTP/{HOSTS[2].lower()}@" in line]) == 2
+    conf = read(wish)
+    assert conf.raw("hadoop.proxyuser.router.hosts") == f"{HOSTS[2]},gw.example"
+    assert conf.raw("hadoop.proxyuser.router.users") == "*"
+    assert conf.raw("dfs.federation.router.kerberos.principal") == "router/_HOST@EXAMPLE.COM"
+    assert (
+        read(plan.Wish(HOSTS[:3], realm="EXAMPLE.COM", https=True)).raw(
+            "hadoop.proxyuser.router.hosts"
+        )
+        is None
+    )
+
+
+def test_routers_without_kerberos_are_refused() -> None:
+    with pytest.raises(InvalidConfiguration, match="where Kerberos is"):
+        plan.Wish(HOSTS[:3], routers=("gw",))
+
+
 def test_a_realm_without_kerberos_is_refused() -> None:
     assert main(["init", "--machines", "localhost", "--realm", "EXAMPLE.COM"]) == 255
 

@@ -62,6 +62,19 @@ def test_a_context_cannot_say_where_the_client_is_nor_grow() -> None:
     assert len(context[0]) <= MOST_CONTEXT_CHARACTERS
 
 
+def test_a_context_says_who_acts_at_the_router_and_clients_cannot() -> None:
+    lying = replace(CALLER, context=("realUser:root,job_1", b""))
+    assert identity_of(lying).context == ("job_1,clientIp:10.0.0.9,clientPort:4711", b"")
+    acting = replace(lying, real_user="hive")
+    place = "clientIp:10.0.0.9,clientPort:4711"
+    assert identity_of(acting).context == (f"job_1,{place},realUser:hive", b"")
+    long = replace(acting, real_user="h" * 200)
+    context = identity_of(long).context
+    assert context is not None
+    assert len(context[0]) == MOST_CONTEXT_CHARACTERS
+    assert context[0].startswith(f"{place},realUser:hhh")
+
+
 def test_the_active_is_asked_first_and_the_unavailable_last() -> None:
     members = Members("n", {name: (name, 1) for name in "abcd"})
     a, b, c, d = members.namenodes

@@ -75,6 +75,11 @@ def arguments() -> Arguments:
         help="Kerberos, encrypted calls and data, and TLS; with a list of principals to make",
     )
     add("--realm", metavar="REALM", help="of Kerberos (default: that of krb5.conf)")
+    add(
+        "--routers",
+        metavar="HOST,…",
+        help="machines of routers, with --secure: their principals, and that they act for users",
+    )
     add("--hosts-files", action="store_true", help="lists of who may join and who is to leave")
     add(
         "--conf-dir",
@@ -165,6 +170,7 @@ def _wish(options: argparse.Namespace, directory: Path, values: dict[str, str]) 
         https=options.https or options.self_signed or options.secure,
         self_signed=options.self_signed,
         realm=_realm(options),
+        routers=_split_names(options.routers),
         values=values,
     )
 

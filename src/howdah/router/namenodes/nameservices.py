@@ -83,6 +83,8 @@ class Nameservices:
         self._interval_s = heartbeat_interval_s
         self._heartbeat_timeout_s = heartbeat_timeout_s
         self._client_id = uuid.uuid4().bytes
+        self._telling_superusers: set[Address] = set()
+        """Namenodes that tell a superuser alone how they are."""
         self._numbers = itertools.count()
         self._refresh: asyncio.Task[None] | None = None
 
@@ -357,17 +359,31 @@ class Nameservices:
             self._note_state(namenode, state, asked_s)
 
     async def _state_of(self, namenode: Namenode) -> State:
-        """The only namenode of a nameservice is active; it does not answer the question."""
+        """The only namenode of a nameservice is active; it does not answer the question. Where a
+        router is no superuser, a namenode tells it its role as it tells clients."""
         if len(self.members[namenode.nameservice].namenodes) == 1:
             return State.ACTIVE
-        status = await self.own_call(
+        if namenode.address not in self._telling_superusers:
+            try:
+                status = await self.own_call(
+                    namenode,
+                    HA_PROTOCOL,
+                    "getServiceStatus",
+                    ha_pb2.GetServiceStatusRequestProto(),
+                    ha_pb2.GetServiceStatusResponseProto,
+                )
+                return _STATES.get(status.state, State.UNKNOWN)
+            except (errors.AccessDenied, errors.AuthorizationFailed) as error:
+                log.info("namenode %s is asked for its role as clients do: %s", namenode, error)
+                self._telling_superusers.add(namenode.address)
+        answer = await self.own_call(
             namenode,
-            HA_PROTOCOL,
-            "getServiceStatus",
-            ha_pb2.GetServiceStatusRequestProto(),
-            ha_pb2.GetServiceStatusResponseProto,
+            CLIENT_PROTOCOL,
+            "getHAServiceState",
+            pb.HAServiceStateRequestProto(),
+            pb.HAServiceStateResponseProto,
         )
-        return _STATES.get(status.state, State.UNKNOWN)
+        return _STATES.get(answer.state, State.UNKNOWN)
 
     async def _is_safe(self, namenode: Namenode) -> bool:
         request = pb.SetSafeModeRequestProto(action=pb.SAFEMODE_GET, checked=False)

@@ -35,8 +35,9 @@ class Identity:
 
 
 def user_of(caller: Caller) -> str:
-    """Whose calls the router passes on. Who acts for him does so at the namenode, too, which is
-    to allow it from the router's machine: as with a router of Hadoop's without Kerberos."""
+    """Whose calls the router passes on. Without Kerberos, who acts for him does so at the namenode,
+    too, which is to allow it from the router's machine; with Kerberos the router acts for him. Both
+    as with a router of Hadoop's."""
     if caller.real_user is None:
         return caller.user
     return ProxyUser(caller.user, caller.real_user)
@@ -50,18 +51,27 @@ def identity_of(caller: Caller, part: str = "") -> Identity:
         seed = client_id + part.encode("utf-8", "surrogateescape")
         client_id = hashlib.md5(seed, usedforsecurity=False).digest()
     own, signature = caller.context or ("", b"")
-    context_of = _context.of(len(own) + len(signature))
-    context = context_of(own, signature, caller.address, caller.port)
+    real_user = caller.full_names[1]
+    context_of = _context.of(len(own) + len(signature) + len(real_user))
+    context = context_of(own, signature, caller.address, caller.port, real_user)
     return Identity(user_of(caller), client_id, caller.call_id, caller.retry_count, context)
 
 
 @cache_short(4096)
-def _context(own: str, signature: bytes, address: str, port: int) -> tuple[str, bytes]:
-    """The client's own context, and where the client is: namenodes see the router's address.
-    Hadoop: CallerContext with clientIp and clientPort."""
+def _context(
+    own: str, signature: bytes, address: str, port: int, real_user: str
+) -> tuple[str, bytes]:
+    """The client's own context, where the client is, and who acts at the router: namenodes see the
+    router's address, and a router that proves itself as who acts. Hadoop: CallerContext with
+    clientIp, clientPort and realUser."""
     place = f"clientIp:{address},clientPort:{port}"
+    if real_user:
+        place = f"{place},realUser:{real_user}"[:MOST_CONTEXT_CHARACTERS]
     room = MOST_CONTEXT_CHARACTERS - len(place) - 1
-    kept = ",".join(
-        part for part in own.split(",") if not part.startswith(("clientIp:", "clientPort:"))
-    )[: max(room, 0)]
+    kept = ",".join(part for part in own.split(",") if not part.startswith(_SAID_BY_ROUTERS))[
+        : max(room, 0)
+    ]
     return (f"{kept},{place}" if kept else place), signature
+
+
+_SAID_BY_ROUTERS: Final = ("clientIp:", "clientPort:", "realUser:")
