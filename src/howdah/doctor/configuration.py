@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from howdah.config import keys
 from howdah.doctor.findings import Finding, error, warning
-from howdah.doctor.inputs import DATANODE, NAMENODE, SECURED_ROLES, Facts
+from howdah.doctor.inputs import DATANODE, NAMENODE, Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -37,8 +37,7 @@ def _protection(facts: Facts) -> Iterator[Finding]:
         return  # A client of a secured cluster has these keys, and means its servers.
     authentication = conf.get(keys.HADOOP_SECURITY_AUTHENTICATION)
     # Servers that have it say themselves what else they lack.
-    has_it = authentication == "kerberos" and facts.roles <= SECURED_ROLES
-    if authentication != "simple" and not has_it:
+    if authentication not in ("simple", "kerberos"):
         yield error(
             "protection",
             f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} asks for a protection that howdah does "

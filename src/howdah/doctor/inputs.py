@@ -18,8 +18,6 @@ CONTROLLER: Final = "zkfc"
 ROUTER: Final = "router"
 GATEWAY: Final = "httpfs"
 ROLES: Final = (NAMENODE, DATANODE, JOURNALNODE, CONTROLLER, ROUTER, GATEWAY)
-SECURED_ROLES: Final = frozenset({NAMENODE, DATANODE, JOURNALNODE, CONTROLLER, GATEWAY})
-"""Of servers that can be secured by Kerberos."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,19 +65,15 @@ def found(given: Facts) -> list[tuple[str, str]]:
     return [(each.level.value, each.check) for each in examine(given)]
 
 
+@pytest.mark.parametrize("roles", [{NAMENODE, DATANODE}, {JOURNALNODE, CONTROLLER}, {ROUTER}])
 @pytest.mark.parametrize(
-    ("roles", "names"),
-    [
-        ({NAMENODE, DATANODE}, []),
-        ({JOURNALNODE, CONTROLLER}, []),
-        ({NAMENODE, ROUTER}, ["hadoop.security.authentication"]),
-    ],
+    ("authentication", "names"), [("kerberos", []), ("token", ["hadoop.security.authentication"])]
 )
-def test_protection_that_servers_of_a_role_have_is_no_error(
-    roles: set[str], names: list[str]
+def test_protection_that_servers_have_is_no_error(
+    roles: set[str], authentication: str, names: list[str]
 ) -> None:
     asked = {
-        "hadoop.security.authentication": "kerberos",
+        "hadoop.security.authentication": authentication,
         "hadoop.security.authorization": "true",
         "dfs.block.access.token.enable": "true",
         "dfs.encrypt.data.transfer": "true",
