@@ -248,3 +248,34 @@ def test_a_namenode_that_believes_names_is_asked_for_nothing_in_the_name_of_a_to
         status, body = logins.curl(f"{url}?{urlencode({**query, 'delegation': forged})}")
         assert (status, "for alice" in body) == (403, False), body
         assert "Client cannot authenticate via:[SIMPLE]" in body
+
+
+def test_namenodes_and_journal_nodes_fetch_from_each_other(tmp_path: Path) -> None:
+    """The second namenode begins with an image of the first one's, and its checkpoints go there."""
+    secret, passwords = tmp_path / "secret", tmp_path / "passwords"
+    secret.write_bytes(b"a secret of the cluster")
+    secret.chmod(0o600)
+    enter(passwords, "alice")
+    conf = {
+        "howdah.http.authentication": "file",
+        "howdah.http.authentication.file": str(passwords),
+        "hadoop.http.authentication.signature.secret.file": str(secret),
+        "dfs.namenode.checkpoint.txns": "1",
+        "dfs.namenode.checkpoint.check.period": "1",
+        "dfs.ha.tail-edits.period": "1",
+        "dfs.ha.log-roll.period": "1",
+    }
+    with MiniCluster(datanodes=1, namenodes=2, conf=conf) as cluster:
+        with cluster.connect() as fs:
+            fs.mkdirs("/a")
+        name = cluster.active()
+        active = f"http://{cluster.process(name).addresses['http']}"
+        logins = Logins(cluster, passwords, tmp_path)
+
+        wait_until(
+            lambda: "took the image of transaction" in cluster.log(name),
+            what="a checkpoint of the standby",
+        )
+        assert logins.curl(f"{active}/imagetransfer?getimage=1&txid=latest")[0] == 401
+        assert logins.curl(f"{active}/imagetransfer?getimage=1&txid=latest", user="alice")[0] == 403
+        assert logins.curl(f"{active}/cluster", user="alice")[0] == 200

@@ -34,6 +34,7 @@ from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.page_proofs import PageProofs
+from howdah.security.server_cookies import check_secret_shared, signing_caller
 from howdah.web import segment_transfer
 from howdah.web.http_client import fetch, split_url
 from howdah.web.monitoring.pages import Port
@@ -61,7 +62,8 @@ class JournalNode:
         check_journalnode_protection(conf)
         self._security = security_of(conf)
         """None where everybody is believed."""
-        caller = None if self._security is None else self._security.caller
+        check_secret_shared(conf)
+        caller = signing_caller(conf) if self._security is None else self._security.caller
         self._proofs = PageProofs(caller, keeps_cookies=False)
         self._sync = SyncSettings.of(conf)
         self._tls = ClientTls(conf)

@@ -27,6 +27,7 @@ from howdah.runtime.users.names import ProvenUser
 
 if TYPE_CHECKING:
     from howdah.security.http import HttpAuthentication, Proof
+    from howdah.security.server_cookies import ServerCookies
 
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
@@ -165,9 +166,13 @@ def headers_of(proof: Proof | None) -> dict[str, str]:
     return {} if proof is None else dict(proof.headers)
 
 
-def _authentication_of(user: str | None) -> HttpAuthentication | None:
+def _authentication_of(user: str | None) -> HttpAuthentication | ServerCookies | None:
     if not isinstance(user, ProvenUser):
         return None
+    from howdah.security.server_cookies import ServerCookies, SigningServer
+
+    if isinstance(user, SigningServer):
+        return ServerCookies(user.signer)
     from howdah.security.http import HttpAuthentication
     from howdah.security.users import SecuredUser
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from howdah.config import Configuration, keys, namenode_address
 from howdah.config.value_types import Key
 from howdah.security.server_checks import check_needed, is_secured, own_principal
+from howdah.security.server_cookies import signing_caller
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
 
@@ -111,6 +112,6 @@ def check_journal_nodes_known(conf: Configuration) -> None:
 
 def namenode_caller(conf: Configuration) -> str | None:
     """As whom a namenode and its controller call other servers; None, which is the process's user,
-    without Kerberos. Raises as `log_in_server`."""
+    where it proves itself by nothing. Raises as `log_in_server`."""
     login = log_in_namenode(conf)
-    return None if login is None else login.caller
+    return signing_caller(conf) if login is None else login.caller

@@ -52,6 +52,11 @@ from howdah.security.server_checks import (
     check_secured,
     is_secured,
 )
+from howdah.security.server_cookies import (
+    SigningServer,
+    check_secret_shared,
+    signing_caller,
+)
 from howdah.security.server_login import ServerLogin, log_in_namenode
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
@@ -96,6 +101,8 @@ class Security:
     """None without Kerberos."""
     required: Mapping[str, str] = field(default_factory=dict)
     """By protocols: who alone speaks them."""
+    signing: SigningServer | None = None
+    """As whom it asks web ports of other servers without Kerberos, where users log in."""
     web: Guard | None = None
     """Who may ask the web ports for what; None where everybody is believed."""
 
@@ -106,7 +113,7 @@ class Security:
     @property
     def caller(self) -> str | None:
         """As whom it calls other namenodes; None is the process's user."""
-        return None if self.login is None else self.login.caller
+        return self.signing if self.login is None else self.login.caller
 
     def short_name(self, principal: str) -> str:
         """The user of a principal. Raises AuthenticationFailed where it has none."""
@@ -133,7 +140,11 @@ def security_of(conf: Configuration) -> Security:
     login = log_in_namenode(conf)
     if login is None:
         settings = SecuritySettings.from_configuration(conf)
-        return Security(settings, getpass.getuser(), web=guard_of_logins(conf))
+        if namenode_ids(conf, conf.get(keys.DFS_NAMESERVICE_ID)):
+            check_secret_shared(conf)
+        return Security(
+            settings, getpass.getuser(), signing=signing_caller(conf), web=guard_of_logins(conf)
+        )
     datanodes = login.settings.datanode.principal
     return Security(
         login.settings,
@@ -141,7 +152,7 @@ def security_of(conf: Configuration) -> Security:
         login,
         # NamenodeProtocol is for the superuser, whom a balancer may log in as.
         {DatanodeProtocol.PROTOCOL: datanodes, lifeline.PROTOCOL: datanodes},
-        web_guard(conf, login),
+        web=web_guard(conf, login),
     )
 
 

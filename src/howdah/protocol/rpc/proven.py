@@ -12,6 +12,8 @@ TOKEN: Final = "TOKEN"
 KERBEROS: Final = "KERBEROS"
 PASSWORD: Final = "PASSWORD"
 """By a name and a password, over HTTP alone. Hadoop has no such proof."""
+SERVER: Final = "SERVER"
+"""By the secret that servers share at whose web ports users log in."""
 LOGINS: Final = frozenset({PASSWORD})
 """Proofs of people at web ports of clusters without Kerberos."""
 

@@ -15,6 +15,7 @@ from howdah.runtime.users.groups import groups_from
 from howdah.security.password_file import PasswordFile
 from howdah.security.passwords import PasswordChecker
 from howdah.security.server_checks import has_logins
+from howdah.security.server_cookies import NOBODY
 from howdah.security.web_settings import cookie_rules
 from howdah.web.access.guard import Administrators, WebGuard
 from howdah.web.access.logins import KIND, LoginCookies, PasswordProver
@@ -56,6 +57,7 @@ def login_guard(conf: Configuration, role: str, rules: AccessRules) -> Guard | N
         Administrators(
             AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf)),
             getpass.getuser(),
+            lambda full_name, address: full_name == NOBODY,
         ),
         figures_need_admin=conf.get(keys.HADOOP_SECURITY_INSTRUMENTATION_REQUIRES_ADMIN),
     )

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl
 from howdah import errors
 from howdah.config import keys
 from howdah.formats.passwords import PasswordRecord
-from howdah.protocol.rpc.proven import PASSWORD, Proven
+from howdah.protocol.rpc.proven import PASSWORD, SERVER, Proven
 from howdah.protocol.web_authentication import basic
 from howdah.protocol.web_authentication.signed_cookie import (
     CookieRefused,
@@ -31,6 +31,8 @@ from howdah.protocol.web_authentication.signed_cookie import (
     cookie_in,
 )
 from howdah.security.passwords import LoginRefused, PasswordChecker
+from howdah.security.server_cookies import KIND as SERVER_KIND
+from howdah.security.server_cookies import NOBODY
 from howdah.web.access import login_pages
 from howdah.web.cross_site import check_origin, is_browser
 from howdah.web.http import Admitted, NeedsBody, Request, Response, text_response
@@ -73,6 +75,18 @@ class LoginCookies:
         """Return what the cookie of a request says; None without one. Raises CookieRefused."""
         text = cookie_in(request.headers.get("cookie"))
         return None if text is None else self.signer.read(text, self.now_ms(), self.kind)
+
+    def is_of_server(self, request: Request) -> bool:
+        """Whether a server of this cluster asks, which knows the secret that cookies are signed by.
+        It may come over plain HTTP, as all that servers fetch from each other does then."""
+        text = cookie_in(request.headers.get("cookie"))
+        if text is None:
+            return False
+        try:
+            identity = self.signer.read(text, self.now_ms(), SERVER_KIND)
+        except CookieRefused:
+            return False
+        return identity.user == identity.principal == NOBODY
 
 
 def is_private(request: Request, *, allows_plain: bool) -> bool:
@@ -121,6 +135,8 @@ class PasswordProver:
         return NeedsBody(_MOST_FORM_BYTES, lambda body: self._log_in(request, body))
 
     def prove(self, request: Request) -> Admitted | Response:
+        if self.cookies.is_of_server(request):
+            return Admitted(replace(request, proven=Proven(SERVER, NOBODY, NOBODY)))
         if not is_private(request, allows_plain=self.allows_plain):
             return not_private(request, self.server)
         shown = basic.credentials_in(request.headers.get("authorization"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,9 +17,16 @@ from howdah.failover.security import check_controller_protection
 from howdah.formats.passwords import Cost, record_of
 from howdah.journalnode.security import check_journalnode_protection
 from howdah.journalnode.web_access import guard_of_logins as of_journalnode
+from howdah.namenode.server.process.secondary_security import check_secondary_protection
+from howdah.namenode.server.process.secondary_security import security_of as of_secondary
 from howdah.namenode.server.security import check_namenode_protection
+from howdah.namenode.server.security import security_of as namenode_security
 from howdah.namenode.server.web_access import guard_of_logins as of_namenode
 from howdah.protocol.web_authentication.basic import header_of
+from howdah.protocol.web_authentication.signed_cookie import CookieSigner, SignedIdentity
+from howdah.runtime.tls.http_policy import Place
+from howdah.security.page_proofs import PageProofs
+from howdah.security.server_cookies import KIND, NOBODY, SigningServer, signing_caller
 from howdah.web.http import Admitted, Guard, Request
 
 FILE = {"howdah.http.authentication": "file"}
@@ -27,8 +35,10 @@ CHECKS = (
     check_datanode_protection,
     check_journalnode_protection,
     check_controller_protection,
+    check_secondary_protection,
 )
 MAKERS = (of_namenode, of_datanode, of_journalnode)
+SECRET = b"a secret of a cluster"
 Make = Callable[[Configuration], Guard | None]
 
 
@@ -65,8 +75,11 @@ def test_logins_are_supported_without_kerberos_alone(
             "dfs.datanode.keytab.file": "/k",
             "dfs.journalnode.kerberos.principal": "jn/_HOST@R",
             "dfs.journalnode.keytab.file": "/k",
+            "dfs.secondary.namenode.kerberos.principal": "sn/_HOST@R",
+            "dfs.secondary.namenode.keytab.file": "/k",
             "dfs.block.access.token.enable": "true",
             "dfs.data.transfer.protection": "privacy",
+            "dfs.web.authentication.kerberos.principal": "HTTP/_HOST@R",
         }
     )
     with pytest.raises(errors.InvalidConfiguration, match="is for clusters without Kerberos"):
@@ -121,3 +134,81 @@ def test_figures_may_be_for_administrators_alone(conf: Configuration) -> None:
     login = {"authorization": header_of("alice", "a password")}
     answered = guard.admit(Request("GET", "/jmx", headers=login, peer="127.0.0.1"))
     assert not isinstance(answered, Admitted)
+
+
+# -- servers among each other -------------------------------------------------------
+
+
+@pytest.fixture
+def shared(conf: Configuration, tmp_path: Path) -> Configuration:
+    """With a secret that all servers have."""
+    path = tmp_path / "secret"
+    path.write_bytes(SECRET)
+    path.chmod(0o600)
+    return conf.with_values({"hadoop.http.authentication.signature.secret.file": str(path)})
+
+
+def passes(guard: Guard | None, path: str, cookie: str) -> bool:
+    assert guard is not None
+    request = Request("GET", path, headers={"cookie": cookie}, peer="10.0.0.1", is_secure=True)
+    return isinstance(guard.admit(request), Admitted)
+
+
+def shown_by(conf: Configuration) -> str:
+    """The cookie that a server shows to others."""
+    caller = signing_caller(conf)
+    assert caller is not None
+    proof = PageProofs(caller).proof(Place(True, "nn", 1))
+    assert proof is not None
+    return proof.headers["Cookie"]
+
+
+def test_a_server_gets_what_is_for_servers_and_nothing_of_a_users(shared: Configuration) -> None:
+    cookie = shown_by(shared)
+    assert passes(of_namenode(shared), "/imagetransfer", cookie)
+    assert passes(of_namenode(shared), "/jmx", cookie)
+    assert passes(of_journalnode(shared), "/getJournal", cookie)
+    for path in ("/logs", "/stacks", "/blocks"):
+        assert not passes(of_namenode(shared), path, cookie)
+    secondary = of_secondary(shared)
+    assert secondary is not None
+    assert isinstance(secondary.caller, SigningServer)
+    assert isinstance(namenode_security(shared).caller, SigningServer)
+
+
+def test_nobody_else_is_a_server(shared: Configuration) -> None:
+    guard = of_namenode(shared)
+    for key, kind, name, ends_ms in (
+        (b"another secret", KIND, NOBODY, 1 << 50),
+        (SECRET, "file", NOBODY, 1 << 50),
+        (SECRET, "kerberos", NOBODY, 1 << 50),
+        (SECRET, KIND, "alice", 1 << 50),
+        (SECRET, KIND, NOBODY, 1),
+    ):
+        text = CookieSigner(key).sign(SignedIdentity(name, name, kind, ends_ms))
+        assert not passes(guard, "/imagetransfer", f"hadoop.auth={text}")
+    login = {"authorization": header_of("alice", "a password")}
+    answered = guard.admit(Request("GET", "/imagetransfer", headers=login, peer="127.0.0.1"))  # type: ignore[union-attr]
+    assert not isinstance(answered, Admitted)
+
+
+def test_servers_that_fetch_from_each_other_need_one_secret(conf: Configuration) -> None:
+    pair = {
+        "dfs.nameservices": "ns",
+        "dfs.nameservice.id": "ns",
+        "dfs.ha.namenodes.ns": "a,b",
+        "dfs.namenode.rpc-address.ns.a": "a:1",
+        "dfs.namenode.rpc-address.ns.b": "b:1",
+    }
+    with pytest.raises(errors.InvalidConfiguration, match=r"signature\.secret\.file is not set"):
+        namenode_security(conf.with_values({**pair, "user.home": "/nowhere"}))
+    with pytest.raises(errors.InvalidConfiguration, match=r"signature\.secret\.file"):
+        of_secondary(conf.with_values({"user.home": "/nowhere"}))
+
+
+def test_a_servers_secret_goes_nowhere(shared: Configuration) -> None:
+    caller = signing_caller(shared)
+    with pytest.raises(TypeError):
+        pickle.dumps(caller)
+    assert SECRET.decode() not in repr(caller)
+    assert signing_caller(Configuration({})) is None

@@ -6,7 +6,7 @@ login. The namenode answers a superuser's calls: `hadoop.security.auth_to_local`
 namenode's user of its principal. Hadoop's namenode with `hadoop.security.authorization` answers
 nobody but the principal of namenodes.
 
-It takes no calls. Over HTTP it asks by SPNEGO who comes.
+It takes no calls. Over HTTP it asks by SPNEGO who comes, or has users log in without Kerberos.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from typing import Final
 from howdah.config import Configuration, check_protection, keys
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
+    check_believing,
     check_calls_secured,
     check_needed,
     is_secured,
 )
+from howdah.security.server_cookies import check_secret_shared, signing_caller
 from howdah.security.server_login import log_in_secondary
+from howdah.web.access.login_guard import login_guard
 from howdah.web.access.rules import AccessRules
 from howdah.web.access.server_guard import server_guard
 from howdah.web.http import Guard
@@ -39,7 +42,7 @@ def check_secondary_protection(conf: Configuration) -> None:
     """Raises InvalidConfiguration for a protection that is asked for and that a secondary namenode
     lacks."""
     if not is_secured(conf):
-        check_protection(conf)
+        check_believing(conf)
         return
     check_needed(conf, _NEEDED)
     check_calls_secured(conf)
@@ -62,7 +65,10 @@ def security_of(conf: Configuration) -> Security | None:
     check_secondary_protection(conf)
     login = log_in_secondary(conf)
     if login is None:
-        return None
+        check_secret_shared(conf)
+        caller = signing_caller(conf)
+        guard = login_guard(conf, "secondary namenode", RULES)
+        return None if guard is None or caller is None else Security(caller, guard)
     guard = server_guard(
         conf,
         login,
