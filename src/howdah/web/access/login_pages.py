@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote, urlencode
 
@@ -92,16 +92,21 @@ def refusal(
     server: str,
     status: int,
     said: str,
-    advice: str = "",
+    steps: Sequence[str] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """What is wrong, and what to do, for people or for programs."""
     open_to_all = f"{HEALTH_PATH} is open to everybody."
     if wants_page(request):
-        paragraphs = [tag("p", text) for text in (said, advice, open_to_all) if text]
-        page = _page(server, "Who are you?", paragraphs, status=status)
+        body = [
+            tag("p", said),
+            tag("h2", "What to do") if steps else None,
+            tag("ol", [tag("li", step) for step in steps]) if steps else None,
+            tag("p", open_to_all),
+        ]
+        page = _page(server, "Who are you?", body, status=status)
         return Response(status, {**page.headers, **(headers or {})}, page.body)
-    lines = "\n".join(text for text in (said, advice, open_to_all) if text)
+    lines = "\n".join((said, *steps, open_to_all))
     plain = text_response(status, lines)
     return Response(status, {**plain.headers, **(headers or {})}, plain.body)
 

@@ -103,7 +103,7 @@ def is_private(request: Request, *, allows_plain: bool) -> bool:
 
 def not_private(request: Request, server: str) -> Response:
     """What is heard over plain HTTP."""
-    return login_pages.refusal(request, server, 403, _NOT_OVER_HTTP, _USE_TLS)
+    return login_pages.refusal(request, server, 403, _NOT_OVER_HTTP, [_USE_TLS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +211,13 @@ class PasswordProver:
             self.server,
             status,
             f"{said}: {reason}." if reason else f"{said}.",
-            _ADVICE,
+            [_ADVICE],
             {**headers, **_waits(wait_s)},
         )
 
     def _closed(self, request: Request) -> Response:
         said = "Nobody can log in here now: the file of passwords is not as it has to be."
-        return login_pages.refusal(request, self.server, 503, said, "The server's log says why.")
+        return login_pages.refusal(request, self.server, 503, said, ["The server's log says why."])
 
 
 def _principal(record: PasswordRecord) -> str:

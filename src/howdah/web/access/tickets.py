@@ -10,11 +10,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Final
 
 from howdah import errors
 from howdah.protocol.rpc.proven import KERBEROS, Proven
+from howdah.protocol.sasl.principals import Principal
 from howdah.protocol.web_authentication.negotiation import (
     Known,
     Negotiation,
@@ -22,8 +22,9 @@ from howdah.protocol.web_authentication.negotiation import (
     Unproven,
 )
 from howdah.security.spnego import SpnegoAcceptor, TicketContinued
-from howdah.web.http import Admitted, Request, Response, answer
-from howdah.web.monitoring.health import HEALTH_PATH
+from howdah.web.access import login_pages
+from howdah.web.http import Admitted, Request, Response
+from howdah.web.known_hosts import host_of
 
 log = logging.getLogger(__name__)
 
@@ -32,13 +33,6 @@ _FORBIDDEN: Final = 403
 _UNPROVEN: Final = (
     "This server is secured by Kerberos, and asks by SPNEGO (Negotiate) who you are: {reason}."
 )
-_ADVICE: Final = (
-    "Get a ticket (kinit), and use a program that shows it: curl --negotiate -u :, a client of "
-    "Hadoop's or howdah's, or a browser that is allowed to for this host (Firefox: "
-    "network.negotiate-auth.trusted-uris; Chrome: the policy AuthServerAllowlist). The host in "
-    "the address has to be the one in the server's principal."
-)
-_HEALTH: Final = f"{HEALTH_PATH} is open to everybody."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +60,14 @@ class TicketProver:
             taken = self.acceptor.accept(found.token, request.peer)
             if isinstance(taken, TicketContinued):
                 headers = self.negotiation.refused(taken.answer, is_secure=request.is_secure)
-                return _refusal(request, _UNAUTHORIZED, "the ticket needs another round", headers)
+                return self._refusal(
+                    request, _UNAUTHORIZED, "the ticket needs another round", headers
+                )
             user = self.user_of(taken.principal)
         except errors.AuthenticationFailed as refused:
             headers = self.negotiation.refused(is_secure=request.is_secure)
             del headers["WWW-Authenticate"]  # Another ticket would do no better.
-            return _refusal(request, _FORBIDDEN, refused.message, headers)
+            return self._refusal(request, _FORBIDDEN, refused.message, headers)
         headers = self.negotiation.accepted(
             user, taken.principal, taken.answer, self.now_ms(), is_secure=request.is_secure
         )
@@ -79,23 +75,44 @@ class TicketProver:
 
     def _unproven(self, request: Request, reason: str) -> Response:
         headers = self.negotiation.refused(is_secure=request.is_secure)
-        return _refusal(request, _UNAUTHORIZED, reason, headers)
+        return self._refusal(request, _UNAUTHORIZED, reason, headers)
+
+    def _refusal(
+        self, request: Request, status: int, reason: str, headers: Mapping[str, str]
+    ) -> Response:
+        """What people and programs hear who do not get in."""
+        log.info(
+            "%s %s from %s: %d, %s", request.method, request.path, request.peer, status, reason
+        )
+        said = _UNPROVEN.format(reason=reason)
+        steps = _steps(self.acceptor.identity.principal, request)
+        return login_pages.refusal(request, "Kerberos", status, said, steps, headers)
 
 
 def _of(request: Request, user: str, principal: str) -> Request:
     return replace(request, proven=Proven(KERBEROS, user, principal))
 
 
-def _refusal(request: Request, status: int, reason: str, headers: Mapping[str, str]) -> Response:
-    """What people and programs hear who do not get in."""
-    log.info("%s %s from %s: %d, %s", request.method, request.path, request.peer, status, reason)
-    words = _UNPROVEN.format(reason=reason)
-    if "text/html" in request.headers.get("accept", ""):
-        body = (
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-            "<title>Who are you?</title></head><body><h1>Who are you?</h1>"
-            f"<p>{escape(words)}</p><p>{escape(_ADVICE)}</p><p>{_HEALTH}</p></body></html>\n"
+def _steps(principal: Principal, request: Request) -> list[str]:
+    """What to do, for the host that was asked for and the one that tickets are for."""
+    host = principal.instance
+    asked = host_of(request.headers.get("host", "")) or host
+    steps = [
+        f"Get a ticket: kinit USER@{principal.realm}. klist shows whether there is one.",
+        f"Let the browser show it to {host}. Firefox: in about:config, "
+        f"network.negotiate-auth.trusted-uris = {host}. Chrome, Chromium and Edge: the policy "
+        f"AuthServerAllowlist = {host}, or the option --auth-server-allowlist={host}. Safari "
+        "needs no setting. Then restart the browser.",
+    ]
+    if asked.lower() != host.lower():
+        steps.append(
+            f"Ask for {host} and not for {asked}: tickets are for the name in the server's "
+            f"principal, {principal}."
         )
-        return answer(status, body.encode(), "text/html; charset=utf-8", headers)
-    body = f"{words}\n{_ADVICE}\n{_HEALTH}\n"
-    return answer(status, body.encode(), "text/plain; charset=utf-8", headers)
+    scheme = "https" if request.is_secure else "http"
+    port = request.headers.get("host", "").removeprefix(asked)
+    steps.append(
+        "Or use a program that shows tickets, such as Hadoop's and howdah's clients, or: "
+        f"curl --negotiate -u : {scheme}://{host}{port if port[:1] == ':' else ''}/"
+    )
+    return steps

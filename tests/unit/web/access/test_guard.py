@@ -216,6 +216,33 @@ def test_a_browser_reads_a_page_and_nothing_of_a_request_is_run_in_it() -> None:
     assert b"&lt;script&gt;" in page.body
 
 
+def test_a_browser_without_kerberos_reads_what_to_do() -> None:
+    """For the host that it asked for, and the one that tickets are for."""
+    headers = {"accept": "text/html,*/*", "host": "10.0.0.7:9870"}
+    page = GUARD.admit(ask("/page", headers=headers))
+    assert isinstance(page, Response)
+    assert (page.status, page.headers["WWW-Authenticate"]) == (401, "Negotiate")
+    text = page.body.decode()
+    for said in (
+        "asks by SPNEGO (Negotiate) who you are: no ticket was shown.",
+        "kinit USER@R.",
+        "network.negotiate-auth.trusted-uris = host.",
+        "AuthServerAllowlist = host,",
+        "Ask for host and not for 10.0.0.7: tickets are for the name in the server&#x27;s "
+        "principal, HTTP/host@R.",
+        "curl --negotiate -u : http://host:9870/",
+        "/health is open to everybody.",
+    ):
+        assert said in text
+    named = GUARD.admit(ask("/page", headers={**headers, "host": "HOST:9870"}))
+    assert isinstance(named, Response)
+    assert "and not for" not in named.body.decode()
+    program = GUARD.admit(ask("/page"))
+    assert isinstance(program, Response)
+    assert program.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert b"kinit USER@R." in program.body
+
+
 def test_no_secret_is_shown() -> None:
     request = ask("/mine", "alice@R", query={"delegation": "planted"}, target="/?token=planted")
     admitted = GUARD.admit(request)
