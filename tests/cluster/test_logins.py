@@ -8,10 +8,11 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
+from howdah.cli.main import main
 from howdah.formats.passwords import Cost, PasswordRecord, record_of
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import Token
@@ -220,6 +221,27 @@ def test_the_cookie_is_good_for_one_server_until_the_password_changes(
     assert logins.curl(page, "--user", "carol:another password", *jar)[0] == 200
     assert logins.curl(f"{logins.cluster.http}/logout", "--data", "", *jar)[0] == 303
     assert logins.curl(page, *jar)[0] == 401
+
+
+def test_fsck_logs_in_by_netrc(
+    logins: Logins,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    conf = str(logins.cluster.conf_dir)
+    host = urlsplit(logins.cluster.http).hostname
+    path = tmp_path / "netrc"
+    monkeypatch.setenv("NETRC", str(path))
+    assert main(["fsck", "--conf", conf, "/user"]) == 255
+    assert f"{path} has none for it" in capsys.readouterr().err
+    path.write_text(f"machine {host} login boss password {'wrong'}\n")
+    assert main(["fsck", "--conf", conf, "/user"]) == 255
+    assert "does not take this name and password" in capsys.readouterr().err
+    path.write_text(f'machine {host} login boss password "boss\'s password"\n')
+    main(["fsck", "--conf", conf, "/user"])
+    answered = capsys.readouterr()
+    assert "FSCK started by boss" in answered.out, answered.err
 
 
 def test_no_password_and_no_token_is_logged(logins: Logins) -> None:

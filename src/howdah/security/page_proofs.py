@@ -27,6 +27,7 @@ from howdah.runtime.users.names import ProvenUser
 
 if TYPE_CHECKING:
     from howdah.security.http import HttpAuthentication, Proof
+    from howdah.security.netrc_logins import NetrcLogins
     from howdah.security.server_cookies import ServerCookies
 
 _UNAUTHORIZED: Final = 401
@@ -43,15 +44,23 @@ _MOST_BYTES: Final = 64 * 1024
 class PageProofs:
     """Of one user. Thread-safe."""
 
-    def __init__(self, user: str | None, *, keeps_cookies: bool = True) -> None:
-        """Without cookies each request shows a ticket, and each answer proves the server."""
+    def __init__(
+        self, user: str | None, *, keeps_cookies: bool = True, logs_in: bool = False
+    ) -> None:
+        """Without cookies each request shows a ticket, and each answer proves the server. Whoever
+        `logs_in` has a name and a password where there are no tickets."""
         self._authentication = _authentication_of(user)
+        self._logins: NetrcLogins | None = None
+        if logs_in and self._authentication is None:
+            from howdah.security.netrc_logins import NetrcLogins
+
+            self._logins = NetrcLogins()
         self._keeps_cookies = keeps_cookies
 
     @property
     def are_needed(self) -> bool:
         """Whether the user proves himself, and is not just named."""
-        return self._authentication is not None
+        return self._authentication is not None or self._logins is not None
 
     @contextmanager
     def asked(
@@ -112,6 +121,8 @@ class PageProofs:
     def proof(self, place: Place, *, fresh: bool = False) -> Proof | None:
         """What goes with a request; a ticket rather than a cookie if it is to be `fresh`. Raises
         LoginFailed."""
+        if self._logins is not None:
+            return self._logins.proof(place)
         if self._authentication is None:
             return None
         address = place.host, place.port
@@ -122,6 +133,8 @@ class PageProofs:
     def _wants_another(self, place: Place, proof: Proof | None, status: int) -> bool:
         """Whether a further request may do what this one did not."""
         authentication = self._authentication
+        if self._logins is not None:
+            return status == _UNAUTHORIZED and proof is None
         if status != _UNAUTHORIZED or authentication is None:
             return False
         return proof is None or authentication.is_stale((place.host, place.port), proof, status)
@@ -134,6 +147,8 @@ class PageProofs:
         Raises AuthenticationFailed for a server that wants a proof and got none that it takes, or
         gives none itself: not even an error is believed then, but that this user may not.
         """
+        if self._logins is not None and status == _UNAUTHORIZED and proof is not None:
+            raise errors.AuthenticationFailed(f"{place} does not take this name and password")
         if proof is None and status != _UNAUTHORIZED:
             return
         lower = {name.lower(): value for name, value in headers.items()}

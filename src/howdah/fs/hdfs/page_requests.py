@@ -2,7 +2,8 @@
 
 On a secured cluster the user proves himself by SPNEGO, and no name is sent: the ticket says it.
 Tokens open WebHDFS alone, so a process that has nothing else is refused here. Without security, and
-where the client has fallen back to none, a page is told the name, where it wants one.
+where the client has fallen back to none, a page is told the name, where it wants one. Where users
+log in without Kerberos, commands show the name and password of `.netrc`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
 from howdah.runtime.users.names import real_user_of
 from howdah.security.page_proofs import PageProofs
+from howdah.security.server_checks import has_logins
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -26,7 +28,7 @@ class PageRequests:
     def __init__(self, conf: Configuration, user: str) -> None:
         self._user = user
         self._tls = ClientTls(conf)
-        self._proofs = PageProofs(user)
+        self._proofs = PageProofs(user, logs_in=has_logins(conf))
 
     @property
     def names(self) -> Pairs:
