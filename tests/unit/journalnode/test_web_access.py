@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from howdah import errors
@@ -64,6 +66,19 @@ def test_listed_administrators_get_segments(monkeypatch: pytest.MonkeyPatch) -> 
     ask = answered(monkeypatch, web_guard, Configuration({**CONF, **ALL_ARE_HDFS}), "jn")
     assert ask("hdfs@EXAMPLE.COM", "10.0.0.9", "/getJournal") == 200
     assert ask("jn/anywhere@EXAMPLE.COM", "10.0.0.9", "/logs") == 200
+
+
+def test_without_a_principal_of_datanodes_no_server_passes_for_an_administrator(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    conf = {**CONF, **ALL_ARE_HDFS}
+    del conf["dfs.datanode.kerberos.principal"]
+    with caplog.at_level(logging.WARNING):
+        ask = answered(monkeypatch, web_guard, Configuration(conf), "jn")
+    assert "dfs.datanode.kerberos.principal is not set" in caplog.text
+    assert ask("dn/localhost@EXAMPLE.COM", "127.0.0.1", "/getJournal") == 403
+    assert ask("hdfs@EXAMPLE.COM", "10.0.0.9", "/getJournal") == 200
+    assert ask("nn/localhost@EXAMPLE.COM", "127.0.0.1", "/getJournal") == 200
 
 
 @pytest.mark.parametrize("wanted", ["sn/_HOST/x@R", "sn/@R", "@R"])

@@ -15,7 +15,7 @@ from howdah.security.server_principals import configured, is_of_kind
 from howdah.security.spnego import SpnegoAcceptor
 from howdah.security.web_settings import PRINCIPAL_KEY, web_security
 from howdah.web.access.guard import Administrators, ClosedGuard, WebGuard
-from howdah.web.access.rules import AccessRules
+from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.tickets import TicketProver
 from howdah.web.http import Guard
 
@@ -53,7 +53,6 @@ def server_guard(
         )
         return ClosedGuard(PRINCIPAL_KEY.name, rules)
     users = AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf))
-    kinds = configured(conf, _SERVERS)
     return WebGuard(
         TicketProver(found.negotiation, SpnegoAcceptor(found.identity), login.short_name),
         rules,
@@ -61,8 +60,27 @@ def server_guard(
             users,
             login.user,
             is_server,
-            lambda principal: any(is_of_kind(principal, kind) for kind in kinds),
+            _any_server(conf, rules),
         ),
         found.pages_are_open,
         found.figures_need_admin,
     )
+
+
+def _any_server(conf: Configuration, rules: AccessRules) -> Callable[[str], bool]:
+    """Return what says of a principal whether it is that of any server of the cluster. Where
+    nothing says who datanodes are, each principal with an instance may be one's.
+
+    Raises InvalidConfiguration.
+    """
+    kinds = configured(conf, _SERVERS)
+    datanodes = keys.DFS_DATANODE_KERBEROS_PRINCIPAL
+    if conf.get(datanodes):
+        return lambda principal: any(is_of_kind(principal, kind) for kind in kinds)
+    if Rule.SERVERS in rules.table.values():
+        log.warning(
+            "%s is not set: this server cannot tell datanodes from administrators whose principals "
+            "have an instance, such as hdfs/admin@REALM, and gives neither what is for servers",
+            datanodes.name,
+        )
+    return lambda principal: "/" in principal
