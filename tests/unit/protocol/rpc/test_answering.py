@@ -28,6 +28,7 @@ from howdah.protocol.rpc.service import (
 from howdah.protocol.rpc.session import ActsFor, Close, Reply, ServerSession
 from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.runtime.tracing.span import NOTHING, Span
+from howdah.runtime.users.service_policy import Speaker
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 DESCRIPTOR = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
@@ -378,6 +379,15 @@ def test_whose_rules_are_not_there_or_fail_acts_for_nobody(how: str) -> None:
     world.answering.authorize(ActsFor("hive", "joe"), "10.0.0.1", told.append)
     (error,) = told
     assert error is not None
+
+
+def test_whose_lists_fail_speaks_no_protocol() -> None:
+    world = World(authorization=object())
+    told: list[errors.HowdahError | None] = []
+    speaker = Speaker(PROTOCOL, "joe", "joe (auth:SIMPLE)", "10.0.0.1")
+    world.answering.authorize_protocol(speaker, told.append)
+    (error,) = told
+    assert "the authorization of a protocol failed on an internal error" in str(error)
 
 
 def test_bytes_are_held_until_their_calls_have_left() -> None:
