@@ -62,9 +62,6 @@ CASES_LEFT_OUT = {
     "printTopology: verifying that the topology map is what we expect": (
         "wants all datanodes at one address"
     ),
-    "refreshServiceAcl: refreshing security authorization policy for namenode": (
-        "the stand-in does not hand on hadoop.security.authorization"
-    ),
 }
 
 Run = Callable[[Sequence[str]], dict[str, list[Outcome]]]

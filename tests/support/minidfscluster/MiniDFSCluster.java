@@ -262,8 +262,6 @@ public class MiniDFSCluster implements AutoCloseable {
       if (!isDefault
           && name.matches("(dfs|fs|hadoop|io|ipc)\\..*")
           && !name.equals(KEPT_CONNECTION)
-          // Some tests set it together with what they are about.
-          && !name.equals("hadoop.security.authorization")
           // Its groups are handed on, see mockedGroups.
           && !name.equals(GROUP_MAPPING)
           // As the cluster before had it, without datanodes.
