@@ -45,12 +45,12 @@ def check_journalnode_protection(conf: Configuration) -> None:
         check_believing(conf)
         return
     check_needed(conf, _NEEDED)
+    check_calls_secured(conf)
     check_web_principal(
         conf,
         keys.DFS_JOURNALNODE_KERBEROS_INTERNAL_SPNEGO_PRINCIPAL,
         "neither namenodes nor other journal nodes could read its segments",
     )
-    check_calls_secured(conf)
     check_protection(conf, THERE_WITH_KERBEROS)
 
 
