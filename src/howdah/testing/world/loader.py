@@ -34,6 +34,7 @@ from howdah.testing.world import (
     files,
     forks,
     instrumenting,
+    kerberos,
     polling,
     primitives,
     sockets,
@@ -48,6 +49,8 @@ _LIBRARY: Final = Path(real_os.__file__).parent
 Code = tuple[types.CodeType, importlib.machinery.ModuleSpec, bool]
 _codes: dict[str, Code] = {}
 _numbers = itertools.count(1)
+_SEAMS: Final = (forks.SEAM, kerberos.SEAM, kerberos.KDC_SEAM)
+"""Modules of howdah that are simulated themselves."""
 _TIMES_OF_LOADING: Final = (
     ("logging", "_startTime"),
     ("howdah.web.monitoring.process", "_STARTED_S"),
@@ -295,6 +298,8 @@ class ModuleTree:
         )
         assert {*self.simulated} >= SIMULATED, SIMULATED - {*self.simulated}
         self.simulated[forks.SEAM] = forks.make(process)
+        self.simulated[kerberos.SEAM] = kerberos.make(process)
+        self.simulated[kerberos.KDC_SEAM] = kerberos.make_kdc()
         self.builtins = dict(vars(builtins))
         """Those of the code that the process runs."""
         self.builtins["__import__"] = self._import
@@ -426,7 +431,7 @@ class ModuleTree:
         if name in HIDDEN:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         if name in self.simulated:
-            if name == forks.SEAM and not fromlist:
+            if name in _SEAMS and not fromlist:
                 raise primitives.NotSimulated(f"import {name} without from")
             return self.simulated[name]
         if name.startswith("importlib."):
@@ -452,6 +457,9 @@ class ModuleTree:
             for attribute in fromlist:
                 below = f"{name}.{attribute}"
                 if attribute == "*" or hasattr(module, attribute):
+                    continue
+                if below in self.simulated:
+                    setattr(module, attribute, self.simulated[below])
                     continue
                 if not is_private(below):
                     setattr(module, attribute, importlib.import_module(below))

@@ -173,11 +173,11 @@ class Machine:
         self._next_pid += 1
         return self._next_pid
 
-    def write_file(self, path: str, content: bytes) -> None:
+    def write_file(self, path: str, content: bytes, mode: int = 0o644) -> None:
         """Give a file this content, durably, as an administrator does."""
         directory, last = self.mounts.parent(path)
         disk = self.mounts.disk_of(path)
-        file = disk.new_file(0o644)
+        file = disk.new_file(mode)
         file.write(0, content)
         file.sync()
         disk.change_names((directory, last, file))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -105,10 +105,12 @@ def build(
     observer: bool = False,
     controllers: bool = True,
     shared: str = "",
+    prepare: Callable[[Cluster], None] = lambda cluster: None,
 ) -> tuple[Cluster, Watch]:
     """Make the machines and servers, format the namespace, and start everything. An observer is a
     third namenode, which no controller looks after; without controllers none is looked after.
-    `shared` is a directory that all namenodes see, in place of journal nodes."""
+    `shared` is a directory that all namenodes see, in place of journal nodes. The cluster is
+    prepared before anything starts."""
     dice = world.dice("scenario")
     lease = {"howdah.ha.lease.ms": dice.choice(_LEASES_MS)}
     cluster = Cluster(world, {**SETTINGS, **lease, **(settings or {})})
@@ -131,6 +133,7 @@ def build(
     for machine in world.machines.values():
         machine.disk.is_strict = is_strict
     watch = Watch(cluster)
+    prepare(cluster)
     if shared:
         cluster.settings["dfs.namenode.shared.edits.dir"] = f"file://{shared}"
         disk = world.machines["nna"].new_disk()
