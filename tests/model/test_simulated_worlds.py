@@ -88,6 +88,12 @@ def test_every_way_to_read_brings_the_bytes_of_the_file() -> None:
     assert all(result["figures"]["counts"][way] > 5 for way in ways)
 
 
+def test_what_writers_were_promised_survives_faults_of_a_secured_cluster() -> None:
+    (result,) = run("secured", "3")
+    assert sum(result["figures"]["operations"].values()) > 200
+    assert result["figures"]["faults"] > 5
+
+
 FOUND: Final = [
     # A datanode that kept a state from before an upgrade left its trash alone.
     ("upgrades", "2"),
@@ -131,6 +137,7 @@ def test_worlds_that_found_a_fault(scenario: str, seed: str) -> None:
         ("operated", 10),
         ("operated-by-hand", 10),
         ("routed", 10),
+        ("secured", 40),
         ("resources", 4),
     ],
 )

@@ -178,7 +178,11 @@ def make(process: Process) -> Any:
 
     class Credential:
         def __init__(
-            self, store: Mapping[str, str], principal: str | None = None, *, for_spnego: bool = False
+            self,
+            store: Mapping[str, str],
+            principal: str | None = None,
+            *,
+            for_spnego: bool = False,
         ) -> None:
             keytab = store.get("client_keytab")
             if keytab is None:

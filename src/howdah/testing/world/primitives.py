@@ -64,9 +64,9 @@ SHARED: Final = frozenset(
         *("bz2", "hashlib", "hmac", "lzma", "zlib", "zipfile", "_bz2", "_hashlib"),
         *("_lzma", "_sha1", "_sha256", "_sha512", "_sha3", "_md5", "_blake2", "_compression"),
         *("crypt", "google_crc32c"),
-        # Others' code that does no input and output: it keeps counters, or turns bytes into
-        # messages.
-        *("google", "h11", "prometheus_client"),
+        # Others' code that does no input and output: it keeps counters, turns bytes into messages,
+        # or enciphers them.
+        *("cryptography", "google", "h11", "prometheus_client"),
     }
 )
 """What all processes, and the scenario, have in common: it touches nothing of the machine."""
