@@ -80,6 +80,7 @@ def _with_kerberos(conf: Configuration, encryption: Encryption | None) -> Guard:
             login.short_name,
             tokens,
             {inter_datanode.PROTOCOL: settings.datanode.principal},
+            confinement=login.confinement,
         )
 
     return Guard(

@@ -7,10 +7,11 @@ it. A failover controller has that of its namenode, as Hadoop's has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from howdah.config import Configuration, keys, namenode_address
 from howdah.config.value_types import Key
+from howdah.security.confinement import Confinement
 from howdah.security.server_checks import check_needed, is_secured, own_principal
 from howdah.security.server_cookies import signing_caller
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
@@ -28,6 +29,8 @@ class ServerLogin:
     """The short name of its principal."""
     caller: str
     """As whom it calls other servers: `user`, with the login that proves it."""
+    confinement: Confinement = field(default_factory=Confinement)
+    """Of which servers the calls are confined to those of their kind."""
 
     def short_name(self, principal: str) -> str:
         """The user of a principal. Raises AuthenticationFailed where it has none."""
@@ -39,7 +42,12 @@ class ServerLogin:
         """How clients prove themselves at a port of this server. `required` has, by the Java names
         of protocols, who alone speaks them."""
         return MethodsAtServer(
-            self.identity, self.settings.rpc_protections, self.short_name, tokens, required
+            self.identity,
+            self.settings.rpc_protections,
+            self.short_name,
+            tokens,
+            required,
+            confinement=self.confinement,
         )
 
 
@@ -63,7 +71,14 @@ def log_in_server(
     user = settings.user_of(str(whose), realm)
     login = LoginSource(identity.keytab, str(whose))
     proven = Identity(settings, login, has_own_tokens_alone=True)
-    return ServerLogin(settings, identity, realm, user, SecuredUser(user, proven, str(whose)))
+    return ServerLogin(
+        settings,
+        identity,
+        realm,
+        user,
+        SecuredUser(user, proven, str(whose)),
+        Confinement.from_configuration(conf),
+    )
 
 
 def log_in_namenode(conf: Configuration) -> ServerLogin | None:

@@ -30,6 +30,7 @@ from howdah.protocol.sasl.mechanism import ServerMechanism
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal, matches
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.secret_files import warn_if_shared
+from howdah.security.confinement import Confinement
 from howdah.security.hosts import KnownHosts, canonical_host
 
 # The library of Kerberos is looked for where somebody comes with a ticket.
@@ -92,6 +93,7 @@ class MethodsAtServer:
     """By the Java names of protocols: the principal, or the pattern of one, that speaks it. `_HOST`
     stands for the host from which a connection comes."""
     hosts: KnownHosts = field(default_factory=lambda: KnownHosts(canonical_host, time.monotonic))
+    confinement: Confinement = field(default_factory=Confinement)
 
     @property
     def offers(self) -> Sequence[Offer]:
@@ -143,6 +145,7 @@ class MethodsAtServer:
         return wanted.replace(HOST_PLACEHOLDER, self.hosts.known(address))
 
     def admit(self, proven: Proven, protocol: str, address: str) -> None:
+        self.confinement.check(proven.full_name, protocol)
         wanted = self.speaker_of(protocol, address)
         if wanted is None:
             return

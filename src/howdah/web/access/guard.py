@@ -44,6 +44,9 @@ class Administrators:
     """Whether a principal, from an IP address, is that of a server which fetches from this one."""
     is_server: Callable[[str], bool] = lambda principal: False
     """Whether a principal is that of any server of the cluster, at whichever host."""
+    is_confined: Callable[[str], bool] = lambda principal: False
+    """Whether a principal is that of a server which reads no files and administers nothing, whatever
+    its short name may (`howdah.security.confinement`)."""
 
 
 class Prover(Protocol):
@@ -99,17 +102,24 @@ class WebGuard:
         if self._may(rule, proven, request.peer):
             return admitted
         log.info("%s %s for %s is refused", request.method, request.path, proven.full_name)
+        reason = f"{rule.value} (dfs.cluster.administrators)"
+        if self.administrators.is_confined(proven.full_name):
+            reason = f"users, and {proven.full_name} is a server"
         refusal = text_response(
             _FORBIDDEN,
             f"User {proven.user} is unauthorized to access this page: {request.path} is for "
-            f"{rule.value} (dfs.cluster.administrators)",
+            f"{reason}",
         )
         return replace(refusal, headers={**refusal.headers, **admitted.headers})
 
     def _may(self, rule: Rule, proven: Proven, address: str) -> bool:
-        if rule in (Rule.USER, Rule.PAGE, Rule.FILES):
-            return True
         those = self.administrators
+        if rule is Rule.PAGE:
+            return True
+        if rule is not Rule.SERVERS and those.is_confined(proven.full_name):
+            return False
+        if rule in (Rule.USER, Rule.FILES):
+            return True
         if rule is not Rule.SERVERS:
             return proven.user == those.own_user or proven.user in those.users
         if those.servers(proven.full_name, address):

@@ -61,6 +61,7 @@ def server_guard(
             login.user,
             is_server,
             _any_server(conf, rules),
+            login.confinement.confines,
         ),
         found.pages_are_open,
         found.figures_need_admin,

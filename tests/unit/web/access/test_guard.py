@@ -69,6 +69,7 @@ GUARD = WebGuard(
         "hdfs",
         lambda *whose: whose == ("sn/host@R", "10.0.0.1"),
         lambda principal: principal.partition("/")[0] in ("sn", "nn", "root"),
+        lambda principal: principal.startswith("dn/"),
     ),
 )
 
@@ -312,3 +313,19 @@ def test_what_depends_on_a_user_is_never_open() -> None:
     }
     assert (RULES.of("/fsck"), RULES.of("/webhdfs/v1/a")) == (Rule.USER, Rule.FILES)
     assert datanode.RULES.of("/webhdfs/v1/a") is Rule.TOKEN
+
+
+def test_a_server_that_is_confined_reads_pages_and_nothing_else() -> None:
+    """Its short name is an administrator's here, as `auth_to_local` often has it."""
+    guard = replace(GUARD, user_of=lambda principal: "hdfs")
+    assert isinstance(guard.admit(ask("/page", "dn/host@R")), Admitted)
+    for path in ("/mine", "/admin", "/webhdfs/v1/file", "/image"):
+        refused = guard.admit(ask(path, "dn/host@R"))
+        assert isinstance(refused, Response)
+        assert refused.status == 403
+        assert b"dn/host@R is a server" in refused.body
+        if path != "/image":
+            assert isinstance(guard.admit(ask(path, "nn/host@R")), Admitted)
+    strict = replace(guard, figures_need_admin=True)
+    assert isinstance(strict.admit(ask("/figures", "dn/host@R")), Response)
+    assert isinstance(strict.admit(ask("/figures", "nn/host@R")), Admitted)
