@@ -1,4 +1,4 @@
-"""What the principals of datanodes and journal nodes are good for, which is not what their users are
+"""What the principals of datanodes and journal nodes may do, which is not what their users may
 (shell: reads a configuration).
 
 `auth_to_local` makes one user of the servers of a cluster, as Hadoop's guides have it, and that is

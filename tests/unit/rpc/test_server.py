@@ -15,7 +15,7 @@ import uvloop
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
-from howdah.protocol.rpc import wire
+from howdah.protocol.rpc import protocol_info, wire
 from howdah.protocol.rpc.busy_poll import MOMENT_NS
 from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.server_hooks import GoOn, OpenBarrier
@@ -1071,6 +1071,30 @@ def test_a_protocol_is_judged_once_a_connection() -> None:
 def refusal_of_impersonation(answer: Answer) -> bool:
     """Nobody may act for others here, and who may not is not judged further."""
     return "not allowed to impersonate" in answer[0].errorMsg
+
+
+def test_which_calls_there_are_is_told_to_whoever_may_speak_another_protocol() -> None:
+    """RpcClientUtil.isMethodSupported asks over the connection that it is about. A connection that
+    names that protocol alone is judged by its lists, which it has not."""
+
+    def versions(number: int) -> bytes:
+        return wire.encode_call(
+            protocol=protocol_info.PROTOCOL,
+            method="getProtocolVersions",
+            request=rpc_pb2.GetProtocolVersionsRequestProto(protocol=PROTOCOL),
+            call_id=number,
+            client_id=CLIENT_ID,
+        )
+
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        client.writer.write(info("/a"))
+        await client.answer()
+        client.writer.write(versions(1))
+        assert (await client.answer())[0].status == Header.SUCCESS
+        assert [each.protocol for each in world.lists.asked] == [PROTOCOL]
+
+    run(scenario)
 
 
 def test_another_protocol_of_a_connection_is_judged_before_its_call() -> None:

@@ -210,6 +210,7 @@ class Service:
         """
         self.protocol = protocol
         self.version = version
+        self.descriptor: Final = descriptor
         self.shows_state: Final = shows_state
         self.methods: dict[str, tuple[type[Message], Handler]] = {}
         self._responses = {each.name: each.output_type for each in descriptor.methods}

@@ -31,7 +31,7 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.proto import rpc_pb2
-from howdah.protocol.rpc import wire
+from howdah.protocol.rpc import protocol_info, wire
 from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.caller_context import origin_in
 from howdah.protocol.rpc.fast_path import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
@@ -523,6 +523,8 @@ class ServerSession:
         events.append(ActsFor(proven.user, user))
 
     def _note_spoken(self, protocol: str, events: list[Event]) -> None:
+        if protocol == protocol_info.PROTOCOL and protocol != self.protocol:
+            return  # It has no lists. Who may speak another one asks by it which calls there are.
         spoken = self._spoken
         if spoken is not None and protocol not in spoken:
             spoken[protocol] = None

@@ -45,8 +45,8 @@ class Administrators:
     is_server: Callable[[str], bool] = lambda principal: False
     """Whether a principal is that of any server of the cluster, at whichever host."""
     is_confined: Callable[[str], bool] = lambda principal: False
-    """Whether a principal is that of a server which reads no files and administers nothing, whatever
-    its short name may (`howdah.security.confinement`)."""
+    """Whether a principal is that of a server which reads no files and administers nothing,
+    whatever its short name may (`howdah.security.confinement`)."""
 
 
 class Prover(Protocol):

@@ -144,11 +144,15 @@ class CodingCalls:
         namesystem = self._namesystem
         namesystem.permissions.check_superuser(namesystem.identities.of(caller.user), operation)
 
+    def check_may_add(self, caller: Caller) -> None:
+        """Raises AccessDenied for those who are not superuser."""
+        self._check_superuser(caller, "add erasure coding policies")
+
     def add(self, caller: Caller, schema: Schema, cell_bytes: int) -> Policy:
         """Add a policy, disabled, and return it with its id. One that is there already is returned
         as it is. Raises IllegalArgument for one that cannot be."""
         namesystem = self._namesystem
-        self._check_superuser(caller, "add erasure coding policies")
+        self.check_may_add(caller)
         namesystem.safe_mode.check("Cannot add erasure coding policy")
         self._check_new(schema, cell_bytes)
         if self._policies.like(schema, cell_bytes) is None and self._policies.next_id > MAX_ID:

@@ -91,6 +91,14 @@ class PathResolver:
             check_no_link(resolved.components, resolved.trail, end)
         return who, resolved
 
+    def resolve_written(self, caller: Caller, path: str, inode_id: int) -> Resolved:
+        """The path of a file that is being written. Its writer knows its `inode_id`, which is found
+        whatever has become of the path; where there is none (0), the caller has to be able to walk
+        there. Who may write is who holds the lease."""
+        if inode_id:
+            return self.resolve(path)
+        return self.resolve_checked(caller, path)[1]
+
     def resolve_to_change(
         self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
     ) -> tuple[Identity, Resolved]:

@@ -111,6 +111,7 @@ class BlockMethods:
         self, request: pb.AbandonBlockRequestProto, caller: Caller
     ) -> pb.AbandonBlockResponseProto:
         self._writing.abandon_block(
+            caller,
             request.src,
             client_name=request.holder,
             inode_id=request.fileId,
@@ -141,6 +142,7 @@ class BlockMethods:
         self, request: pb.GetAdditionalDatanodeRequestProto, caller: Caller
     ) -> pb.GetAdditionalDatanodeResponseProto:
         block, places = self._pipelines.additional(
+            caller,
             request.src,
             client_name=request.clientName,
             inode_id=request.fileId,

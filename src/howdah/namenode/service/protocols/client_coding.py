@@ -85,6 +85,7 @@ class CodingMethods:
         """Each policy by itself: the answer says which ones were refused, and why."""
 
         def run() -> pb.AddErasureCodingPoliciesResponseProto:
+            self._coding.check_may_add(caller)
             answer = pb.AddErasureCodingPoliciesResponseProto()
             for wanted in request.ecPolicies:
                 options = {option.key: option.value for option in wanted.schema.options}

@@ -209,6 +209,7 @@ class FileMethods:
 
     def fsync(self, request: pb.FsyncRequestProto, caller: Caller) -> pb.FsyncResponseProto | Early:
         self._writing.fsync(
+            caller,
             request.src,
             client_name=request.client,
             inode_id=request.fileId,
@@ -235,6 +236,7 @@ class FileMethods:
         fields = request if isinstance(request, tuple) else requests.complete_of(request)
         src, client_name, last, inode_id = fields
         return self.closes.complete(
+            caller,
             src,
             client_name=client_name,
             inode_id=inode_id,

@@ -126,7 +126,7 @@ class Writing:
         namesystem = self._namesystem
         wishes = _Wishes(excluded, tuple(favored), spare_writer, ignore_locality)
         namesystem.safe_mode.check(f"Cannot add block to {path}")
-        resolved = namesystem.resolver.resolve(path)
+        resolved = namesystem.resolver.resolve_written(caller, path, inode_id)
         file = self.open_file(resolved, inode_id, client_name)
         last = file.last_block
         if previous is None and last is not None and self._ends_full(file, last):
@@ -268,7 +268,7 @@ class Writing:
             )
 
     def abandon_block(
-        self, path: str, *, client_name: str, inode_id: int, block: ClientBlock
+        self, caller: Caller, path: str, *, client_name: str, inode_id: int, block: ClientBlock
     ) -> None:
         """The client could not write to the block's pipeline: forget the block.
 
@@ -279,7 +279,8 @@ class Writing:
         """
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot abandon block for file{path}")
-        file = self.open_file(namesystem.resolver.resolve(path), inode_id, client_name)
+        resolved = namesystem.resolver.resolve_written(caller, path, inode_id)
+        file = self.open_file(resolved, inode_id, client_name)
         # A client goes on with the internal blocks that it can write, and gives up no group.
         if file.coding_policy_id:
             return
@@ -308,7 +309,9 @@ class Writing:
             and (last is None or last.block_id < block_id)
         )
 
-    def fsync(self, path: str, *, client_name: str, inode_id: int, last_bytes: int) -> None:
+    def fsync(
+        self, caller: Caller, path: str, *, client_name: str, inode_id: int, last_bytes: int
+    ) -> None:
         """Note how long the block being written is known to be (XC-003).
 
         Each longer length is an edit. When it is durable no start of the namenode shows less,
@@ -316,7 +319,8 @@ class Writing:
         """
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot fsync file {path}")
-        file = self.open_file(namesystem.resolver.resolve(path), inode_id, client_name)
+        resolved = namesystem.resolver.resolve_written(caller, path, inode_id)
+        file = self.open_file(resolved, inode_id, client_name)
         last = file.last_block
         if last is None and last_bytes > 0:
             raise errors.RemoteError(

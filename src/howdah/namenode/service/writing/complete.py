@@ -21,6 +21,7 @@ from howdah.namenode.state.inodes.file_blocks import (
     edit_blocks,
 )
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File
+from howdah.protocol.rpc.call import Caller
 
 
 class PendingClose:
@@ -47,14 +48,20 @@ class Closing:
         self._writing = writing
 
     def complete(
-        self, path: str, *, client_name: str, inode_id: int, last: ClientBlock | None
+        self,
+        caller: Caller,
+        path: str,
+        *,
+        client_name: str,
+        inode_id: int,
+        last: ClientBlock | None,
     ) -> PendingClose:
         """Close the file. The outcome is there at once, or when the datanodes have
         reported, or at the deadline: then it is False and the client asks again."""
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot complete file {path}")
         deadline_ms = namesystem.clock.monotonic_ms() + namesystem.settings.complete_wait_ms
-        resolved = namesystem.resolver.resolve(path)
+        resolved = namesystem.resolver.resolve_written(caller, path, inode_id)
         try:
             file = self._writing.open_file(resolved, inode_id, client_name)
         except errors.LeaseExpired:

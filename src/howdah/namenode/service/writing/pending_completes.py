@@ -14,6 +14,7 @@ from howdah import errors
 from howdah.namenode.service.writing.complete import Closing, PendingClose
 from howdah.namenode.state.inodes.file_blocks import ClientBlock
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import TRUE, Deferred, Encoded, defect
 
 
@@ -35,6 +36,7 @@ class PendingCompletes:
 
     def complete(
         self,
+        caller: Caller,
         path: str,
         *,
         client_name: str,
@@ -43,7 +45,7 @@ class PendingCompletes:
     ) -> pb.CompleteResponseProto | Encoded | Deferred:
         """Close the file: the answer, now or when it is decided."""
         pending = self._closing.complete(
-            path, client_name=client_name, inode_id=inode_id, last=last
+            caller, path, client_name=client_name, inode_id=inode_id, last=last
         )
         if pending.outcome is not None:
             return TRUE if pending.outcome else pb.CompleteResponseProto(result=False)

@@ -40,6 +40,7 @@ class PipelineCalls:
 
     def additional(
         self,
+        caller: Caller,
         path: str,
         *,
         client_name: str,
@@ -56,7 +57,8 @@ class PipelineCalls:
         """
         namesystem = self._namesystem
         namesystem.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
-        file = self._writing.open_file(namesystem.resolver.resolve(path), inode_id, client_name)
+        resolved = namesystem.resolver.resolve_written(caller, path, inode_id)
+        file = self._writing.open_file(resolved, inode_id, client_name)
         known = namesystem.namespace.blocks.get(block.block_id)
         if is_striped(block.block_id):
             raise errors.UnsupportedOperation(

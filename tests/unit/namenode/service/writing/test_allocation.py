@@ -604,3 +604,33 @@ def test_a_writer_outside_gets_its_first_replica_on_its_rack(client: Any) -> Non
     for number in range(10):
         client.create(f"/f{number}", replication=1)
         assert placed(client.add_block(f"/f{number}")) <= {"dn1", "dn4"}
+
+
+def test_writer_without_an_inode_has_to_be_able_to_walk_to_its_file(
+    alice: Any, client_of: Any, nodes: Nodes
+) -> None:
+    """As in Hadoop. Otherwise a stranger who knows the writer's name gives up its blocks."""
+    alice.mkdirs("/user/alice/closed")
+    alice.chmod("/user/alice/closed", 0o700)
+    path = "/user/alice/closed/f"
+    inode_id = alice.create(path).fileId
+    block = alice.add_block(path).b
+    stranger = client_of("bob")
+    stranger.name = alice.name
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: stranger.add_block(path, block),
+        lambda: stranger.complete(path, block),
+        lambda: stranger.abandon(path, block),
+        lambda: stranger.fsync(path, 1),
+        lambda: stranger.call(
+            "getAdditionalDatanode",
+            pb.GetAdditionalDatanodeRequestProto(
+                src=path, blk=block, numAdditionalNodes=1, clientName=alice.name
+            ),
+        ),
+    )
+    for call in calls:
+        with pytest.raises(errors.AccessDenied, match="Permission denied: user=bob"):
+            call()
+    client_of().chmod("/user/alice", 0)
+    alice.abandon(path, block, fileId=inode_id)
