@@ -118,6 +118,11 @@ class SecuredQuorum:
     def kill(self, name: str) -> None:
         self.servers.kill(name)
 
+    def restart_ended(self, name: str) -> None:
+        """Start a server again that ends by itself."""
+        self.servers.wait(name)
+        self.start(name)
+
     def log(self, name: str) -> str:
         return self.servers.log(name)
 

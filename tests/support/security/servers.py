@@ -100,6 +100,10 @@ class HadoopServers:
             process.kill()
         process.wait(_END_S)
 
+    def wait(self, name: str) -> None:
+        """Wait until a server has ended by itself."""
+        self._processes.pop(name).wait(START_S)
+
     @property
     def running(self) -> list[str]:
         """Those that were started and not killed."""

@@ -1,0 +1,35 @@
+"""The table of who may ask for what has a verdict on everything that the code registers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from howdah.runtime.users.service_policy import SERVICES
+from tests.support.security.who_may.calls import ROWS, services
+from tests.support.security.who_may.page import page
+
+PAGE = Path(__file__).parents[3] / "docs" / "who-may.md"
+ELSEWHERE = {
+    # Routers are not secured yet.
+    "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol",
+    # Of routers alone.
+    "org.apache.hadoop.ipc.GenericRefreshProtocol",
+}
+
+
+def test_every_call_that_is_registered_has_one_verdict_and_no_other_has() -> None:
+    registered = [
+        (port, service.protocol, method)
+        for port, those in services().items()
+        for service in those
+        for method in service.methods
+    ]
+    assert sorted((row.port, row.protocol, row.method) for row in ROWS) == sorted(registered)
+
+
+def test_every_protocol_with_access_lists_is_in_the_table() -> None:
+    assert set(SERVICES) - {row.protocol for row in ROWS} == ELSEWHERE
+
+
+def test_the_page_is_that_of_the_table() -> None:
+    assert PAGE.read_text("utf-8") == page(), "./dev reference writes it"
