@@ -81,13 +81,12 @@ def _fill(message: Message, pool_id: str) -> None:
             setattr(message, field.name, _value(field))
 
 
-def _value(field: FieldDescriptor) -> Any:
+def _value(field: Any) -> Any:
     if field.type == FieldDescriptor.TYPE_STRING:
         return ABSENT if field.name in _PATHS else "none"
     if field.type == FieldDescriptor.TYPE_BYTES:
         return b""
     if field.type == FieldDescriptor.TYPE_ENUM:
-        assert field.enum_type is not None
         return field.enum_type.values[0].number
     if field.type == FieldDescriptor.TYPE_BOOL:
         return False
