@@ -317,7 +317,7 @@ def test_what_depends_on_a_user_is_never_open() -> None:
 
 def test_a_server_that_is_confined_reads_pages_and_nothing_else() -> None:
     """Its short name is an administrator's here, as `auth_to_local` often has it."""
-    guard = replace(GUARD, user_of=lambda principal: "hdfs")
+    guard = replace(GUARD, prover=replace(PROVER, user_of=lambda principal: "hdfs"))
     assert isinstance(guard.admit(ask("/page", "dn/host@R")), Admitted)
     for path in ("/mine", "/admin", "/webhdfs/v1/file", "/image"):
         refused = guard.admit(ask(path, "dn/host@R"))
