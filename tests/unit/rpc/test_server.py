@@ -1081,7 +1081,9 @@ def test_which_calls_there_are_is_told_to_whoever_may_speak_another_protocol() -
         return wire.encode_call(
             protocol=protocol_info.PROTOCOL,
             method="getProtocolVersions",
-            request=rpc_pb2.GetProtocolVersionsRequestProto(protocol=PROTOCOL),
+            request=rpc_pb2.GetProtocolVersionsRequestProto(
+                protocol="org.apache.hadoop.hdfs.protocolPB.ClientNamenodeProtocolPB"
+            ),
             call_id=number,
             client_id=CLIENT_ID,
         )

@@ -23,7 +23,7 @@ _PATHS: Final = frozenset(
     ("src", "dst", "path", "filename", "trg", "link", "zone", "snapshotRoot", "target")
 )
 _BY_ZKFC: Final = {"reqInfo": {"reqSource": "REQUEST_BY_ZKFC"}}
-_CLIENTS: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+_CLIENTS: Final = "org.apache.hadoop.hdfs.protocolPB.ClientNamenodeProtocolPB"
 
 FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "addCacheDirective": {"info": {"path": ABSENT, "pool": POOL}},
