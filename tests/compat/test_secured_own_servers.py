@@ -38,6 +38,7 @@ from howdah.runtime.users.names import ProxyUser
 from howdah.security.users import log_in
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.java import hadoop_java
+from tests.support.security.fixtures import ENCRYPTED
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.our_servers import (
     OurSecuredCluster,
@@ -374,12 +375,18 @@ def test_another_datanode_takes_the_place_of_a_failed_one(cluster: SecuredHadoop
 
 
 @pytest.mark.torture
+@pytest.mark.parametrize("data", [{}, ENCRYPTED], ids=["tokens", "encrypted"])
 @pytest.mark.parametrize("kind", [OurSecuredNamenode, OurSecuredDatanodes, OurSecuredCluster])
 def test_keys_and_tokens_that_are_over_cost_no_call(
-    kdc: Kdc, hadoop_classpath: str, tmp_path: Path, kind: type[SecuredHadoop]
+    kdc: Kdc,
+    hadoop_classpath: str,
+    tmp_path: Path,
+    kind: type[SecuredHadoop],
+    data: dict[str, str],
 ) -> None:
     """Keys are rolled each minute, and tokens are good for one."""
     conf = {
+        **data,
         "dfs.block.access.key.update.interval": "1",
         "dfs.block.access.token.lifetime": "1",
         "dfs.namenode.delegation.key.update-interval": "10000",

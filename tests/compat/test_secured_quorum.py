@@ -42,6 +42,7 @@ from tests.support.failover.java_client import JavaRounds
 from tests.support.failover.workload import wait_until_they_go_on, working_by
 from tests.support.failover.write_ledger import Manifest
 from tests.support.hadoop.java import hadoop_java
+from tests.support.security.fixtures import ENCRYPTED
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_hadoop import AES
 from tests.support.security.secured_quorum import NAMENODES, NAMESERVICE, SecuredQuorum
@@ -467,13 +468,15 @@ def test_controllers_alone_use_what_they_have_on_zookeeper(
 
 @pytest.mark.torture
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("data", [{}, ENCRYPTED], ids=["tokens", "encrypted"])
 def test_all_goes_on_while_servers_are_killed_and_keys_are_rolled(
-    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path, data: dict[str, str]
 ) -> None:
     """Controllers decide. Block keys are rolled each minute and block tokens are good for one;
     delegation tokens are made by another key every ten seconds. Our clients have tickets, Java's a
     token that was issued before."""
     conf = {
+        **data,
         "dfs.replication": "2",
         "dfs.block.access.key.update.interval": "1",
         "dfs.block.access.token.lifetime": "1",
