@@ -21,9 +21,11 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.protocol.data_transfer.blocks import NO_TOKEN, ExtendedBlock
 from howdah.protocol.data_transfer.op_requests import ReadBlock, encode_request
 from howdah.testing.waiting import wait_until
+from tests.compat.test_secured_commands import Commands
 from tests.compat.test_secured_peers import copy_by_java, copy_by_native
+from tests.support.hadoop.java import hadoop_java
 from tests.support.security.fixtures import ENCRYPTED
-from tests.support.security.kdc import Kdc
+from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.our_servers import (
     MixedDatanodes,
     OurMixedCluster,
@@ -35,6 +37,8 @@ from tests.support.security.secured_hadoop import WITHOUT_KERBEROS, SecuredHadoo
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
+MOVER: Final = "org.apache.hadoop.hdfs.server.mover.Mover"
+POLICY: Final = "XOR-2-1-1024k"
 DATA: Final = bytes(range(256)) * 10_000
 """Three blocks."""
 SIMPLE: Final = {
@@ -153,8 +157,8 @@ def test_replicas_are_copied_from_each_datanode_to_the_other(
         assert places(path) == {node}
     for path in first.values():
         fs.set_replication(path, 2)
+    wait_until(lambda: all(len(places(path)) == 2 for path in first.values()), timeout_s=60)
     for path in first.values():
-        wait_until(lambda path=path: len(places(path)) == 2, timeout_s=60)  # type: ignore[misc]
         assert fs.read_bytes(path) == DATA[:100_000]
 
 
@@ -170,6 +174,92 @@ def test_who_does_not_encrypt_gets_nothing(cluster: SecuredHadoop, fs: HdfsFileS
             assert sock.recv(100) == b""
         except ConnectionResetError:
             pass
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("whose", ["ours", "hadoops"])
+def test_replicas_are_moved(
+    cluster: SecuredHadoop,
+    kdc: Kdc,
+    hadoop_classpath: str,
+    capsys: pytest.CaptureFixture[str],
+    whose: str,
+) -> None:
+    """Where there are two datanodes, from this project's, which has no storage for what is cold, to
+    Hadoop's."""
+    path = f"/cold/{whose}"
+    own = {"dfs.namenode.redundancy.interval.seconds": "1"}
+    if cluster.is_secured:
+        own |= {
+            "dfs.mover.keytab.enabled": "true",
+            "dfs.mover.keytab.file": str(kdc.keytab("hdfs")),
+            "dfs.mover.kerberos.principal": f"hdfs@{REALM}",
+        }
+    conf = {**cluster.client_conf(suites=suites_of(cluster)), **own}
+    with cluster.connect("hdfs") as fs:
+        with fs.create(path, overwrite=True, replication=1) as out:
+            out.write(DATA)
+        fs.set_storage_policy(path, "COLD")
+        if whose == "ours":
+            Commands(conf, capsys).good("mover", "-p", path)
+        else:
+            options = [f"-Djava.security.krb5.conf={kdc.configuration}"]
+            settings = [word for name, value in conf.items() for word in ("-D", f"{name}={value}")]
+            program = hadoop_java(hadoop_classpath, cluster.conf_dir, options=options)
+            done = subprocess.run(
+                [*program, MOVER, *settings, "-p", path],
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
+            assert done.returncode == 0, done.stderr + done.stdout
+        blocks = fs.client.namenode.get_block_locations(path, 0, len(DATA)).blocks
+        kinds = {kind.name for block in blocks for kind in block.storage_types}
+        assert kinds == {"ARCHIVE"}
+        assert fs.read_bytes(path) == DATA
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("kind", [OurMixedCluster, MixedDatanodes])
+def test_block_groups_are_written_summed_and_made_anew(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path, kind: type[MixedDatanodes]
+) -> None:
+    conf = {**ENCRYPTED, "dfs.namenode.heartbeat.recheck-interval": "1000"}
+    with kdc.in_environment():
+        cluster = kind(tmp_path / "cluster", hadoop_classpath, kdc, conf)
+        for name in (f"{cluster.OURS}-2", "datanode-hadoops-2"):
+            cluster.add_datanode(name, tmp_path / name)
+    source, content = "/user/alice/coded/source", DATA[:1_500_000]
+    try:
+        with cluster.connect("hdfs") as administrator:
+            administrator.client.namenode.enable_erasure_coding_policy(POLICY)
+            administrator.mkdirs("/user/alice/coded")
+            administrator.set_owner("/user/alice/coded", "alice", "users")
+            administrator.set_erasure_coding_policy("/user/alice/coded", POLICY)
+            wait_until(lambda: len(administrator.datanode_report("live")) == 4, 60)
+        with cluster.connect() as fs:
+            fs.write_bytes(source, content)
+            chosen = cluster.client_conf(suites=suites_of(cluster))
+            copy_by_java(cluster, hadoop_classpath, chosen, source, f"{source}-java")
+            assert fs.read_bytes(f"{source}-java") == content
+            expected = fs.get_file_checksum(source)
+            assert expected is not None
+            assert fs.get_file_checksum(f"{source}-java") == expected
+            cluster.kill_datanode("datanode")
+
+            def live_places(path: str) -> int:
+                with cluster.connect("hdfs") as administrator:
+                    live = {node.name for node in administrator.datanode_report("live")}
+                (located,) = fs.block_locations(path)
+                return len(live & {*located.names}) if len(live) == 3 else 0
+
+            paths = source, f"{source}-java"
+            wait_until(lambda: all(live_places(path) == 3 for path in paths), timeout_s=90)
+            for path in paths:
+                assert fs.read_bytes(path) == content
+                assert fs.get_file_checksum(path) == expected
+    finally:
+        cluster.close()
 
 
 # -- ports that root alone can open ------------------------------------------------------

@@ -66,6 +66,7 @@ _OUR_NAMENODES: Final = [
 _OUR_DATANODES: Final = [
     pytest.param((OurSecuredDatanodes, "writable"), id="datanodes"),
     pytest.param((OurSecuredCluster, "writable"), id="ours"),
+    pytest.param((OurSecuredCluster, "encrypted"), id="encrypted", marks=pytest.mark.torture),
 ]
 
 
@@ -76,11 +77,13 @@ def cluster(
     hadoop_classpath: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[SecuredHadoop]:
-    """Servers of this project beside Hadoop's, with both ways to write block tokens."""
+    """Servers of this project beside Hadoop's, with both ways to write block tokens, and with keys
+    by which all data is encrypted."""
     kind, form = request.param
     directory = tmp_path_factory.mktemp("secured")
     conf = {
         "dfs.block.access.token.protobuf.enable": str(form == "protobuf").lower(),
+        "dfs.encrypt.data.transfer": str(form == "encrypted").lower(),
         "howdah.namenode.audit.log.file": str(directory / "audit.log"),
     }
     with kdc.in_environment():

@@ -28,7 +28,8 @@ class OurSecuredDatanodes(SecuredHadoop):
 
 
 class MixedDatanodes(SecuredHadoop):
-    """As `SecuredHadoop`, with two datanodes, of which one is this project's."""
+    """As `SecuredHadoop`, with two datanodes, of which one is this project's. So are others whose
+    names begin as that one's does."""
 
     OURS = "datanode-ours"
 
@@ -39,7 +40,7 @@ class MixedDatanodes(SecuredHadoop):
         self.wait_until_up()
 
     def _start_datanode(self, name: str, conf_dir: Path) -> None:
-        if name == self.OURS:
+        if name.startswith(self.OURS):
             self._servers.start_ours(name, "datanode", conf_dir)
         else:
             super()._start_datanode(name, conf_dir)
@@ -49,6 +50,9 @@ class MixedDatanodes(SecuredHadoop):
             return False
         with self.connect("hdfs") as fs:
             return len(fs.datanode_report("live")) == 2
+
+    def kill_datanode(self, name: str) -> None:
+        self._servers.kill(name)
 
 
 class OurMixedCluster(MixedDatanodes, OurSecuredNamenode):
