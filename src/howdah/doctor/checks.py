@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from howdah.doctor import addresses, configuration, durability, host, secured, timeouts, tls
+from howdah.doctor import (
+    addresses,
+    configuration,
+    durability,
+    host,
+    logins,
+    secured,
+    timeouts,
+    tls,
+)
 from howdah.doctor.findings import Finding, worst_first
 from howdah.doctor.inputs import Facts
 
 
 def examine(facts: Facts) -> list[Finding]:
     """What is wrong, the worst first."""
-    rooms = (configuration, addresses, durability, host, secured, timeouts, tls)
+    rooms = (configuration, addresses, durability, host, logins, secured, timeouts, tls)
     return worst_first(finding for room in rooms for finding in room.check(facts))

@@ -60,6 +60,7 @@ from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place, is_http_served, is_https_served, namenode_places
 from howdah.runtime.users.service_policy import FILE as POLICY_FILE
 from howdah.runtime.users.service_policy import ServicePolicy
+from howdah.security.password_file import read_passwords
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -123,9 +124,25 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         directories=tuple(_directories(conf, mine, own, _used_ones(places, own) if asks else {})),
         limits=_limits(),
         certificate=certificate_of(conf) if mine and is_https_served(conf) else None,
+        passwords_problem=_passwords_problem(conf) if mine else "",
         clock_is_kept=clock.is_kept(),
         kerberos=_kerberos(conf, user, why_nobody, places, asks=asks) if secured else None,
     )
+
+
+def _passwords_problem(conf: Configuration) -> str:
+    """What keeps servers from reading who may log in."""
+    if conf.get(keys.HOWDAH_HTTP_AUTHENTICATION) != "file":
+        return ""
+    key = keys.HOWDAH_HTTP_AUTHENTICATION_FILE
+    path = conf.get(key)
+    if not path:
+        return f"{key.name} is not set"
+    try:
+        read_passwords(Path(path).expanduser())
+    except InvalidConfiguration as error:
+        return error.message
+    return ""
 
 
 def _login(conf: Configuration) -> tuple[str | None, str]:

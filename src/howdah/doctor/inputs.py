@@ -287,6 +287,8 @@ class Facts:
     limits: Limits | None = None
     certificate: Certificate | None = None
     """None where no server has HTTPS."""
+    passwords_problem: str = ""
+    """What is wrong with the file by which users log in, if they do."""
     clock_is_kept: bool | None = None
     """Whether the system's clock follows NTP or the like."""
     kerberos: Kerberos | None = None

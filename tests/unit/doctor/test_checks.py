@@ -468,3 +468,38 @@ def test_routers_and_gateways_are_known_by_their_command_lines(
 ) -> None:
     port = Listener("k", role, "10.0.0.1", 8888, Holder(7, words))
     assert "port taken" not in [check for _, check in found(facts(listeners=(port,)))]
+
+
+LOGINS = {
+    "howdah.http.authentication": "file",
+    "hadoop.http.authentication.signature.secret.file": "/secret",
+    "dfs.http.policy": "HTTPS_ONLY",
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "changes", "level", "said"),
+    [
+        ({}, {}, None, ""),
+        ({}, {"passwords_problem": "line 3"}, Level.ERROR, "do not start: line 3"),
+        ({}, {"roles": frozenset({ROUTER})}, Level.ERROR, "routers know no logins"),
+        ({"hadoop.security.authentication": "kerberos"}, {}, Level.ERROR, "without Kerberos"),
+        ({"dfs.http.policy": "HTTP_ONLY"}, {}, Level.WARNING, "from this machine alone"),
+        (
+            {"howdah.http.authentication.allow-plain-http": "true"},
+            {},
+            Level.WARNING,
+            "can read passwords",
+        ),
+        ({"hadoop.http.authentication.signature.secret.file": None}, {}, Level.WARNING, "not set"),
+        ({"dfs.http.policy": "HTTP_ONLY"}, {"roles": frozenset()}, None, ""),
+    ],
+)
+def test_logins_that_let_nobody_in_or_others(
+    values: dict[str, str | None], changes: dict[str, Any], level: Level | None, said: str
+) -> None:
+    merged = {**LOGINS, **values}
+    given = facts({name: value for name, value in merged.items() if value is not None}, **changes)
+    found = [finding for finding in examine(given) if finding.check == "logins"]
+    assert [finding.level for finding in found] == ([] if level is None else [level])
+    assert all(said in finding.what for finding in found)

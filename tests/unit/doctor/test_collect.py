@@ -257,3 +257,18 @@ def test_the_policy_of_protocols_is_read_as_servers_read_it(tmp_path: Path) -> N
     facts = gather(Configuration.load(tmp_path, environment=False), [DATANODE], asks=False)
     assert ("security.client.protocl.acl", "security.client.protocol.acl") in facts.conf.misspelt()
     assert any("security.client.protocol.hosts = '10.0.0.0/99'" in e for e in facts.unreadable)
+
+
+def test_a_file_of_passwords_that_servers_refuse_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "passwords"
+    path.write_text("alice:secret\n")
+    path.chmod(0o600)
+    values = {"howdah.http.authentication": "file", "howdah.http.authentication.file": str(path)}
+    problem = gather(Configuration(values), [DATANODE], asks=False).passwords_problem
+    assert problem.startswith(f"{path}: line 1: ")
+    assert "secret" not in problem
+    path.write_text("")
+    assert gather(Configuration(values), [DATANODE], asks=False).passwords_problem == ""
+    del values["howdah.http.authentication.file"]
+    problem = gather(Configuration(values), [DATANODE], asks=False).passwords_problem
+    assert problem == "howdah.http.authentication.file is not set"
