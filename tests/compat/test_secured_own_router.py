@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import random
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,8 @@ from howdah.config import Configuration
 from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.java import NoJava
+from howdah.local.zookeeper import NoZooKeeper
 from howdah.testing.spark import FS_SHELL
 from howdah.testing.waiting import wait_until
 from tests.compat.test_secured_peers import COPY
@@ -27,6 +32,8 @@ from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.our_routers import OurRouters
 from tests.support.security.our_servers import OurSecuredCluster
 from tests.support.security.secured_hadoop import AES, SecuredHadoop
+from tests.support.security.secured_pair import SecuredPair
+from tests.support.zookeeper import zookeeper_server
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
@@ -146,6 +153,60 @@ def test_hadoops_cluster_is_served_by_tickets_and_tokens(
             fs.cancel_delegation_token(token)
     finally:
         routers.close()
+
+
+@pytest.mark.torture
+def test_a_router_follows_a_failover(hadoop_pair: SecuredPair, kdc: Kdc, tmp_path: Path) -> None:
+    conf = {"dfs.http.policy": "HTTP_ONLY", "dfs.federation.router.http.enable": "false"}
+    routers = OurRouters(tmp_path / "routers", hadoop_pair, conf)
+    try:
+        routers.start()
+        with routers.connect() as fs:
+            token = got_token(fs)
+            for turn in range(3):
+                with by_token(routers, token, tmp_path, "router") as user:
+                    work(user, f"/user/alice/turn-{turn}")
+                hadoop_pair.fail_over()
+        assert "is ACTIVE now, it was STANDBY" in routers.log()
+    finally:
+        routers.close()
+
+
+@pytest.mark.torture
+def test_routers_share_tokens_in_zookeeper(
+    our_cluster: SecuredHadoop, kdc: Kdc, tmp_path: Path
+) -> None:
+    pytest.importorskip("kazoo", reason="a state store in ZooKeeper needs kazoo")
+    known = base64.b64encode(hashlib.sha1(b"routers:a word", usedforsecurity=False).digest())
+    try:
+        held = ExitStack()
+        host, port = held.enter_context(zookeeper_server(tmp_path / "zookeeper"))
+    except (NoZooKeeper, NoJava) as error:
+        pytest.skip(str(error))
+    with held:
+        store = {
+            "dfs.federation.router.store.driver.class": "StateStoreZooKeeperImpl",
+            "hadoop.zk.address": f"{host}:{port}",
+            "hadoop.zk.acl": f"digest:routers:{known.decode()}:cdrwa",
+            "hadoop.zk.auth": "digest:routers:a word",
+        }
+        routers = OurRouters(tmp_path / "routers", our_cluster, store)
+        held.callback(routers.close)
+        routers.start("router").start("other")
+        with routers.connect() as fs:
+            token = got_token(fs)
+            with by_token(routers, token, tmp_path, "other") as user:
+                work(user, "/user/alice/by-zookeeper")
+        routers.kill("router")
+        routers.kill("other")
+        routers.start("other")
+        with routers.connect(name="other") as fs:
+            fs.renew_delegation_token(token)
+            fs.cancel_delegation_token(token)
+        routers.start("router")
+        with by_token(routers, token, tmp_path, "router") as user:
+            with pytest.raises(errors.InvalidToken, match="can't be found in cache"):
+                user.list_status("/")
 
 
 def test_a_token_gets_no_other_token(routers: OurRouters, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from howdah.router.store.factory import store_at, store_place
 from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import REALM
 from tests.support.security.secured_hadoop import SecuredHadoop, client_settings
+from tests.support.security.secured_pair import SecuredPair
 from tests.support.security.servers import START_S, HadoopServers, free_port, write_site_files
 
 ROUTER: Final = "dfs.federation.router"
@@ -27,7 +28,10 @@ class OurRouters:
     """They run until they are closed, and act for users as router/localhost."""
 
     def __init__(
-        self, directory: Path, cluster: SecuredHadoop, conf: Mapping[str, str] | None = None
+        self,
+        directory: Path,
+        cluster: SecuredHadoop | SecuredPair,
+        conf: Mapping[str, str] | None = None,
     ) -> None:
         """`conf` is the routers' beside the usual."""
         self.directory = directory
@@ -117,10 +121,15 @@ class OurRouters:
         return ready.exists()
 
     def _settings(self) -> dict[str, str]:
+        cluster, namenodes = self.cluster, dict[str, str]()
+        if isinstance(cluster, SecuredHadoop):
+            namenodes = {
+                "dfs.nameservices": "ns",
+                "dfs.namenode.rpc-address.ns": f"localhost:{cluster.rpc_port}",
+                "dfs.namenode.http-address.ns": f"localhost:{cluster.http_port}",
+            }
         return {
-            "dfs.nameservices": "ns",
-            "dfs.namenode.rpc-address.ns": f"localhost:{self.cluster.rpc_port}",
-            "dfs.namenode.http-address.ns": f"localhost:{self.cluster.http_port}",
+            **namenodes,
             f"{ROUTER}.keytab.file": str(self.cluster.kdc.services_keytab),
             f"{ROUTER}.kerberos.principal": f"router/_HOST@{REALM}",
             f"{ROUTER}.http-address": "localhost:0",

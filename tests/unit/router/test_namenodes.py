@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import cast
+from typing import TypeVar, cast
 
 import pytest
+from google.protobuf.message import Message
 
+from howdah import errors
+from howdah.config.value_types import Address
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import ha_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
@@ -23,11 +27,13 @@ from howdah.router.state.methods import (
     REFUSED,
     is_write,
 )
-from howdah.router.state.namenodes.identity import MOST_CONTEXT_CHARACTERS, identity_of
+from howdah.router.state.namenodes.identity import MOST_CONTEXT_CHARACTERS, Identity, identity_of
 from howdah.router.state.namenodes.membership import Members, State
 from howdah.runtime.users.names import real_user_of
 
 pytestmark = pytest.mark.req("LM-020")
+
+M = TypeVar("M", bound=Message)
 
 CALLER = Caller("eve", b"0123456789abcdef", 7, 1, "10.0.0.9", 4711, ("job_1", b"sig"))
 
@@ -147,3 +153,51 @@ def test_tables_of_methods_name_fields_that_are_there() -> None:
     assert all(is_write(method) for method in [*EVERY, *QUOTA_COUNTS])
     assert not is_write("getFileInfo")
     assert ANSWERS["create"] is pb.CreateResponseProto
+
+
+class Telling(Connections):
+    """A pair that tells a superuser alone how it is, and a client its role."""
+
+    def __init__(self) -> None:
+        super().__init__(connect_timeout_s=1, call_timeout_s=1, idle_limit_s=1, most_bytes=1 << 20)
+        self.asked: list[tuple[str, str]] = []
+
+    async def call(
+        self,
+        address: Address,
+        protocol: str,
+        method: str,
+        request: Message,
+        kind: type[M],
+        identity: Identity,
+        *,
+        timeout_s: float | None = None,
+        state_id: int | None = None,
+    ) -> M:
+        self.asked.append((address[0], method))
+        if method == "getServiceStatus":
+            raise errors.AccessDenied("Superuser privilege is required")
+        if method == "getHAServiceState":
+            state = ha_pb2.ACTIVE if address[0] == "b" else ha_pb2.STANDBY
+            return cast("M", pb.HAServiceStateResponseProto(state=state))
+        return kind()
+
+
+def test_a_namenode_that_tells_superusers_alone_is_asked_for_its_role_as_by_clients() -> None:
+    async def work() -> None:
+        connections = Telling()
+        nameservices = Nameservices(
+            {"n": {name: (name, 1) for name in "ab"}},
+            connections,
+            user="router",
+            heartbeat_interval_s=1,
+            heartbeat_timeout_s=1,
+        )
+        for _ in range(2):
+            await nameservices.heartbeat()
+        states = {each.name: each.state for each in nameservices.members["n"].namenodes}
+        assert states == {"a": State.STANDBY, "b": State.ACTIVE}
+        assert connections.asked.count(("a", "getServiceStatus")) == 1
+        assert connections.asked.count(("a", "getHAServiceState")) == 2
+
+    asyncio.run(work())

@@ -45,8 +45,11 @@ UNACKNOWLEDGED_MS: Final = 20_000
 """A connection ends when what was sent is not acknowledged for so long, as where a firewall has
 forgotten it. The system's own limit is a quarter of an hour, in which each call would time out.
 A call has time left for a new connection. A namenode that is busy, or frozen, acknowledges."""
-PROOFS_AT_ONCE: Final = 16
-"""Connections at whose beginning the router proves who it is, at the same time."""
+PROOFS_AT_ONCE: Final = 8
+"""Connections to one namenode at whose beginning the router proves who it is, at the same time. One
+that does not answer keeps the others from nothing."""
+PROOF_LIMIT_S: Final = 10.0
+"""How long that may take: a KDC is asked, too."""
 _NOT_ALLOWED: Final = "is not allowed to impersonate"
 _SUCCESS: Final = rpc_pb2.RpcResponseHeaderProto.SUCCESS
 _FATAL: Final = rpc_pb2.RpcResponseHeaderProto.FATAL
@@ -278,7 +281,7 @@ class Connections:
         namenodes ask who calls, `caller_for` gives as whom to call for a user."""
         self._acts_as = acts_as
         self._caller_for = caller_for
-        self._provers = ThreadPoolExecutor(PROOFS_AT_ONCE, "proofs for namenodes")
+        self._provers: dict[Address, ThreadPoolExecutor] = {}
         self._connect_timeout_s = connect_timeout_s
         self._call_timeout_s = call_timeout_s
         self._idle_limit_s = idle_limit_s
@@ -453,14 +456,19 @@ class Connections:
         """
         place = f"{address[0]}:{address[1]}"
         loop = asyncio.get_running_loop()
+        prover = self._provers.get(address)
+        if prover is None:
+            prover = ThreadPoolExecutor(PROOFS_AT_ONCE, f"proofs for {place}")
+            self._provers[address] = prover
         making = loop.run_in_executor(
-            self._provers,
+            prover,
             ProvenConnection,
             address,
             CLIENT_PROTOCOL,
             caller,
             self._client_id,
             self._connect_timeout_s,
+            max(self._connect_timeout_s, PROOF_LIMIT_S),
         )
         try:
             made = await asyncio.shield(making)
@@ -512,7 +520,8 @@ class Connections:
     def close(self) -> None:
         for key in list(self._open):
             self._drop(key)
-        self._provers.shutdown(wait=False, cancel_futures=True)
+        for prover in self._provers.values():
+            prover.shutdown(wait=False, cancel_futures=True)
 
 
 def _close_unwanted(making: asyncio.Future[ProvenConnection]) -> None:
