@@ -62,6 +62,8 @@ def values(
         found[f"{prefix}.kerberos.internal.spnego.principal"] = f"HTTP/_HOST@{realm}"
         found[f"hadoop.proxyuser.{ROUTER}.hosts"] = ",".join(routers)
         found[f"hadoop.proxyuser.{ROUTER}.users"] = "*"
+        # Whose principal is not a router's is its superuser by a group.
+        found["hadoop.user.group.static.mapping.overrides"] = f"dr.who=;{ADMINISTRATOR}=supergroup"
     if has_journal:
         found["dfs.journalnode.kerberos.principal"] = f"jn/_HOST@{realm}"
         found["dfs.journalnode.keytab.file"] = keytab

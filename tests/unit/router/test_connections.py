@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from typing import cast
 
 import pytest
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc import wire
-from howdah.router.namenodes.connections import UNACKNOWLEDGED_MS, Connections
+from howdah.protocol.rpc.wrapped_stream import WrappedStream
+from howdah.router.namenodes.connections import (
+    UNACKNOWLEDGED_MS,
+    Broken,
+    Connections,
+    _Connection,
+)
 from howdah.router.state.namenodes.identity import Identity
 
 pytestmark = pytest.mark.req("LM-020")
@@ -74,5 +81,41 @@ def test_a_namenode_that_refuses_a_user_before_its_first_call_is_not_taken_for_g
         finally:
             connections.close()
             server.close()
+
+    asyncio.run(scene())
+
+
+class Ended:
+    """What wraps the calls of a connection whose ticket is over by now."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+    def limit(self, most_bytes: int) -> int:
+        return most_bytes
+
+    def wrap(self, data: bytes) -> bytes:
+        if self.is_over:
+            raise errors.AuthenticationFailed("the context is over")
+        return data
+
+
+def test_a_connection_that_can_no_longer_be_wrapped_ends_and_loses_no_call() -> None:
+    async def scene() -> None:
+        server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()[:2]
+        wrapping = Ended()
+        loop = asyncio.get_running_loop()
+        _, made = await loop.create_connection(
+            lambda: _Connection("nn", b"greeting", 1 << 20, None, cast(WrappedStream, wrapping)),
+            *address,
+        )
+        told: list[object] = []
+        assert made.send(b"frame", (b"c" * 16, 1), told.append)
+        wrapping.is_over = True
+        assert not made.send(b"frame", (b"c" * 16, 2), told.append)
+        assert [type(outcome) for outcome in told] == [Broken]
+        assert not made.is_open
+        server.close()
 
     asyncio.run(scene())

@@ -128,8 +128,12 @@ class _Connection(asyncio.Protocol):
         most_bytes: int,
         saw: Callable[[int], None] | None,
         wrapping: WrappedStream | None = None,
+        *,
+        acts: bool = False,
     ) -> None:
-        """`wrapping` signs or encrypts all, the greeting too."""
+        """`wrapping` signs or encrypts all, the greeting too. `acts` says that the router acts for
+        the user."""
+        self._acts = acts
         self._place = place
         self._saw = saw
         self._greeting = greeting
@@ -156,12 +160,22 @@ class _Connection(asyncio.Protocol):
             transport.get_extra_info("socket").setsockopt(
                 socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS
             )
-        self._write(self._greeting)
-        self.is_open = True
+        self.is_open = self._write(self._greeting)
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> bool:
+        """False where it cannot be wrapped, as behind the end of a ticket: then the connection
+        ends, and whoever calls does so on another one."""
         assert self._transport is not None, "nothing is written before it is connected"
-        self._transport.write(data if self._wrapping is None else self._wrapping.wrap(data))
+        if self._wrapping is not None:
+            try:
+                data = self._wrapping.wrap(data)
+            except errors.HowdahError as error:
+                log.warning("the connection to %s ends: %s", self._place, error)
+                self._end(Broken(f"{self._place} cannot be written to: {error}"))
+                self.close()
+                return False
+        self._transport.write(data)
+        return True
 
     def pause_writing(self) -> None:
         self._may_write.clear()
@@ -220,10 +234,8 @@ class _Connection(asyncio.Protocol):
 
     def _explained(self, refusal: errors.HowdahError) -> errors.HowdahError:
         """What is to be set, where a namenode lets this router act for nobody."""
-        if (
-            not isinstance(refusal, errors.AuthorizationFailed)
-            or _NOT_ALLOWED not in refusal.message
-        ):
+        is_one = self._acts and isinstance(refusal, errors.AuthorizationFailed)
+        if not is_one or _NOT_ALLOWED not in refusal.message:
             return refusal
         return errors.AuthorizationFailed(
             f"{refusal.message} (so says the namenode {self._place} of this router: there, "
@@ -235,8 +247,9 @@ class _Connection(asyncio.Protocol):
         """Write a call, unless the connection is at its end or takes nothing now."""
         if not self.is_open or self._transport is None or not self._may_write.is_set():
             return False
+        if not self._write(frame):
+            return False
         self._waiting.setdefault(key, deque()).append(receive)
-        self._write(frame)
         return True
 
     async def call(self, frame: bytes, key: _Key) -> bytes:
@@ -253,8 +266,9 @@ class _Connection(asyncio.Protocol):
             else:
                 future.set_result(outcome)
 
+        if not self._write(frame):
+            raise Broken(f"{self._place} cannot be written to")
         self._waiting.setdefault(key, deque()).append(receive)
-        self._write(frame)
         return await future
 
 
@@ -436,7 +450,11 @@ class Connections:
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 _, connection = await loop.create_connection(
-                    lambda: _Connection(place, greeting, self._most_bytes, saw), host, port
+                    lambda: _Connection(
+                        place, greeting, self._most_bytes, saw, acts=self._acts_as is not None
+                    ),
+                    host,
+                    port,
                 )
         except TimeoutError as error:
             raise NotAccepted(
@@ -481,9 +499,14 @@ class Connections:
             ) from error
         descriptor, greeting, wrapping = made.hand_over()
         saw = self._saw_at(address)
-        _, connection = await loop.create_connection(
-            lambda: _Connection(place, greeting, self._most_bytes, saw, wrapping), sock=descriptor
-        )
+        try:
+            _, connection = await loop.create_connection(
+                lambda: _Connection(place, greeting, self._most_bytes, saw, wrapping, acts=True),
+                sock=descriptor,
+            )
+        except OSError as error:
+            made.close()
+            raise NotConnected(f"Cannot connect to {place}: {error}").numbered_as(error) from error
         return connection
 
     def _saw_at(self, address: Address) -> Callable[[int], None] | None:
