@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
+import howdah
+from howdah import errors
 from howdah.cli.main import main
 from howdah.formats.passwords import Cost, PasswordRecord, record_of
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
@@ -242,6 +244,32 @@ def test_fsck_logs_in_by_netrc(
     main(["fsck", "--conf", conf, "/user"])
     answered = capsys.readouterr()
     assert "FSCK started by boss" in answered.out, answered.err
+
+
+def test_the_client_of_webhdfs_logs_in_by_netrc(
+    logins: Logins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = f"webhdfs://{logins.cluster.http.partition('://')[2]}"
+    host = urlsplit(logins.cluster.http).hostname
+    path = tmp_path / "netrc"
+    monkeypatch.setenv("NETRC", str(path))
+    with (
+        howdah.connect(uri, user="boss") as fs,
+        pytest.raises(errors.LoginFailed, match="has none for it"),
+    ):
+        fs.get_file_status("/user/alice")
+    path.write_text(f'machine {host} login knox password "knox\'s password"\n')
+    with howdah.connect(uri, user="boss") as fs:
+        assert fs.get_file_status("/user/alice").owner == "alice"
+        with pytest.raises(errors.AccessDenied), fs.open("/user/alice/secret") as file:
+            file.read()
+    path.write_text(f'machine {host} login alice password "alice\'s password"\n')
+    with howdah.connect(uri) as fs:
+        with fs.open("/user/alice/secret") as file:
+            assert file.read() == b"for alice\n"
+        with fs.create("/user/alice/by-netrc") as out:
+            out.write(b"written")
+        assert fs.get_file_status("/user/alice/by-netrc").owner == "alice"
 
 
 def test_no_password_and_no_token_is_logged(logins: Logins) -> None:

@@ -36,6 +36,7 @@ from howdah.web.webhdfs.requests import OF_TOKENS, RestRequest, make_request
 
 if TYPE_CHECKING:
     from howdah.security.http import HttpAuthentication, Proof
+    from howdah.security.netrc_logins import NetrcLogins
 
 log = logging.getLogger(__name__)
 M = TypeVar("M")
@@ -53,6 +54,7 @@ FAILOVER_ERRORS: Final = (
 )
 NO_HEADERS: Final[Mapping[str, str]] = {}
 _UNAUTHORIZED: Final = 401
+_BASIC: Final = "basic"
 _REFUSALS: Final = (_UNAUTHORIZED, 403)
 _MEETING: Final = RestRequest("GET", "GETHOMEDIRECTORY", "/")
 _BODY: Final = {
@@ -85,6 +87,8 @@ class RestCalls:
         self._policy = policy
         self._user = user
         self._authentication = authentication
+        self._logins: NetrcLogins | None = None
+        """Where a server has asked for a name and a password."""
         self._sleep = sleep
         self._draw = draw
         self._names = tuple(namenodes)
@@ -240,12 +244,7 @@ class RestCalls:
         """The answer to a request, in which both sides have proven themselves if that is asked."""
         authentication = self._authentication
         if authentication is None:
-            exchange, head = self._answered(exchange, request, self._user, None)
-            if head.status == _UNAUTHORIZED and "www-authenticate" in head.headers:
-                from howdah.security.http import refusal_without_proof
-
-                raise refusal_without_proof(str(exchange.place))
-            return exchange, head
+            return self._by_login(exchange, request)
         place = exchange.place
         address = place.host, place.port
         of_token = request.operation in OF_TOKENS
@@ -269,6 +268,27 @@ class RestCalls:
         if not says_nothing and not is_silent:
             authentication.check(address, proof, head.headers)
         return exchange, head
+
+    def _by_login(self, exchange: Exchange, request: RestRequest) -> tuple[Exchange, Head]:
+        """The answer to a request of who has no tickets and no tokens: by name, or by name and
+        password where the server asks for one."""
+        place = exchange.place
+        proof = None if self._logins is None else self._logins.proof(place)
+        exchange, head = self._answered(exchange, request, self._user, proof)
+        challenge = head.headers.get("www-authenticate", "")
+        if head.status != _UNAUTHORIZED or not challenge:
+            return exchange, head
+        if not challenge.lower().startswith(_BASIC):
+            from howdah.security.http import refusal_without_proof
+
+            raise refusal_without_proof(str(place))
+        if self._logins is not None:
+            raise errors.AuthenticationFailed(f"{place} does not take this name and password")
+        from howdah.security.netrc_logins import NetrcLogins
+
+        exchange.close()
+        self._logins = NetrcLogins()
+        return self._by_login(self.connections.exchange(place), request)
 
     def _meet(self, place: Place, authentication: HttpAuthentication, proof: Proof) -> None:
         """Ask a server for something that changes nothing, to see who it is. Raises
