@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -17,6 +18,7 @@ import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.testing import MiniCluster, NoKdc
+from howdah.testing.waiting import wait_until
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -112,6 +114,35 @@ def test_the_web_port_asks_who_comes(cluster: MiniCluster) -> None:
         fs.write_bytes("/user/alice/by-web", CONTENT)
         assert fs.read_bytes("/user/alice/by-web") == CONTENT
         assert fs.get_file_status("/user/alice/by-web").owner == "alice"
+
+
+def test_a_gateway_and_a_secondary_start_beside_it(cluster: MiniCluster, tmp_path: Path) -> None:
+    conf, ready = cluster.dir / "namenode" / "conf", tmp_path / "ready"
+    environment = {**os.environ, **cluster.environment()}
+    howdah_with = [sys.executable, "-m", "howdah", "--conf", str(conf)]
+    own = ["-D", f"dfs.namenode.checkpoint.dir={(tmp_path / 'checkpoints').as_uri()}"]
+    done = subprocess.run(
+        [*howdah_with, "secondarynamenode", *own, "-checkpoint", "force"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "has the image" in done.stderr) == (0, True), done.stderr
+    own = ["-D", "httpfs.http.port=0", "--ready-file", str(ready)]
+    with subprocess.Popen([*howdah_with, "httpfs", *own], env=environment) as gateway:
+        try:
+            wait_until(lambda: ready.exists() or gateway.poll() is not None, 60)
+            port = json.loads(ready.read_text())["http"].rpartition(":")[2]
+            keytab, principal = str(cluster.keytab_of("alice")), cluster.principal_of("alice")
+            where = f"webhdfs://localhost:{port}"
+            with howdah.connect(where, conf=cluster.conf, keytab=keytab, principal=principal) as fs:
+                fs.write_bytes("/user/alice/by-gateway", CONTENT)
+                assert fs.read_bytes("/user/alice/by-gateway") == CONTENT
+                assert fs.get_file_status("/user/alice/by-gateway").owner == "alice"
+        finally:
+            gateway.terminate()
 
 
 def test_who_has_a_ticket_goes_on_without_the_kdc_and_nobody_gets_another(

@@ -54,6 +54,8 @@ _SUPERUSER: Final = "hdfs"
 """Where the user who runs this has a name that no principal should have."""
 _USER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SERVERS: Final = ("nn", "dn", "jn")
+_GATEWAY: Final = "httpfs"
+"""No server of a layout, but whoever starts one beside it finds its key."""
 _SYSTEM_DIRECTORIES: Final = (
     "/usr/sbin",
     "/sbin",
@@ -171,6 +173,9 @@ class Realm:
             keys.DFS_DATA_TRANSFER_PROTECTION.name: PROTECTION,
             keys.DFS_ENCRYPT_DATA_TRANSFER_CIPHER_SUITES.name: "AES/CTR/NoPadding",
             "hadoop.user.group.static.mapping.overrides": ";".join(["dr.who=", *overrides]),
+            # Not for the superuser, who is in no such group.
+            f"hadoop.proxyuser.{_GATEWAY}.groups": "users",
+            f"hadoop.proxyuser.{_GATEWAY}.hosts": "127.0.0.1",
         }
 
     def server_values(self, directory: Path, host: str) -> dict[str, str]:
@@ -183,6 +188,11 @@ class Realm:
             # All keys are in one directory: web ports need no TLS to be as safe.
             keys.IGNORE_SECURE_PORTS_FOR_TESTING.name: "true",
             keys.DFS_JOURNALNODE_KEYTAB_FILE.name: keytab,
+            # Of servers that may be started beside it.
+            keys.DFS_SECONDARY_NAMENODE_KERBEROS_PRINCIPAL.name: self._at(_HOST, "nn"),
+            keys.DFS_SECONDARY_NAMENODE_KEYTAB_FILE.name: keytab,
+            keys.HTTPFS_HADOOP_AUTHENTICATION_KERBEROS_PRINCIPAL.name: self._at(_HOST, _GATEWAY),
+            keys.HTTPFS_HADOOP_AUTHENTICATION_KERBEROS_KEYTAB.name: keytab,
             keys.DFS_WEB_AUTHENTICATION_KERBEROS_PRINCIPAL.name: web,
             keys.DFS_WEB_AUTHENTICATION_KERBEROS_KEYTAB.name: keytab,
             keys.HADOOP_HTTP_AUTHENTICATION_TYPE.name: "kerberos",
@@ -212,7 +222,7 @@ class Realm:
         Raises NoKdc."""
         if not configuration_path(directory).is_file():
             self._create(directory)
-        servers = [f"{primary}/{_HOST}" for primary in _SERVERS]
+        servers = [f"{primary}/{_HOST}" for primary in (*_SERVERS, _GATEWAY)]
         servers += [f"HTTP/{host}" for host in dict.fromkeys((_HOST, *hosts))]
         self._add(directory, servers, servers_keytab(directory))
         for user in self.users:

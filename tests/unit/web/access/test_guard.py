@@ -13,6 +13,7 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.datanode import web_access as datanode
+from howdah.gateway import security as gateway
 from howdah.journalnode import web_access as journalnode
 from howdah.namenode.server.web_access import RULES
 from howdah.protocol.rpc.proven import KERBEROS, Proven
@@ -300,6 +301,7 @@ def test_every_address_has_a_rule() -> None:
         ("datanode/control", datanode.RULES),
         ("journalnode", journalnode.RULES),
         ("failover", AccessRules({})),
+        ("gateway", gateway.RULES),
         ("router", router.RULES),
     ):
         assert {each for each in addresses(server) if rules.of(each) is None} == set()
@@ -313,6 +315,7 @@ def test_what_depends_on_a_user_is_never_open() -> None:
     }
     assert (RULES.of("/fsck"), RULES.of("/webhdfs/v1/a")) == (Rule.USER, Rule.FILES)
     assert datanode.RULES.of("/webhdfs/v1/a") is Rule.TOKEN
+    assert gateway.RULES.of("/webhdfs/v1/a") is Rule.FILES
 
 
 def test_a_server_that_is_confined_reads_pages_and_nothing_else() -> None:
