@@ -14,8 +14,12 @@ from urllib.parse import quote
 
 import pytest
 
+import howdah
+from howdah.config import Configuration
+from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
-from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
+from howdah.formats.tokens.token import SWEBHDFS_DELEGATION, WEBHDFS_DELEGATION, Token
+from howdah.local import certificates
 from howdah.testing.waiting import wait_until
 from tests.compat import test_secured_web as webhdfs
 from tests.compat.test_secured_own_web import Answered, Curl
@@ -274,3 +278,49 @@ def test_javas_client_works_by_a_ticket_and_by_a_token(
     by_token = {"HADOOP_TOKEN_FILE_LOCATION": str(tokens)}
     java(shell, by_token, "-get", path, str(back))
     assert back.read_bytes() == webhdfs.DATA
+
+
+# -- over TLS.
+
+
+@pytest.fixture
+def over_tls(hadoop: SecuredHadoop, kdc: Kdc, tmp_path: Path) -> Iterator[OurSecuredHttpFs]:
+    if not isinstance(hadoop, OurSecuredCluster):
+        pytest.skip("what is behind the gateway makes no difference here")
+    certificates.make(tmp_path / "tls", ())
+    conf = {
+        "httpfs.ssl.enabled": "true",
+        "hadoop.ssl.server.conf": str(tmp_path / "tls" / "ssl-server.xml"),
+    }
+    (tmp_path / "gateway").mkdir()
+    with kdc.in_environment():
+        front = OurSecuredHttpFs(tmp_path / "gateway", "", hadoop, conf)
+    yield front
+    front.close()
+
+
+def test_a_gateway_over_tls_has_tokens_and_cookies_for_tls(
+    over_tls: OurSecuredHttpFs,
+    hadoop: SecuredHadoop,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    curl = Curl(hadoop, tmp_path, "alice")
+    uri = f"https://localhost:{over_tls.port}{LIST}"
+    by_ticket = curl(uri, "--cacert", str(tmp_path / "tls" / "ca.pem"))
+    assert re.search(r"^Set-Cookie: hadoop\.auth=.*; Secure", by_ticket.headers, re.M)
+    conf = Configuration({**hadoop.client_conf(), **certificates.client_settings(tmp_path / "tls")})
+    keytab, principal = str(hadoop.kdc.keytab("alice")), f"alice@{REALM}"
+    where = f"swebhdfs://localhost:{over_tls.port}"
+    with howdah.connect(where, conf=conf, keytab=keytab, principal=principal) as fs:
+        token = fs.get_delegation_token("alice")
+        assert isinstance(token, Token)
+        assert (token.kind, token.service) == (
+            SWEBHDFS_DELEGATION,
+            f"127.0.0.1:{over_tls.port}",
+        )
+        (tmp_path / "tokens").write_bytes(Credentials({"a": token}).encode())
+        monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", str(tmp_path / "tokens"))
+        with howdah.connect(where, conf=conf) as by_token:
+            by_token.write_bytes("/user/alice/by-tls", b"data")
+            assert by_token.read_bytes("/user/alice/by-tls") == b"data"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 import subprocess
 import sys
 import urllib.error
@@ -44,6 +45,7 @@ class SecuredHttpFs:
         secret.write_text("a secret of a moment")
         secret.chmod(0o600)
         settings = {**self._settings(), **(conf or {})}
+        self._scheme = "https" if settings.get("httpfs.ssl.enabled") == "true" else "http"
         lines = [
             f"<property><name>{name}</name><value>{escape(value)}</value></property>"
             for name, value in settings.items()
@@ -114,9 +116,11 @@ class SecuredHttpFs:
 
     def _answers(self) -> bool:
         assert self._process.poll() is None, self.log[-4000:]
-        url = f"http://localhost:{self.port}/webhdfs/v1/?op=LISTSTATUS"
+        url = f"{self._scheme}://localhost:{self.port}/webhdfs/v1/?op=LISTSTATUS"
+        # Whom it belongs to is not what is asked here.
+        context = ssl._create_unverified_context()
         try:
-            urllib.request.urlopen(url, timeout=20).close()
+            urllib.request.urlopen(url, timeout=20, context=context).close()
         except urllib.error.HTTPError as error:
             error.close()
             return error.code == _UNAUTHORIZED
