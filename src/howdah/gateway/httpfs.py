@@ -208,12 +208,16 @@ class _Operation:
     def _answered(
         self, wanted: ParsedRequest, asking: _Asking, channel: Channel
     ) -> Response | None:
-        refusal = self._refusal(wanted, asking)
+        refusal = self._refusal_to_act(asking)
         if refusal is not None:
             return refusal
         security = self._gateway.security
         if security is not None and wanted.operation in OF_TOKENS:
+            # No mode of access is about these, as at Hadoop's.
             return _about_token(security, wanted, asking)
+        if self._is_forbidden(wanted):
+            mode = self._gateway.mode
+            return text_response(403, f"this gateway is {mode} ({keys.HTTPFS_ACCESS_MODE.name})")
         user = asking.counts_as
         if wanted.operation in TRANSFERS:
             if wanted.flag("noredirect"):
@@ -272,22 +276,24 @@ class _Operation:
             )
         return _Asking(proven.user, wanted.acts_for_another(proven.user))
 
-    def _refusal(self, wanted: ParsedRequest, asking: _Asking) -> Response | None:
-        """Of who may not act for the other, and of what the mode of access forbids."""
-        if asking.acts_for is not None:
-            whose = asking.user, asking.acts_for, self._request.peer
-            try:
-                self._gateway.proxy_users.check(*whose)
-            except errors.AuthorizationFailed as error:
-                log.info("%s may not act for %r from %s: %s", *whose, error)
-                return refused(error, 403)
-        reads = self._request.method in ("GET", "HEAD")
-        mode = self._gateway.mode
-        if (mode == "read-only" and not reads) or (
-            mode == "write-only" and reads and wanted.operation not in _STATUSES
-        ):
-            return text_response(403, f"this gateway is {mode} ({keys.HTTPFS_ACCESS_MODE.name})")
+    def _refusal_to_act(self, asking: _Asking) -> Response | None:
+        """What one hears who may not act for the other."""
+        if asking.acts_for is None:
+            return None
+        whose = asking.user, asking.acts_for, self._request.peer
+        try:
+            self._gateway.proxy_users.check(*whose)
+        except errors.AuthorizationFailed as error:
+            log.info("%s may not act for %r from %s: %s", *whose, error)
+            return refused(error, 403)
         return None
+
+    def _is_forbidden(self, wanted: ParsedRequest) -> bool:
+        """Whether the mode of access is against it."""
+        mode, reads = self._gateway.mode, self._request.method in ("GET", "HEAD")
+        if mode == "write-only":
+            return reads and wanted.operation not in _STATUSES
+        return mode == "read-only" and not reads
 
     def _address(self, wanted: ParsedRequest, query: str | None = None) -> str:
         """This server's own, as the client calls it; with `data=true` for an upload."""

@@ -1,0 +1,115 @@
+"""Requests at a gateway whose users prove who they are, as far as no namenode is asked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+
+from howdah.config import Configuration
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
+from howdah.gateway.httpfs import HttpFs
+from howdah.gateway.security import Security
+from howdah.gateway.tokens import GatewayTokens, TokenTimes
+from howdah.protocol.rpc.proven import KERBEROS, Proven
+from howdah.web.access.guard import ClosedGuard
+from howdah.web.access.rules import AccessRules
+from howdah.web.channel import Channel
+from howdah.web.http import Request, Response, request_of
+from howdah.web.server import Exchange
+
+CONF = {
+    "fs.defaultFS": "hdfs://localhost:1",
+    "httpfs.proxyuser.oozie.users": "bob",
+    "httpfs.proxyuser.oozie.hosts": "*",
+}
+ALICE, OOZIE = (Proven(KERBEROS, name, f"{name}@R") for name in ("alice", "oozie"))
+
+
+class NotBegun:
+    has_begun = False
+
+
+class Gateway:
+    def __init__(self, mode: str = "read-write") -> None:
+        tokens = GatewayTokens(TokenTimes(100, 100, 100), WEBHDFS_DELEGATION, str)
+        security = Security(ClosedGuard("unused", AccessRules({})), tokens, None, None)
+        self.httpfs = HttpFs(Configuration({**CONF, "httpfs.access.mode": mode}), security)
+
+    def ask(self, who: Proven | None, method: str, query: str) -> tuple[int, Any]:
+        made = request_of(method.encode(), f"/webhdfs/v1/?op={query}".encode(), [], "127.0.0.1")
+        assert made is not None
+        request = Request(
+            made.method, made.path, made.query, made.headers, made.peer, made.target, proven=who
+        )
+        exchange = self.httpfs.answer(request)
+        assert isinstance(exchange, Exchange)
+        exchange.run(cast(Channel, NotBegun()))
+        response = exchange.done()
+        assert isinstance(response, Response)
+        body = response.body
+        return response.status, json.loads(body) if body.startswith(b"{") else body.decode()
+
+    def token(self, who: Proven, query: str = "") -> str:
+        status, said = self.ask(who, "GET", f"GETDELEGATIONTOKEN{query}")
+        assert status == 200, said
+        return str(said["Token"]["urlString"])
+
+
+def identifier(text: str) -> DelegationTokenIdentifier:
+    return DelegationTokenIdentifier.decode(Token.from_url_string(text).identifier)
+
+
+@pytest.mark.parametrize("mode", ["read-only", "write-only", "read-write"])
+def test_tokens_are_had_in_every_mode_of_access(mode: str) -> None:
+    gateway = Gateway(mode)
+    text = gateway.token(ALICE)
+    assert gateway.ask(ALICE, "PUT", f"RENEWDELEGATIONTOKEN&token={text}")[0] == 200
+    assert gateway.ask(ALICE, "PUT", f"CANCELDELEGATIONTOKEN&token={text}")[0] == 200
+
+
+def test_the_mode_of_access_holds_for_files() -> None:
+    assert Gateway("read-only").ask(ALICE, "PUT", "MKDIRS")[0] == 403
+    assert Gateway("write-only").ask(ALICE, "GET", "GETHOMEDIRECTORY")[0] == 403
+
+
+def test_a_token_names_who_asked_and_for_whom() -> None:
+    gateway = Gateway()
+    own = identifier(gateway.token(ALICE, "&user.name=hdfs&renewer=rm"))
+    assert (own.owner, own.renewer, own.real_user) == ("alice", "rm", "")
+    others = identifier(gateway.token(OOZIE, "&doas=bob"))
+    assert (others.owner, others.renewer, others.real_user) == ("bob", "bob", "oozie")
+    status, said = gateway.ask(OOZIE, "GET", "GETDELEGATIONTOKEN&doas=alice")
+    assert (status, said["RemoteException"]["exception"]) == (403, "AuthorizationException")
+
+
+@pytest.mark.parametrize(
+    ("who", "query", "status"),
+    [
+        (None, "GETFILESTATUS&user.name=hdfs", 401),
+        (None, "GETFILESTATUS&delegation=nonsense", 403),
+        (None, "GETFILESTATUS&delegation=AAAAAA", 403),
+        # A bad token is refused whoever shows it.
+        (ALICE, "GETFILESTATUS&delegation=AAAAAA", 403),
+        (ALICE, "GETFILESTATUS&doas=bob", 403),
+    ],
+)
+def test_who_does_not_prove_himself_is_refused(who: Proven | None, query: str, status: int) -> None:
+    assert Gateway().ask(who, "GET", query)[0] == status
+
+
+def test_a_token_is_of_its_owner_alone() -> None:
+    gateway = Gateway()
+    text = gateway.token(ALICE)
+    status, said = gateway.ask(None, "GET", f"GETFILESTATUS&doas=bob&delegation={text}")
+    assert (status, said["RemoteException"]["exception"]) == (403, "AuthorizationException")
+
+
+@pytest.mark.parametrize("operation", ["RENEWDELEGATIONTOKEN", "CANCELDELEGATIONTOKEN"])
+def test_what_is_no_token_is_told_so(operation: str) -> None:
+    status, said = Gateway().ask(ALICE, "PUT", f"{operation}&token=nonsense")
+    assert (status, said["RemoteException"]["exception"]) == (400, "IllegalArgumentException")
+    status, said = Gateway().ask(ALICE, "PUT", operation)
+    assert (status, said["RemoteException"]["exception"]) == (400, "IllegalArgumentException")
