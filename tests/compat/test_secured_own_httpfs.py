@@ -141,6 +141,18 @@ def test_pages_are_for_whom_they_are_for(
     assert (alice("/stacks").status, hdfs("/stacks").status) == (403, 200)
 
 
+def test_a_server_of_the_cluster_reads_no_files(
+    httpfs: OurSecuredHttpFs, hadoop: SecuredHadoop
+) -> None:
+    """Its principal is the superuser's for the namenode."""
+    keytab, principal = str(hadoop.kdc.services_keytab), f"dn/localhost@{REALM}"
+    where = f"webhdfs://localhost:{httpfs.port}"
+    conf = Configuration(hadoop.client_conf())
+    with howdah.connect(where, conf=conf, keytab=keytab, principal=principal) as fs:
+        with pytest.raises(OSError, match="is a server"):
+            list(fs.list_status("/"))
+
+
 def test_permissions_are_the_users(alice: Asks, tmp_path: Path) -> None:
     status, text = alice.said("/not-hers?op=MKDIRS", "-X", "PUT")
     assert (status, "Permission denied: user=alice" in text) == (500, True), text

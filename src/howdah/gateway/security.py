@@ -31,6 +31,7 @@ from howdah.formats.tokens.token import SWEBHDFS_DELEGATION, WEBHDFS_DELEGATION
 from howdah.gateway.tokens import GatewayTokens, TokenTimes
 from howdah.runtime.users.access_list import AccessList
 from howdah.runtime.users.groups import groups_from
+from howdah.security.confinement import Confinement
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
     check_calls_secured,
@@ -178,6 +179,7 @@ def security_of(conf: Configuration) -> Security | None:
     administrators = Administrators(
         AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf)),
         None if own is None else str(own),
+        is_confined=Confinement.from_configuration(conf).confines,
     )
     guard = WebGuard(
         TicketProver(found.negotiation, SpnegoAcceptor(found.identity), short_name),
