@@ -394,6 +394,42 @@ def test_tokens_outlive_routers_that_are_killed(
 
 
 @pytest.mark.torture
+def test_a_token_of_several_routers_is_good_when_one_is_gone(
+    routers: OurRouters, tmp_path: Path
+) -> None:
+    """Clients list routers as they list namenodes of a nameservice."""
+    names = "router", "other"
+    provider = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+    conf = Configuration(
+        {
+            **routers.client_conf(),
+            "fs.defaultFS": "hdfs://fed",
+            "dfs.nameservices": "fed",
+            "dfs.ha.namenodes.fed": ",".join(names),
+            "dfs.client.failover.proxy.provider.fed": provider,
+            **{
+                f"dfs.namenode.rpc-address.fed.{name}": f"localhost:{routers.ports[name]}"
+                for name in names
+            },
+        }
+    )
+    kdc, file = routers.cluster.kdc, tmp_path / "tokens"
+    keytab, principal = str(kdc.keytab("alice")), f"alice@{REALM}"
+    with howdah.connect("hdfs://fed", conf=conf, keytab=keytab, principal=principal) as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        token = got_token(fs)
+        assert token.service == "ha-hdfs:fed"
+        file.write_bytes(Credentials({token.service: token}).encode())
+        with howdah.connect("hdfs://fed", conf=conf, token_file=str(file)) as user:
+            assert isinstance(user, HdfsFileSystem)
+            work(user, "/user/alice/by-both")
+            routers.kill("router")
+            work(user, "/user/alice/by-the-other")
+        routers.start("router")
+        fs.cancel_delegation_token(token)
+
+
+@pytest.mark.torture
 def test_a_token_that_nobody_renews_ends(routers: OurRouters, tmp_path: Path) -> None:
     """At a router that shares the store, and gives tokens for seconds."""
     routers.start("short", {"delegation-token.renew-interval.sec": "4"})

@@ -128,7 +128,7 @@ class Router:
             self._tokens = RouterTokens(self._store, read(TokenTimes, conf), login.short_name)
             shown = TokensShown(self._tokens, loop)
             self._proofs = EvaluatedBeside(login.methods({}, shown), digests_too=True)
-            # As at Hadoop's, a token is not good for administration.
+            # A token, which others may have been given, is not good for administration.
             self._admin_proofs = EvaluatedBeside(login.methods({}))
         self._forwarding = Forwarding(self.core, self._tokens)
         outside = Loop(loop.call_soon_threadsafe, loop.call_later)
