@@ -30,6 +30,10 @@ STAND_IN = Path(__file__).parents[2] / "support" / "minidfscluster"
 ELSEWHERE = re.compile(r"run by (\w+\.py)")
 BATCH_TIMEOUT_S = 1500
 TEST_TIMEOUT_S = 300
+TEST_TIMEOUTS_S = {
+    # One test reads files of all lengths with all internal blocks lost that may be.
+    "org.apache.hadoop.hdfs.TestReadStripedFileWithDecodingDeletedData": 1200,
+}
 pytestmark = pytest.mark.timeout(BATCH_TIMEOUT_S + 100)
 
 CONF = {
@@ -102,7 +106,7 @@ def run(stand_in: tuple[Path, str], tmp_path: Path) -> Run:
                 },
                 timeout_s=BATCH_TIMEOUT_S,
                 excluded=[pattern(suite, test) for suite in suites for test in judges[suite][1]],
-                test_timeout_s=TEST_TIMEOUT_S,
+                test_timeout_s=max(TEST_TIMEOUTS_S.get(each, TEST_TIMEOUT_S) for each in suites),
             )
 
     return run

@@ -26,6 +26,8 @@ ALONE: Final = (
     "org.apache.hadoop.hdfs.TestDFSShell",
     # The bytes that all clients of the process have read are counted.
     "org.apache.hadoop.hdfs.TestDistributedFileSystemWithECFile",
+    # It takes minutes.
+    "org.apache.hadoop.hdfs.TestReadStripedFileWithDecodingDeletedData",
     "org.apache.hadoop.hdfs.TestDistributedFileSystemWithECFileWithRandomECPolicy",
 )
 """Classes that leave something behind in their Java process, or find what another one left."""
