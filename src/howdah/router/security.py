@@ -16,6 +16,7 @@ Data and block tokens go between clients and datanodes: a router sees none of th
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -34,6 +35,9 @@ from howdah.security.server_checks import (
 from howdah.security.server_login import ServerLogin, log_in_server
 from howdah.web.http import Guard
 
+log = logging.getLogger(__name__)
+
+_OF_HADOOPS_TOKENS: Final = "zk-dt-secret-manager."
 _NEEDED: Final = (
     keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
     keys.DFS_FEDERATION_ROUTER_KEYTAB_FILE,
@@ -60,6 +64,13 @@ def _check_tokens(conf: Configuration) -> None:
             f"{key.name} = {manager} (from {conf.source(key.name)}) is not supported: a router of "
             "howdah keeps delegation tokens in its state store, where all routers that share it "
             "find them. Leave the key out"
+        )
+    ignored = sorted(name for name, _ in conf.items() if name.startswith(_OF_HADOOPS_TOKENS))
+    if ignored:
+        log.warning(
+            "%s: a router of howdah keeps delegation tokens in its state store. Tokens that "
+            "Hadoop's routers have issued are not good here, nor this router's there",
+            ", ".join(ignored),
         )
     place = store_place(conf)
     if isinstance(place, ZooKeeperPlace):

@@ -72,3 +72,11 @@ def test_what_would_leave_a_door_open_is_refused(more: dict[str, str], words: st
 
 def test_a_keytab_alone_asks_for_nothing() -> None:
     check_router_protection(Configuration({"dfs.federation.router.keytab.file": "/keytab"}))
+
+
+def test_where_hadoops_routers_keep_their_tokens_is_said_to_count_for_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    key = "zk-dt-secret-manager.zkConnectionString"
+    check_router_protection(Configuration({**WHOLE, key: "zk:2181"}))
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [key]
