@@ -213,9 +213,13 @@ def test_replicas_are_moved(
                 timeout=120,
             )
             assert done.returncode == 0, done.stderr + done.stdout
-        blocks = fs.client.namenode.get_block_locations(path, 0, len(DATA)).blocks
-        kinds = {kind.name for block in blocks for kind in block.storage_types}
-        assert kinds == {"ARCHIVE"}
+
+        def kinds() -> set[str]:
+            blocks = fs.client.namenode.get_block_locations(path, 0, len(DATA)).blocks
+            return {kind.name for block in blocks for kind in block.storage_types}
+
+        # The replica that was moved is deleted a heartbeat later.
+        wait_until(lambda: kinds() == {"ARCHIVE"}, timeout_s=30)
         assert fs.read_bytes(path) == DATA
 
 
