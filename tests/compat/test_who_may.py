@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import socket
+import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.status import DatanodeReport
+from howdah.proto import namenode_pb2
 from howdah.protocol.rpc import protocol_info
+from howdah.rpc.client import RpcClient
 from howdah.runtime.users.service_policy import SERVICES
 from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import Kdc
-from tests.support.security.secured_quorum import SecuredQuorum
+from tests.support.security.secured_quorum import NAMESERVICE, SecuredQuorum
 from tests.support.security.servers import free_port
+from tests.support.security.who_may.addresses import (
+    ENABLED_POLICY,
+    FORBIDDEN,
+    OK,
+    OPERATION_ROWS,
+    UNAUTHORIZED,
+    WEB_ROWS,
+    OperationRow,
+    WebRow,
+    expected_of_operation,
+    expected_status,
+)
 from tests.support.security.who_may.askers import Asker
-from tests.support.security.who_may.asking import Askers
+from tests.support.security.who_may.asking import FORGED_PASSWORD, Askers
 from tests.support.security.who_may.calls import (
     ALLOWED,
     ANSWERED,
@@ -45,13 +64,19 @@ def lifeline_port() -> int:
 
 
 @pytest.fixture(scope="module")
+def pages_port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
 def cluster(
-    kdc: Kdc, lifeline_port: int, tmp_path_factory: pytest.TempPathFactory
+    kdc: Kdc, lifeline_port: int, pages_port: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SecuredQuorum]:
     """Two namenodes, a journal node, a datanode and controllers, and something of the owner's."""
     conf = {
         "dfs.namenode.lifeline.rpc-address.ns.nn1": f"localhost:{lifeline_port}",
         "dfs.namenode.delegation.token.renew-interval": str(TOKEN_LIFE_S * 1000),
+        "howdah.failover-controller.http-address.ns.nn1": f"localhost:{pages_port}",
         "dfs.storage.policy.satisfier.mode": "external",
     }
     directory = tmp_path_factory.mktemp("who-may")
@@ -62,10 +87,27 @@ def cluster(
 
 
 @pytest.fixture(scope="module")
-def askers(kdc: Kdc, cluster: SecuredQuorum, lifeline_port: int) -> Iterator[Askers]:
+def issued_tokens() -> list[Token]:
+    """All that the owner was given."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def askers(
+    kdc: Kdc,
+    cluster: SecuredQuorum,
+    lifeline_port: int,
+    pages_port: int,
+    issued_tokens: list[Token],
+) -> Iterator[Askers]:
     with kdc.in_environment():
         owner = cluster.connect("alice")
-        expired, issued_s = issued(owner), time.monotonic()
+
+        def issue() -> Token:
+            issued_tokens.append(issued(owner))
+            return issued_tokens[-1]
+
+        expired, issued_s = issue(), time.monotonic()
         owner.mkdirs(DIRECTORY)
         owner.set_permission(DIRECTORY, 0o700)
         with cluster.connect("hdfs") as fs:
@@ -82,7 +124,15 @@ def askers(kdc: Kdc, cluster: SecuredQuorum, lifeline_port: int) -> Iterator[Ask
             "cedeActive": ("localhost", ports["nn2"]["zkfc"]),
         }
         conf = cluster.client_conf()
-        made = Askers(kdc, conf, addresses, lambda: issued(owner), expired, pool_of(cluster))
+        web = {
+            "namenode": ("localhost", ports["nn1"]["http"]),
+            "datanode": ("localhost", datanode_of(cluster).info_port),
+            "journalnode": ("localhost", ports["jn1"]["http"]),
+            "controller": ("localhost", pages_port),
+        }
+        made = Askers(kdc, conf, addresses, issue, expired, pool_of(cluster), web)
+        enabling = f"/webhdfs/v1/?op=ENABLEECPOLICY&ecpolicy={ENABLED_POLICY}"
+        assert made.status_of("namenode", enabling, Asker.ADMINISTRATOR, "PUT") == OK
         wait_until(lambda: time.monotonic() > issued_s + TOKEN_LIFE_S, 2 * TOKEN_LIFE_S)
     yield made
     made.close()
@@ -103,10 +153,14 @@ def issued(owner: HdfsFileSystem) -> Token:
     return token
 
 
-def datanode_port(cluster: SecuredQuorum) -> int:
+def datanode_of(cluster: SecuredQuorum) -> DatanodeReport:
     with cluster.connect("hdfs") as fs:
         (node,) = fs.datanode_report("live")
-    return node.ipc_port
+    return node
+
+
+def datanode_port(cluster: SecuredQuorum) -> int:
+    return datanode_of(cluster).ipc_port
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
@@ -118,6 +172,37 @@ def test_a_call_is_answered_to_whom_the_table_says(askers: Askers, row: RpcRow) 
         who.name: (answer, wanted)
         for who, answer in found.items()
         if (wanted := expected(row, who)) != answer and (wanted != ANSWERED or answer in REFUSALS)
+    }
+    assert not wrong, "; ".join(f"{n}: {a}, not {w}" for n, (a, w) in wrong.items())
+
+
+@pytest.mark.parametrize("row", WEB_ROWS, ids=str)
+def test_an_address_is_answered_to_whom_the_table_says(askers: Askers, row: WebRow) -> None:
+    check_statuses(
+        {who: askers.status_of(row.port, row.target(NAMESERVICE), who) for who in Asker},
+        {who: expected_status(row, who) for who in Asker},
+    )
+
+
+@pytest.mark.parametrize("row", OPERATION_ROWS, ids=str)
+def test_an_operation_of_webhdfs_is_answered_to_whom_the_table_says(
+    askers: Askers, row: OperationRow
+) -> None:
+    def ask(who: Asker) -> int:
+        return askers.status_of("namenode", row.target(askers.a_token()), who, row.method)
+
+    check_statuses(
+        {who: ask(who) for who in Asker}, {who: expected_of_operation(row, who) for who in Asker}
+    )
+
+
+def check_statuses(found: Mapping[Asker, int], wanted: Mapping[Asker, int]) -> None:
+    """All that is no refusal counts as an answer."""
+    refusals = (UNAUTHORIZED, FORBIDDEN)
+    wrong = {
+        who.name: (found[who], wanted[who])
+        for who in found
+        if wanted[who] not in (found[who], OK) or (wanted[who] == OK and found[who] in refusals)
     }
     assert not wrong, "; ".join(f"{n}: {a}, not {w}" for n, (a, w) in wrong.items())
 
@@ -141,6 +226,93 @@ def test_a_port_speaks_the_protocols_of_the_table_and_no_other(askers: Askers, p
     }
     told = {row.protocol for row in ROWS if row.port == port} - {protocol_info.PROTOCOL}
     assert spoken == told
+
+
+def test_secrets_are_told_nowhere(
+    kdc: Kdc, cluster: SecuredQuorum, askers: Askers, issued_tokens: list[Token]
+) -> None:
+    """After all that was asked before, and some failures of its own: not in logs, answers, pages,
+    command lines, nor where an object is shown."""
+    for row in ROWS[:3]:
+        for who in (Asker.NOBODY, Asker.FORGED, Asker.EXPIRED, Asker.STRANGER):
+            askers.ask(row, who)
+    with cluster.connect("alice") as fs:
+        fs.write_bytes("/user/alice/secret", b"data", overwrite=True)
+        assert fs.read_bytes("/user/alice/secret") == b"data"
+    secrets = {
+        "a token's password": [token.password for token in issued_tokens],
+        "the password of a forged token": [FORGED_PASSWORD],
+        "a block key": block_keys(cluster),
+        "the secret of cookies": [(cluster.directory / "secret").read_bytes().strip()],
+        "a cookie": [cookie.encode() for cookie in askers.cookies],
+        "a key of a keytab": [
+            key
+            for path in (kdc.services_keytab, kdc.keytab("alice"), kdc.keytab("hdfs"))
+            for key in keys_in(path)
+        ],
+    }
+    assert all(secrets.values()), secrets.keys()
+    places = {
+        "logs": b"".join(path.read_bytes() for path in cluster.directory.rglob("*.log*")),
+        "answers": "\n".join(askers.told).encode(),
+        "objects": "\n".join([*askers.shown_users(), *map(repr, issued_tokens)]).encode(),
+        "command lines": b"".join(
+            path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()
+        ),
+    }
+    for port in ("namenode", "datanode", "journalnode", "controller"):
+        for page in ("/conf", "/jmx", "/stacks", "/prom", "/logs"):
+            places[f"{page} of the {port}"] = askers.page(port, page)
+    assert all(places.values()), [name for name, text in places.items() if not text]
+    found = {
+        (what, where)
+        for what, those in secrets.items()
+        for secret in those
+        for where, text in places.items()
+        if any(shown in text for shown in shapes(secret))
+    }
+    assert found == set()
+
+
+def shapes(secret: bytes) -> Iterator[bytes]:
+    """How a secret might be shown."""
+    yield secret
+    yield secret.hex().encode()
+    yield base64.b64encode(secret)
+    yield base64.urlsafe_b64encode(secret).rstrip(b"=")
+    yield repr(secret)[2:-1].encode()
+    yield quote(secret).encode()
+
+
+def block_keys(cluster: SecuredQuorum) -> list[bytes]:
+    protocol = f"{HDFS}server.protocol.NamenodeProtocol"
+    address = "localhost", cluster.ports["nn1"]["rpc"]
+    client = RpcClient(address, protocol, user=cluster.caller("hdfs"))
+    try:
+        answer = client.call(
+            "getBlockKeys",
+            namenode_pb2.GetBlockKeysRequestProto(),
+            namenode_pb2.GetBlockKeysResponseProto,
+        )
+    finally:
+        client.close()
+    return [key.keyBytes for key in answer.keys.allKeys if key.keyBytes]
+
+
+def keys_in(keytab: Path) -> Iterator[bytes]:
+    """The keys of a keytab: the last counted bytes of each entry, before its version."""
+    data, at = keytab.read_bytes(), 2
+    while at < len(data):
+        (size,) = struct.unpack_from(">i", data, at)
+        entry = data[at + 4 : at + 4 + abs(size)]
+        at += 4 + abs(size)
+        if size > 0:
+            position = 2
+            for _ in range(int.from_bytes(entry[:2], "big") + 1):
+                position += 2 + int.from_bytes(entry[position : position + 2], "big")
+            position += 4 + 4 + 1 + 2  # Kind of name, time, version, kind of key.
+            length = int.from_bytes(entry[position : position + 2], "big")
+            yield entry[position + 2 : position + 2 + length]
 
 
 @pytest.mark.parametrize("who", [Asker.ADMINISTRATOR, Asker.NAMENODE])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from howdah.runtime.users.service_policy import SERVICES
+from howdah.web.webhdfs.parameters import OPERATIONS
+from tests.support.security.who_may.addresses import OPERATION_ROWS
 from tests.support.security.who_may.calls import ROWS, services
 from tests.support.security.who_may.page import page
 
@@ -29,6 +31,11 @@ def test_every_call_that_is_registered_has_one_verdict_and_no_other_has() -> Non
 
 def test_every_protocol_with_access_lists_is_in_the_table() -> None:
     assert set(SERVICES) - {row.protocol for row in ROWS} == ELSEWHERE
+
+
+def test_every_operation_of_webhdfs_has_a_verdict() -> None:
+    """Addresses have theirs from the tables of the servers."""
+    assert {(row.method, row.operation) for row in OPERATION_ROWS} == set(OPERATIONS)
 
 
 def test_the_page_is_that_of_the_table() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from http.client import HTTPConnection, HTTPResponse
+from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import Message
@@ -17,13 +20,16 @@ from howdah.formats.tokens.token import Token
 from howdah.proto import rpc_pb2
 from howdah.rpc.client import RpcClient
 from howdah.runtime.users.names import ProxyUser
+from howdah.security.http import COOKIE, HttpAuthentication
 from howdah.security.identity import user_of
 from howdah.security.users import SecuredUser
 from tests.support.security.kdc import REALM, Kdc
+from tests.support.security.who_may.addresses import FORBIDDEN, OK, UNAUTHORIZED
 from tests.support.security.who_may.askers import Asker
 from tests.support.security.who_may.calls import ANSWERED, RpcRow, opening, services
 from tests.support.security.who_may.requests import request_of
 
+FORGED_PASSWORD: Final = b"a planted secret of 1"
 FOREIGN: Final = "elsewhere.example"
 PRINCIPALS: Final[Mapping[Asker, str]] = {
     Asker.STRANGER: "bob",
@@ -70,8 +76,10 @@ class Askers:
         issue: Callable[[], Token],
         expired: Token,
         pool_id: str,
+        web: Mapping[str, tuple[str, int]],
     ) -> None:
-        """`addresses` are those of ports, by their kinds and by the calls that go elsewhere.
+        """`addresses` are those of ports, by their kinds and by the calls that go elsewhere;
+        `web` those of web ports.
         `issue` gives a token of the owner's, which he may renew himself."""
         self._kdc = kdc
         self._conf = dict(conf)
@@ -79,6 +87,10 @@ class Askers:
         self._issue = issue
         self._expired = expired
         self._pool_id = pool_id
+        self._web = dict(web)
+        self.told: list[str] = []
+        """What those hear who are refused, or meet an error."""
+        self._cookies: dict[tuple[tuple[str, int], Asker], str] = {}
         self._users: dict[tuple[str, Asker], str] = {}
         self._clients: dict[tuple[str, str, Asker], RpcClient] = {}
         self._services = {
@@ -103,6 +115,7 @@ class Askers:
         try:
             client.call(row.method, request, answer)
         except errors.HowdahError as error:
+            self.told.append(f"{error} {error!r}")
             return error.remote_class
         return ANSWERED
 
@@ -122,6 +135,82 @@ class Askers:
             client.close()
         raise AssertionError(f"{port} answers noSuchCall of {protocol}")
 
+    def page(self, port: str, target: str) -> bytes:
+        """A page of a web port, as an administrator sees it."""
+        self.status_of(port, target, Asker.ADMINISTRATOR)
+        headers, _ = self._proof(self._web[port], target, Asker.ADMINISTRATOR)
+        connection = HTTPConnection(*self._web[port], timeout=_TIMEOUT_S)
+        try:
+            connection.request("GET", target, headers=headers)
+            answer = connection.getresponse()
+            assert answer.status == OK, (port, target, answer.status)
+            return answer.read()
+        finally:
+            connection.close()
+
+    @property
+    def cookies(self) -> Collection[str]:
+        """Those that were given."""
+        return self._cookies.values()
+
+    def shown_users(self) -> list[str]:
+        """All askers, as they are shown."""
+        return [f"{user!r} {user}" for user in self._users.values()]
+
+    # -- over HTTP ---------------------------------------------------------------------
+
+    def status_of(self, port: str, target: str, who: Asker, method: str = "GET") -> int:
+        """The status of the answer to a request of a web port, to which nothing leads on. `port` is
+        the kind of server."""
+        address = self._web[port]
+        headers, target = self._proof(address, target, who)
+        connection = HTTPConnection(*address, timeout=_TIMEOUT_S)
+        try:
+            connection.request(method, target, headers=headers)
+            answer = connection.getresponse()
+            self._keep_cookie(address, who, answer)
+            body = answer.read()
+            if answer.status in (UNAUTHORIZED, FORBIDDEN):
+                self.told.append(body.decode(errors="replace"))
+            return answer.status
+        finally:
+            connection.close()
+
+    def _proof(
+        self, address: tuple[str, int], target: str, who: Asker
+    ) -> tuple[Mapping[str, str], str]:
+        def with_query(name: str, value: str) -> str:
+            return f"{target}{'&' if '?' in target else '?'}{name}={quote(value)}"
+
+        match who:
+            case Asker.NOBODY:
+                return {}, with_query("user.name", "hdfs")
+            case Asker.TOKEN:
+                return {}, with_query("delegation", self._issue().url_string)
+            case Asker.EXPIRED:
+                return {}, with_query("delegation", self._expired.url_string)
+            case Asker.FORGED:
+                forged = replace(self._issue(), password=FORGED_PASSWORD)
+                return {}, with_query("delegation", forged.url_string)
+        if who is Asker.PROXY:
+            target = with_query("doas", "alice")
+        cookie = self._cookies.get((address, who))
+        if cookie is not None:
+            return {"Cookie": f'{COOKIE}="{cookie}"'}, target
+        principal = PRINCIPALS[who]
+        user = user_of(
+            Configuration(self._conf),
+            keytab=str(keytab_of(self._kdc, principal)),
+            principal=f"{principal}@{REALM}",
+        )
+        assert isinstance(user, SecuredUser)
+        return HttpAuthentication(user, None).proof_by_ticket(address).headers, target
+
+    def _keep_cookie(self, address: tuple[str, int], who: Asker, answer: HTTPResponse) -> None:
+        found = SimpleCookie(answer.headers.get("Set-Cookie", "")).get(COOKIE)
+        if found is not None and found.value:
+            self._cookies[address, who] = found.value
+
     def moved(self, port: str, address: tuple[str, int]) -> None:
         """A server is elsewhere now."""
         self._addresses[port] = address
@@ -129,6 +218,10 @@ class Askers:
     def close(self) -> None:
         for client in self._clients.values():
             client.close()
+
+    def a_token(self) -> str:
+        """A token of the owner's that nobody has used, as text."""
+        return self._issue().url_string
 
     def _messages(self, row: RpcRow) -> tuple[type[Message], type[Message]]:
         descriptor: ServiceDescriptor = self._services[row.port, row.protocol].descriptor
@@ -190,7 +283,7 @@ class Askers:
         )
 
     def _forged(self, port: str) -> SecuredUser:
-        return self._owner(port).carrying([replace(self._issue(), password=b"forged" * 3)])
+        return self._owner(port).carrying([replace(self._issue(), password=FORGED_PASSWORD)])
 
     def _owner(self, port: str) -> SecuredUser:
         owner = self._user(port, Asker.OWNER)

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tests.support.security.who_may.addresses import (
+    OK,
+    OPERATION_ROWS,
+    WEB_ROWS,
+    expected_of_operation,
+    expected_status,
+)
 from tests.support.security.who_may.askers import Asker
 from tests.support.security.who_may.calls import ANSWERED, ROWS, Rule, expected
 
@@ -20,6 +27,19 @@ Whoever is refused hears it by the exception in the cell: `Access` is AccessCont
 `Authorization` AuthorizationException, `Token` SecretManager.InvalidToken, `SASL` SaslException,
 `Standby` StandbyException, `Unsupported` UnsupportedOperationException, `IO` another IOException.
 A dash is an answer, or an error that has nothing to do with who asks.
+
+Where this is stricter than Hadoop 3.5.0:
+
+- Datanodes' and journal nodes' principals make the calls of their kind alone. Hadoop takes them for
+  the user that `auth_to_local` makes of them, which is the superuser in most clusters.
+- `getServiceStatus` of HAServiceProtocol is for the superuser: it names a process.
+- `getBlockLocations` of a file that is not there says no more than of one that is, to those who may
+  not look there.
+- `getReplicaVisibleLength` takes a token of the block, and no ticket.
+- `createSymlink` checks permissions before it says whether there are symbolic links.
+
+Not in this table yet: routers, gateways and secondary namenodes, and the operations of data ports,
+each of which needs a token for its block and its right ([security.md](security.md#tokens)).
 """
 _PORTS: Final = {
     "namenode": "Namenode",
@@ -41,7 +61,7 @@ _SHORT: Final = {
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *_calls()])
+    return "\n".join([_HEAD, *_calls(), *_addresses(), *_operations()])
 
 
 def _calls() -> Iterator[str]:
@@ -59,6 +79,44 @@ def _calls() -> Iterator[str]:
         for (name, rule, cells), calls in lines.items():
             yield f"| {name} | {', '.join(calls)} | {rule.value} | {' | '.join(cells)} |"
     yield ""
+
+
+def _addresses() -> Iterator[str]:
+    yield "## Addresses of web ports\n"
+    yield (
+        "The rule of an address is that of its server's table; what has none is answered by 404. "
+        "`/static/`, `/logs/` and `/webhdfs/v1` stand for all below. 401 asks for a ticket.\n"
+    )
+    yield "| server | addresses | are for |" + "".join(f" {who.value} |" for who in Asker)
+    yield "|---" * (3 + len(Asker)) + "|"
+    lines: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for row in WEB_ROWS:
+        cells = tuple(_status(expected_status(row, who)) for who in Asker)
+        lines.setdefault((row.port, row.rule.value, cells), []).append(f"`{row.path}`")
+    for (port, rule, cells), paths in lines.items():
+        yield f"| {port} | {', '.join(paths)} | {rule} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _operations() -> Iterator[str]:
+    yield "## Operations of WebHDFS at a namenode\n"
+    yield (
+        "CREATE only leads to a datanode, which asks the namenode as the user who came. A datanode "
+        "takes delegation tokens alone.\n"
+    )
+    yield "| operations | are for |" + "".join(f" {who.value} |" for who in Asker)
+    yield "|---" * (2 + len(Asker)) + "|"
+    lines: dict[tuple[Rule, tuple[str, ...]], list[str]] = {}
+    for row in OPERATION_ROWS:
+        cells = tuple(_status(expected_of_operation(row, who)) for who in Asker)
+        lines.setdefault((row.rule, cells), []).append(row.operation)
+    for (rule, cells), names in lines.items():
+        yield f"| {', '.join(names)} | {rule.value} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _status(status: int) -> str:
+    return "-" if status == OK else str(status)
 
 
 def _cell(answer: str) -> str:
