@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -18,7 +19,10 @@ from howdah.cli.main import main
 from howdah.formats.passwords import Cost, PasswordRecord, record_of
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import Token
+from howdah.runtime.tls.http_policy import Place
+from howdah.security.page_proofs import PageProofs
 from howdah.security.password_file import change
+from howdah.security.server_cookies import signing_caller
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 
@@ -301,31 +305,32 @@ def test_a_namenode_that_believes_names_is_asked_for_nothing_in_the_name_of_a_to
 
 
 def test_namenodes_and_journal_nodes_fetch_from_each_other(tmp_path: Path) -> None:
-    """The second namenode begins with an image of the first one's, and its checkpoints go there."""
+    """The second namenode begins with an image of the first one's. Who asks as a server does, by
+    the secret of all, gets one, and nobody else."""
     secret, passwords = tmp_path / "secret", tmp_path / "passwords"
-    secret.write_bytes(b"a secret of the cluster")
+    secret.write_bytes(b"a secret of the cluster, which is long enough")
     secret.chmod(0o600)
     enter(passwords, "alice")
     conf = {
         "howdah.http.authentication": "file",
         "howdah.http.authentication.file": str(passwords),
         "hadoop.http.authentication.signature.secret.file": str(secret),
-        "dfs.namenode.checkpoint.txns": "1",
-        "dfs.namenode.checkpoint.check.period": "1",
-        "dfs.ha.tail-edits.period": "1",
-        "dfs.ha.log-roll.period": "1",
     }
+    image = "/imagetransfer?getimage=1&txid=latest"
     with MiniCluster(datanodes=1, namenodes=2, conf=conf) as cluster:
-        with cluster.connect() as fs:
-            fs.mkdirs("/a")
-        name = cluster.active()
-        active = f"http://{cluster.process(name).addresses['http']}"
         logins = Logins(cluster, passwords, tmp_path)
-
-        wait_until(
-            lambda: "took the image of transaction" in cluster.log(name),
-            what="a checkpoint of the standby",
-        )
-        assert logins.curl(f"{active}/imagetransfer?getimage=1&txid=latest")[0] == 401
-        assert logins.curl(f"{active}/imagetransfer?getimage=1&txid=latest", user="alice")[0] == 403
+        host, _, port = cluster.process(cluster.active()).addresses["http"].partition(":")
+        active = f"http://{host}:{port}"
+        assert logins.curl(f"{active}{image}")[0] == 401
+        assert logins.curl(f"{active}{image}", user="alice")[0] == 403
         assert logins.curl(f"{active}/cluster", user="alice")[0] == 200
+        caller = signing_caller(cluster.conf)
+        for user, status in ((caller, 200), (None, 401)):
+            with PageProofs(user).asked(
+                Place(False, host, int(port)),
+                lambda: HTTPConnection(host, int(port), timeout=60),
+                "GET",
+                image,
+            ) as answer:
+                assert answer.status == status
+                answer.read()
