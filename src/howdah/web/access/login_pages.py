@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from howdah import __version__
 from howdah.web.http import Request, Response, answer, text_response
@@ -114,15 +114,6 @@ def refusal(
 def sent_on(location: str, headers: Mapping[str, str]) -> Response:
     """The way to another page, by GET."""
     return answer(303, b"", "text/plain; charset=utf-8", {"Location": location, **headers})
-
-
-def login_path(after: str) -> str:
-    """Return the address of the form.
-
-    >>> login_path("/a?b=c")
-    '/login?next=%2Fa%3Fb%3Dc'
-    """
-    return PATH if after == "/" else f"{PATH}?{urlencode({NEXT: after})}"
 
 
 def _field(
