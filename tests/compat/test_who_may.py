@@ -228,6 +228,70 @@ def test_a_port_speaks_the_protocols_of_the_table_and_no_other(askers: Askers, p
     assert spoken == told
 
 
+STRICTER = {
+    # Of a process, which an administrator has to be able to kill.
+    "getServiceStatus",
+    # Says of a file that is not there no more than of one that is.
+    "getBlockLocations",
+    # Checks permissions before it says that there are no links.
+    "createSymlink",
+    # Takes block tokens alone.
+    "getReplicaVisibleLength",
+}
+"""Calls that are refused here to some whom Hadoop answers."""
+CONFINED = (Asker.DATANODE, Asker.FOREIGN_DATANODE, Asker.JOURNALNODE)
+HADOOPS_PORTS = ("namenode", "datanode")
+
+
+@pytest.mark.torture
+def test_hadoop_refuses_no_call_that_is_answered_here(
+    kdc: Kdc, hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The same calls by the same callers, at Hadoop's namenodes and datanode."""
+    directory = tmp_path_factory.mktemp("hadoops")
+    conf = {"dfs.storage.policy.satisfier.mode": "external"}
+    laxer, stricter = set(), set()
+    with kdc.in_environment():
+        hadoop = SecuredQuorum(
+            directory,
+            hadoop_classpath,
+            kdc,
+            conf,
+            hadoops=HADOOPS_PORTS,
+            journal_nodes=1,
+            has_controllers=True,
+        )
+        try:
+            with hadoop.connect("alice") as owner:
+                owner.mkdirs(DIRECTORY)
+                owner.set_permission(DIRECTORY, 0o700)
+                with hadoop.connect("hdfs") as fs:
+                    fs.add_cache_pool(POOL, owner="alice", mode=0o700)
+                over = issued(owner)
+                owner.cancel_delegation_token(over)
+                addresses = {
+                    "namenode": ("localhost", hadoop.ports["nn1"]["rpc"]),
+                    "datanode": ("localhost", datanode_port(hadoop)),
+                    "transitionToStandby": ("localhost", hadoop.ports["nn2"]["rpc"]),
+                }
+                conf, pool = hadoop.client_conf(), pool_of(hadoop)
+                asking = Askers(kdc, conf, addresses, lambda: issued(owner), over, pool, {})
+                for row in ROWS:
+                    if row.port not in HADOOPS_PORTS or row.method in ENDING:
+                        continue
+                    for who in Asker:
+                        here, there = expected(row, who), asking.ask(row, who)
+                        if here == ANSWERED and there in REFUSALS:
+                            laxer.add((row.method, who))
+                        elif here in REFUSALS and there not in REFUSALS and who not in CONFINED:
+                            stricter.add((row.method, who))
+                asking.close()
+        finally:
+            hadoop.close()
+    assert laxer == set()
+    assert {method for method, _ in stricter} <= STRICTER, stricter
+
+
 def test_secrets_are_told_nowhere(
     kdc: Kdc, cluster: SecuredQuorum, askers: Askers, issued_tokens: list[Token]
 ) -> None:
