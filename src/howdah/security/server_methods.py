@@ -145,9 +145,9 @@ class MethodsAtServer:
         return wanted.replace(HOST_PLACEHOLDER, self.hosts.known(address))
 
     def admit(self, proven: Proven, protocol: str, address: str) -> None:
-        self.confinement.check(proven.full_name, protocol)
         wanted = self.speaker_of(protocol, address)
         if wanted is None:
+            self.confinement.check(proven.full_name, protocol)
             return
         if HOST_PLACEHOLDER in self.required[protocol]:
             is_one = wanted == proven.full_name
