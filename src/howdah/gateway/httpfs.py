@@ -245,13 +245,14 @@ class _Operation:
 
     def _asking(self, wanted: ParsedRequest) -> _Asking | Response:
         """Who asks; or what one hears who says nothing of himself, or shows no good token. A token
-        goes before a ticket, and `user.name` counts for nothing where users prove who they are."""
+        goes before a ticket, but for what is about tokens, where it is no proof at all: it would
+        get another by itself. `user.name` counts for nothing where users prove who they are."""
         security = self._gateway.security
         if security is None:
             if wanted.user is None:
                 return text_response(401, "Authentication required: say who you are, by user.name")
             return _Asking(wanted.user, wanted.acts_for_another(wanted.user))
-        if wanted.delegation is not None:
+        if wanted.delegation is not None and wanted.operation not in OF_TOKENS:
             try:
                 owner = security.tokens.proven(Token.from_url_string(wanted.delegation)).user
             except (

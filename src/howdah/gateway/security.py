@@ -46,7 +46,7 @@ from howdah.web.access.guard import Administrators, WebGuard
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.tickets import TicketProver
 from howdah.web.http import Admitted, Guard, NeedsBody, Request, Response
-from howdah.web.webhdfs.parameters import PREFIX, is_webhdfs
+from howdah.web.webhdfs.parameters import PREFIX, InvalidParameter, is_webhdfs, parameters_of
 from howdah.web.webhdfs.tokens import OF_TOKENS
 
 log = logging.getLogger(__name__)
@@ -225,8 +225,12 @@ def with_token_in_query(request: Request) -> Request:
     """
     if not is_webhdfs(request.path):
         return request
-    token = request.headers.get(_TOKEN_HEADER)
-    if _value(request, "op").upper() in OF_TOKENS:
+    try:
+        operation = parameters_of(request).get("op", "").upper()
+    except InvalidParameter:
+        return request  # It is refused, whoever sends it.
+    token = token_in_header(request)
+    if operation in OF_TOKENS:
         return _without_token(request)
     if not token:
         return request
@@ -239,8 +243,9 @@ def with_token_in_query(request: Request) -> Request:
     )
 
 
-def _value(request: Request, name: str) -> str:
-    return next((value for key, value in request.query.items() if key.lower() == name), "")
+def token_in_header(request: Request) -> str | None:
+    """Return the delegation token that came by the header; None if there is none."""
+    return request.headers.get(_TOKEN_HEADER) or None
 
 
 def _without_token(request: Request) -> Request:

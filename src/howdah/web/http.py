@@ -30,7 +30,8 @@ _RANGE: Final = re.compile(
 @dataclass(frozen=True, slots=True)
 class Request:
     """The head of a request. Names of `headers` are in lower case; of a name in the
-    query that comes twice, the first value counts."""
+    query that comes twice, the first value counts. Parameters of WebHDFS have names in any case,
+    and are read from `target` (`howdah.web.webhdfs.parameters`)."""
 
     method: str
     path: str
@@ -145,11 +146,24 @@ def request_of(
     return Request(
         method.decode("latin-1"),
         path,
-        dict(reversed(parse_qsl(query, keep_blank_values=True, errors="replace"))),
+        first_values(parse_qsl(query, keep_blank_values=True, errors="replace")),
         {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers},
         peer,
         whole,
     )
+
+
+def first_values(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the first value of each name, in the order of the fields: where a page takes a name in
+    any case, the first one counts.
+
+    >>> first_values([("doAs", "ann"), ("doas", "bob"), ("doAs", "eve")])
+    {'doAs': 'ann', 'doas': 'bob'}
+    """
+    values: dict[str, str] = {}
+    for name, value in fields:
+        values.setdefault(name, value)
+    return values
 
 
 def reason(status: int) -> str:

@@ -107,6 +107,25 @@ def test_a_token_is_of_its_owner_alone() -> None:
     assert (status, said["RemoteException"]["exception"]) == (403, "AuthorizationException")
 
 
+@pytest.mark.parametrize(
+    ("method", "query"),
+    [
+        ("GET", "GETDELEGATIONTOKEN&renewer=mallory"),
+        ("GET", "GETDELEGATIONTOKEN&renewer=mallory&OP=OPEN"),
+        ("PUT", "RENEWDELEGATIONTOKEN&token={token}&OP=MKDIRS"),
+        ("PUT", "CANCELDELEGATIONTOKEN&token={token}&OP=MKDIRS"),
+    ],
+)
+def test_a_token_is_no_proof_for_what_is_about_tokens(method: str, query: str) -> None:
+    gateway = Gateway()
+    text = gateway.token(ALICE)
+    asked = query.format(token=text) + f"&delegation={text}"
+    assert gateway.ask(None, method, asked)[0] == 401
+    # With a ticket beside it, that counts.
+    assert gateway.ask(OOZIE, "GET", f"GETDELEGATIONTOKEN&delegation={text}")[0] == 200
+    assert identifier(gateway.token(OOZIE, f"&delegation={text}")).owner == "oozie"
+
+
 @pytest.mark.parametrize("operation", ["RENEWDELEGATIONTOKEN", "CANCELDELEGATIONTOKEN"])
 def test_what_is_no_token_is_told_so(operation: str) -> None:
     status, said = Gateway().ask(ALICE, "PUT", f"{operation}&token=nonsense")

@@ -111,6 +111,19 @@ def request(target: str, token: str | None = None) -> Request:
             None,
             "/webhdfs/v1/?OP=renewDelegationToken&token=T",
         ),
+        # The operation is the one that is done: the first that is given.
+        (
+            "/webhdfs/v1/?op=GETDELEGATIONTOKEN&OP=OPEN&delegation=Q",
+            None,
+            "/webhdfs/v1/?op=GETDELEGATIONTOKEN&OP=OPEN",
+        ),
+        (
+            "/webhdfs/v1/?OP=OPEN&op=GETDELEGATIONTOKEN",
+            "H",
+            "/webhdfs/v1/?OP=OPEN&op=GETDELEGATIONTOKEN&delegation=H",
+        ),
+        # Refused as it is.
+        ("/webhdfs/v1/?op=OPEN&a=%FF", "H", "/webhdfs/v1/?op=OPEN&a=%FF"),
     ],
 )
 def test_the_token_that_counts_is_in_the_query(target: str, header: str | None, found: str) -> None:

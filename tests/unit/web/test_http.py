@@ -26,6 +26,12 @@ def test_query_and_headers_are_taken_apart() -> None:
     )
 
 
+def test_names_come_in_the_order_of_the_query() -> None:
+    request = request_of(b"GET", b"/fsck?doAs=ann&x=1&doas=bob&doAs=eve", [])
+    assert request is not None
+    assert [*request.query.items()] == [("doAs", "ann"), ("x", "1"), ("doas", "bob")]
+
+
 @pytest.mark.parametrize(
     "target", [b"*", b"http://x/", b"x", b"", b"/?" + b"&".join([b"a=1"] * 300)]
 )

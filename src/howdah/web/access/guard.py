@@ -18,6 +18,7 @@ from howdah.protocol.rpc.proven import Proven
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.http import Admitted, NeedsBody, Request, Response, text_response
 from howdah.web.monitoring.health import HEALTH_PATH
+from howdah.web.webhdfs.parameters import InvalidParameter, parameters_of
 
 log = logging.getLogger(__name__)
 
@@ -153,5 +154,8 @@ def _rehearsed(admitted: Admitted) -> Admitted | Response:
 
 
 def has_token(request: Request) -> bool:
-    """Whether a delegation token comes with it, be it good or not."""
-    return any(name.lower() == _TOKEN and value for name, value in request.query.items())
+    """Whether a delegation token comes with a request of WebHDFS, be it good or not."""
+    try:
+        return bool(parameters_of(request).get(_TOKEN))
+    except InvalidParameter:
+        return False

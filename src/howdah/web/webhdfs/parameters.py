@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 from howdah import errors
 from howdah.runtime.users.names import check_name
-from howdah.web.http import MAX_QUERY_FIELDS, Request
+from howdah.web.http import MAX_QUERY_FIELDS, Request, first_values
 from howdah.web.webhdfs.patterns import Domain, Patterns
 
 PREFIX: Final = "/webhdfs/v1"
@@ -362,19 +362,9 @@ def parse_request(
     Raises `InvalidParameter`, `MissingParameter`, and `UnsupportedOperation` for a delegation
     token, unless it `takes_tokens`.
     """
-    given: dict[str, str] = {}
-    names: list[str] = []
-    _, _, query = request.target.partition("?")
-    try:
-        fields = parse_qsl(
-            query, keep_blank_values=True, errors="strict", max_num_fields=MAX_QUERY_FIELDS
-        )
-    except ValueError as error:
-        raise InvalidParameter("op", f"the query is not UTF-8: {error}") from error
-    for name, value in fields:
-        given.setdefault(name.lower(), value)
-        if name.lower() == "xattr.name":
-            names.append(value)
+    fields = _fields(request)
+    given = first_values(fields)
+    names = [value for name, value in fields if name == "xattr.name"]
     # Without its body, an answer to GET is one to HEAD.
     method = "GET" if request.method == "HEAD" else request.method
     name = given.get("op", "").upper()
@@ -413,6 +403,27 @@ def parse_request(
         request.is_secure,
         given.get("delegation") or None,
     )
+
+
+def parameters_of(request: Request) -> dict[str, str]:
+    """What a request gives, by names in lower case. Of a name that comes twice, in whichever
+    letters, the first value counts. Whoever decides by a parameter reads it here: with another rule
+    it would decide about another request than the one that is answered.
+
+    Raises InvalidParameter for a query that is not UTF-8.
+    """
+    return first_values(_fields(request))
+
+
+def _fields(request: Request) -> list[tuple[str, str]]:
+    _, _, query = request.target.partition("?")
+    try:
+        fields = parse_qsl(
+            query, keep_blank_values=True, errors="strict", max_num_fields=MAX_QUERY_FIELDS
+        )
+    except ValueError as error:
+        raise InvalidParameter("op", f"the query is not UTF-8: {error}") from error
+    return [(name.lower(), value) for name, value in fields]
 
 
 def _in_domain(name: str, value: str, domain: Domain) -> None:

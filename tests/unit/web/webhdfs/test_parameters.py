@@ -20,6 +20,7 @@ from howdah.web.webhdfs.parameters import (
     InvalidParameter,
     MissingParameter,
     ParsedRequest,
+    parameters_of,
     parse_request,
 )
 from howdah.web.webhdfs.patterns import Domain
@@ -60,6 +61,21 @@ def test_every_parameter_is_known() -> None:
 @pytest.mark.parametrize("name", ["op=MKDIRS&permission=711", "OP=mkdirs&Permission=711"])
 def test_names_and_operations_come_in_any_case(name: str) -> None:
     assert ask("PUT", name).number("permission") == 0o711
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("op=OPEN&OP=LISTSTATUS", "OPEN"),
+        ("OP=OPEN&op=LISTSTATUS", "OPEN"),
+        ("oP=&op=OPEN", ""),
+        ("%6Fp=OPEN&op=LISTSTATUS", "OPEN"),
+    ],
+)
+def test_the_first_value_counts_in_whichever_letters_its_name_is(query: str, first: str) -> None:
+    assert parameters_of(request("GET", "/a", query))["op"] == first
+    if first:
+        assert ask("GET", query).operation == first
 
 
 def test_what_is_not_given_has_hadoops_default() -> None:

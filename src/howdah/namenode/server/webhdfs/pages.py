@@ -101,7 +101,7 @@ class WebHdfs:
             if text.has_begun:
                 text.end()
             location = response.headers.get("Location") if response is not None else None
-            if self._relay is not None and location and request.query.get(PARAMETER) == "true":
+            if self._relay is not None and location and wanted.given.get(PARAMETER) == "true":
                 return self._relay.pass_on(request, location, channel)
             return response
         except errors.HowdahError as error:
