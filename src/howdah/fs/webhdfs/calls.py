@@ -282,7 +282,7 @@ class RestCalls:
             from howdah.security.http import refusal_without_proof
 
             raise refusal_without_proof(str(place))
-        if self._logins is not None:
+        if proof is not None:
             raise errors.AuthenticationFailed(f"{place} does not take this name and password")
         from howdah.security.netrc_logins import NetrcLogins
 

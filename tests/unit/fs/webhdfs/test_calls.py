@@ -7,6 +7,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -165,6 +166,47 @@ def test_reading_goes_on_where_an_answer_broke_off() -> None:
             assert stream.read() == data
     assert offsets == sorted(offsets)
     assert len(offsets) > 5
+
+
+def test_a_login_that_another_thread_has_made_meanwhile_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two first requests: both are refused before either knows that there are logins here."""
+    passwords = tmp_path / "netrc"
+    passwords.write_text("machine 127.0.0.1 login bob password secret\n")
+    monkeypatch.setenv("NETRC", str(passwords))
+    shown: list[tuple[str, bool]] = []
+
+    def handler(request: Request) -> Answer:
+        has_login = "authorization" in request.headers
+        shown.append((request.path.rpartition("/")[2], has_login))
+        if has_login:
+            return TRUE
+        if request.path.endswith("/first"):
+            assert fs.delete("/second")
+        return Response(401, {"WWW-Authenticate": 'Basic realm="howdah"'})
+
+    with serving(handler) as address, WebHdfsFileSystem(address, Configuration({}), "bob") as fs:
+        assert fs.delete("/first")
+    assert shown == [("first", False), ("second", False), ("second", True), ("first", True)]
+
+
+def test_a_login_that_is_not_taken_is_shown_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passwords = tmp_path / "netrc"
+    passwords.write_text("machine 127.0.0.1 login bob password secret\n")
+    monkeypatch.setenv("NETRC", str(passwords))
+    shown: list[bool] = []
+
+    def handler(request: Request) -> Answer:
+        shown.append("authorization" in request.headers)
+        return Response(401, {"WWW-Authenticate": 'Basic realm="howdah"'})
+
+    with serving(handler) as address, WebHdfsFileSystem(address, Configuration({}), "bob") as fs:
+        with pytest.raises(errors.AuthenticationFailed, match="does not take this name"):
+            fs.delete("/a")
+    assert shown == [False, True]
 
 
 def closed_port() -> int:
