@@ -38,7 +38,7 @@ from howdah.fs.glob import compile_component
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.clients import Clients
 from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
-from howdah.gateway.security import Security
+from howdah.gateway.security import Security, token_in_header
 from howdah.gateway.transfers import TRANSFERS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.runtime.running_cluster import default_filesystem
@@ -297,16 +297,19 @@ class _Operation:
         return mode == "read-only" and not reads
 
     def _address(self, wanted: ParsedRequest, query: str | None = None) -> str:
-        """This server's own, as the client calls it; with `data=true` for an upload."""
+        """This server's own, as the client calls it; with `data=true` for an upload.
+
+        A token that came by the header is not in it: addresses are written into logs, and clients
+        that send the header send it to this address, too (Hadoop's HttpFSFileSystem does, whose
+        server leaves it out as well; howdah's and WebHdfsFileSystem have tokens in the address)."""
         host = self._request.headers.get("host", "")
         if re.fullmatch(r"[A-Za-z0-9._:\[\]-]{1,300}", host) is None:
             raise InvalidParameter("Host", f"{host!r} is no host")
         if query is None:
-            kept = {
-                name: value
-                for name, value in wanted.given.items()
-                if name not in ("noredirect", "data")
-            }
+            left_out = {"noredirect", "data"}
+            if token_in_header(self._request) is not None:
+                left_out.add("delegation")
+            kept = {name: value for name, value in wanted.given.items() if name not in left_out}
             if wanted.operation in UPLOADS:
                 kept["data"] = "true"
             query = "?" + urlencode(kept)

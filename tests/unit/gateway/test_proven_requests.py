@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -11,13 +13,13 @@ from howdah.config import Configuration
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
 from howdah.gateway.httpfs import HttpFs
-from howdah.gateway.security import Security
+from howdah.gateway.security import Security, with_token_in_query
 from howdah.gateway.tokens import GatewayTokens, TokenTimes
 from howdah.protocol.rpc.proven import KERBEROS, Proven
 from howdah.web.access.guard import ClosedGuard
 from howdah.web.access.rules import AccessRules
 from howdah.web.channel import Channel
-from howdah.web.http import Request, Response, request_of
+from howdah.web.http import Response, request_of
 from howdah.web.server import Exchange
 
 CONF = {
@@ -38,17 +40,25 @@ class Gateway:
         security = Security(ClosedGuard("unused", AccessRules({})), tokens, None, None)
         self.httpfs = HttpFs(Configuration({**CONF, "httpfs.access.mode": mode}), security)
 
-    def ask(self, who: Proven | None, method: str, query: str) -> tuple[int, Any]:
-        made = request_of(method.encode(), f"/webhdfs/v1/?op={query}".encode(), [], "127.0.0.1")
-        assert made is not None
-        request = Request(
-            made.method, made.path, made.query, made.headers, made.peer, made.target, proven=who
+    def answer(
+        self, who: Proven | None, method: str, query: str, headers: Mapping[str, str]
+    ) -> Response:
+        made = request_of(
+            method.encode(),
+            f"/webhdfs/v1/?op={query}".encode(),
+            [(name.encode(), value.encode()) for name, value in headers.items()],
+            "127.0.0.1",
         )
-        exchange = self.httpfs.answer(request)
+        assert made is not None
+        exchange = self.httpfs.answer(with_token_in_query(replace(made, proven=who)))
         assert isinstance(exchange, Exchange)
         exchange.run(cast(Channel, NotBegun()))
         response = exchange.done()
         assert isinstance(response, Response)
+        return response
+
+    def ask(self, who: Proven | None, method: str, query: str) -> tuple[int, Any]:
+        response = self.answer(who, method, query, {})
         body = response.body
         return response.status, json.loads(body) if body.startswith(b"{") else body.decode()
 
@@ -124,6 +134,29 @@ def test_a_token_is_no_proof_for_what_is_about_tokens(method: str, query: str) -
     # With a ticket beside it, that counts.
     assert gateway.ask(OOZIE, "GET", f"GETDELEGATIONTOKEN&delegation={text}")[0] == 200
     assert identifier(gateway.token(OOZIE, f"&delegation={text}")).owner == "oozie"
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "header"),
+    [("PUT", "CREATE", True), ("GET", "OPEN&noredirect=true", True), ("PUT", "CREATE", False)],
+)
+def test_a_token_is_in_an_address_where_it_came_by_one(
+    method: str, query: str, header: bool
+) -> None:
+    """Not where it came by a header, which the client sends again."""
+    gateway = Gateway()
+    text = gateway.token(ALICE)
+    headers = {"host": "gw:14000"}
+    if header:
+        headers["X-Hadoop-Delegation-Token"] = text
+    else:
+        query += f"&delegation={text}"
+    response = gateway.answer(None, method, f"{query}&user.name=x", headers)
+    said = response.headers.get("Location") or json.loads(response.body)["Location"]
+    assert said.startswith("http://gw:14000/webhdfs/v1/?op=")
+    assert "user.name=x" in said
+    assert (f"delegation={text}" in said) is not header
+    assert (text in said) is not header
 
 
 @pytest.mark.parametrize("operation", ["RENEWDELEGATIONTOKEN", "CANCELDELEGATIONTOKEN"])
