@@ -6,6 +6,7 @@ by hand, and a typo in a key fails at the start and not in a thread.
 
 from __future__ import annotations
 
+import logging
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from howdah.security.server_checks import (
 if TYPE_CHECKING:
     from howdah.datanode.transfer.guard import Guard
 
+log = logging.getLogger(__name__)
+
 SECURE_USER: Final = "HDFS_DATANODE_SECURE_USER"
 """The variable of the environment that says whom a datanode runs as that root starts."""
 RECONFIGURABLE: Final = tuple(
@@ -50,6 +53,7 @@ RECONFIGURABLE: Final = tuple(
 """What a running datanode takes from its files when an administrator says so."""
 
 
+_ENCRYPTS: Final = keys.DFS_ENCRYPT_DATA_TRANSFER
 _NEEDED_WITH_KERBEROS: Final = (
     keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
     keys.DFS_DATANODE_KEYTAB_FILE,
@@ -66,6 +70,7 @@ def check_datanode_protection(conf: Configuration) -> None:
         return
     check_secured(conf, _NEEDED_WITH_KERBEROS)
     _check_ports(conf)
+    _warn_of_plain_data(conf)
     check_protection(conf, THERE_WITH_KERBEROS)
 
 
@@ -93,6 +98,20 @@ def _check_ports(conf: Configuration) -> None:
     if lacks:
         raise errors.InvalidConfiguration(
             "Cannot start secure DataNode due to incorrect config: " + "; and ".join(lacks)
+        )
+
+
+def _warn_of_plain_data(conf: Configuration) -> None:
+    protection = keys.DFS_DATA_TRANSFER_PROTECTION
+    if conf.get(protection) and has_privileged_port(conf) and not conf.get(_ENCRYPTS):
+        log.warning(
+            "data are not protected as %s = %s says: a port below 1024 (%s) proves this datanode, "
+            "so clients and datanodes do without a handshake. Take a port from 1024 on, or set "
+            "%s = true",
+            protection.name,
+            conf.raw(protection.name),
+            keys.DFS_DATANODE_ADDRESS.name,
+            _ENCRYPTS.name,
         )
 
 

@@ -98,6 +98,18 @@ def test_ports_that_root_opened_prove_a_datanode_as_well(changes: dict[str, str]
     check_datanode_protection(Configuration({**SECURED, **changes}))
 
 
+def test_a_protection_that_a_privileged_port_leaves_out_is_told_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    plain = {**SECURED, **PRIVILEGED, "dfs.data.transfer.protection": "privacy"}
+    check_datanode_protection(Configuration(plain))
+    assert "data are not protected as dfs.data.transfer.protection = privacy says" in caplog.text
+    caplog.clear()
+    check_datanode_protection(Configuration({**plain, "dfs.encrypt.data.transfer": "true"}))
+    check_datanode_protection(Configuration(SECURED))
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("name", ["dfs.datanode.address", "dfs.datanode.http.address"])
 @pytest.mark.parametrize("port", ["1024", "0"])
 def test_a_port_that_anybody_can_open_proves_nothing(name: str, port: str) -> None:

@@ -50,6 +50,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     RequestSegment,
 )
 from howdah.protocol.messages import parse
+from howdah.protocol.striping.layout import index_of, is_striped
 from howdah.protocol.striping.messages import policy_from_proto
 from howdah.protocol.varint import Source, decode_varint, read_delimited
 
@@ -202,6 +203,10 @@ def _decode_group_checksum(body: bytes) -> BlockGroupChecksum:
     nodes, indices = _nodes(proto.datanodes.datanodes), tuple(proto.blockIndices)
     policy = policy_from_proto(proto.ecPolicy)
     block = ExtendedBlock.from_proto(proto.header.block)
+    if not is_striped(block.block_id) or index_of(block.block_id):
+        # A datanode reads internal blocks that nobody names by tokens of its own: those of a group
+        # whose token was shown, and no others that an index leads to.
+        raise errors.ProtocolViolation(f"{block} is no block group")
     if len(nodes) != len(indices) or not all(index < policy.schema.units for index in indices):
         raise errors.ProtocolViolation(
             f"{block} of {policy.name} has {len(nodes)} datanodes, with the indices {list(indices)}"

@@ -40,6 +40,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     SlotId,
 )
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.striping.layout import FIRST_GROUP_ID, group_id_of
 from howdah.protocol.striping.policies import SYSTEM_POLICIES, Policy, Schema
 from howdah.protocol.varint import BytesSource, encode_varint, read_delimited
 
@@ -47,6 +48,13 @@ names = st.text(max_size=12)
 uint63 = st.integers(0, (1 << 63) - 1)
 ports = st.integers(0, 65535)
 blocks = st.builds(ExtendedBlock, names, st.integers(-(1 << 63), (1 << 63) - 1), uint63, uint63)
+groups = st.builds(
+    ExtendedBlock,
+    names,
+    st.integers(FIRST_GROUP_ID, -1).map(group_id_of),
+    uint63,
+    uint63,
+)
 tokens = st.builds(BlockToken, st.binary(max_size=9), st.binary(max_size=9), names, names)
 nodes = st.builds(
     DatanodeAddress, names, names, names, ports, ports, ports, ports, st.none() | names
@@ -97,7 +105,7 @@ requests = st.one_of(
     st.lists(st.tuples(nodes, st.integers(0, 4)), max_size=6).flatmap(
         lambda held: st.builds(
             op_requests.BlockGroupChecksum,
-            blocks,
+            groups,
             st.just(tuple(node for node, _ in held)),
             st.just(tuple(index for _, index in held)),
             st.sampled_from([SYSTEM_POLICIES[2], Policy(64, Schema("rs", 3, 2), 2048)]),
@@ -133,6 +141,22 @@ def test_a_request_comes_back_as_it_was(request: op_requests.Request) -> None:
     source = BytesSource(encoded)
     assert op_request_decoder.read_request(source) == request
     assert source.offset == len(encoded)
+
+
+@pytest.mark.parametrize("block_id", [1_073_741_825, 16, FIRST_GROUP_ID + 3])
+def test_a_groups_checksum_is_of_a_group(block_id: int) -> None:
+    """A datanode reads by its own right what nobody is named for: it could be led to others."""
+    request = op_requests.BlockGroupChecksum(
+        ExtendedBlock("BP-1", block_id, 1001, 5000),
+        (),
+        (),
+        SYSTEM_POLICIES[2],
+        5000,
+        BlockChecksumType.MD5CRC,
+        (),
+    )
+    with pytest.raises(errors.ProtocolViolation, match=rf"blk_{block_id}_1001 is no block group"):
+        op_request_decoder.read_request(BytesSource(op_requests.encode_request(request)))
 
 
 def test_the_opcodes_are_those_of_the_protocol() -> None:
