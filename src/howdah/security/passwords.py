@@ -1,8 +1,9 @@
 """Looks at names and passwords (shell: the clock, a file, threads).
 
 A guess costs what the file says (`howdah.formats.passwords`), a right password that was seen lately
-nothing: programs show theirs with each request. What was seen is kept as an HMAC by a key of this
-process, for minutes, and never longer than the password's line stays as it is.
+from the same address nothing: programs show theirs with each request. What was seen is kept as an
+HMAC by a key of this process, for minutes, and never longer than the password's line stays as it
+is. It is looked at after the brake, as all other guesses.
 
 Unknown users cost as much as known ones: by the cost of some line, always the same one for a name.
 Wrong guesses are slowed (`attempts`), and one guess at a time takes memory and a core; who has to
@@ -22,7 +23,7 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.formats.passwords import Cost, PasswordRecord
-from howdah.protocol.web_authentication.attempts import Attempts
+from howdah.protocol.web_authentication.attempts import Attempts, network_of
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +70,11 @@ class PasswordChecker:
         """
         records = self.known.records()
         record = records.get(user)
-        shown = hmac.digest(self._key, f"{user}\0{password}".encode("utf-8", "replace"), "sha256")
+        # First, as a guess of what was seen lately would cost nothing.
+        self._wait(user, address)
+        shown = self._digest(f"{network_of(address)}\0{user}\0{password}")
         if record is not None and self._was_seen(shown, record):
             return record
-        self._wait(user, address)
         if not self._turns.acquire(timeout=_TURN_S):
             raise LoginRefused("too many log in now: try again", _TURN_S)
         try:
@@ -96,6 +98,9 @@ class PasswordChecker:
                 self._seen.popitem(last=False)
         return record
 
+    def _digest(self, text: str) -> bytes:
+        return hmac.digest(self._key, text.encode("utf-8", "replace"), "sha256")
+
     def _was_seen(self, shown: bytes, record: PasswordRecord) -> bool:
         with self._lock:
             until_s, stamp = self._seen.get(shown, (0.0, ""))
@@ -111,7 +116,7 @@ class PasswordChecker:
 
     def _nobody(self, user: str, records: Mapping[str, PasswordRecord]) -> PasswordRecord:
         """What a guess for an unknown user is held against, as costly as that of a known one."""
-        digest = hmac.digest(self._key, user.encode("utf-8", "replace"), "sha256")
+        digest = self._digest(user)
         cost, key_bytes = Cost(), len(digest)
         if records:
             like = list(records.values())[int.from_bytes(digest[:8]) % len(records)]

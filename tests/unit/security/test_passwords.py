@@ -120,6 +120,31 @@ def test_who_guesses_waits_and_is_not_looked_at_meanwhile(guesses: list[Cost]) -
     assert checker.check("alice", "alice's password", "1.2.3.4").user == "alice"
 
 
+def test_who_guesses_waits_also_before_a_password_that_was_seen(guesses: list[Cost]) -> None:
+    clock = Clock()
+    checker = PasswordChecker(Known(), clock)
+    for address in ("5.6.7.8", "1.2.3.4"):
+        checker.check("alice", "alice's password", address)
+    for _ in range(FREE_OF_ADDRESS):
+        assert refused(checker, "bob", "guess") == 0.0
+    guesses.clear()
+    assert refused(checker, "alice", "alice's password") >= 1.0
+    assert checker.check("alice", "alice's password", "5.6.7.8").user == "alice"
+    assert guesses == []
+
+
+def test_a_password_that_was_seen_costs_as_much_as_others_from_another_address(
+    guesses: list[Cost],
+) -> None:
+    checker = PasswordChecker(Known(), Clock())
+    checker.check("alice", "alice's password", "2001:db8::1")
+    guesses.clear()
+    checker.check("alice", "alice's password", "2001:db8::2")  # One host may have both.
+    assert guesses == []
+    checker.check("alice", "alice's password", "2001:db8:0:1::1")
+    assert guesses == [COSTS["alice"]]
+
+
 def test_a_known_name_is_logged_and_no_other_one(caplog: pytest.LogCaptureFixture) -> None:
     checker = PasswordChecker(Known())
     refused(checker, "alice", "guess")
