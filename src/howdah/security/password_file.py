@@ -2,8 +2,9 @@
 
 Whoever can write the file can be anybody, so a file that others than its owner, root or this
 process's user can change is refused, and so is one in a directory of that kind. It is read anew
-when it has changed. A file that cannot be read, or is none, lets nobody in: an administrator who
-takes a user out must not be ignored since a line beside it is wrong.
+when it or its directory has changed, and once a second while it is refused. A file that cannot be
+read, or is none, lets nobody in: an administrator who takes a user out must not be ignored since a
+line beside it is wrong.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import logging
 import os
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,11 +23,13 @@ from typing import Final
 from howdah import errors
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.passwords import PasswordRecord, parse, written
-from howdah.runtime.atomic_files import replace_file
+from howdah.runtime.atomic_files import Rights, replace_file
 
 log = logging.getLogger(__name__)
 
 _MOST_BYTES: Final = 16 << 20
+_AGAIN_S: Final = 1.0
+"""A file that is refused is read again no sooner."""
 _NEW_MODE: Final = 0o600
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS_READ: Final = stat.S_IRGRP | stat.S_IROTH
@@ -34,36 +38,39 @@ _OTHERS_READ: Final = stat.S_IRGRP | stat.S_IROTH
 class PasswordFile:
     """Of one server. Thread-safe."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, now_s: Callable[[], float] = time.monotonic) -> None:
         self.path: Final = path
+        self._now_s = now_s
         self._lock = threading.Lock()
         self._seen: tuple[int, ...] | None = None
         self._records: Mapping[str, PasswordRecord] = {}
         self._problem: str | None = None
+        self._again_s = 0.0
 
     def records(self) -> Mapping[str, PasswordRecord]:
         """Return what the file has now, by users. Raises InvalidConfiguration."""
         with self._lock:
-            try:
-                seen = _signature(self.path.stat())
-            except OSError as error:
-                seen = (error.errno or 0,)
-            if seen != self._seen:
+            seen = _signature(self.path)
+            # What is wrong may be mended by something that no signature has.
+            is_due = self._problem is not None and self._now_s() >= self._again_s
+            if seen != self._seen or is_due:
                 self._read(seen)
             if self._problem is not None:
                 raise errors.InvalidConfiguration(self._problem)
             return self._records
 
     def _read(self, seen: tuple[int, ...]) -> None:
-        was_read = self._seen is not None
+        was_read, problem_before, before = self._seen is not None, self._problem, self._records
         self._seen = seen
         try:
             self._records, self._problem = read_passwords(self.path), None
         except errors.InvalidConfiguration as error:
             self._records, self._problem = {}, error.message
-            log.error("nobody can log in: %s", error)
+            self._again_s = self._now_s() + _AGAIN_S
+            if self._problem != problem_before:
+                log.error("nobody can log in: %s", error)
             return
-        if was_read:
+        if was_read and (problem_before is not None or self._records != before):
             log.info("%s has changed: %d users can log in", self.path, len(self._records))
 
 
@@ -105,6 +112,7 @@ def change(
     """
     path = path.resolve()
     with _locked(path.parent):
+        _check_directory(path.parent)
         try:
             status = path.stat()
         except FileNotFoundError:
@@ -116,16 +124,18 @@ def change(
         edit(records)
         content = written(records.values()).encode()
         try:
-            if status is None:
-                replace_file(path, content, mode=_NEW_MODE)
-                return
-            replace_file(path, content, mode=status.st_mode & ~_OTHERS_WRITE & 0o777)
-            if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-                os.chown(path, status.st_uid, status.st_gid)
+            replace_file(path, content, rights=_rights_after(status))
         except OSError as error:
             raise errors.InvalidConfiguration(
                 f"{path} cannot be written: {error.strerror}"
             ) from error
+
+
+def _rights_after(status: os.stat_result | None) -> Rights:
+    """Return those of the file that replaces one."""
+    if status is None:
+        return Rights(os.geteuid(), os.getegid(), _NEW_MODE)
+    return Rights(status.st_uid, status.st_gid, status.st_mode & ~_OTHERS_WRITE & 0o777)
 
 
 @contextmanager
@@ -144,14 +154,24 @@ def _locked(directory: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _signature(status: os.stat_result) -> tuple[int, ...]:
-    """What differs where a file was changed, replaced, or given other rights."""
+def _signature(path: Path) -> tuple[int, ...]:
+    """Return what differs where a file was changed, replaced, or given other rights, or its
+    directory."""
+    try:
+        file, directory = path.stat(), path.resolve().parent.stat()
+    except OSError as error:
+        return (error.errno or 0,)
     return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
+        file.st_dev,
+        file.st_ino,
+        file.st_size,
+        file.st_mtime_ns,
+        file.st_ctime_ns,
+        directory.st_dev,
+        directory.st_ino,
+        directory.st_mode,
+        directory.st_uid,
+        directory.st_ctime_ns,
     )
 
 
@@ -172,6 +192,11 @@ def _check_owned(path: Path, status: os.stat_result) -> None:
 
 def _check_directory(directory: Path) -> None:
     status = directory.stat()
+    if status.st_uid not in (0, os.geteuid()):
+        raise errors.InvalidConfiguration(
+            f"{directory} belongs to user {status.st_uid}, who can replace files in it, and so log "
+            f"in as anybody: it has to be root's, or of user {os.geteuid()}"
+        )
     is_sticky = status.st_mode & stat.S_ISVTX
     if status.st_mode & _OTHERS_WRITE and not is_sticky:
         raise errors.InvalidConfiguration(

@@ -38,6 +38,41 @@ def test_what_a_crash_left_behind_is_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
+@pytest.mark.parametrize("leads_on", [True, False])
+def test_a_link_with_the_name_of_the_temporary_file_is_not_followed(
+    tmp_path: Path, leads_on: bool
+) -> None:
+    other = tmp_path / "other"
+    if leads_on:
+        other.write_bytes(b"of somebody else")
+    (tmp_path / "a.tmp").symlink_to(other)
+    atomic_files.replace_file(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert not (tmp_path / "a").is_symlink()
+    assert other.exists() == leads_on
+    assert not leads_on or other.read_bytes() == b"of somebody else"
+
+
+def test_rights_are_given_before_the_name_and_whatever_the_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fchmod, seen = os.fchmod, []
+
+    def note(descriptor: int, mode: int) -> None:
+        seen.append((os.fstat(descriptor).st_mode & 0o777, (tmp_path / "a").exists()))
+        fchmod(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", note)
+    rights = atomic_files.Rights(os.geteuid(), os.getegid(), 0o640)
+    umask = os.umask(0o077)
+    try:
+        atomic_files.replace_file(tmp_path / "a", b"new", rights=rights)
+    finally:
+        os.umask(umask)
+    assert seen == [(0o600, False)]
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
+
+
 def test_data_and_directory_are_synced_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

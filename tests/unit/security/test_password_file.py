@@ -60,6 +60,42 @@ def test_a_file_of_another_user_is_refused(path: Path) -> None:
         read_passwords(path)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
+def test_a_directory_of_another_user_is_refused(path: Path) -> None:
+    os.chown(path.parent, 12345, -1)
+    for refused in (lambda: read_passwords(path), lambda: change(path, entry("bob"))):
+        with pytest.raises(errors.InvalidConfiguration, match="belongs to user 12345"):
+            refused()
+    path.unlink()
+    with pytest.raises(errors.InvalidConfiguration, match="belongs to user 12345"):
+        change(path, entry("bob"), creates=True)
+    assert not path.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_change_keeps_the_owner(path: Path) -> None:
+    os.chown(path, 0, 12345)
+    path.chmod(0o640)
+    umask = os.umask(0o077)
+    try:
+        change(path, entry("bob"))
+    finally:
+        os.umask(umask)
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o777) == (0, 12345, 0o640)
+
+
+def test_a_link_that_was_planted_is_not_followed(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "of others"
+    other.write_bytes(b"kept")
+    other.chmod(0o644)
+    path.with_name(f"{path.name}.tmp").symlink_to(other)
+    change(path, entry("bob"))
+    assert other.read_bytes() == b"kept"
+    assert other.stat().st_mode & 0o777 == 0o644
+    assert set(read_passwords(path)) == {"alice", "bob"}
+
+
 def test_a_file_that_others_can_read_is_warned_of(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -118,3 +154,46 @@ def test_a_changed_file_is_read_anew_and_a_bad_one_lets_nobody_in(path: Path) ->
     path.chmod(0o666)
     with pytest.raises(errors.InvalidConfiguration, match="can be written by others"):
         passwords.records()
+
+
+def test_a_file_is_read_again_once_its_directory_is_mended(path: Path) -> None:
+    passwords = PasswordFile(path)
+    path.parent.chmod(0o777)
+    with pytest.raises(errors.InvalidConfiguration, match="others than its owner can replace"):
+        passwords.records()
+    path.parent.chmod(0o755)
+    assert set(passwords.records()) == {"alice"}
+
+
+def test_a_directory_that_others_can_change_later_is_noticed(path: Path) -> None:
+    passwords = PasswordFile(path)
+    assert set(passwords.records()) == {"alice"}
+    path.parent.chmod(0o777)
+    with pytest.raises(errors.InvalidConfiguration, match="others than its owner can replace"):
+        passwords.records()
+
+
+def test_a_refused_file_is_read_again_once_a_second(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now_s, reads, is_mended = [100.0], [0], [False]
+
+    def read(path: Path) -> dict[str, PasswordRecord]:
+        reads[0] += 1
+        if not is_mended[0]:
+            raise errors.InvalidConfiguration("a fault that changes no signature")
+        return read_passwords(path)
+
+    monkeypatch.setattr("howdah.security.password_file.read_passwords", read)
+    passwords = PasswordFile(path, lambda: now_s[0])
+    for now, count in ((100.0, 1), (100.5, 1), (101.0, 2), (101.5, 2)):
+        now_s[0] = now
+        with pytest.raises(errors.InvalidConfiguration):
+            passwords.records()
+        assert reads[0] == count
+    assert caplog.text.count("nobody can log in") == 1
+    is_mended[0], now_s[0] = True, 102.0
+    assert set(passwords.records()) == {"alice"}
+    now_s[0] = 200.0
+    passwords.records()
+    assert reads[0] == 3
