@@ -15,7 +15,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from email.utils import formatdate
 from io import FileIO
@@ -56,6 +56,8 @@ _UNREAD_PIECES: Final = 1024
 """And in no more pieces than these, which may be of a byte each."""
 UNWANTED_S: Final = 10.0
 """So long a body is read that nobody wanted."""
+FORM_S: Final = 10.0
+"""So long a form is read, of which anybody may send one."""
 LINGER_S: Final = 2.0
 FOREVER_S: Final = 1e6
 COPY_BYTES: Final = 256 * 1024
@@ -137,8 +139,11 @@ class Channel:
         self.silent_since_s: float | None = time.monotonic()
         """Since when nothing of a request has come, while none is being answered."""
         self.head_since_s: float | None = None
-        """Since when a head is coming, while it is not whole; or a body that nobody wants."""
-        self._unwanted_until_s: float | None = None
+        """Since when a head is coming, while it is not whole; or a form, or a body that nobody
+        wants."""
+        self._body_until_s: float | None = None
+        """Of such a body: when it has to be whole."""
+        self._body_pause_s = LINGER_S
         self.broken = False
         """What was begun cannot be ended: the connection is closed in its middle."""
         self.added: Mapping[str, str] = {}
@@ -310,15 +315,52 @@ class Channel:
 
     def _received(self, most_bytes: int) -> bytes:
         """Raises OSError, also for a body that is cut off."""
-        if self._unwanted_until_s is not None:
-            left_s = self._unwanted_until_s - time.monotonic()
+        if self._body_until_s is not None:
+            left_s = self._body_until_s - time.monotonic()
             if left_s <= 0:
                 raise TimeoutError
-            self._socket.settimeout(min(LINGER_S, left_s))
+            self._socket.settimeout(min(self._body_pause_s, left_s))
         data = self._socket.recv(most_bytes)
         if not data:
             raise Gone("the connection ended within the body of a request")
         return data
+
+    def read_form(self, most_bytes: int) -> bytes | None:
+        """A whole body from somebody who may be anybody, within `FORM_S`; None where it has more
+        than `most_bytes`. Meanwhile the connection makes room for others, as with a head.
+
+        Raises Gone.
+        """
+        if self._left_bytes is not None and self._left_bytes > most_bytes:
+            return None
+        data = bytearray()
+        try:
+            with self._in_time(FORM_S, FORM_S):
+                while piece := self.read():
+                    data += piece
+                    if len(data) > most_bytes:
+                        return None
+        except Gone:
+            raise
+        except TimeoutError:
+            raise Gone(f"a form did not come within {FORM_S:g} s") from None
+        except OSError as error:
+            raise Gone(f"a form did not come: {error}") from error
+        return bytes(data)
+
+    @contextlib.contextmanager
+    def _in_time(self, time_s: float, pause_s: float) -> Iterator[None]:
+        """Bodies are read within this time, and none waits for longer than `pause_s` for its next
+        bytes; otherwise `read` raises TimeoutError. Whoever drips makes room for others."""
+        self.head_since_s = time.monotonic()
+        self._body_until_s, self._body_pause_s = self.head_since_s + time_s, pause_s
+        self._socket.settimeout(pause_s)
+        try:
+            yield
+        finally:
+            self.head_since_s = self._body_until_s = None
+            with contextlib.suppress(OSError):  # It may be broken off.
+                self._socket.settimeout(self._timeout_s)
 
     @property
     def waits_to_send(self) -> bool:
@@ -462,22 +504,14 @@ class Channel:
         if self.waits_to_send:
             return False
         left_bytes, left_pieces = UNREAD_BYTES, _UNREAD_PIECES
-        # Whoever says nothing more for a while has had time to read the answer; and whoever drips
-        # makes room for others, as with a head.
-        self.head_since_s = time.monotonic()
-        self._unwanted_until_s = self.head_since_s + UNWANTED_S
-        self._socket.settimeout(LINGER_S)
-        try:
+        # Whoever says nothing more for a while has had time to read the answer.
+        with contextlib.suppress(TimeoutError), self._in_time(UNWANTED_S, LINGER_S):
             while left_bytes > 0 and left_pieces > 0:
                 data = self.read()
                 if not data:
                     return True
                 left_bytes -= len(data)
                 left_pieces -= 1
-        except TimeoutError:
-            pass
-        finally:
-            self.head_since_s = self._unwanted_until_s = None
         self.linger()
         return False
 

@@ -30,7 +30,7 @@ from howdah.web import channel as channel_module
 from howdah.web import server as server_module
 from howdah.web.channel import Channel, Malformed, Patience
 from howdah.web.file_response import FileOut, OutgoingFile
-from howdah.web.http import Admitted, Request, Response, answer, text_response
+from howdah.web.http import Admitted, NeedsBody, Request, Response, answer, text_response
 from howdah.web.ports import WebKeys, listen
 from howdah.web.server import Handler, HttpServer, Later, on_loop
 
@@ -916,3 +916,80 @@ def test_a_body_that_nobody_wants_is_read_for_a_while_only(
             for _ in range(600):
                 dripping.sendall(b"x")
                 time.sleep(0.05)
+
+
+class FormGuard:
+    """Answers each POST by its body, which may have 10 bytes."""
+
+    def admit(self, request: Request) -> Admitted | Response | NeedsBody:
+        if request.method != "POST":
+            return Admitted(request)
+        return NeedsBody(10, lambda body: answer(200, b"form " + body, "text/plain"))
+
+
+@contextmanager
+def asking_for_forms(**options: Any) -> Iterator[tuple[HttpServer, int]]:
+    server = HttpServer(path_of, timeout_s=60, **options)
+    server.guard = FormGuard()
+    try:
+        yield server, server.start("127.0.0.1", 0)
+    finally:
+        server.stop()
+
+
+POST = b"POST /login HTTP/1.1\r\nHost: [::]\r\n"
+DRIPPING_FORMS = [b"Content-Length: 9\r\n\r\na", b"Transfer-Encoding: chunked\r\n\r\n1;x="]
+
+
+def test_a_form_is_read_to_its_bound_and_not_beyond() -> None:
+    with asking_for_forms() as (_, port):
+        assert said(port, POST + b"Content-Length: 10\r\n\r\n0123456789").endswith(
+            b"form 0123456789"
+        )
+        assert b" 413 " in said(port, POST + b"Content-Length: 11\r\n\r\n0123456789a")
+        chunks = b"Transfer-Encoding: chunked\r\n\r\n6\r\n012345\r\n%s0\r\n\r\n"
+        assert said(port, POST + chunks % b"4\r\n6789\r\n").endswith(b"form 0123456789")
+        assert b" 413 " in said(port, POST + chunks % b"5\r\n6789a\r\n")
+
+
+def test_a_form_that_is_too_long_is_refused_before_it_comes() -> None:
+    with asking_for_forms() as (_, port), dial(port) as connection:
+        connection.sendall(POST + b"Content-Length: 11\r\n\r\n")
+        assert b" 413 " in connection.recv(4096)
+
+
+@pytest.mark.parametrize("head", DRIPPING_FORMS)
+def test_a_form_that_drips_makes_room(head: bytes) -> None:
+    with asking_for_forms(max_connections=1) as (server, port), dial(port) as dripping:
+        dripping.sendall(POST + head)
+        wait_until(lambda: [each.head_since_s for each in list(server._connections)] != [])
+        wait_until(lambda: b" 200 " in said(port, GET % b"/x"))
+
+
+@pytest.mark.parametrize("head", DRIPPING_FORMS)
+def test_a_form_has_to_come_in_time(
+    head: bytes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(channel_module, "FORM_S", 0.2)
+    before = dict(unexpected_errors.seen)
+    with caplog.at_level("INFO"), asking_for_forms() as (_, port), dial(port) as dripping:
+        dripping.sendall(POST + head)
+        assert all_of(dripping) == b""
+        wait_until(lambda: "a form did not come within 0.2 s" in caplog.text)
+    assert dict(unexpected_errors.seen) == before
+
+
+def test_a_form_that_is_broken_off_is_no_defect() -> None:
+    before = dict(unexpected_errors.seen)
+    with asking_for_forms() as (_, port):
+        assert said(port, POST + b"Content-Length: 9\r\n\r\na") == b""
+    assert dict(unexpected_errors.seen) == before
+
+
+def test_the_request_behind_a_form_has_its_own_time() -> None:
+    with asking_for_forms() as (server, port), dial(port) as connection:
+        connection.sendall(POST + b"Content-Length: 1\r\n\r\na")
+        assert b" 200 " in connection.recv(4096)
+        wait_until(lambda: [each.head_since_s for each in list(server._connections)] == [None])
+        connection.sendall(GET % b"/next")
+        assert b" 200 " in connection.recv(4096)
