@@ -58,6 +58,7 @@ def login_guard(conf: Configuration, role: str, rules: AccessRules) -> Guard | N
             AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf)),
             getpass.getuser(),
             lambda full_name, address: full_name == NOBODY,
+            is_confined=lambda full_name: full_name == NOBODY,
         ),
         figures_need_admin=conf.get(keys.HADOOP_SECURITY_INSTRUMENTATION_REQUIRES_ADMIN),
     )

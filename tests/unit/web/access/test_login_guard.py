@@ -168,7 +168,7 @@ def test_a_server_gets_what_is_for_servers_and_nothing_of_a_users(shared: Config
     assert passes(of_namenode(shared), "/imagetransfer", cookie)
     assert passes(of_namenode(shared), "/jmx", cookie)
     assert passes(of_journalnode(shared), "/getJournal", cookie)
-    for path in ("/logs", "/stacks", "/blocks"):
+    for path in ("/logs", "/stacks", "/blocks", "/fsck", "/webhdfs/v1/a"):
         assert not passes(of_namenode(shared), path, cookie)
     secondary = of_secondary(shared)
     assert secondary is not None
