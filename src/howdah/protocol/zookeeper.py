@@ -5,7 +5,9 @@ kazoo is imported when a session is made, and not before: `pip install howdah[zo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +16,8 @@ from howdah import errors
 
 _PERMISSIONS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
 _MAX_FILE_BYTES: Final = 64 * 1024
+_AT_ONCE: Final = 100
+_ALL: Final = sum(_PERMISSIONS.values())
 
 
 class NoZooKeeper(errors.Unreachable):
@@ -69,6 +73,24 @@ def parse_auths(text: str, key: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def kept_acls(ensemble: Ensemble) -> frozenset[tuple[str, str, int]]:
+    """How ZooKeeper keeps the ACL of the settings: who has proven themselves (`auth`, also where
+    the settings name nobody) are those whose passwords are in the settings."""
+    proven = [
+        (
+            "digest",
+            f"{user}:{base64.b64encode(hashlib.sha1(credentials.encode()).digest()).decode()}",
+        )
+        for scheme, credentials in ensemble.auths
+        if scheme == "digest"
+        for user in (credentials.partition(":")[0],)
+    ]
+    kept = set()
+    for scheme, name, bits in ensemble.acls or (("auth", "", _ALL),):
+        kept |= {(*one, bits) for one in proven} if scheme == "auth" else {(scheme, name, bits)}
+    return frozenset(kept)
+
+
 def _entries(text: str) -> list[str]:
     return [entry for part in _resolve(text).split(",") if (entry := part.strip())]
 
@@ -97,7 +119,9 @@ class Session:
             raise errors.InvalidConfiguration(
                 "ZooKeeper needs kazoo: pip install 'howdah[zookeeper]'"
             ) from error
+        self._kept_acls = kept_acls(ensemble)
         acls = [ACL(bits, Id(scheme, name)) for scheme, name, bits in ensemble.acls]
+        self._timeout_s = ensemble.session_timeout_s
         self._client = KazooClient(
             hosts=ensemble.servers,
             timeout=ensemble.session_timeout_s,
@@ -202,10 +226,48 @@ class Session:
         for depth in range(1, len(parts) + 1):
             each = "/" + "/".join(parts[:depth])
             if not self.create(each, b""):
-                acls, stat = self._call(self._client.get_acls, each)
-                if set(acls) != set(self._client.default_acl):
-                    wanted = self._client.default_acl
-                    self._call(self._client.set_acls, each, wanted, version=stat.aversion)
+                self.protect([each])
+
+    def unprotected(self, paths: Iterable[str]) -> dict[str, int]:
+        """Those znodes that have another ACL than that of the settings, with its version. One that
+        is not there is none of them."""
+        found = {}
+        each = list(paths)
+        for start in range(0, len(each), _AT_ONCE):
+            some = each[start : start + _AT_ONCE]
+            for path, got in zip(some, self._call(self._acls, some), strict=True):
+                if got is not None and got[0] != self._kept_acls:
+                    found[path] = got[1]
+        return found
+
+    def protect(self, paths: Iterable[str]) -> list[str]:
+        """Give znodes the ACL of the settings; those that had another one."""
+        from kazoo.exceptions import NoNodeError
+
+        changed = []
+        for path, version in self.unprotected(paths).items():
+            try:
+                self._call(self._client.set_acls, path, self._client.default_acl, version=version)
+            except NoNodeError:
+                continue  # Removed meanwhile.
+            changed.append(path)
+        return changed
+
+    def _acls(self, paths: list[str]) -> list[tuple[frozenset[tuple[str, str, int]], int] | None]:
+        """Asked for all at once, waited for one by one."""
+        from kazoo.exceptions import NoNodeError
+
+        asked = [self._client.get_acls_async(path) for path in paths]
+        found: list[tuple[frozenset[tuple[str, str, int]], int] | None] = []
+        for one in asked:
+            try:
+                acls, stat = one.get(timeout=self._timeout_s)
+            except NoNodeError:
+                found.append(None)
+            else:
+                kept = frozenset((acl.id.scheme, acl.id.id, acl.perms) for acl in acls)
+                found.append((kept, int(stat.aversion)))
+        return found
 
     def close(self) -> None:
         """End the session: what it has made ephemeral goes."""

@@ -186,9 +186,11 @@ class Router:
         """Listen; the addresses for clients, for administrators and for HTTP. Raises
         InvalidConfiguration, OSError."""
         settings = self._settings
+        if self._tokens is not None:
+            # First: it goes by what of the store others could write until now.
+            await self._store.run(StateStore.prepare_for_tokens)
         await self._store.run(StateStore.prepare)
         if self._tokens is not None:
-            await self._store.run(StateStore.prepare_for_tokens)
             await self._tokens.prepare()
             self._repeat(self._tokens.sweep_interval_s, "delegation tokens", self._tokens.sweep)
         await self.reload()

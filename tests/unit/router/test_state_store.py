@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import hashlib
 import shutil
 import socket
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.config.value_types import Address
+from howdah.formats.tokens.identifiers import DelegationKey
 from howdah.java import NoJava
 from howdah.local.zookeeper import NoZooKeeper as NoServer
 from howdah.proto import router_pb2 as pb
@@ -209,6 +211,101 @@ def test_routers_see_in_zookeeper_what_others_do(zookeeper: Address) -> None:
             "DisabledNameservice",
             "MountTable",
         ]
+
+
+def digest(credentials: str) -> str:
+    name = credentials.partition(":")[0]
+    sha1 = hashlib.sha1(credentials.encode()).digest()
+    return f"digest:{name}:{base64.b64encode(sha1).decode()}:cdrwa"
+
+
+def closed(address: Address, parent: str, acl: str = digest("routers:secret")) -> Configuration:
+    """As after the change to Kerberos."""
+    auth = {"hadoop.zk.acl": acl, "hadoop.zk.auth": "digest:routers:secret"}
+    return in_zookeeper(address, parent).with_values(auth)
+
+
+def session_of(conf: Configuration) -> closing[Session]:
+    place = store_place(conf)
+    assert isinstance(place, ZooKeeperPlace)
+    return closing(Session(place.ensemble))
+
+
+def test_records_that_strangers_could_write_are_protected_at_the_start(
+    zookeeper: Address, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = in_zookeeper(zookeeper, "/opened")
+    with closing(store_at(store_place(before))) as store:
+        store.prepare()
+        assert store.add_mount(ENTRY)
+    with closing(store_at(store_place(closed(zookeeper, "/opened")))) as store:
+        store.prepare()
+        assert store.mount_entries() == [ENTRY]
+    assert "1 records of /opened/MountTable had another ACL" in caplog.text
+    with (
+        session_of(before) as stranger,
+        pytest.raises(errors.ServiceFailed, match="NoAuth"),
+    ):
+        stranger.replace("/opened/MountTable/0SLASH0a0SLASH0b", b"x")
+
+
+@pytest.mark.parametrize("acl", [digest("routers:secret"), "auth::cdrwa", ""])
+def test_what_routers_alone_could_write_may_be_prepared_again(
+    zookeeper: Address, acl: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    conf = closed(zookeeper, f"/again-{next(_parents)}", acl)
+    for _ in range(2):
+        with closing(store_at(store_place(conf))) as store:
+            store.prepare_for_tokens()
+            store.prepare()
+            store.add_key(DelegationKey(1, 2, b"key"))
+            store.add_mount(ENTRY)
+    assert "another ACL" not in caplog.text
+
+
+@pytest.mark.parametrize("planted", ["", "/DelegationKey", "/DelegationKey/7"])
+def test_keys_that_strangers_may_have_planted_are_refused(zookeeper: Address, planted: str) -> None:
+    parent = f"/planted-{next(_parents)}"
+    conf = closed(zookeeper, parent)
+    with closing(store_at(store_place(conf))) as store:
+        store.prepare_for_tokens()
+        store.add_key(DelegationKey(7, 2, b"key"))
+    with session_of(conf.with_values({"hadoop.zk.acl": "world:anyone:cdrwa"})) as session:
+        session.protect([f"{parent}{planted}"])
+    for _ in range(2):
+        with (
+            closing(store_at(store_place(conf))) as store,
+            pytest.raises(PermissionError, match=r"planted keys.*deleteall"),
+        ):
+            store.prepare_for_tokens()
+    with session_of(conf) as session:
+        session.remove(f"{parent}/DelegationKey", recursive=True)
+        session.remove(f"{parent}/DelegationToken", recursive=True)
+    with closing(store_at(store_place(conf))) as store:
+        store.prepare_for_tokens()
+
+
+def plant_by_mode(record: Path) -> None:
+    record.chmod(0o666)
+
+
+def plant_by_link(record: Path) -> None:
+    record.rename(record.parent.parent / "elsewhere")
+    record.symlink_to(record.parent.parent / "elsewhere")
+
+
+@pytest.mark.parametrize("plant", [plant_by_mode, plant_by_link])
+def test_files_of_keys_that_others_can_write_are_refused(
+    tmp_path: Path, plant: Callable[[Path], None]
+) -> None:
+    store = store_at(tmp_path)
+    store.prepare_for_tokens()
+    store.add_key(DelegationKey(7, 2, b"key"))
+    store.prepare_for_tokens()
+    plant(tmp_path / "DelegationKey" / "7")
+    with pytest.raises(PermissionError, match="may have planted a key") as caught:
+        store.prepare_for_tokens()
+    assert caught.value.filename == str(tmp_path / "DelegationKey" / "7")
 
 
 def test_a_zookeeper_that_is_away_is_told_by_the_key_that_names_it() -> None:

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -39,13 +40,38 @@ class FileRecords:
         return str(self.directory)
 
     def prepare(self, kinds: Iterable[str]) -> None:
+        """Raises PermissionError for records of a private kind that strangers can read, or may
+        have put there."""
         for kind in kinds:
             is_private = kind in PRIVATE
             directory = self.directory / kind
             disk.make_directory(directory, 0o700 if is_private else 0o755)
-            if is_private and directory.stat().st_mode & 0o077:
-                why = "others than its owner can read what delegation tokens are made by: chmod 700"
-                raise PermissionError(errno.EACCES, why, str(directory))
+            if is_private:
+                self._check_private(kind, directory)
+
+    def _check_private(self, kind: str, directory: Path) -> None:
+        facts = directory.stat()
+        if facts.st_mode & 0o077:
+            why = "others than its owner can read what delegation tokens are made by: chmod 700"
+            raise PermissionError(errno.EACCES, why, str(directory))
+        own = os.geteuid()
+        if own not in (0, facts.st_uid):
+            why = f"its owner is the user {facts.st_uid}, and not {own}, who runs this router"
+            raise PermissionError(errno.EACCES, why, str(directory))
+        for path in self._paths(kind):
+            try:
+                record = path.lstat()
+            except FileNotFoundError:
+                continue  # removed meanwhile
+            is_own = stat.S_ISREG(record.st_mode) and record.st_uid == facts.st_uid
+            if not is_own or record.st_mode & 0o077:
+                why = (
+                    "it is no file that the owner of its directory alone can read and write. "
+                    "Whoever could write there may have planted a key by which they can be "
+                    f"anybody: remove all files of {directory}, which ends the delegation tokens "
+                    "of the routers; or, if nobody else could, chmod 600"
+                )
+                raise PermissionError(errno.EACCES, why, str(path))
 
     def names(self, kind: str) -> list[str]:
         return sorted(path.name for path in self._paths(kind))

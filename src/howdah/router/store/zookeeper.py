@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from howdah import errors
 from howdah.protocol.zookeeper import Ensemble, Session
-from howdah.router.store.state_store import MOST_BYTES, damaged
+from howdah.router.store.state_store import MOST_BYTES, PRIVATE, damaged
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,42 @@ class ZooKeeperRecords:
         return f"{self._place.parent} at ZooKeeper {self._place.ensemble.servers}"
 
     def prepare(self, kinds: Iterable[str]) -> None:
+        """Raises PermissionError for records of a private kind that strangers may have put there:
+        whoever has planted a master key can be anybody."""
         with self._connected() as session:
-            for kind in kinds:
-                session.make_directory(f"{self._place.parent}/{kind}")
+            directories = {kind: f"{self._place.parent}/{kind}" for kind in kinds}
+            # Before anything is protected: what is refused now is to be refused at the next start.
+            for kind, directory in directories.items():
+                if kind in PRIVATE and session.exists(directory):
+                    self._check_private(session, directory)
+            for kind, directory in directories.items():
+                session.make_directory(directory)
+                if kind in PRIVATE:
+                    self._check_private(session, directory)  # Made by somebody else meanwhile.
+                    continue
+                changed = session.protect(_below(session, directory))
+                if changed:
+                    log.warning(
+                        "%s of %s had another ACL than that of the configuration, and have this "
+                        "one now. Others may have changed them before: look at them",
+                        f"{len(changed)} records",
+                        directory,
+                    )
+
+    def _check_private(self, session: Session, directory: str) -> None:
+        parts = directory.strip("/").split("/")
+        above = ["/" + "/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+        strange = sorted(session.unprotected([*above, *_below(session, directory)]))
+        if strange:
+            raise PermissionError(
+                errno.EACCES,
+                f"it has another ACL than that of the configuration ({len(strange)} znodes have). "
+                "Whoever could write there may have planted keys by which they can be anybody. "
+                f"Remove {directory} with all below it (deleteall in zkCli.sh), which ends the "
+                "delegation tokens of the routers; or, if nobody else could write there, give all "
+                "of it the new ACL (setAcl -R)",
+                strange[0],
+            )
 
     def read(self, kind: str) -> Iterator[tuple[str, bytes]]:
         directory = f"{self._place.parent}/{kind}"
@@ -105,3 +141,7 @@ class ZooKeeperRecords:
             raise
         except errors.HowdahError as error:
             raise OSError(errno.EIO, str(error)) from error
+
+
+def _below(session: Session, directory: str) -> list[str]:
+    return [f"{directory}/{name}" for name in session.children(directory)]
