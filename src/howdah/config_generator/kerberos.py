@@ -64,8 +64,10 @@ def values(
         found[f"hadoop.proxyuser.{ROUTER}.users"] = "*"
         # Whose principal is not a router's is its superuser by a group.
         found["hadoop.user.group.static.mapping.overrides"] = f"dr.who=;{ADMINISTRATOR}=supergroup"
-    if has_journal:
+    if has_journal or routers:
+        # Routers ask for it, also where there are no journal nodes yet.
         found["dfs.journalnode.kerberos.principal"] = f"jn/_HOST@{realm}"
+    if has_journal:
         found["dfs.journalnode.keytab.file"] = keytab
         found["dfs.journalnode.kerberos.internal.spnego.principal"] = f"HTTP/_HOST@{realm}"
     return found

@@ -24,6 +24,7 @@ from howdah.datanode.state.volumes.reserve import Reserve, reserve_of
 from howdah.runtime.privileges import is_privileged
 from howdah.runtime.tls.http_policy import is_http_served
 from howdah.runtime.tracing.settings import OFF, TracingSettings
+from howdah.security.confinement import Confinement
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
     check_believing,
@@ -69,6 +70,14 @@ def check_datanode_protection(conf: Configuration) -> None:
         check_believing(conf)
         return
     check_secured(conf, _NEEDED_WITH_KERBEROS)
+    Confinement.from_configuration(conf)
+    journal = keys.DFS_JOURNALNODE_KERBEROS_PRINCIPAL
+    if not conf.get(journal):
+        log.warning(
+            "%s is not set. In a cluster with journal nodes set it at datanodes, too: whoever has "
+            "a journal node's keytab can be the superuser at this datanode otherwise",
+            journal.name,
+        )
     _check_ports(conf)
     _warn_of_plain_data(conf)
     check_protection(conf, THERE_WITH_KERBEROS)

@@ -26,6 +26,7 @@ from howdah.config import Configuration, check_protection, keys
 from howdah.router.store.factory import store_place
 from howdah.router.store.zookeeper import ZooKeeperPlace
 from howdah.router.web_access import web_guard
+from howdah.security.confinement import CONFINED, Confinement
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
     check_calls_secured,
@@ -42,6 +43,8 @@ _NEEDED: Final = (
     keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
     keys.DFS_FEDERATION_ROUTER_KEYTAB_FILE,
     keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
+    # Whose keytabs are no superuser's here, though `auth_to_local` makes them one.
+    *CONFINED,
 )
 
 
@@ -51,6 +54,7 @@ def check_router_protection(conf: Configuration) -> None:
         check_protection(conf)
         return
     check_needed(conf, _NEEDED)
+    Confinement.from_configuration(conf)
     check_calls_secured(conf)
     _check_tokens(conf)
     check_protection(conf, THERE_WITH_KERBEROS)

@@ -10,6 +10,8 @@ host. Here
 2. over HTTP neither reads files, nor is it an administrator;
 3. what is for servers (images, segments) has rules of its own.
 
+A configuration names one principal of each kind: those of another cluster are not confined.
+
 A principal that is that of another kind of server as well, or of the balancer or the mover, is not
 confined: in a cluster whose servers have one principal nobody can tell them apart.
 """
@@ -24,7 +26,7 @@ from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.config.value_types import Key
 from howdah.protocol.rpc import protocol_info
-from howdah.protocol.sasl.principals import Principal
+from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
 from howdah.security.server_principals import configured, is_of_kind
 
 _SERVERS: Final = "org.apache.hadoop.hdfs.server.protocol."
@@ -39,6 +41,11 @@ OF_DATANODES: Final = frozenset(
 OF_JOURNAL_NODES: Final = frozenset(
     ("org.apache.hadoop.hdfs.qjournal.protocol.InterQJournalProtocol", protocol_info.PROTOCOL)
 )
+CONFINED: Final[tuple[Key[str | None], ...]] = (
+    keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
+    keys.DFS_JOURNALNODE_KERBEROS_PRINCIPAL,
+)
+"""Whose principals are confined. A server that lacks a key confines none of that kind."""
 _FREE: Final[Sequence[Key[str | None]]] = (
     keys.DFS_NAMENODE_KERBEROS_PRINCIPAL,
     keys.DFS_SECONDARY_NAMENODE_KERBEROS_PRINCIPAL,
@@ -64,14 +71,20 @@ class Confinement:
 
     @classmethod
     def from_configuration(cls, conf: Configuration) -> Confinement:
-        """Raises InvalidConfiguration for a principal that is none."""
+        """Raises InvalidConfiguration for a principal that is none, and for one to confine that
+        has no realm: nobody's would be like it."""
         free = configured(conf, _FREE)
+        for key in CONFINED:
+            for principal in configured(conf, (key,)):
+                if not principal.realm:
+                    raise errors.InvalidConfiguration(
+                        f"{key.name} = {principal} (from {conf.source(key.name)}) names no realm, "
+                        "so it would confine nobody: write it as "
+                        f"{principal.primary}/{HOST_PLACEHOLDER}@REALM"
+                    )
         kinds = [
             _Kind(principal, protocols)
-            for key, protocols in (
-                (keys.DFS_DATANODE_KERBEROS_PRINCIPAL, OF_DATANODES),
-                (keys.DFS_JOURNALNODE_KERBEROS_PRINCIPAL, OF_JOURNAL_NODES),
-            )
+            for key, protocols in zip(CONFINED, (OF_DATANODES, OF_JOURNAL_NODES), strict=True)
             for principal in configured(conf, (key,))
             # A principal without host may be a person's.
             if principal.instance and not any(is_of_kind(str(one), principal) for one in free)

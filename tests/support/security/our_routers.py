@@ -130,6 +130,7 @@ class OurRouters:
             }
         return {
             **namenodes,
+            "dfs.journalnode.kerberos.principal": f"jn/_HOST@{REALM}",
             f"{ROUTER}.keytab.file": str(self.cluster.kdc.services_keytab),
             f"{ROUTER}.kerberos.principal": f"router/_HOST@{REALM}",
             f"{ROUTER}.http-address": "localhost:0",

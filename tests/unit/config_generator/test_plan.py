@@ -170,6 +170,8 @@ def test_routers_are_principals_who_act_for_everybody_from_their_machines_alone(
     assert conf.raw("hadoop.proxyuser.router.hosts") == f"{HOSTS[2]},gw.example"
     assert conf.raw("hadoop.proxyuser.router.users") == "*"
     assert conf.raw("dfs.federation.router.kerberos.principal") == "router/_HOST@EXAMPLE.COM"
+    alone = plan.Wish(HOSTS[:1], realm="EXAMPLE.COM", https=True, routers=("gw.example",))
+    assert read(alone).raw("dfs.journalnode.kerberos.principal") == "jn/_HOST@EXAMPLE.COM"
     assert (
         read(plan.Wish(HOSTS[:3], realm="EXAMPLE.COM", https=True)).raw(
             "hadoop.proxyuser.router.hosts"

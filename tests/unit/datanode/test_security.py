@@ -22,12 +22,23 @@ SECURED = {
     "hadoop.security.authentication": "kerberos",
     "dfs.datanode.kerberos.principal": "dn/_HOST@EXAMPLE.COM",
     "dfs.datanode.keytab.file": "/nowhere/dn.keytab",
+    "dfs.journalnode.kerberos.principal": "jn/_HOST@EXAMPLE.COM",
     "dfs.namenode.kerberos.principal": "nn/_HOST@EXAMPLE.COM",
     "dfs.block.access.token.enable": "true",
     "dfs.data.transfer.protection": "privacy",
     "dfs.http.policy": "HTTPS_ONLY",
     "hadoop.rpc.protection": "privacy",
 }
+
+
+def test_a_datanode_warns_where_keytabs_of_journal_nodes_are_the_superuser(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    key = "dfs.journalnode.kerberos.principal"
+    check_datanode_protection(Configuration(SECURED))
+    assert key not in caplog.text
+    check_datanode_protection(Configuration({**SECURED, key: ""}))
+    assert f"{key} is not set" in caplog.text
 
 
 def test_all_that_a_secured_datanode_needs_is_enough() -> None:

@@ -33,6 +33,12 @@ def of(**conf: str) -> Confinement:
     )
 
 
+@pytest.mark.parametrize("kind", ["datanode", "journalnode"])
+def test_a_principal_without_realm_is_refused_since_it_would_confine_nobody(kind: str) -> None:
+    with pytest.raises(errors.InvalidConfiguration, match=f"{kind}.* would confine nobody"):
+        of(**{kind: "dn/_HOST"})
+
+
 def test_the_protocols_of_servers_are_those_that_they_speak() -> None:
     own = {DatanodeProtocol.PROTOCOL, lifeline.PROTOCOL, inter_datanode.PROTOCOL}
     assert own | {protocol_info.PROTOCOL} == OF_DATANODES
