@@ -46,9 +46,10 @@ def login_guard(conf: Configuration, role: str, rules: AccessRules) -> Guard | N
         )
     signer, validity_ms, scope = cookie_rules(conf)
     prover = PasswordProver(
-        PasswordChecker(_passwords(conf)),
+        PasswordChecker(password_file(conf)),
         LoginCookies(signer, validity_ms, scope, KIND),
         role,
+        rules,
         allows_plain,
     )
     return WebGuard(
@@ -64,7 +65,8 @@ def login_guard(conf: Configuration, role: str, rules: AccessRules) -> Guard | N
     )
 
 
-def _passwords(conf: Configuration) -> PasswordFile:
+def password_file(conf: Configuration) -> PasswordFile:
+    """Return the file of those who log in. Raises InvalidConfiguration where nobody can."""
     key = keys.HOWDAH_HTTP_AUTHENTICATION_FILE
     path = conf.get(key)
     if not path:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from howdah import __version__
 from howdah.web.http import Request, Response, answer, text_response
@@ -19,6 +20,8 @@ NEXT: Final = "next"
 """The field with where to go on."""
 _HTML: Final = "text/html"
 _MOST_NEXT_CHARACTERS: Final = 2048
+_DOTS: Final = {".", ".."}
+_SEPARATORS: Final = re.compile(r"[/\\]")
 
 
 def wants_page(request: Request) -> bool:
@@ -26,11 +29,17 @@ def wants_page(request: Request) -> bool:
     return _HTML in request.headers.get("accept", "")
 
 
-def place_after(wanted: str | None) -> str:
-    """Return where to go after a login: a path of this server, whatever a link says.
+def place_after(wanted: str | None, only_shows: Callable[[str], bool]) -> str:
+    """Return where to go after a login: a path of this server, whatever a link says. It has a query
+    only if `only_shows` says of its path that a GET changes nothing there: this server's form leads
+    on, and not the page of another one with the link.
 
-    >>> place_after("/explorer?path=/a"), place_after("//evil.example/"), place_after("/\\\\evil")
-    ('/explorer?path=/a', '/', '/')
+    >>> place_after("/explorer?path=/a", {"/explorer"}.__contains__)
+    '/explorer?path=/a'
+    >>> place_after("//evil.example/", {"/explorer"}.__contains__)
+    '/'
+    >>> place_after("/logLevel?log=root&level=DEBUG", {"/explorer"}.__contains__)
+    '/logLevel'
     """
     if (
         not wanted
@@ -39,17 +48,20 @@ def place_after(wanted: str | None) -> str:
         or wanted[1:2] in ("/", "\\")
         or not wanted.isascii()
         or not wanted.isprintable()
-        or wanted.partition("?")[0] in (PATH, LOGOUT_PATH)
     ):
         return "/"
-    return quote(wanted, safe="/?&=%:@!$'()*+,;-._~")
+    path = wanted.partition("?")[0]
+    # A browser takes such parts away, and what is left is another path.
+    if path in (PATH, LOGOUT_PATH) or _DOTS & set(_SEPARATORS.split(unquote(path))):
+        return "/"
+    return quote(wanted if only_shows(path) else path, safe="/?&=%:@!$'()*+,;-._~")
 
 
-def place_of(request: Request) -> str:
+def place_of(request: Request, only_shows: Callable[[str], bool]) -> str:
     """Return where somebody wanted to go who has to log in first."""
     if request.path == PATH:
-        return place_after(request.query.get(NEXT))
-    return place_after(request.target) if request.method in ("GET", "HEAD") else "/"
+        return place_after(request.query.get(NEXT), only_shows)
+    return place_after(request.target, only_shows) if request.method in ("GET", "HEAD") else "/"
 
 
 def form(server: str, after: str, *, said: str = "", user: str = "", status: int = 401) -> Response:

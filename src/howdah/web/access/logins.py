@@ -34,6 +34,7 @@ from howdah.security.passwords import LoginRefused, PasswordChecker
 from howdah.security.server_cookies import KIND as SERVER_KIND
 from howdah.security.server_cookies import NOBODY
 from howdah.web.access import login_pages
+from howdah.web.access.rules import AccessRules
 from howdah.web.cross_site import check_origin, is_browser
 from howdah.web.http import Admitted, NeedsBody, Request, Response, text_response
 
@@ -113,6 +114,8 @@ class PasswordProver:
     checker: PasswordChecker = field(repr=False)
     cookies: LoginCookies = field(repr=False)
     server: str
+    rules: AccessRules
+    """Of what it stands before."""
     allows_plain: bool = False
 
     def own_answer(self, request: Request) -> Response | NeedsBody | None:
@@ -175,11 +178,13 @@ class PasswordProver:
             user = None
         if user is not None:
             return login_pages.known(self.server, user)
-        return login_pages.form(self.server, login_pages.place_of(request), status=200)
+        after = login_pages.place_of(request, self.rules.only_shows)
+        return login_pages.form(self.server, after, status=200)
 
     def _log_in(self, request: Request, body: bytes) -> Response:
         fields = _fields(body)
-        user, after = fields.get("user", ""), login_pages.place_after(fields.get(login_pages.NEXT))
+        user = fields.get("user", "")
+        after = login_pages.place_after(fields.get(login_pages.NEXT), self.rules.only_shows)
         try:
             record = self.checker.check(user, fields.get("password", ""), request.peer)
             headers = self.cookies.given(request, record.user, _principal(record))
@@ -200,7 +205,7 @@ class PasswordProver:
     def _unproven(self, request: Request, reason: str, wait_s: float = 0.0) -> Response:
         status = 429 if wait_s else 401
         if login_pages.wants_page(request):
-            after = login_pages.place_of(request)
+            after = login_pages.place_of(request, self.rules.only_shows)
             page = login_pages.form(self.server, after, said=_sentence(reason), status=status)
             return replace(page, headers={**page.headers, **_waits(wait_s)})
         said = "This server asks for a name and a password"

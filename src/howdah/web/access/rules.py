@@ -35,6 +35,9 @@ class Rule(Enum):
     SERVERS = "the servers that fetch it, and listed administrators"
 
 
+_ONLY_SHOWN: Final = frozenset((Rule.OPEN, Rule.PAGE, Rule.FIGURES, Rule.FILES))
+"""Where a GET changes nothing: what everybody may look at, and files, as WebHDFS has it."""
+
 COMMON: Final[Mapping[str, Rule]] = {
     login_pages.PATH: Rule.OPEN,
     login_pages.LOGOUT_PATH: Rule.OPEN,
@@ -79,3 +82,11 @@ class AccessRules:
             if path.startswith(prefix):
                 return self.table.get(prefix) or self.table.get(prefix.rstrip("/"))
         return None
+
+    def only_shows(self, path: str) -> bool:
+        """Whether a GET of an address changes nothing, whatever its query.
+
+        >>> AccessRules({}).only_shows("/jmx"), AccessRules({}).only_shows("/logLevel")
+        (True, False)
+        """
+        return self.of(path) in _ONLY_SHOWN

@@ -59,6 +59,7 @@ class Server:
             PasswordChecker(self.known, lambda: 0.0),
             LoginCookies(signer, 5_000, CookieScope(), KIND, lambda: self.now_ms),
             "namenode",
+            AccessRules(TABLE),
         )
         self.guard = WebGuard(self.prover, AccessRules(TABLE), Administrators({"root"}, "hdfs"))
 
@@ -228,8 +229,8 @@ def test_a_browser_gets_the_form_and_a_program_a_challenge(server: Server) -> No
 
 
 def test_the_form_leads_to_the_page_that_was_wanted(server: Server) -> None:
-    logged_in = server.log_in(next="/explorer?path=/a")
-    assert (logged_in.status, logged_in.headers["Location"]) == (303, "/explorer?path=/a")
+    logged_in = server.log_in(next="/page?path=/a")
+    assert (logged_in.status, logged_in.headers["Location"]) == (303, "/page?path=/a")
     assert server.status("/mine", cookie=cookie_of(logged_in)) == 200
     known = server.ask("/login", cookie=cookie_of(logged_in))
     assert isinstance(known, Response)
@@ -275,10 +276,40 @@ def test_who_logs_out_has_no_cookie_any_more(server: Server) -> None:
     assert out.headers["Set-Cookie"].startswith("hadoop.auth=; ")
 
 
+CHANGING = "log=root&level=DEBUG"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"),
+    [
+        (f"/logLevel?{CHANGING}", "/logLevel"),
+        ("/mine?delete=1", "/mine"),
+        ("/nowhere?a=b", "/nowhere"),
+        (f"/%6cogLevel?{CHANGING}", "/%6cogLevel"),
+        (f"/webhdfs/v1/../../logLevel?{CHANGING}", "/"),
+        (f"/webhdfs/v1/%2E%2e/.%2E/logLevel?{CHANGING}", "/"),
+        (f"/webhdfs/v1/..\\..\\logLevel?{CHANGING}", "/"),
+        ("/webhdfs/v1/a..b/...?op=OPEN", "/webhdfs/v1/a..b/...?op=OPEN"),
+        ("/jmx?qry=a", "/jmx?qry=a"),
+    ],
+)
+def test_the_form_leads_to_nothing_that_a_link_would_change(
+    server: Server, wanted: str, place: str
+) -> None:
+    assert server.log_in(next=wanted).headers["Location"] == place
+
+
+def test_the_form_of_a_page_that_changes_something_leads_to_its_path(server: Server) -> None:
+    shown = server.ask("/logLevel", query={"log": "root", "level": "DEBUG"}, accept="text/html")
+    assert isinstance(shown, Response)
+    assert b'value="/logLevel"' in shown.body
+    assert b"DEBUG" not in shown.body
+
+
 @given(st.text())
 def test_no_link_leads_to_another_server(wanted: str) -> None:
     for text in (wanted, f"/{wanted}", f"//{wanted}", f"/\\{wanted}"):
-        place = place_after(text)
+        place = place_after(text, lambda path: True)
         assert re.fullmatch(r"/(?![/\\])[!-~]*|/", place), place
         assert "\\" not in place
 
