@@ -37,7 +37,7 @@ _MOST_BYTES: Final = 64
 """Of a salt or a key that others have made."""
 _MOST_MEMORY_BYTES: Final = 256 << 20
 _STAMP_CHARACTERS: Final = 16
-_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,254}\Z", re.ASCII)
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,254}\Z", re.ASCII)
 """What fits into a cookie, a URL and an audit log as it is."""
 _LINE: Final = re.compile(
     r"(?P<name>[^:]*):\$scrypt\$ln=(?P<ln>\d{1,2}),r=(?P<r>\d{1,3}),p=(?P<p>\d{1,3})"
@@ -98,9 +98,15 @@ class PasswordRecord:
 
 def check_user(name: str) -> None:
     """Raises IllegalArgument for what no user of a login is called."""
+    if "@" in name or "/" in name:
+        raise errors.IllegalArgument(
+            f"{name!r} is no name for a login: with @ or / it would be a principal, of which "
+            "hadoop.security.auth_to_local makes another user where a delegation token is shown. "
+            "Take the short name"
+        )
     if not _NAME.match(name):
         raise errors.IllegalArgument(
-            f"{name!r} is no name for a login: letters, digits and . _ @ + - are, and at most 255 "
+            f"{name!r} is no name for a login: letters, digits and . _ + - are, and at most 255 "
             "of them"
         )
 
