@@ -59,6 +59,8 @@ class HttpAuthentication:
     `rpc` are the addresses where these answer RPC: a token for one of them is good here, too.
     """
 
+    signs: Final = False
+
     def __init__(
         self, user: SecuredUser, nameservice: str | None, rpc: Iterable[Address] = ()
     ) -> None:

@@ -62,6 +62,11 @@ class PageProofs:
         """Whether the user proves himself, and is not just named."""
         return self._authentication is not None or self._logins is not None
 
+    @property
+    def _signs(self) -> bool:
+        """Whether a proof costs nothing, and nobody hears a secret by it."""
+        return self._authentication is not None and self._authentication.signs
+
     @contextmanager
     def asked(
         self,
@@ -76,11 +81,12 @@ class PageProofs:
         """The answer to a request without a body, whatever its status, with both sides proven. It
         is asked once more where a cookie has ended; `connect` makes a connection for each time.
 
-        A page that `is_open` on some clusters is asked without a proof first. Raises
+        A page that `is_open` on some clusters is asked without a proof first, but by servers that
+        sign: without a proof they would hear that plain HTTP is not private, and not 401. Raises
         AuthenticationFailed for a server that wants a proof and gets none that it takes, or gives
         none itself, LoginFailed where there is no ticket, and what `http.client` raises.
         """
-        proof = None if is_open else self.proof(place)
+        proof = None if is_open and not self._signs else self.proof(place)
         while True:
             connection = connect()
             try:

@@ -53,6 +53,9 @@ class SigningServer(ProvenUser):
 class ServerCookies:
     """What `howdah.security.page_proofs` shows for a server."""
 
+    signs: Final = True
+    """Each proof is made by the secret of the cluster, and tells nothing of it."""
+
     def __init__(self, signer: CookieSigner) -> None:
         self._signer = signer
 

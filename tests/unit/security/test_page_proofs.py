@@ -15,9 +15,11 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.formats.version import NamenodeVersion
 from howdah.namenode.journal.checkpoints.primary import Primary
+from howdah.protocol.web_authentication.signed_cookie import CookieSigner
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
 from howdah.security.page_proofs import PageProofs
+from howdah.security.server_cookies import SigningServer
 from howdah.web.http import Request, Response, answer
 from howdah.web.http_client import fetch
 from howdah.web.server import HttpServer
@@ -105,6 +107,14 @@ def test_a_page_that_may_be_open_is_asked_for_nothing_first() -> None:
         assert page.asked == ["GET nothing", "GET ticket"]
         with pytest.raises(errors.AuthenticationFailed, match="not set to prove itself"):
             ask(PageProofs(None), place)
+
+
+def test_a_server_that_signs_shows_its_cookie_also_where_a_page_may_be_open() -> None:
+    page = Page()
+    proofs = PageProofs(SigningServer("hdfs", CookieSigner(b"a secret of a cluster")))
+    with serving(page) as place:
+        assert ask(proofs, place, is_open=True) == 200
+    assert page.asked == ["GET cookie"]
 
 
 @pytest.mark.parametrize("status", [200, 204, 400, 404, 409, 410, 417, 500, 503])
