@@ -51,7 +51,11 @@ def main(argv: list[str], conf: Configuration) -> int:
         raise UsageError(f"{words.action}: which user?")
     if words.action == "delete":
         change(path, _removal(words.user, path))
-        print(f"{words.user} cannot log in any more")
+        print(
+            f"{words.user} cannot log in any more: cookies and delegation tokens of {words.user} "
+            "end at the servers with this file, open connections when they close. RPC and data "
+            "ports believe every client as before"
+        )
         return 0
     if words.action == "verify":
         return _verify(path, words.user, from_stdin=words.stdin)

@@ -14,7 +14,8 @@ nevertheless (`dfs.namenode.delegation.token.always-use`). With Kerberos a namen
    others, which send and fetch images there.
 
 Where users log in at its web ports without Kerberos (`howdah.http.authentication`), it issues
-tokens to them, by which datanodes know who was sent to them, and takes these at its RPC ports.
+tokens to them, by which datanodes know who was sent to them, and takes these at its RPC ports, as
+long as their users can log in.
 
 What would leave a door open keeps it from starting (`howdah.security.server_checks`).
 """
@@ -45,11 +46,14 @@ from howdah.protocol.client_methods import Category
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.protocol.rpc.proven import KERBEROS, LOGINS
 from howdah.rpc.proofs import EvaluatedBeside
+from howdah.security.login_tokens import TokensOfUsers
+from howdah.security.passwords import KnownPasswords
 from howdah.security.server_checks import (
     THERE_WITH_KERBEROS,
     check_believing,
     check_encryption,
     check_secured,
+    has_logins,
     is_secured,
 )
 from howdah.security.server_cookies import (
@@ -61,6 +65,7 @@ from howdah.security.server_login import ServerLogin, log_in_namenode
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
 from howdah.security.web_settings import check_web_principal
+from howdah.web.access.login_guard import password_file
 from howdah.web.http import Guard
 from howdah.web.server import Run
 
@@ -103,6 +108,8 @@ class Security:
     """By protocols: who alone speaks them."""
     signing: SigningServer | None = None
     """As whom it asks web ports of other servers without Kerberos, where users log in."""
+    users: KnownPasswords | None = None
+    """Whose tokens are good, where only users who log in get some."""
     web: Guard | None = None
     """Who may ask the web ports for what; None where everybody is believed."""
 
@@ -142,8 +149,13 @@ def security_of(conf: Configuration) -> Security:
         settings = SecuritySettings.from_configuration(conf)
         if namenode_ids(conf, conf.get(keys.DFS_NAMESERVICE_ID)):
             check_secret_shared(conf)
+        for_everybody = conf.get(keys.DFS_NAMENODE_DELEGATION_TOKEN_ALWAYS_USE)
         return Security(
-            settings, getpass.getuser(), signing=signing_caller(conf), web=guard_of_logins(conf)
+            settings,
+            getpass.getuser(),
+            signing=signing_caller(conf),
+            users=password_file(conf) if has_logins(conf) and not for_everybody else None,
+            web=guard_of_logins(conf),
         )
     datanodes = login.settings.datanode.principal
     return Security(
@@ -219,7 +231,7 @@ def make_proofs(
     """None where everybody is believed."""
     if security.identity is None and tokens is None:
         return None
-    issued = None if tokens is None else _Issued(tokens, context)
+    issued = None if tokens is None else _issued(tokens, context, security)
     return EvaluatedBeside(security.methods(issued))
 
 
@@ -229,9 +241,14 @@ def make_web_proofs(
     """The same for WebHDFS; `run` does something on the loop."""
     if tokens is None:
         return None
-    issued = _Issued(tokens, context)
+    issued = _issued(tokens, context, security)
     needs_proof = security.identity is not None or security.web is not None
     return Proofs(issued, security.methods(issued), run, needs_proof=needs_proof)
+
+
+def _issued(tokens: TokenCalls, context: HAContext, security: Security) -> IssuedTokens:
+    issued = _Issued(tokens, context)
+    return issued if security.users is None else TokensOfUsers(issued, security.users)
 
 
 @dataclass(frozen=True, slots=True)

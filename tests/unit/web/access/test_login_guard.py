@@ -212,3 +212,14 @@ def test_a_servers_secret_goes_nowhere(shared: Configuration) -> None:
         pickle.dumps(caller)
     assert SECRET.decode() not in repr(caller)
     assert signing_caller(Configuration({})) is None
+
+
+def test_a_namenode_takes_tokens_of_those_who_can_log_in_unless_everybody_gets_some(
+    shared: Configuration,
+) -> None:
+    users = namenode_security(shared).users
+    assert users is not None
+    assert set(users.records()) == {"alice"}
+    for_everybody = {"dfs.namenode.delegation.token.always-use": "true"}
+    assert namenode_security(shared.with_values(for_everybody)).users is None
+    assert namenode_security(Configuration({})).users is None

@@ -8,11 +8,13 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.formats.passwords import Cost, PasswordRecord
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import Token
 from howdah.namenode.server.webhdfs.proofs import Proofs, caller_of
 from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
 from howdah.runtime.users.names import real_user_of
+from howdah.security.login_tokens import TokensOfUsers
 from howdah.security.server_methods import MethodsAtServer
 from howdah.web.http import Request, request_of
 from howdah.web.server import here
@@ -127,3 +129,43 @@ def test_a_token_is_good_for_its_owner_alone() -> None:
     for others in ("doas=alice", "user.name=alice&doas=alice"):
         with pytest.raises(errors.AuthorizationFailed, match="good for bob alone"):
             caller_of(proven, parsed(f"delegation={text}&{others}")[1])
+
+
+class Users:
+    """Who can log in, unless the file is none."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.is_broken = False
+
+    def records(self) -> dict[str, PasswordRecord]:
+        if self.is_broken:
+            raise errors.InvalidConfiguration("line 7")
+        return {name: PasswordRecord(name, Cost(1, 1, 1), b"", b"") for name in self.names}
+
+
+def test_a_token_ends_with_the_login_of_its_user() -> None:
+    users = Users("alice")
+    issued = TokensOfUsers(ISSUED, users)
+    proofs = Proofs(issued, MethodsAtServer(None, (), short, issued), here, needs_proof=True)
+    own = parsed(f"delegation={token('alice').url_string}")
+    for_another = parsed(f"delegation={token('carol', 'alice').url_string}")
+    assert caller_of(proofs.proven(*own), own[1])[0] == "alice"  # type: ignore[arg-type]
+    assert caller_of(proofs.proven(*for_another), for_another[1])[0] == "carol"  # type: ignore[arg-type]
+    users.names = ("carol",)
+    for gone in (own, for_another):
+        with pytest.raises(errors.RemoteError, match="alice, who got this token, can log in no"):
+            proofs.proven(*gone)
+    assert not proofs.is_good(token("alice"))
+    users.is_broken = True
+    with pytest.raises(errors.RetriableError, match="file of passwords"):
+        proofs.proven(*own)
+
+
+def test_a_token_that_was_never_issued_is_refused_before_its_user_is_looked_at() -> None:
+    users = Users()
+    users.is_broken = True
+    standby = Issued()
+    standby.is_standby = True
+    with pytest.raises(errors.StandbyError):
+        TokensOfUsers(standby, users).password_of(token("alice").identifier)
