@@ -259,9 +259,7 @@ class ModelNamespace(Snapshots, Codings):
         self._make(path, new, unmasked, now_ms)
 
     def _open(self, path: str, writer: str) -> Entry:
-        entry = self.entries.get(path)
-        if entry is None:
-            raise Refused("not found")
+        entry = self._existing(path)
         if entry.is_directory or entry.writer != writer or writer == NAMENODE:
             raise Refused("not the writer")
         if entry.is_cut:
