@@ -35,8 +35,8 @@ class NotBegun:
 
 
 class Gateway:
-    def __init__(self, mode: str = "read-write") -> None:
-        tokens = GatewayTokens(TokenTimes(100, 100, 100), WEBHDFS_DELEGATION, str)
+    def __init__(self, mode: str = "read-write", **limits: int) -> None:
+        tokens = GatewayTokens(TokenTimes(100, 100, 100), WEBHDFS_DELEGATION, str, **limits)
         security = Security(ClosedGuard("unused", AccessRules({})), tokens, None, None)
         self.httpfs = HttpFs(Configuration({**CONF, "httpfs.access.mode": mode}), security)
 
@@ -134,6 +134,17 @@ def test_a_token_is_no_proof_for_what_is_about_tokens(method: str, query: str) -
     # With a ticket beside it, that counts.
     assert gateway.ask(OOZIE, "GET", f"GETDELEGATIONTOKEN&delegation={text}")[0] == 200
     assert identifier(gateway.token(OOZIE, f"&delegation={text}")).owner == "oozie"
+
+
+def test_who_has_too_many_tokens_is_told_so() -> None:
+    gateway = Gateway(most_of_one=1)
+    gateway.token(ALICE)
+    status, said = gateway.ask(ALICE, "GET", "GETDELEGATIONTOKEN")
+    assert (status, said["RemoteException"]["exception"]) == (403, "AccessControlException")
+    assert "alice has 1 delegation tokens" in said["RemoteException"]["message"]
+    full = Gateway(most=0)
+    status, said = full.ask(ALICE, "GET", "GETDELEGATIONTOKEN")
+    assert (status, said["RemoteException"]["exception"]) == (500, "IOException")
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,48 @@ def test_what_is_over_is_removed(tokens: GatewayTokens, clock: Clock) -> None:
     assert len(tokens) == 1
 
 
+def test_one_owner_has_so_many_and_another_has_his_own(clock: Clock) -> None:
+    tokens = GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock, most_of_one=2)
+    first, second = (tokens.issue("alice", "rm", "", "") for _ in range(2))
+    with pytest.raises(errors.AccessDenied, match=r"alice has 2 delegation tokens .* cancel some"):
+        tokens.issue("alice", "rm", "", "")
+    # A refusal costs no token, neither an older one nor somebody else's.
+    assert {tokens.proven(token).user for token in (first, second)} == {"alice"}
+    assert tokens.proven(tokens.issue("bob", "rm", "", "")).user == "bob"
+    tokens.cancel(first, "alice")
+    assert tokens.proven(tokens.issue("alice", "rm", "", "")).user == "alice"
+
+
+def test_all_owners_have_so_many_together(clock: Clock) -> None:
+    tokens = GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock, most=2)
+    token = tokens.issue("alice", "rm", "", "")
+    tokens.issue("bob", "rm", "", "")
+    with pytest.raises(errors.RemoteError, match="has issued 2 delegation tokens"):
+        tokens.issue("eve", "rm", "", "")
+    tokens.cancel(token, "alice")
+    tokens.issue("eve", "rm", "", "")
+
+
+def test_what_is_over_makes_room(clock: Clock) -> None:
+    tokens = GatewayTokens(
+        TokenTimes(renewal_s=7200, lifetime_s=14400, key_s=60),
+        WEBHDFS_DELEGATION,
+        short_name,
+        clock,
+        most_of_one=2,
+    )
+    tokens.issue("alice", "rm", "", "")
+    clock.now_s += 3600
+    tokens.issue("alice", "rm", "", "")  # Here they are looked at.
+    clock.now_s += 3590
+    with pytest.raises(errors.AccessDenied):
+        tokens.issue("alice", "rm", "", "")
+    clock.now_s += 15
+    assert len(tokens) == 2
+    tokens.issue("alice", "rm", "", "")
+    assert len(tokens) == 2
+
+
 def test_tokens_of_another_gateway_are_none(clock: Clock, tokens: GatewayTokens) -> None:
     other = GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock)
     tokens.issue("alice", "rm", "", "")
