@@ -1,7 +1,8 @@
 """Files with secrets that a configuration names (shell: looks at them, and logs).
 
 What others can read is said, and is no reason not to start: a container has files of its own, which
-are everybody's there, and Hadoop's servers take such files.
+are everybody's there, and Hadoop's servers take such files. What others can write is refused, where
+a secret lets its owner be anybody.
 """
 
 from __future__ import annotations
@@ -11,10 +12,25 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from howdah import errors
+
 log = logging.getLogger(__name__)
 
 LEAST_BYTES: Final = 16
 """A shorter secret can be guessed by who has something that was signed by it."""
+
+
+def refuse_if_others_write(path: Path, harm: str) -> None:
+    """Refuse a file that others than its owner can write, whose `harm` it is.
+
+    Raises InvalidConfiguration, OSError.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise errors.InvalidConfiguration(
+            f"{path} can be written by others than its owner (mode {mode:04o}), who could {harm}: "
+            "chmod go-w"
+        )
 
 
 def warn_of_named(value: str, what: str, harm: str) -> None:

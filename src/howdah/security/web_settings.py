@@ -13,7 +13,7 @@ from howdah.config import Configuration, keys
 from howdah.config.value_types import Key
 from howdah.protocol.web_authentication.negotiation import Negotiation
 from howdah.protocol.web_authentication.signed_cookie import CookieScope, CookieSigner
-from howdah.runtime.secret_files import LEAST_BYTES, warn_if_shared
+from howdah.runtime.secret_files import LEAST_BYTES, refuse_if_others_write, warn_if_shared
 from howdah.security.server_checks import own_principal
 from howdah.security.server_methods import ServerIdentity
 
@@ -108,12 +108,17 @@ def _secret(conf: Configuration) -> bytes:
     path = Path(conf.get(key))
     try:
         secret = path.read_bytes()
+        refuse_if_others_write(path, "sign cookies of anybody")
         warn_if_shared(path, f"the secret of cookies ({key.name})", "sign cookies of anybody")
     except FileNotFoundError:
         if not conf.is_set(key):
             return os.urandom(_RANDOM_BYTES)
         raise errors.InvalidConfiguration(
             f"{key.name} (from {conf.source(key.name)}): there is no file {path}"
+        ) from None
+    except errors.InvalidConfiguration as error:
+        raise errors.InvalidConfiguration(
+            f"{key.name} (from {conf.source(key.name)}): {error.message}"
         ) from None
     except OSError as error:
         raise errors.InvalidConfiguration(

@@ -139,6 +139,7 @@ class SecuredHadoop:
         self._servers = HadoopServers(directory, jars, kdc.environment, java_options)
         write_site_files(self.conf_dir, self.conf)
         self.secret.write_text("a secret of this test alone\n")
+        self.secret.chmod(0o600)
         try:
             self._format()
             self.start()

@@ -54,6 +54,20 @@ def test_a_principal_that_names_none_is_refused(principal: str) -> None:
         made(dfs__web__authentication__kerberos__principal=principal)
 
 
+@pytest.mark.parametrize("mode", [0o620, 0o660, 0o602, 0o666])
+def test_a_secret_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"a planted secret")
+    secret.chmod(mode)
+    with pytest.raises(
+        errors.InvalidConfiguration, match=f"{SECRET} .*written by others .*{mode:04o}.*chmod go-w"
+    ) as caught:
+        made(**{SECRET: str(secret)})
+    assert "planted" not in str(caught.value)
+    secret.chmod(mode & ~0o022)
+    assert made(**{SECRET: str(secret)})
+
+
 def test_cookies_are_signed_by_the_whole_file(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
