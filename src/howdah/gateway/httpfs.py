@@ -128,6 +128,13 @@ class HttpFs:
             return ProxyUser(user, self.own_user)
         return user
 
+    def parsed(self, request: Request) -> ParsedRequest:
+        """What is asked for. Raises InvalidParameter, MissingParameter, UnsupportedOperation."""
+        if self.security is None:
+            return parse_request(request, self.patterns)
+        short_name = self.security.short_name
+        return parse_request(request, self.patterns, takes_tokens=True, short_name=short_name)
+
     def answer(self, request: Request) -> Response | Exchange:
         if not is_webhdfs(request.path):
             return text_response(404, f"this is a gateway: {PREFIX} is what it serves")
@@ -171,8 +178,7 @@ class _Operation:
             if self._answer is not None:
                 requests.note(operation, Outcome.REFUSED)
                 return
-            takes_tokens = self._gateway.security is not None
-            wanted = parse_request(request, self._gateway.patterns, takes_tokens=takes_tokens)
+            wanted = self._gateway.parsed(request)
             operation = wanted.operation
             asking = self._asking(wanted)
             if isinstance(asking, Response):

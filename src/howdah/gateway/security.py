@@ -134,6 +134,8 @@ class Security:
 
     web: Guard
     tokens: GatewayTokens
+    short_name: Callable[[str], str]
+    """The user of a principal. Raises AuthenticationFailed."""
     own_user: str | None
     """The gateway itself, with the login that proves it; None where HDFS believes it."""
     caller_for: Callable[[str], str] | None
@@ -191,9 +193,11 @@ def security_of(conf: Configuration) -> Security | None:
     kind = SWEBHDFS_DELEGATION if conf.get(keys.HTTPFS_SSL_ENABLED) else WEBHDFS_DELEGATION
     tokens = GatewayTokens(read(TokenTimes, conf), kind, short_name)
     if own is None:
-        return Security(GatewayGuard(guard), tokens, None, None)
+        return Security(GatewayGuard(guard), tokens, short_name, None, None)
     login_user = own
-    return Security(GatewayGuard(guard), tokens, own, lambda user: _caller(login_user, user))
+    return Security(
+        GatewayGuard(guard), tokens, short_name, own, lambda user: _caller(login_user, user)
+    )
 
 
 def _caller(own: str, user: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from howdah import errors
 from howdah.config import Configuration
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
@@ -34,10 +35,18 @@ class NotBegun:
     has_begun = False
 
 
+def short_name(principal: str) -> str:
+    if principal.endswith("@ELSEWHERE"):
+        raise errors.AuthenticationFailed(f"No rules applied to {principal}")
+    return principal.partition("@")[0].partition("/")[0]
+
+
 class Gateway:
     def __init__(self, mode: str = "read-write", **limits: int) -> None:
-        tokens = GatewayTokens(TokenTimes(100, 100, 100), WEBHDFS_DELEGATION, str, **limits)
-        security = Security(ClosedGuard("unused", AccessRules({})), tokens, None, None)
+        times = TokenTimes(100, 100, 100)
+        tokens = GatewayTokens(times, WEBHDFS_DELEGATION, short_name, **limits)
+        closed = ClosedGuard("unused", AccessRules({}))
+        security = Security(closed, tokens, short_name, None, None)
         self.httpfs = HttpFs(Configuration({**CONF, "httpfs.access.mode": mode}), security)
 
     def answer(
@@ -93,6 +102,20 @@ def test_a_token_names_who_asked_and_for_whom() -> None:
     assert (others.owner, others.renewer, others.real_user) == ("bob", "bob", "oozie")
     status, said = gateway.ask(OOZIE, "GET", "GETDELEGATIONTOKEN&doas=alice")
     assert (status, said["RemoteException"]["exception"]) == (403, "AuthorizationException")
+
+
+def test_who_is_acted_for_has_one_name_for_rules_and_tokens() -> None:
+    gateway = Gateway()
+    for name in ("bob/x", "bob@R"):
+        text = gateway.token(OOZIE, f"&doas={name}")
+        assert identifier(text).owner == "bob"
+    for name in ("alice/x", "alice/bob"):
+        status, said = gateway.ask(OOZIE, "GET", f"GETDELEGATIONTOKEN&doas={name}")
+        assert (status, said["RemoteException"]["exception"]) == (403, "AuthorizationException")
+        assert said["RemoteException"]["message"].endswith("not allowed to impersonate alice")
+    status, said = gateway.ask(OOZIE, "GET", "GETDELEGATIONTOKEN&doas=bob@ELSEWHERE")
+    assert (status, said["RemoteException"]["exception"]) == (400, "IllegalArgumentException")
+    assert "Illegal principal name bob@ELSEWHERE: No rules" in said["RemoteException"]["message"]
 
 
 @pytest.mark.parametrize(

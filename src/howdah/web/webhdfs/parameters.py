@@ -320,7 +320,8 @@ class ParsedRequest:
     all_names: tuple[str, ...] = ()
     """Each value of `xattr.name`, which may come several times."""
     acts_for: str | None = None
-    """`doas`: the user for whom `user` wants to act, if that is another one."""
+    """`doas`: the user for whom `user` wants to act, if that is another one. By his short name
+    where users are proven."""
     namenode: str | None = None
     """`namenoderpcaddress`."""
     given: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -355,9 +356,15 @@ class ParsedRequest:
 
 
 def parse_request(
-    request: Request, patterns: Patterns, *, takes_tokens: bool = False
+    request: Request,
+    patterns: Patterns,
+    *,
+    takes_tokens: bool = False,
+    short_name: Callable[[str], str] = str,
 ) -> ParsedRequest:
-    """What a request below `PREFIX` wants.
+    """What a request below `PREFIX` wants. `short_name` has the user that a name of `doas` is, and
+    raises AuthenticationFailed for one that is nobody: who may act for that one, and whose a token
+    is that is issued then, is decided by one name.
 
     Raises `InvalidParameter`, `MissingParameter`, and `UnsupportedOperation` for a delegation
     token, unless it `takes_tokens`.
@@ -389,8 +396,13 @@ def parse_request(
     if acts_for is not None:
         try:
             check_name(acts_for)
+            acts_for = short_name(acts_for)
         except errors.IllegalArgument as error:
             raise InvalidParameter("doas", error.message) from error
+        except errors.AuthenticationFailed as error:
+            raise InvalidParameter(
+                "doas", f"Illegal principal name {acts_for}: {error.message}"
+            ) from error
     return ParsedRequest(
         name,
         _path(request.path),

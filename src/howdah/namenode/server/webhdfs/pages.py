@@ -91,8 +91,11 @@ class WebHdfs:
             if refusal is not None:
                 return refusal
             proofs = self._proofs
-            wanted = parse_request(request, self._patterns, takes_tokens=proofs is not None)
-            proven = None if proofs is None else proofs.proven(request, wanted)
+            if proofs is None:
+                wanted, proven = parse_request(request, self._patterns), None
+            else:
+                wanted = proofs.parsed(request, self._patterns)
+                proven = proofs.proven(request, wanted)
             user = self._user(wanted, proven, request.peer, channel.has_left)
             response = driven(
                 self._steps(wanted, user, proven, request.peer),

@@ -19,7 +19,8 @@ from howdah.runtime.users.names import ProxyUser
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer
 from howdah.web.http import Request
 from howdah.web.server import Run
-from howdah.web.webhdfs.parameters import ParsedRequest
+from howdah.web.webhdfs.parameters import ParsedRequest, parse_request
+from howdah.web.webhdfs.patterns import Patterns
 
 
 def _not_proven(error: errors.HowdahError) -> errors.RemoteError:
@@ -39,6 +40,11 @@ class Proofs:
     methods: MethodsAtServer
     run: Run
     needs_proof: bool
+
+    def parsed(self, request: Request, patterns: Patterns) -> ParsedRequest:
+        """What is asked for. Raises InvalidParameter, MissingParameter."""
+        short_name = self.methods.user_of
+        return parse_request(request, patterns, takes_tokens=True, short_name=short_name)
 
     def proven(self, request: Request, wanted: ParsedRequest) -> Proven | None:
         """Who has proven to ask; None who is believed. Raises AuthorizationFailed, RemoteError, and

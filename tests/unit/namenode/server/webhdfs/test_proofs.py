@@ -18,7 +18,7 @@ from howdah.security.login_tokens import TokensOfUsers
 from howdah.security.server_methods import MethodsAtServer
 from howdah.web.http import Request, request_of
 from howdah.web.server import here
-from howdah.web.webhdfs.parameters import ParsedRequest, parse_request
+from howdah.web.webhdfs.parameters import InvalidParameter, ParsedRequest
 from howdah.web.webhdfs_names import patterns_of
 
 KEY = b"master key"
@@ -41,6 +41,8 @@ class Issued:
 
 
 def short(principal: str) -> str:
+    if principal.endswith("@ELSEWHERE"):
+        raise errors.AuthenticationFailed(f"No rules applied to {principal}")
     return principal.partition("@")[0]
 
 
@@ -61,7 +63,7 @@ def parsed(query: str, proven: Proven | None = None) -> tuple[Request, ParsedReq
     request = Request(
         request.method, request.path, request.query, {}, "10.0.0.1", request.target, proven=proven
     )
-    return request, parse_request(request, PATTERNS, takes_tokens=True)
+    return request, PROOFS.parsed(request, PATTERNS)
 
 
 def test_a_ticket_is_known_by_the_short_name_and_a_token_goes_before_it() -> None:
@@ -118,6 +120,14 @@ def test_whom_a_request_is_made_for() -> None:
     assert caller_of(TICKET, parsed("user.name=hdfs")[1]) == ("alice", None)
     # The name counts for nothing, so it does not hide for whom one wants to act.
     assert caller_of(TICKET, parsed("user.name=bob&doas=bob")[1]) == ("alice", "bob")
+
+
+def test_who_is_acted_for_is_known_by_the_short_name() -> None:
+    """By which rules are looked at: the token that is issued then proves that one."""
+    assert caller_of(TICKET, parsed("doas=bob@R")[1]) == ("alice", "bob")
+    assert caller_of(TICKET, parsed("doas=alice@R")[1]) == ("alice", None)
+    with pytest.raises(InvalidParameter, match="Illegal principal name bob@ELSEWHERE: No rules"):
+        parsed("doas=bob@ELSEWHERE")
 
 
 def test_a_token_is_good_for_its_owner_alone() -> None:
