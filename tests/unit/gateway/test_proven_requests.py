@@ -42,9 +42,13 @@ def short_name(principal: str) -> str:
 
 
 class Gateway:
-    def __init__(self, mode: str = "read-write", **limits: int) -> None:
+    def __init__(
+        self, mode: str = "read-write", *, most_of_one: int = 100, most: int = 100
+    ) -> None:
         times = TokenTimes(100, 100, 100)
-        tokens = GatewayTokens(times, WEBHDFS_DELEGATION, short_name, **limits)
+        tokens = GatewayTokens(
+            times, WEBHDFS_DELEGATION, short_name, most_of_one=most_of_one, most=most
+        )
         closed = ClosedGuard("unused", AccessRules({}))
         security = Security(closed, tokens, short_name, None, None)
         self.httpfs = HttpFs(Configuration({**CONF, "httpfs.access.mode": mode}), security)
