@@ -2,21 +2,25 @@
 
 GSSAPI reads a keytab and computes for a millisecond, which a loop with thousands of clients has
 no time for. The digests of tokens take a tenth of that, and are evaluated where they are, unless
-their passwords are kept elsewhere.
+their passwords are kept elsewhere. There they may be waited for: so they have threads of their own,
+and tickets are taken while whoever keeps the passwords hangs. Connections that end while they wait
+leave the queue.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
 from howdah.protocol.rpc.negotiation import Evaluate, Offer, ServerMethods
 from howdah.protocol.rpc.proven import Proven
-from howdah.protocol.rpc.server_hooks import Evaluated
+from howdah.protocol.rpc.server_hooks import Evaluated, IsWanted
 from howdah.protocol.sasl import digest_md5
 from howdah.protocol.sasl.mechanism import ServerMechanism
 from howdah.runtime import unexpected_errors
@@ -24,6 +28,8 @@ from howdah.runtime import unexpected_errors
 log = logging.getLogger(__name__)
 
 THREADS: Final = 4
+MOST_DIGESTS_WAITING: Final = 4096
+"""Where more of them wait, clients are told to try again."""
 
 
 class EvaluatedInPlace:
@@ -48,8 +54,64 @@ class EvaluatedInPlace:
     def speaker_of(self, protocol: str, address: str) -> str | None:
         return self._methods.speaker_of(protocol, address)
 
-    def evaluate(self, step: Evaluate, done: Evaluated) -> None:
+    def evaluate(self, step: Evaluate, done: Evaluated, is_wanted: IsWanted) -> None:
         done(_evaluate(step))
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    step: Evaluate
+    done: Evaluated
+    is_wanted: IsWanted
+
+
+class _Queue:
+    """Jobs for some threads, on one loop."""
+
+    def __init__(self, name: str, most_waiting: int | None = None) -> None:
+        self._threads: Final = ThreadPoolExecutor(THREADS, name)
+        self._most_waiting: Final = most_waiting
+        self._waiting: Final = deque[_Job]()
+        self._running = 0
+
+    def add(self, job: _Job) -> None:
+        if self._running < THREADS:
+            self._begin(job)
+            return
+        if self._is_full():
+            self._drop_unwanted()
+        if self._is_full():
+            job.done(errors.RetriableError("too many clients show tokens at once: try again"))
+            return
+        self._waiting.append(job)
+
+    def close(self) -> None:
+        self._waiting.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _is_full(self) -> bool:
+        return self._most_waiting is not None and len(self._waiting) >= self._most_waiting
+
+    def _drop_unwanted(self) -> None:
+        wanted = [job for job in self._waiting if job.is_wanted()]
+        self._waiting.clear()
+        self._waiting.extend(wanted)
+
+    def _begin(self, job: _Job) -> None:
+        self._running += 1
+        future = asyncio.get_running_loop().run_in_executor(self._threads, _evaluate, job.step)
+        future.add_done_callback(lambda made: self._end(job, made))
+
+    def _end(self, job: _Job, made: asyncio.Future[bytes | errors.HowdahError | None]) -> None:
+        self._running -= 1
+        if made.cancelled():
+            return  # Closed.
+        while self._waiting:
+            following = self._waiting.popleft()
+            if following.is_wanted():
+                self._begin(following)
+                break
+        job.done(made.result())
 
 
 class EvaluatedBeside(EvaluatedInPlace):
@@ -59,18 +121,24 @@ class EvaluatedBeside(EvaluatedInPlace):
         """With `digests_too` these are evaluated on the threads, too: whoever has the passwords of
         tokens may have to be waited for."""
         super().__init__(methods)
-        self._digests_too: Final = digests_too
-        self._threads: Final = ThreadPoolExecutor(THREADS, "proofs of clients")
+        self._tickets: Final = _Queue("proofs of clients")
+        self._digests: Final = (
+            _Queue("tokens of clients", MOST_DIGESTS_WAITING) if digests_too else None
+        )
 
-    def evaluate(self, step: Evaluate, done: Evaluated) -> None:
-        if isinstance(step.mechanism, digest_md5.DigestMd5Server) and not self._digests_too:
-            done(_evaluate(step))
-            return
-        future = asyncio.get_running_loop().run_in_executor(self._threads, _evaluate, step)
-        future.add_done_callback(lambda made: None if made.cancelled() else done(made.result()))
+    def evaluate(self, step: Evaluate, done: Evaluated, is_wanted: IsWanted) -> None:
+        queue = self._tickets
+        if isinstance(step.mechanism, digest_md5.DigestMd5Server):
+            if self._digests is None:
+                done(_evaluate(step))
+                return
+            queue = self._digests
+        queue.add(_Job(step, done, is_wanted))
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for queue in (self._tickets, self._digests):
+            if queue is not None:
+                queue.close()
 
 
 def _evaluate(step: Evaluate) -> bytes | errors.HowdahError | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from howdah import errors
 from howdah.protocol.rpc.negotiation import Evaluate, Offer
 from howdah.protocol.rpc.proven import Proven
+from howdah.protocol.sasl.digest_md5 import DigestMd5Server
 from howdah.protocol.sasl.mechanism import Layer, ServerMechanism
 from howdah.protocol.sasl.protection import Protection
-from howdah.rpc.proofs import EvaluatedBeside, EvaluatedInPlace
+from howdah.rpc import proofs as proofs_module
+from howdah.rpc.proofs import THREADS, EvaluatedBeside, EvaluatedInPlace
 from howdah.runtime import unexpected_errors
 
 Answer = bytes | errors.HowdahError | None
@@ -53,7 +56,7 @@ class Methods:
 
 def in_place(step: Evaluate) -> Answer:
     heard: list[Answer] = []
-    EvaluatedInPlace(Methods()).evaluate(step, heard.append)
+    EvaluatedInPlace(Methods()).evaluate(step, heard.append, lambda: True)
     [answer] = heard
     return answer
 
@@ -62,7 +65,7 @@ def beside(step: Evaluate) -> Answer:
     async def evaluate() -> Answer:
         proofs = EvaluatedBeside(Methods())
         heard: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        proofs.evaluate(step, heard.set_result)
+        proofs.evaluate(step, heard.set_result, lambda: True)
         assert not heard.done(), "the loop does not wait for it"
         try:
             return await asyncio.wait_for(heard, 30)
@@ -72,14 +75,16 @@ def beside(step: Evaluate) -> Answer:
     return asyncio.run(evaluate())
 
 
-pytestmark = pytest.mark.parametrize("evaluate", [in_place, beside])
+both = pytest.mark.parametrize("evaluate", [in_place, beside])
 Evaluation = Callable[[Evaluate], Answer]
 
 
+@both
 def test_an_answer_reaches_whoever_waits(evaluate: Evaluation) -> None:
     assert evaluate(Evaluate(Mechanism(b"challenge"), b"response")) == b"challenge"
 
 
+@both
 def test_a_refusal_is_passed_on_and_the_log_has_its_reason(
     evaluate: Evaluation, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -89,9 +94,106 @@ def test_a_refusal_is_passed_on_and_the_log_has_its_reason(
     assert "GSS initiate failed: the key is an old one" in caplog.text
 
 
+@both
 def test_a_defect_is_a_refusal_that_says_nothing_of_it(evaluate: Evaluation) -> None:
     before = unexpected_errors.seen["the proof of a client"]
     answer = evaluate(Evaluate(Mechanism(KeyError("a secret")), b"response"))
     assert isinstance(answer, errors.AuthenticationFailed)
     assert answer.message == "the server failed on an internal error"
     assert unexpected_errors.seen["the proof of a client"] == before + 1
+
+
+class Tokens:
+    """Digests whose passwords cannot be had before `answers` is set."""
+
+    def __init__(self) -> None:
+        self.answers = threading.Event()
+        self.looked_up: list[bytes] = []
+
+    def show(self, response: bytes) -> Evaluate:
+        tokens = self
+
+        class Digest(DigestMd5Server):
+            def __init__(self) -> None:
+                """Nothing of it is asked."""
+
+            def evaluate(self, response: bytes) -> bytes:
+                tokens.looked_up.append(response)
+                assert tokens.answers.wait(60)
+                return b"of " + response
+
+        return Evaluate(Digest(), response)
+
+
+class Clients:
+    """Show proofs at one server, and hear what comes of them."""
+
+    def __init__(self) -> None:
+        self.proofs = EvaluatedBeside(Methods(), digests_too=True)
+        self.gone: set[int] = set()
+        self.heard: list[asyncio.Future[Answer]] = []
+
+    def show(self, step: Evaluate) -> asyncio.Future[Answer]:
+        future = asyncio.get_running_loop().create_future()
+        number = len(self.heard)
+        self.heard.append(future)
+        self.proofs.evaluate(step, future.set_result, lambda: number not in self.gone)
+        return future
+
+
+def test_tickets_are_taken_while_the_passwords_of_tokens_cannot_be_had() -> None:
+    async def work() -> None:
+        tokens, clients = Tokens(), Clients()
+        try:
+            for number in range(2 * THREADS):
+                clients.show(tokens.show(b"%d" % number))
+            ticket = clients.show(Evaluate(Mechanism(b"welcome"), b"ticket"))
+            assert await asyncio.wait_for(ticket, 30) == b"welcome"
+        finally:
+            tokens.answers.set()
+            clients.proofs.close()
+
+    asyncio.run(work())
+
+
+def test_proofs_of_connections_that_are_gone_are_not_evaluated() -> None:
+    async def work() -> None:
+        tokens, clients = Tokens(), Clients()
+        try:
+            for number in range(2 * THREADS + 1):
+                clients.show(tokens.show(b"%d" % number))
+            clients.gone.update(range(THREADS, 2 * THREADS))
+            tokens.answers.set()
+            last = b"%d" % (2 * THREADS)
+            assert await asyncio.wait_for(clients.heard[-1], 30) == b"of " + last
+            expected = [b"%d" % number for number in range(THREADS)]
+            assert sorted(tokens.looked_up) == sorted([*expected, last])
+        finally:
+            tokens.answers.set()
+            clients.proofs.close()
+
+    asyncio.run(work())
+
+
+def test_of_too_many_tokens_those_of_lost_connections_leave_and_others_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(proofs_module, "MOST_DIGESTS_WAITING", 2)
+
+    async def work() -> None:
+        tokens, clients = Tokens(), Clients()
+        try:
+            for number in range(THREADS + 2):
+                clients.show(tokens.show(b"%d" % number))
+            refused = clients.show(tokens.show(b"one too many"))
+            assert isinstance(refused.result(), errors.RetriableError)
+            clients.gone.add(THREADS)
+            waits = clients.show(tokens.show(b"in the place of the lost one"))
+            assert not waits.done()
+            tokens.answers.set()
+            assert await asyncio.wait_for(waits, 30) == b"of in the place of the lost one"
+        finally:
+            tokens.answers.set()
+            clients.proofs.close()
+
+    asyncio.run(work())

@@ -32,7 +32,7 @@ from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.fast_path import Clock
 from howdah.protocol.rpc.negotiation import Evaluate
-from howdah.protocol.rpc.server_hooks import Evaluated, GoOn, ServerHooks
+from howdah.protocol.rpc.server_hooks import Evaluated, GoOn, IsWanted, ServerHooks
 from howdah.protocol.rpc.service import Deferred, Early, Encoded, Registry, Slices, defect
 from howdah.protocol.rpc.session import ActsFor, ServerSession
 from howdah.runtime import unexpected_errors
@@ -101,12 +101,12 @@ class Answering:
         self._clock = clock
         self._begin_span = begin_span
 
-    def evaluate(self, step: Evaluate, done: Evaluated) -> None:
-        """Have a client's proof evaluated, now or later."""
+    def evaluate(self, step: Evaluate, done: Evaluated, is_wanted: IsWanted) -> None:
+        """Have a client's proof evaluated, now or later, or never where nobody waits for it."""
         authentication = self._hooks.authentication
         assert authentication is not None, "who knows nobody asks for no proof"
         try:
-            authentication.evaluate(step, done)
+            authentication.evaluate(step, done, is_wanted)
         except Exception as error:  # noqa: BLE001 - the client is told
             done(defect("authentication", error))
 

@@ -45,7 +45,7 @@ class Refused:
 class Intake:
     """Of one connection."""
 
-    __slots__ = ("_answering", "_resume", "events", "is_waiting", "session")
+    __slots__ = ("_answering", "_is_lost", "_resume", "events", "is_waiting", "session")
 
     def __init__(
         self, session: ServerSession, answering: Answering, resume: Callable[[], None]
@@ -53,6 +53,7 @@ class Intake:
         self.session: Final = session
         self._answering = answering
         self._resume = resume
+        self._is_lost = False
         self.events: Final[deque[Event | Refused]] = deque()
         """What has come and has not left; to be looked at, and left alone."""
         self.is_waiting = False
@@ -75,6 +76,10 @@ class Intake:
     def clear(self) -> None:
         """The connection is lost: nobody waits for what came."""
         self.events.clear()
+        self._is_lost = True
+
+    def _is_open(self) -> bool:
+        return not self._is_lost
 
     def next_event(self) -> Call | Refused | Reply | Protect | Close | None:
         """What is to be served now; None if nothing came, or it has to wait."""
@@ -91,7 +96,7 @@ class Intake:
                 events.popleft()
                 if isinstance(event, Evaluate):
                     self.is_waiting = True
-                    self._answering.evaluate(event, self._evaluated)
+                    self._answering.evaluate(event, self._evaluated, self._is_open)
                     continue
                 if not isinstance(event, ActsFor | Speaks):
                     return event

@@ -18,6 +18,9 @@ GoOn = Callable[[errors.HowdahError | None], None]
 """Goes on with what waited: with the reason why that may not be, or None."""
 
 
+IsWanted = Callable[[], bool]
+"""Whether somebody still waits for an answer."""
+
 Evaluated = Callable[[bytes | errors.HowdahError | None], None]
 """Takes what a mechanism answers, or the reason why it does not believe."""
 
@@ -25,8 +28,9 @@ Evaluated = Callable[[bytes | errors.HowdahError | None], None]
 class Authentication(ServerMethods, Protocol):
     """How clients prove who they are."""
 
-    def evaluate(self, step: Evaluate, done: Evaluated) -> None:
-        """Have a response evaluated, and call `done` with what came of it, now or later."""
+    def evaluate(self, step: Evaluate, done: Evaluated, is_wanted: IsWanted) -> None:
+        """Have a response evaluated, and call `done` with what came of it, now or later. What is
+        no longer wanted when its turn comes need not be evaluated, nor `done` be called."""
 
 
 class Barrier(Protocol):
