@@ -5,7 +5,9 @@ shows is looked up there, so one that another router has issued is good at once,
 cancelled is not. A router that is killed leaves nothing undone, and knows all when it is back.
 
 1. A key makes tokens for `delegation-token.update-interval.sec`, and stays until the last of them
-   is over. Whichever router first finds none that still makes tokens makes the next one.
+   is over. Whichever router first finds none that still makes tokens makes the next one. The id of
+   the first is drawn: after the store was emptied no key has the id of one before. A key that is
+   removed from the store is revoked, and all tokens by it: it is looked up for each token.
 2. A token's sequence number is its name in the store. It is drawn, and a name that is taken is
    drawn again: routers need not agree on a counter.
 3. Any router removes what is over.
@@ -21,7 +23,7 @@ import concurrent.futures
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
@@ -40,8 +42,8 @@ log = logging.getLogger(__name__)
 
 _KEY_BYTES: Final = 20
 _MOST_NUMBER: Final = (1 << 31) - 1
+_MOST_FIRST_KEY: Final = 1 << 30
 _TRIES: Final = 20
-_MOST_KEYS_KEPT: Final = 1000
 _REMOVED_AT_ONCE: Final = 100
 
 
@@ -60,8 +62,6 @@ class RouterTokens:
         self._times = times
         self._short_name = short_name
         self._now_ms = now_ms
-        self._keys: dict[int, DelegationKey] = {}
-        self._current: DelegationKey | None = None
         self._rolling = asyncio.Lock()
 
     # -- what is asked -----------------------------------------------------------------
@@ -94,7 +94,8 @@ class RouterTokens:
         identifier = rules.read_identifier(token.identifier)
         now_ms = self._now_ms()
         rules.check_renewal(identifier, caller.user, now_ms)
-        password = await self._password(identifier, token.identifier)
+        key = await self._store.run(lambda store: store.key(identifier.master_key_id))
+        password = rules.password_by(key, identifier, token.identifier)
         rules.check_password(identifier, token.password, password, caller.user)
         until_ms = self._times.renewed_ms(identifier.max_date_ms, now_ms)
         renewed = StoredToken(identifier, until_ms)
@@ -118,11 +119,14 @@ class RouterTokens:
         """
         token = rules.read_identifier(identifier)
         try:
-            stored = await self._store.run(lambda store: store.token(token))
+            stored, key = await self._store.run(
+                lambda store: (store.token(token), store.key(token.master_key_id))
+            )
             if stored is None:
                 raise errors.InvalidToken(rules.unknown(token))
             rules.check_in_time(token, stored.until_ms, self._now_ms())
-            return await self._password(token, identifier)
+            # The key is looked up each time: it may have been revoked.
+            return rules.password_by(key, token, identifier)
         except OSError as error:
             if isinstance(error, errors.HowdahError):
                 raise
@@ -133,16 +137,6 @@ class RouterTokens:
 
     # -- keys --------------------------------------------------------------------------
 
-    async def _password(self, token: DelegationTokenIdentifier, identifier: bytes) -> bytes:
-        key = self._keys.get(token.master_key_id)
-        if key is None:
-            key = await self._store.run(lambda store: store.key(token.master_key_id))
-            if key is not None:
-                if len(self._keys) >= _MOST_KEYS_KEPT:
-                    self._keys.clear()
-                self._keys[key.key_id] = key
-        return rules.password_by(key, token, identifier)
-
     async def prepare(self) -> None:
         """Have a key to make tokens by. Raises OSError."""
         await self._key_to_issue_by()
@@ -150,21 +144,21 @@ class RouterTokens:
     async def _key_to_issue_by(self) -> DelegationKey:
         """Raises OSError."""
         async with self._rolling:
-            if self._current is not None and self._is_current(self._current):
-                return self._current
             for _ in range(_TRIES):
-                known = await self._store.run(StateStore.keys)
+                # Looked up each time: the last one may have been revoked, or the store restored.
+                known, names = await self._store.run(
+                    lambda store: (store.keys(), store.key_names())
+                )
                 latest = max(known, key=lambda each: each.key_id, default=None)
-                if latest is None or not self._is_current(latest):
-                    number = 1 if latest is None else latest.key_id + 1
-                    latest = self._times.new_key(
-                        number, secrets.token_bytes(_KEY_BYTES), self._now_ms()
-                    )
-                    if not await self._store.run(partial(StateStore.add_key, key=latest)):
-                        continue  # Another router was faster.
+                if latest is not None and self._is_current(latest):
+                    return latest
+                made = self._times.new_key(
+                    _following(names), secrets.token_bytes(_KEY_BYTES), self._now_ms()
+                )
+                if await self._store.run(partial(StateStore.add_key, key=made)):
                     log.info("delegation tokens are made by another key from now on")
-                self._current = self._keys[latest.key_id] = latest
-                return latest
+                    return made
+                # Another router was faster.
         raise errors.RetriableError("no key for delegation tokens can be made: try again")
 
     def _is_current(self, key: DelegationKey) -> bool:
@@ -192,8 +186,6 @@ class RouterTokens:
             )
         now_ms = self._now_ms()
         await self._store.run(lambda store: store.remove_keys_over(now_ms))
-        for key_id in [k for k, key in self._keys.items() if key.expiry_date_ms < now_ms]:
-            del self._keys[key_id]
         if removed:
             log.info("%d delegation tokens are over, and are removed", removed)
 
@@ -214,6 +206,13 @@ class TokensShown(IssuedTokens):
             raise errors.RetriableError(
                 "this router stops, or its state store does not answer: try again"
             ) from error
+
+
+def _following(names: Iterable[str]) -> int:
+    """The id of a new key: above all that are there, readable or not."""
+    known = [int(name) for name in names if name.isascii() and name.isdigit()]
+    ids = [each for each in known if each < _MOST_NUMBER]
+    return 1 + (max(ids) if ids else secrets.randbelow(_MOST_FIRST_KEY))
 
 
 def _check_ticket(caller: Caller, done: str) -> None:

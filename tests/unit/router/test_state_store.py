@@ -424,3 +424,13 @@ def test_a_router_that_holds_the_lock_for_ever_is_not_waited_for(tmp_path: Path)
                 store.add_mount(ENTRY)
             assert store.mount_entries() == [], "reading needs no lock"
         assert store.add_mount(ENTRY)
+
+
+def test_the_lock_is_opened_by_its_owner_alone(tmp_path: Path) -> None:
+    with closing(store_at(tmp_path)) as store:
+        store.prepare()
+        store.add_mount(ENTRY)
+        assert (tmp_path / ".lock").stat().st_mode & 0o777 == 0o600
+        (tmp_path / ".lock").chmod(0o644)
+        store.remove_mount(ENTRY.source)
+        assert (tmp_path / ".lock").stat().st_mode & 0o777 == 0o600

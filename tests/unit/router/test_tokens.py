@@ -133,20 +133,22 @@ def test_keys_are_rolled_and_stay_until_their_last_token_is_over(routers: Router
     async def work() -> None:
         one, other = routers.make(), routers.make()
         first = await one.issue(caller("alice"), "alice")
-        assert (await is_good(other, first), routers.names(KEYS)) == (True, ["1"])
+        assert await is_good(other, first)
+        (one_name,) = routers.names(KEYS)
+        number = int(one_name)
         assert (await other.issue(caller("bob"), "bob")).identifier != first.identifier
         routers.now_s += DAY_S - 1
         await one.renew(caller("alice"), first)
         routers.now_s += 1
         second = await other.issue(caller("alice"), "alice")
-        assert routers.names(KEYS) == ["1", "2"]
+        assert set(routers.names(KEYS)) == {one_name, str(number + 1)}
         ids = [rules.read_identifier(each.identifier).master_key_id for each in (first, second)]
-        assert ids == [1, 2]
+        assert ids == [number, number + 1]
         assert await is_good(one, second)
         assert await is_good(routers.make(), first)
         routers.now_s += 7 * DAY_S + 1
         await one.sweep()
-        assert routers.names(KEYS) == ["2", "3"]
+        assert set(routers.names(KEYS)) == {str(number + 1), str(number + 2)}
 
     run(work)
 
@@ -218,10 +220,70 @@ def test_a_store_that_cannot_be_asked_is_another_time_and_no_refusal(routers: Ro
 def test_a_damaged_key_is_not_shown(routers: Routers) -> None:
     async def work() -> None:
         token = await routers.make().issue(caller("alice"), "alice")
-        (routers.directory / KEYS / "1").write_bytes(b"c2VjcmV0")
+        (path,) = (routers.directory / KEYS).iterdir()
+        path.write_bytes(b"c2VjcmV0")
         with pytest.raises(errors.RetriableError) as told:
             await routers.make().password_of(token.identifier)
         assert "secret" not in str(told.value) + str(told.value.__cause__)
         assert "c2VjcmV0" not in str(told.value.__cause__)
 
     run(work)
+
+
+def test_damaged_records_are_named_and_stop_nothing(
+    routers: Routers, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        tokens = routers.make()
+        first = await tokens.issue(caller("alice"), "alice")
+        damaged_token, damaged_key = TOKENS + "/0", f"{KEYS}/{(1 << 30) + 7}"
+        for name in (damaged_token, damaged_key):
+            (routers.directory / name).write_bytes(b"scrap")
+            (routers.directory / name).chmod(0o600)
+        routers.now_s += 8 * DAY_S
+        other = routers.make()
+        await other.prepare()
+        await other.sweep()
+        assert routers.names(TOKENS) == ["0"], "what is over was removed"
+        assert damaged_token in caplog.text
+        assert damaged_key in caplog.text
+        second = await other.issue(caller("alice"), "alice")
+        key_id = rules.read_identifier(second.identifier).master_key_id
+        assert key_id == (1 << 30) + 8, "above the names of all, readable or not"
+        assert rules.read_identifier(first.identifier).master_key_id < key_id
+
+    run(work)
+
+
+def test_a_key_that_is_removed_is_revoked_with_its_tokens_and_another_is_made(
+    routers: Routers,
+) -> None:
+    async def work() -> None:
+        tokens, other = routers.make(), routers.make()
+        revoked = await tokens.issue(caller("alice"), "alice")
+        assert await is_good(other, revoked)
+        (path,) = (routers.directory / KEYS).iterdir()
+        path.unlink()
+        assert not await is_good(tokens, revoked)
+        assert not await is_good(other, revoked)
+        good = await tokens.issue(caller("alice"), "alice")
+        assert await is_good(other, good)
+        assert not await is_good(other, revoked)
+        (path,) = (routers.directory / KEYS).iterdir()
+        path.unlink()
+        await other.sweep()
+        assert len(routers.names(KEYS)) == 1
+
+    run(work)
+
+
+def test_the_ids_of_keys_begin_anywhere(tmp_path: Path) -> None:
+    async def work() -> None:
+        for number in range(4):
+            await Routers(tmp_path / str(number)).make().prepare()
+
+    run(work)
+    assert (
+        len({name for number in range(4) for name in Routers(tmp_path / str(number)).names(KEYS)})
+        > 1
+    )

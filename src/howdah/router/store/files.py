@@ -14,7 +14,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from howdah import errors
 from howdah.router.store.state_store import MOST_BYTES, PRIVATE, damaged
@@ -132,7 +132,7 @@ class FileRecords:
         """One router at a time writes: two must not use the same temporary file. Raises OSError
         where another one does not come to its end: it may be stopped, or its machine."""
         path = self.directory / _LOCK
-        with path.open("ab") as lock:
+        with _opened(path) as lock:
             until_s = time.monotonic() + self._lock_limit_s
             while not _is_taken(lock.fileno()):
                 if time.monotonic() > until_s:
@@ -145,6 +145,16 @@ class FileRecords:
         if len(os.fsencode(name)) > _MOST_NAME_BYTES:
             raise errors.IllegalArgument(f"{name} is too long for a record of the state store")
         return self.directory / kind / name
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """The lock, which the owner alone can open: whoever can, can hold it for ever."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    lock = os.fdopen(os.open(path, flags, 0o600), "ab")
+    facts = os.fstat(lock.fileno())
+    if facts.st_mode & 0o077 and os.geteuid() in (0, facts.st_uid):
+        path.chmod(0o600)
+    return lock
 
 
 def _is_taken(lock: int) -> bool:

@@ -8,6 +8,7 @@ now and then; what one router changes it knows at once.
 from __future__ import annotations
 
 import errno
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -29,6 +30,8 @@ from howdah.router.state.table.records import (
 )
 from howdah.router.state.tokens import StoredToken, decode_key, encode_key
 from howdah.runtime.metrics.histogram import Times
+
+log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
@@ -225,23 +228,37 @@ class StateStore:
 
     def remove_tokens_over(self, names: Iterable[str], now_ms: int) -> int:
         """Remove those of these tokens whose time is over; how many that were. One that cannot be
-        read stays."""
+        read stays, and the log names it."""
         removed = 0
         for name in names:
-            content = self.records.get(TOKENS, name)
-            if content is None:
+            try:
+                content = self.records.get(TOKENS, name)
+                if content is None:
+                    continue
+                stored = self._decoded(TOKENS, name, content, StoredToken.decode)
+            except OSError as error:
+                _note_damaged(error)
                 continue
-            stored = self._decoded(TOKENS, name, content, StoredToken.decode)
             if stored.until_ms < now_ms:
                 removed += self.records.remove(TOKENS, name)
         return removed
 
     def keys(self) -> list[DelegationKey]:
-        """All keys that tokens were made by and that may still be needed."""
-        return [
-            self._decoded(KEYS, name, content, decode_key)
-            for name, content in self.records.read(KEYS)
-        ]
+        """All keys that tokens were made by and that may still be needed. One that cannot be read
+        is left out, and the log names it."""
+        found = []
+        for name in self.records.names(KEYS):
+            try:
+                content = self.records.get(KEYS, name)
+                if content is not None:
+                    found.append(self._decoded(KEYS, name, content, decode_key))
+            except OSError as error:
+                _note_damaged(error)
+        return found
+
+    def key_names(self) -> list[str]:
+        """Those of all, also of keys that cannot be read."""
+        return self.records.names(KEYS)
 
     def key(self, key_id: int) -> DelegationKey | None:
         """None if there is no such key."""
@@ -274,6 +291,13 @@ class StateStore:
 
 def _name_of(identifier: DelegationTokenIdentifier) -> str:
     return str(identifier.sequence_number)
+
+
+def _note_damaged(error: OSError) -> None:
+    """Of one record among others. Raises the error where it is about the store."""
+    if error.errno != errno.EBADMSG:
+        raise error
+    log.error("%s; it is left out. Remove it, if it is of no use", error)
 
 
 def damaged(place: str, kind: str, name: str, why: str) -> OSError:

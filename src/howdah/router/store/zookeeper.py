@@ -82,12 +82,8 @@ class ZooKeeperRecords:
             )
 
     def read(self, kind: str) -> Iterator[tuple[str, bytes]]:
-        directory = f"{self._place.parent}/{kind}"
         with self._connected() as session:
-            names = sorted(session.children(directory))
-            if not names and not session.exists(directory):
-                # Else a table that somebody has lost would be an empty one.
-                raise OSError(errno.ENOENT, "the znode of these records is gone", directory)
+            names = self._names(session, kind)
             znodes = [(name, session.read(self._path(kind, name))) for name in names]
         for name, znode in znodes:
             if znode is None:
@@ -96,7 +92,15 @@ class ZooKeeperRecords:
 
     def names(self, kind: str) -> list[str]:
         with self._connected() as session:
-            return sorted(session.children(f"{self._place.parent}/{kind}"))
+            return self._names(session, kind)
+
+    def _names(self, session: Session, kind: str) -> list[str]:
+        directory = f"{self._place.parent}/{kind}"
+        names = sorted(session.children(directory))
+        if not names and not session.exists(directory):
+            # Else a table that somebody has lost would be an empty one.
+            raise OSError(errno.ENOENT, "the znode of these records is gone", directory)
+        return names
 
     def get(self, kind: str, name: str) -> bytes | None:
         with self._connected() as session:
