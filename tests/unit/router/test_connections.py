@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from typing import cast
 
 import pytest
@@ -12,7 +13,9 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.wrapped_stream import WrappedStream
+from howdah.router.namenodes import connections as connections_module
 from howdah.router.namenodes.connections import (
+    PROOFS_AT_ONCE,
     UNACKNOWLEDGED_MS,
     Broken,
     Connections,
@@ -117,5 +120,51 @@ def test_a_connection_that_can_no_longer_be_wrapped_ends_and_loses_no_call() -> 
         assert [type(outcome) for outcome in told] == [Broken]
         assert not made.is_open
         server.close()
+
+    asyncio.run(scene())
+
+
+def test_logins_that_nobody_waits_for_leave_the_queue_or_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hangs, begun, closed = threading.Event(), threading.Semaphore(0), threading.Semaphore(0)
+    made: list[object] = []
+
+    class Proven:
+        def __init__(self, *_: object) -> None:
+            made.append(self)
+            begun.release()
+            assert hangs.wait(60)
+
+        def close(self) -> None:
+            closed.release()
+
+    monkeypatch.setattr(connections_module, "ProvenConnection", Proven)
+
+    async def scene() -> None:
+        connections = Connections(
+            connect_timeout_s=20,
+            call_timeout_s=60,
+            idle_limit_s=60,
+            most_bytes=1 << 20,
+            caller_for=lambda user: user,
+        )
+        try:
+            waiting = [
+                asyncio.create_task(connections._connection(("127.0.0.1", 1), f"u{number}"))
+                for number in range(3 * PROOFS_AT_ONCE)
+            ]
+            for _ in range(PROOFS_AT_ONCE):
+                assert await asyncio.to_thread(begun.acquire, timeout=60)
+            for one in waiting:
+                one.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            hangs.set()
+            for _ in range(PROOFS_AT_ONCE):
+                assert await asyncio.to_thread(closed.acquire, timeout=60)
+            assert len(made) == PROOFS_AT_ONCE, "what had not begun was never made"
+        finally:
+            hangs.set()
+            connections.close()
 
     asyncio.run(scene())

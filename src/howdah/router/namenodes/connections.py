@@ -19,7 +19,7 @@ import socket
 import uuid
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, TypeVar, cast
 
 from google.protobuf.message import DecodeError, Message
@@ -478,8 +478,7 @@ class Connections:
         if prover is None:
             prover = ThreadPoolExecutor(PROOFS_AT_ONCE, f"proofs for {place}")
             self._provers[address] = prover
-        making = loop.run_in_executor(
-            prover,
+        making = prover.submit(
             ProvenConnection,
             address,
             CLIENT_PROTOCOL,
@@ -489,9 +488,11 @@ class Connections:
             max(self._connect_timeout_s, PROOF_LIMIT_S),
         )
         try:
-            made = await asyncio.shield(making)
+            made = await asyncio.shield(asyncio.wrap_future(making))
         except asyncio.CancelledError:
-            making.add_done_callback(_close_unwanted)
+            # What has not begun leaves the queue: nobody waits for it.
+            if not making.cancel():
+                making.add_done_callback(_close_unwanted)
             raise
         except (errors.AuthenticationFailed, errors.LoginFailed) as error:
             raise NotConnected(
@@ -547,7 +548,7 @@ class Connections:
             prover.shutdown(wait=False, cancel_futures=True)
 
 
-def _close_unwanted(making: asyncio.Future[ProvenConnection]) -> None:
+def _close_unwanted(making: Future[ProvenConnection]) -> None:
     """A connection is there, and whoever wanted it waits no longer."""
     if not making.cancelled() and making.exception() is None:
         making.result().close()
