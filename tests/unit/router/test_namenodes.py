@@ -14,6 +14,7 @@ from howdah.config.value_types import Address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.caller_context import Origin, origin_in
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
@@ -41,7 +42,7 @@ CALLER = Caller("eve", b"0123456789abcdef", 7, 1, "10.0.0.9", 4711, ("job_1", b"
 def test_a_call_goes_on_under_the_clients_ids() -> None:
     found = identity_of(CALLER)
     assert (found.user, found.client_id, found.call_id) == ("eve", CALLER.client_id, 7)
-    assert found.context == ("job_1,clientIp:10.0.0.9,clientPort:4711", b"sig")
+    assert found.context == ("clientIp:10.0.0.9,clientPort:4711,job_1", b"sig")
 
 
 def test_who_acts_for_the_client_does_so_at_the_namenode() -> None:
@@ -64,21 +65,46 @@ def test_a_context_cannot_say_where_the_client_is_nor_grow() -> None:
     context = identity_of(said).context
     assert context is not None
     assert "1.1.1.1" not in context[0]
-    assert context[0].endswith("clientIp:10.0.0.9,clientPort:1")
+    assert context[0].startswith("clientIp:10.0.0.9,clientPort:1,xxx")
     assert len(context[0]) <= MOST_CONTEXT_CHARACTERS
 
 
 def test_a_context_says_who_acts_at_the_router_and_clients_cannot() -> None:
     lying = replace(CALLER, context=("realUser:root,job_1", b""))
-    assert identity_of(lying).context == ("job_1,clientIp:10.0.0.9,clientPort:4711", b"")
+    assert identity_of(lying).context == ("clientIp:10.0.0.9,clientPort:4711,job_1", b"")
     acting = replace(lying, real_user="hive")
     place = "clientIp:10.0.0.9,clientPort:4711"
-    assert identity_of(acting).context == (f"job_1,{place},realUser:hive", b"")
+    assert identity_of(acting).context == (f"{place},realUser:hive,job_1", b"")
     long = replace(acting, real_user="h" * 200)
     context = identity_of(long).context
     assert context is not None
     assert len(context[0]) == MOST_CONTEXT_CHARACTERS
     assert context[0].startswith(f"{place},realUser:hhh")
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "xclientIp:1.1.1.1",
+        "a clientId:00112233445566778899aabbccddeeff",
+        "clientCallId:5",
+        "clientId:00112233445566778899aabbccddeeff,clientCallId:5",
+        "; clientPort:1",
+        "_realUser:root",
+    ],
+)
+def test_nothing_of_the_clients_can_be_taken_for_the_routers(own: str) -> None:
+    place = "clientIp:10.0.0.9,clientPort:4711"
+    assert identity_of(replace(CALLER, context=(own, b""))).context == (place, b"")
+    assert identity_of(replace(CALLER, context=(f"{own},job", b""))).context == (
+        f"{place},job",
+        b"",
+    )
+    acting = replace(CALLER, context=None, real_user=f"x,{own}")
+    context = identity_of(acting).context
+    assert context is not None
+    assert origin_in(context[0]) == Origin("10.0.0.9")
+    assert context[0].count(":") == 3
 
 
 def test_the_active_is_asked_first_and_the_unavailable_last() -> None:

@@ -42,9 +42,10 @@ def _origin_in(context: str) -> Origin:
 
 
 def _value(context: str, name: str) -> str:
-    """Up to the next comma, where the name stands first."""
-    _, found, rest = context.partition(name)
-    return rest.partition(",")[0] if found else ""
+    """Of the first part that begins with the name. Hadoop's namenodes take the name wherever it
+    stands, so also in what a client calls itself."""
+    parts = context.split(",")
+    return next((part.removeprefix(name) for part in parts if part.startswith(name)), "")
 
 
 def _address(text: str) -> str | None:

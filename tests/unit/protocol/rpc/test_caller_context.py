@@ -40,6 +40,9 @@ OTHER_ID = bytes(range(16))
         ("clientIp:somewhere else", Origin()),
         ("clientIp:", Origin()),
         ("", Origin()),
+        # Only a whole part counts.
+        ("xclientIp:10.0.0.1,clientIp:10.0.0.2", Origin("10.0.0.2")),
+        ("job clientIp:10.0.0.1", Origin()),
         # The first one counts, as with Hadoop's.
         ("clientIp:10.0.0.1,clientIp:10.0.0.2", Origin("10.0.0.1")),
     ],

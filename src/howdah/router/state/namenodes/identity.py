@@ -63,15 +63,19 @@ def _context(
 ) -> tuple[str, bytes]:
     """The client's own context, where the client is, and who acts at the router: namenodes see the
     router's address, and a router that proves itself as who acts. Hadoop: CallerContext with
-    clientIp, clientPort and realUser."""
+    clientIp, clientPort and realUser.
+
+    A namenode of Hadoop's takes what follows the first of these names, wherever it stands. So they
+    come first, and nothing of the client's that has one of the names anywhere is passed on.
+    """
     place = f"clientIp:{address},clientPort:{port}"
     if real_user:
-        place = f"{place},realUser:{real_user}"[:MOST_CONTEXT_CHARACTERS]
-    room = MOST_CONTEXT_CHARACTERS - len(place) - 1
-    kept = ",".join(part for part in own.split(",") if not part.startswith(_SAID_BY_ROUTERS))[
-        : max(room, 0)
-    ]
-    return (f"{kept},{place}" if kept else place), signature
+        # Without Kerberos it is any text.
+        place = f"{place},realUser:{real_user.translate(_NO_SEPARATORS)}"
+    kept = [part for part in own.split(",") if not any(name in part for name in _SAID_BY_ROUTERS)]
+    said = ",".join([place, *filter(None, kept)])
+    return said[:MOST_CONTEXT_CHARACTERS].rstrip(","), signature
 
 
-_SAID_BY_ROUTERS: Final = ("clientIp:", "clientPort:", "realUser:")
+_SAID_BY_ROUTERS: Final = ("clientIp:", "clientPort:", "clientId:", "clientCallId:", "realUser:")
+_NO_SEPARATORS: Final = str.maketrans(",:", "__")
