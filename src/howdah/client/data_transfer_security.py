@@ -37,6 +37,11 @@ _PROTECTION: Final = "dfs.data.transfer.protection"
 _RENEW_BEFORE_MS: Final = 60_000
 """An encryption key is not used any more when it ends so soon."""
 _CNONCE_BYTES: Final = 30
+_FRESH_S: Final = 60 * 60
+"""How long an answer of the namenode's counts, as with Hadoop's clients."""
+
+
+_now_s = time.monotonic
 
 
 class Interruptible(Protocol):
@@ -113,6 +118,7 @@ class DataConnections:
         self._lock = threading.Lock()
         self._key: types_pb2.DataEncryptionKeyProto | None = None
         self._encrypts: bool | None = None
+        self._asked_s = 0.0
 
     def connect(
         self,
@@ -260,15 +266,23 @@ class DataConnections:
         except BaseException:
             connection.close()
             raise
-        return initiate(connection, ClientHandshake(mechanism, tuple(suites)), setting)
+        try:
+            return initiate(connection, ClientHandshake(mechanism, tuple(suites)), setting)
+        except (errors.HowdahError, OSError):
+            # The datanode may want another one by now, or none.
+            self._encrypts = None
+            raise
 
     # -- encryption keys -----------------------------------------------------------------
 
     def _is_encrypted(self) -> bool:
-        """Whether the namenode says so: asked once."""
-        if self._encrypts is None:
-            self._encrypts = self._namenode.get_server_defaults().encryptDataTransfer
-        return self._encrypts
+        """Whether the namenode says so: asked again after `_FRESH_S`, and when it was wrong."""
+        now_s = _now_s()
+        known = self._encrypts
+        if known is None or now_s - self._asked_s >= _FRESH_S:
+            self._encrypts = known = self._namenode.get_server_defaults().encryptDataTransfer
+            self._asked_s = now_s
+        return known
 
     def _encryption_key(self) -> types_pb2.DataEncryptionKeyProto:
         key = self._key

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.client import data_transfer_security
 from howdah.client.data_transfer_security import DataConnections, data_connections_of
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
@@ -377,6 +378,37 @@ def test_a_key_that_is_about_to_end_is_not_used(
     for _ in range(2):
         connect_by(connections, address, NO_TOKEN).close()
     assert len(namenode.keys) == 2
+
+
+def test_whether_data_is_encrypted_is_asked_again_after_a_refusal(
+    datanode: Datanode, address: tuple[str, int]
+) -> None:
+    with_keys(datanode)
+    namenode = Namenode(user(), encrypts=True)
+    connections = DataConnections(namenode)
+    connect_by(connections, address, NO_TOKEN).close()
+    namenode.encrypts, datanode.is_deaf = False, True
+    with pytest.raises(errors.HowdahError):
+        connect_by(connections, address, NO_TOKEN)
+    connect_by(connections, address, TOKEN).close()
+    assert namenode.questions == 2
+    assert datanode.used == ["WrappedConnection"], "the last connection has no handshake"
+
+
+def test_whether_data_is_encrypted_is_asked_again_after_an_hour(
+    datanode: Datanode, address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_keys(datanode)
+    now_s = [5.0]
+    monkeypatch.setattr(data_transfer_security, "_now_s", lambda: now_s[0])
+    namenode = Namenode(user(), encrypts=True)
+    connections = DataConnections(namenode)
+    for _ in range(2):
+        connect_by(connections, address, NO_TOKEN).close()
+    assert namenode.questions == 1
+    now_s[0] += 60 * 60
+    connect_by(connections, address, NO_TOKEN).close()
+    assert namenode.questions == 2
 
 
 # -- pure ------------------------------------------------------------------------------
