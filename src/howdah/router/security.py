@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.config import Configuration, check_protection, keys
+from howdah.config import Configuration, check_protection, keys, nameservices
 from howdah.router.store.factory import store_place
 from howdah.router.store.zookeeper import ZooKeeperPlace
 from howdah.router.web_access import web_guard
@@ -50,6 +50,7 @@ _NEEDED: Final = (
 
 def check_router_protection(conf: Configuration) -> None:
     """Raises InvalidConfiguration for a protection that is asked for and that a router lacks."""
+    _warn_of_keys(conf)
     if not is_secured(conf):
         check_protection(conf)
         return
@@ -58,6 +59,18 @@ def check_router_protection(conf: Configuration) -> None:
     check_calls_secured(conf)
     _check_tokens(conf)
     check_protection(conf, THERE_WITH_KERBEROS)
+
+
+def _warn_of_keys(conf: Configuration) -> None:
+    several = nameservices.nameservices(conf)
+    if conf.get(keys.DFS_ENCRYPT_DATA_TRANSFER) and len(several) > 1:
+        log.warning(
+            "%s: a client gets one encryption key from a router, which is good at the datanodes of "
+            "one nameservice. Behind this router are %s: clients read and write the data of the "
+            "others by their namenodes only",
+            keys.DFS_ENCRYPT_DATA_TRANSFER.name,
+            ", ".join(several),
+        )
 
 
 def _check_tokens(conf: Configuration) -> None:

@@ -76,6 +76,16 @@ def test_what_would_leave_a_door_open_is_refused(more: dict[str, str], words: st
         check_router_protection(conf)
 
 
+def test_a_router_before_several_nameservices_warns_of_encrypted_data(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    conf = Configuration({"dfs.nameservices": "east", "dfs.encrypt.data.transfer": "true"})
+    check_router_protection(conf.with_values(WHOLE))
+    assert "one encryption key" not in caplog.text
+    check_router_protection(conf.with_values({**WHOLE, "dfs.nameservices": "east,west"}))
+    assert "one encryption key" in caplog.text
+
+
 def test_a_keytab_alone_asks_for_nothing() -> None:
     check_router_protection(Configuration({"dfs.federation.router.keytab.file": "/keytab"}))
 
