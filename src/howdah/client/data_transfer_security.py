@@ -41,6 +41,8 @@ _FRESH_S: Final = 60 * 60
 """How long an answer of the namenode's counts, as with Hadoop's clients."""
 
 
+_DOUBTED_S: Final = 10.0
+"""An answer that is younger counts, also where a datanode closes a connection."""
 _now_s = time.monotonic
 
 
@@ -174,6 +176,7 @@ class DataConnections:
                 self._forget(key)
             return self._by_key(made(), self._encryption_key(), suites, dialing)
         connection = made()
+        connection.when_closed = self._doubt
         if settings is None or address[1] < _PRIVILEGED_PORTS:
             return connection
         if not settings.data_protections:
@@ -283,6 +286,12 @@ class DataConnections:
             self._encrypts = known = self._namenode.get_server_defaults().encryptDataTransfer
             self._asked_s = now_s
         return known
+
+    def _doubt(self) -> None:
+        """A datanode has closed a connection without that handshake: it may want one by now. It
+        may also have been idle, so the namenode is not asked each time."""
+        if _now_s() - self._asked_s >= _DOUBTED_S:
+            self._encrypts = None
 
     def _encryption_key(self) -> types_pb2.DataEncryptionKeyProto:
         key = self._key

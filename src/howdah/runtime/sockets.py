@@ -211,6 +211,8 @@ class Connection:
     """Whether the bytes on the wire are those that are read and written."""
     closing_hint = ""
     """Said with the far end's closing: what it may mean."""
+    when_closed: Callable[[], None] | None = None
+    """Called when the far end has closed."""
 
     def __init__(
         self,
@@ -260,6 +262,12 @@ class Connection:
 
     def fileno(self) -> int:
         return self._sock.fileno()
+
+    def note_closing(self) -> str:
+        """The far end has closed: notify whom that concerns, and return what it may mean."""
+        if self.when_closed is not None:
+            self.when_closed()
+        return self.closing_hint
 
     # --- time-outs ---
 
@@ -335,7 +343,7 @@ class Connection:
         except OSError as error:
             raise self._broken(error) from error
         if count == 0 and len(view):
-            raise PeerClosed(f"{self.peer} closed the connection{self.closing_hint}")
+            raise PeerClosed(f"{self.peer} closed the connection{self.note_closing()}")
         return count
 
     def recv_some_into(self, view: memoryview) -> int:
@@ -602,7 +610,7 @@ class Connection:
         """Raises the error itself if a signal handler of the program raised it."""
         if is_raised_by_handler(error):
             raise error
-        return PeerClosed(f"the connection to {self.peer} broke: {error}{self.closing_hint}")
+        return PeerClosed(f"the connection to {self.peer} broke: {error}{self.note_closing()}")
 
     def _unsent(self) -> PeerSilent:
         return PeerSilent(f"{self.peer} took no bytes for {self._write_timeout_s:g} s")

@@ -395,6 +395,23 @@ def test_whether_data_is_encrypted_is_asked_again_after_a_refusal(
     assert datanode.used == ["WrappedConnection"], "the last connection has no handshake"
 
 
+def test_whether_data_is_encrypted_is_asked_again_when_a_plain_connection_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = [5.0]
+    monkeypatch.setattr(data_transfer_security, "_now_s", lambda: now_s[0])
+    namenode = Namenode(user())
+    connections = DataConnections(namenode)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        for expected in (1, 1, 1, 2):
+            with connect_by(connections, listener.getsockname(), TOKEN) as connection:
+                assert namenode.questions == expected
+                listener.accept()[0].close()
+                with pytest.raises(PeerClosed):
+                    connection.recv_exactly(1)
+            now_s[0] += 6
+
+
 def test_whether_data_is_encrypted_is_asked_again_after_an_hour(
     datanode: Datanode, address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

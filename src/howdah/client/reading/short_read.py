@@ -76,9 +76,9 @@ def read_range(
     if code:
         error = OSError(code, os.strerror(code))
         raise PeerClosed(
-            f"the connection to {connection.peer} broke: {error}{connection.closing_hint}"
+            f"the connection to {connection.peer} broke: {error}{connection.note_closing()}"
         ) from error
-    raise PeerClosed(f"{connection.peer} closed the connection{connection.closing_hint}")
+    raise PeerClosed(f"{connection.peer} closed the connection{connection.note_closing()}")
 
 
 def read_short_here(
