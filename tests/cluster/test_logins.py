@@ -229,6 +229,21 @@ def test_the_cookie_is_good_for_one_server_until_the_password_changes(
     assert logins.curl(page, *jar)[0] == 401
 
 
+def test_tokens_of_a_user_who_is_deleted_are_good_no_more(
+    logins: Logins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    enter(logins.passwords, "dave")
+    status, body = logins.ask("/", "GETDELEGATIONTOKEN", "dave")
+    assert status == 200
+    token = json.loads(body)["Token"]["urlString"]
+    assert logins.ask("/", "LISTSTATUS", delegation=token)[0] == 200
+    assert main(["passwd", "--file", str(logins.passwords), "delete", "dave"]) == 0
+    assert "delegation tokens of dave" in capsys.readouterr().out
+    status, body = logins.ask("/", "LISTSTATUS", delegation=token)
+    assert status == 403
+    assert "dave, who got this token, can log in no more" in body
+
+
 def test_fsck_logs_in_by_netrc(
     logins: Logins,
     tmp_path: Path,
