@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +15,8 @@ from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.answering import Answering, Held, Outcome, Response, Turn
 from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.intake import Intake, Refused
-from howdah.protocol.rpc.server_hooks import GoOn, OpenBarrier, ServerHooks
+from howdah.protocol.rpc.negotiation import Evaluate
+from howdah.protocol.rpc.server_hooks import Evaluated, GoOn, IsWanted, OpenBarrier, ServerHooks
 from howdah.protocol.rpc.service import (
     Deferred,
     Early,
@@ -26,6 +27,7 @@ from howdah.protocol.rpc.service import (
     unanswered,
 )
 from howdah.protocol.rpc.session import ActsFor, Close, Reply, ServerSession
+from howdah.protocol.sasl.mechanism import ServerMechanism
 from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.runtime.users.service_policy import Speaker
@@ -419,3 +421,23 @@ def test_a_call_waits_for_what_its_caller_has_seen() -> None:
     assert isinstance(reached[1][1], errors.StandbyError)
     header, _ = decoded(answering.respond(Turn(call()), DONE))
     assert header.stateId == 5
+
+
+class Proofs:
+    """Takes a proof, and never answers."""
+
+    is_wanted: IsWanted
+
+    def evaluate(self, step: Evaluate, done: Evaluated, is_wanted: IsWanted) -> None:
+        self.is_wanted = is_wanted
+
+
+def test_a_proof_is_wanted_until_its_connection_is_lost() -> None:
+    proofs = Proofs()
+    intake = World(authentication=proofs).intake()
+    intake.events.clear()
+    intake.events.append(Evaluate(cast(ServerMechanism, object()), b"proof"))
+    assert intake.next_event() is None
+    assert proofs.is_wanted()
+    intake.clear()
+    assert not proofs.is_wanted()
