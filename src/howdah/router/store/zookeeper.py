@@ -67,9 +67,9 @@ class ZooKeeperRecords:
                     )
 
     def _check_private(self, session: Session, directory: str) -> None:
-        parts = directory.strip("/").split("/")
-        above = ["/" + "/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
-        strange = sorted(session.unprotected([*above, *_below(session, directory)]))
+        # Who could write higher up could take away no znode that has others below it.
+        places = [self._place.parent, directory, *_below(session, directory)]
+        strange = sorted(session.unprotected(places))
         if strange:
             raise PermissionError(
                 errno.EACCES,
