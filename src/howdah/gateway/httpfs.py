@@ -157,7 +157,7 @@ class _Asking:
         return self.acts_for or self.user
 
     @property
-    def shown(self) -> str:
+    def audited_name(self) -> str:
         return self.user if self.acts_for is None else f"{self.acts_for} via {self.user}"
 
 
@@ -189,7 +189,7 @@ class _Operation:
             redirects = operation in TRANSFERS and wanted.flag("noredirect")
             requests.note(operation, Outcome.REDIRECTED if redirects else outcome_of(self._answer))
             path = paths.printable(wanted.path)
-            audit.info("%s %s %s %s", request.peer, asking.shown, wanted.operation, path)
+            audit.info("%s %s %s %s", request.peer, asking.audited_name, wanted.operation, path)
         except errors.HowdahError as error:
             if channel.has_begun:
                 # Its head is out: only the end of the connection can say that it broke off.

@@ -205,13 +205,13 @@ def make(process: Process) -> Any:
 
         def step(self, token: bytes) -> bytes:
             if not token:
-                return self._ask()
+                return self._request_ticket()
             if not hmac.compare_digest(token, _sum_of(self._key, b"acceptor", self._nonce)):
                 raise Failure("Decrypt integrity check failed")
             self.is_established = True
             return b""
 
-        def _ask(self) -> bytes:
+        def _request_ticket(self) -> bytes:
             credential = self._credential
             if credential.key != key_of(credential.principal):
                 raise Failure("Preauthentication failed")

@@ -72,7 +72,7 @@ class LoginCookies:
     def taken_away(self, request: Request) -> dict[str, str]:
         return {"Set-Cookie": self.scope.header("", is_secure=request.is_secure)}
 
-    def shown(self, request: Request) -> SignedIdentity | None:
+    def identity_in(self, request: Request) -> SignedIdentity | None:
         """Return what the cookie of a request says; None without one. Raises CookieRefused."""
         text = cookie_in(request.headers.get("cookie"))
         return None if text is None else self.signer.read(text, self.now_ms(), self.kind)
@@ -124,7 +124,7 @@ class PasswordProver:
         if not is_private(request, allows_plain=self.allows_plain):
             return not_private(request, self.server)
         if request.method in ("GET", "HEAD"):
-            return self._shown(request)
+            return self._login_page(request)
         if request.method != "POST":
             return text_response(405, "a login is sent by POST")
         try:
@@ -161,7 +161,7 @@ class PasswordProver:
 
     def _user_of_cookie(self, request: Request) -> str | None:
         """Raises CookieRefused, InvalidConfiguration."""
-        identity = self.cookies.shown(request)
+        identity = self.cookies.identity_in(request)
         if identity is None:
             return None
         record = self.checker.known.records().get(identity.user)
@@ -169,7 +169,7 @@ class PasswordProver:
             raise CookieRefused("the password has changed since")
         return identity.user
 
-    def _shown(self, request: Request) -> Response:
+    def _login_page(self, request: Request) -> Response:
         try:
             user = self._user_of_cookie(request)
         except errors.InvalidConfiguration:

@@ -80,7 +80,7 @@ def _give_keys(cluster: Cluster) -> None:
 def _client_of(cluster: Cluster) -> type[Client]:
     """Clients of which one has no key."""
 
-    class Each(Client):
+    class SecuredClient(Client):
         def __init__(
             self,
             world: World,
@@ -93,7 +93,7 @@ def _client_of(cluster: Cluster) -> type[Client]:
                 connect = partial(_connect_by_token, cluster)
             super().__init__(world, name, expectations, connect, **how)
 
-    return Each
+    return SecuredClient
 
 
 def _connect_by_token(cluster: Cluster, process: Process) -> Any:
