@@ -36,7 +36,7 @@ from howdah.fsspec import options
 from howdah.fsspec.copy_and_move import MovingFileSystem
 from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
 from howdah.fsspec.path_patterns import a_pool_calls, check_names
-from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
+from howdah.fs.batch_reading import FAILURES, all_at_once, read_ranges
 from howdah.protocol.striping.policies import REPLICATION_NAME
 from howdah.security.identity import acting_user
 
