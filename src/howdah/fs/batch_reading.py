@@ -1,8 +1,8 @@
 """Ranges of files and whole files, several at once.
 
 The ranges of one file go through one stream as a vectored read: what overlaps or lies
-close together becomes one read, and the reads go on side by side. fsspec allows ranges
-that overlap, or come twice; a vectored read does not, so they are put together first.
+close together becomes one read, and the reads go on side by side. Callers may ask for ranges
+that overlap, or come twice; a vectored read does not take these, so they are put together first.
 """
 
 from __future__ import annotations
@@ -64,6 +64,40 @@ def read_ranges(
         for part in parts:
             first, last = wanted[part]
             out[part] = bytes(data[first - start : last - start])
+    return out
+
+
+def read_files(
+    open_file: Callable[[str], FSDataInputStream],
+    wanted: Sequence[tuple[str, slice]],
+    max_gap: int | None = None,
+    *,
+    stops_at_error: bool = False,
+) -> list[bytes | Exception]:
+    """Read a range of each of several files, which may be the same. A file is opened once, however
+    many of its ranges are wanted.
+
+    What could not be read has its error in its place; with `stops_at_error` it is raised, and what
+    was not begun is not read.
+    """
+    out: list[bytes | Exception] = [b""] * len(wanted)
+    indices: dict[str, list[int]] = {}
+    for index, (path, _) in enumerate(wanted):
+        indices.setdefault(path, []).append(index)
+
+    def read(path: str) -> None:
+        contents: Sequence[bytes | Exception]
+        try:
+            with open_file(path) as file:
+                contents = read_ranges(file, [wanted[index][1] for index in indices[path]], max_gap)
+        except FAILURES as error:
+            contents = [error] * len(indices[path])
+        for index, data in zip(indices[path], contents, strict=True):
+            if stops_at_error and isinstance(data, Exception):
+                raise data
+            out[index] = data
+
+    all_at_once(read, indices)
     return out
 
 

@@ -29,6 +29,7 @@ from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.config.value_types import parse_decimal
 from howdah.fs import paths
+from howdah.fs.batch_reading import FAILURES, all_at_once, read_files
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
@@ -36,7 +37,6 @@ from howdah.fsspec import options
 from howdah.fsspec.copy_and_move import MovingFileSystem
 from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
 from howdah.fsspec.path_patterns import a_pool_calls, check_names
-from howdah.fs.batch_reading import FAILURES, all_at_once, read_ranges
 from howdah.protocol.striping.policies import REPLICATION_NAME
 from howdah.security.identity import acting_user
 
@@ -425,28 +425,11 @@ class HowdahFileSystem(MovingFileSystem):
             raise ValueError("as many starts and ends as paths are needed")
         if on_error not in ("return", "raise"):
             raise ValueError(f"on_error is 'return' or 'raise', not {on_error!r}")
-        # A file is opened once, however many of its ranges are asked for.
-        out: list[Any] = [b""] * len(paths)
-        wanted: dict[str, list[int]] = {}
-        for index, path in enumerate(paths):
-            wanted.setdefault(self._strip_protocol(path), []).append(index)
-
-        def read(path: str) -> None:
-            indices = wanted[path]
-            contents: Sequence[bytes | Exception]
-            try:
-                with self._hdfs.open(path) as file:
-                    slices = [slice(first[index], last[index]) for index in indices]
-                    contents = read_ranges(file, slices, max_gap)
-            except FAILURES as error:
-                contents = [error] * len(indices)
-            for index, data in zip(indices, contents, strict=True):
-                if isinstance(data, Exception) and on_error == "raise":
-                    raise data
-                out[index] = data
-
-        all_at_once(read, wanted)
-        return out
+        slices = [slice(start, end) for start, end in zip(first, last, strict=True)]
+        wanted = list(zip(map(self._strip_protocol, paths), slices, strict=True))
+        return list(
+            read_files(self._hdfs.open, wanted, max_gap, stops_at_error=on_error == "raise")
+        )
 
     def cat(
         self, path: Any, recursive: bool = False, on_error: str = "raise", **kwargs: Any
