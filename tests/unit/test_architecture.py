@@ -60,7 +60,7 @@ PURE_ENOUGH = {
 # -- 3. arrows -----------------------------------------------------------------------
 
 SERVERS = {"namenode", "datanode", "journalnode", "router", "failover"}
-CLIENTS = {"client", "fs", "fsspec", "balancer", "copy", "gateway", "spark", "sync"}
+CLIENTS = {"aio", "client", "fs", "fsspec", "balancer", "copy", "gateway", "spark", "sync"}
 # Rooms of a package of which none knows another one.
 APART = {
     "howdah.copy": {"common", "locks"},

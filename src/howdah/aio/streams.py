@@ -100,6 +100,8 @@ class AsyncInputStream(_AsyncStream[FSDataInputStream]):
             raise errors.ClosedStream(
                 f"{self.name} was closed when a read of it was cancelled"
             ).about(self.name)
+        if self.closed:
+            raise errors.ClosedStream(f"{self.name} is closed").about(self.name)
         return task()
 
     def _lose(self, _: Future[Any]) -> None:
