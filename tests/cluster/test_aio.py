@@ -8,6 +8,7 @@ import random
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -134,3 +135,37 @@ def test_a_file_whose_writer_is_cancelled_is_closed(howdah_cluster: MiniCluster)
                 await fs.write_bytes(f"{path}/a", b"", overwrite=False)
 
     asyncio.run(steps())
+
+
+def test_a_web_application_streams_a_file(howdah_cluster: MiniCluster) -> None:
+    """As docs/python.md shows it."""
+    responses = pytest.importorskip("starlette.responses")
+    content = random.Random(4).randbytes(3 * MIB + 1)
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.Event().wait()  # the browser stays
+        raise AssertionError("unreachable")
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def steps() -> None:
+        async with place(howdah_cluster) as (fs, path):
+            await fs.write_bytes(f"{path}/a", content)
+            f = await fs.open(f"{path}/a")
+
+            async def body() -> AsyncIterator[bytes]:
+                async with f:
+                    async for chunk in f:
+                        yield chunk
+
+            length = {"content-length": str(f.size)}
+            scope = {"type": "http", "method": "GET", "headers": [], "asgi": {}}
+            await responses.StreamingResponse(body(), headers=length)(scope, receive, send)
+            assert f.closed
+
+    asyncio.run(steps())
+    assert sent[0]["status"] == 200
+    assert b"".join(message["body"] for message in sent[1:]) == content
+    assert len(sent) < 10, "by chunks, not by lines"
