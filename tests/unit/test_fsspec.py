@@ -19,11 +19,11 @@ import fsspec
 from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 
 from howdah import errors
+from howdah.fs.batch_reading import covers
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.fsspec import HowdahFileSystem, HowdahViewFileSystem, install
 from howdah.fsspec.options import FILESYSTEM, check
-from howdah.fs.batch_reading import covers
 from howdah.runtime.users.names import real_user_of
 
 
