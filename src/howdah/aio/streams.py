@@ -10,6 +10,7 @@ import asyncio
 import io
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 from howdah import errors
@@ -55,8 +56,27 @@ class _AsyncStream(Generic[S]):
     async def _in_line(
         self, task: Callable[[], T], *, abandoned: Callable[[Future[T]], None] | None = None
     ) -> T:
-        async with self._line:
-            return await self._data.run(task, abandoned=abandoned)
+        loop = asyncio.get_running_loop()
+        is_abandoned = False
+
+        def leave(_: Future[T]) -> None:
+            with suppress(RuntimeError):  # The loop has ended, and nobody stands in line.
+                loop.call_soon_threadsafe(self._line.release)
+
+        def leave_later(future: Future[T]) -> None:
+            """Nobody waits for what has begun any more, and it still has its place."""
+            nonlocal is_abandoned
+            is_abandoned = True
+            future.add_done_callback(leave)
+            if abandoned is not None:
+                abandoned(future)
+
+        await self._line.acquire()
+        try:
+            return await self._data.run(task, abandoned=leave_later)
+        finally:
+            if not is_abandoned:
+                self._line.release()
 
     async def __aenter__(self) -> Self:
         return self
