@@ -18,6 +18,8 @@ _DEFAULT_RESOLVER: Final = "org.apache.hadoop.security.SaslPropertiesResolver"
 _WILDCARDS: Final = ("", "0.0.0.0", "::")
 
 _NO_LOGINS: Final = "none"
+OPENID: Final = "oidc"
+"""As a value of `howdah.http.authentication`."""
 _WEB_TYPES: Final = ("simple", "kerberos")
 _WEB_FILTERS: Final = frozenset(
     (
@@ -62,6 +64,11 @@ def is_secured(conf: Configuration) -> bool:
 def has_logins(conf: Configuration) -> bool:
     """Whether users of web pages and WebHDFS log in, on a cluster without Kerberos."""
     return conf.get(keys.HOWDAH_HTTP_AUTHENTICATION) != _NO_LOGINS
+
+
+def uses_openid(conf: Configuration) -> bool:
+    """Whether they log in by OpenID Connect."""
+    return conf.get(keys.HOWDAH_HTTP_AUTHENTICATION) == OPENID
 
 
 def check_needed(conf: Configuration, needed: tuple[Key[str | None], ...]) -> None:

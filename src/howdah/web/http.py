@@ -18,7 +18,7 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 """Of a request: Hadoop's hadoop.http.max.request.header.size. A path of 8,000 characters
 fits with each of its bytes escaped."""
 MAX_QUERY_FIELDS: Final = 256
-_SECRETS: Final = frozenset({"delegation", "token"})
+_SECRETS: Final = frozenset({"code", "delegation", "state", "token"})
 """Fields of a query that are not for logs, in lower case."""
 
 _RANGE: Final = re.compile(

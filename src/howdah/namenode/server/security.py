@@ -53,7 +53,6 @@ from howdah.security.server_checks import (
     check_believing,
     check_encryption,
     check_secured,
-    has_logins,
     is_secured,
 )
 from howdah.security.server_cookies import (
@@ -65,7 +64,7 @@ from howdah.security.server_login import ServerLogin, log_in_namenode
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
 from howdah.security.web_settings import check_web_principal
-from howdah.web.access.login_guard import password_file
+from howdah.web.access.login_guard import known_users
 from howdah.web.http import Guard
 from howdah.web.server import Run
 
@@ -154,7 +153,7 @@ def security_of(conf: Configuration) -> Security:
             settings,
             getpass.getuser(),
             signing=signing_caller(conf),
-            users=password_file(conf) if has_logins(conf) and not for_everybody else None,
+            users=None if for_everybody else known_users(conf),
             web=guard_of_logins(conf),
         )
     datanodes = login.settings.datanode.principal

@@ -12,9 +12,11 @@ TOKEN: Final = "TOKEN"
 KERBEROS: Final = "KERBEROS"
 PASSWORD: Final = "PASSWORD"
 """By a name and a password, over HTTP alone. Hadoop has no such proof."""
+OPENID: Final = "OPENID"
+"""By a provider of OpenID Connect, over HTTP alone."""
 SERVER: Final = "SERVER"
 """By the secret that servers share at whose web ports users log in."""
-LOGINS: Final = frozenset({PASSWORD})
+LOGINS: Final = frozenset({PASSWORD, OPENID})
 """Proofs of people at web ports of clusters without Kerberos."""
 
 

@@ -89,6 +89,11 @@ class CookieSigner:
             raise CookieRefused("the cookie has ended")
         return identity
 
+    def derived_key(self, purpose: str) -> bytes:
+        """Return a key for another purpose: nothing that is signed by it is a cookie, nor the other
+        way round."""
+        return hmac.digest(self._key, f"howdah {purpose}".encode(), "sha256")
+
     def _signature(self, text: str) -> str:
         return base64.b64encode(hmac.digest(self._key, text.encode("ascii"), "sha256")).decode()
 
@@ -118,15 +123,15 @@ def _time_ms(text: str) -> int:
     return int(text)
 
 
-def cookie_in(header: str | None) -> str | None:
-    """Return the text of the cookie in the header of a request; None where it has none.
+def cookie_in(header: str | None, name: str = NAME) -> str | None:
+    """Return the text of a cookie in the header of a request; None where it has none.
 
     >>> cookie_in('theme=dark; hadoop.auth="u=alice&s=x="')
     'u=alice&s=x='
     """
     for part in (header or "").split(";"):
-        name, sign, value = part.strip().partition("=")
-        if sign and name == NAME:
+        named, sign, value = part.strip().partition("=")
+        if sign and named == name:
             value = value.strip()
             if len(value) >= 2 and value[0] == value[-1] == '"':
                 value = value[1:-1]

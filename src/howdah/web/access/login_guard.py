@@ -13,11 +13,11 @@ from howdah.runtime.tls.http_policy import is_https_served
 from howdah.runtime.users.access_list import AccessList
 from howdah.runtime.users.groups import groups_from
 from howdah.security.password_file import PasswordFile
-from howdah.security.passwords import PasswordChecker
-from howdah.security.server_checks import has_logins
+from howdah.security.passwords import KnownPasswords, PasswordChecker
+from howdah.security.server_checks import has_logins, uses_openid
 from howdah.security.server_cookies import NOBODY
 from howdah.security.web_settings import cookie_rules
-from howdah.web.access.guard import Administrators, WebGuard
+from howdah.web.access.guard import Administrators, Prover, WebGuard
 from howdah.web.access.logins import KIND, LoginCookies, PasswordProver
 from howdah.web.access.rules import AccessRules
 from howdah.web.http import Guard
@@ -40,20 +40,12 @@ def login_guard(conf: Configuration, role: str, rules: AccessRules) -> Guard | N
             "%s, and there is no TLS (%s): %s",
             f"{key.name} = {conf.get(key)}",
             keys.DFS_HTTP_POLICY.name,
-            "passwords go over the network as they are"
+            "what users prove themselves by goes over the network as it is"
             if allows_plain
             else "users can log in from this machine alone",
         )
-    signer, validity_ms, scope = cookie_rules(conf)
-    prover = PasswordProver(
-        PasswordChecker(password_file(conf)),
-        LoginCookies(signer, validity_ms, scope, KIND),
-        role,
-        rules,
-        allows_plain,
-    )
     return WebGuard(
-        prover,
+        _prover(conf, role, rules),
         rules,
         Administrators(
             AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf)),
@@ -63,6 +55,28 @@ def login_guard(conf: Configuration, role: str, rules: AccessRules) -> Guard | N
         ),
         figures_need_admin=conf.get(keys.HADOOP_SECURITY_INSTRUMENTATION_REQUIRES_ADMIN),
     )
+
+
+def _prover(conf: Configuration, role: str, rules: AccessRules) -> Prover:
+    """Raises InvalidConfiguration."""
+    if not uses_openid(conf):
+        signer, validity_ms, scope = cookie_rules(conf)
+        return PasswordProver(
+            PasswordChecker(password_file(conf)),
+            LoginCookies(signer, validity_ms, scope, KIND),
+            role,
+            rules,
+            conf.get(keys.HOWDAH_HTTP_AUTHENTICATION_ALLOW_PLAIN_HTTP),
+        )
+    # What only these servers need.
+    from howdah.web.access.openid_logins import openid_prover
+
+    return openid_prover(conf, role, rules)
+
+
+def known_users(conf: Configuration) -> KnownPasswords | None:
+    """Return who can log in; None where only a provider knows that. Raises InvalidConfiguration."""
+    return password_file(conf) if has_logins(conf) and not uses_openid(conf) else None
 
 
 def password_file(conf: Configuration) -> PasswordFile:

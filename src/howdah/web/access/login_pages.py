@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
 from howdah import __version__
 from howdah.web.http import Request, Response, answer, text_response
@@ -16,6 +16,11 @@ from howdah.web.pages.layout import Site, respond
 
 PATH: Final = "/login"
 LOGOUT_PATH: Final = "/logout"
+OPENID_PATH: Final = "/login/openid"
+"""Leads to the provider of OpenID Connect."""
+OPENID_ANSWER_PATH: Final = "/login/openid/callback"
+"""To which the provider leads back."""
+LOGIN_PATHS: Final = (PATH, LOGOUT_PATH, OPENID_PATH, OPENID_ANSWER_PATH)
 NEXT: Final = "next"
 """The field with where to go on."""
 _HTML: Final = "text/html"
@@ -52,14 +57,14 @@ def place_after(wanted: str | None, only_shows: Callable[[str], bool]) -> str:
         return "/"
     path = wanted.partition("?")[0]
     # A browser takes such parts away, and what is left is another path.
-    if path in (PATH, LOGOUT_PATH) or _DOTS & set(_SEPARATORS.split(unquote(path))):
+    if path in LOGIN_PATHS or _DOTS & set(_SEPARATORS.split(unquote(path))):
         return "/"
     return quote(wanted if only_shows(path) else path, safe="/?&=%:@!$'()*+,;-._~")
 
 
 def place_of(request: Request, only_shows: Callable[[str], bool]) -> str:
     """Return where somebody wanted to go who has to log in first."""
-    if request.path == PATH:
+    if request.path in (PATH, OPENID_PATH):
         return place_after(request.query.get(NEXT), only_shows)
     return place_after(request.target, only_shows) if request.method in ("GET", "HEAD") else "/"
 
@@ -83,6 +88,42 @@ def form(server: str, after: str, *, said: str = "", user: str = "", status: int
         ],
         status=status,
     )
+
+
+def at_provider(
+    server: str, provider: str, after: str, *, said: str = "", status: int = 401
+) -> Response:
+    """The way to the page of a provider, where users log in. `said` is why the last login did not
+    go on."""
+    link = f"{OPENID_PATH}?{urlencode({NEXT: after})}"
+    return _page(
+        server,
+        "Log in",
+        [
+            tag("p", said, role="alert") if said else None,
+            tag("p", tag("a", f"Log in at {provider}", href=link, rel="nofollow")),
+        ],
+        status=status,
+    )
+
+
+def logged_in(server: str, user: str, after: str, headers: Mapping[str, str]) -> Response:
+    """Who somebody is, and the way on.
+
+    It is a page and no redirect: a browser that another site has led here keeps the cookie of
+    logins, which is for this site alone, and shows it with what this page leads to.
+    """
+    page = _page(
+        server,
+        "Logged in",
+        [
+            tag("p", "You are ", tag("strong", user), "."),
+            tag("p", tag("a", "Go on", href=after)),
+        ],
+        status=200,
+    )
+    own = {"Refresh": f"0; url={after}", "Referrer-Policy": "no-referrer"}
+    return Response(200, {**page.headers, **own, **headers}, page.body)
 
 
 def known(server: str, user: str) -> Response:

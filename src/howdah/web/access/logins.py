@@ -43,11 +43,11 @@ KIND: Final = "file"
 _MOST_FORM_BYTES: Final = 16 * 1024
 _FORM: Final = "application/x-www-form-urlencoded"
 _NOT_OVER_HTTP: Final = (
-    "This server asks for a password, and this connection is not encrypted: whoever is in the "
-    "network could read it."
+    "This server asks for a password or a token, and this connection is not encrypted: whoever is "
+    "in the network could read it."
 )
 _USE_TLS: Final = (
-    f"Use its address of https ({keys.DFS_HTTP_POLICY.name}). An administrator may allow passwords "
+    f"Use its address of https ({keys.DFS_HTTP_POLICY.name}). An administrator may allow logins "
     f"over plain HTTP by {keys.HOWDAH_HTTP_AUTHENTICATION_ALLOW_PLAIN_HTTP.name}."
 )
 _ADVICE: Final = "Use curl -u USER, a browser, or a delegation token."
@@ -195,7 +195,7 @@ class PasswordProver:
             page = login_pages.form(
                 self.server,
                 after,
-                said=_sentence(refused.message),
+                said=sentence(refused.message),
                 user=user,
                 status=429 if wait_s else 401,
             )
@@ -206,7 +206,7 @@ class PasswordProver:
         status = 429 if wait_s else 401
         if login_pages.wants_page(request):
             after = login_pages.place_of(request, self.rules.only_shows)
-            page = login_pages.form(self.server, after, said=_sentence(reason), status=status)
+            page = login_pages.form(self.server, after, said=sentence(reason), status=status)
             return replace(page, headers={**page.headers, **_waits(wait_s)})
         said = "This server asks for a name and a password"
         # A browser that hears of Basic asks by a window of its own, and keeps what it got.
@@ -237,7 +237,8 @@ def _waits(wait_s: float) -> Mapping[str, str]:
     return {"Retry-After": str(round(wait_s))} if wait_s else {}
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """Return what is said within a sentence as one of its own."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 

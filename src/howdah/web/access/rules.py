@@ -39,8 +39,7 @@ _ONLY_SHOWN: Final = frozenset((Rule.OPEN, Rule.PAGE, Rule.FIGURES, Rule.FILES))
 """Where a GET changes nothing: what everybody may look at, and files, as WebHDFS has it."""
 
 COMMON: Final[Mapping[str, Rule]] = {
-    login_pages.PATH: Rule.OPEN,
-    login_pages.LOGOUT_PATH: Rule.OPEN,
+    **dict.fromkeys(login_pages.LOGIN_PATHS, Rule.OPEN),
     health.HEALTH_PATH: Rule.OPEN,
     health.READY_PATH: Rule.OPEN,
     assets.PREFIX: Rule.OPEN,

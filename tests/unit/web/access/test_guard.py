@@ -313,7 +313,7 @@ def test_what_depends_on_a_user_is_never_open() -> None:
     assert {path for path, rule in RULES.table.items() if rule is Rule.OPEN} == {
         *("/health", "/ready", "/isActive", "/static/"),
         # Where people log in; with Kerberos there are no such pages.
-        *("/login", "/logout"),
+        *("/login", "/logout", "/login/openid", "/login/openid/callback"),
     }
     assert (RULES.of("/fsck"), RULES.of("/webhdfs/v1/a")) == (Rule.USER, Rule.FILES)
     assert datanode.RULES.of("/webhdfs/v1/a") is Rule.TOKEN

@@ -27,9 +27,14 @@ from howdah.protocol.web_authentication.signed_cookie import CookieSigner, Signe
 from howdah.runtime.tls.http_policy import Place
 from howdah.security.page_proofs import PageProofs
 from howdah.security.server_cookies import KIND, NOBODY, SigningServer, signing_caller
-from howdah.web.http import Admitted, Guard, Request
+from howdah.web.http import Admitted, Guard, Request, Response
 
 FILE = {"howdah.http.authentication": "file"}
+OIDC = {
+    "howdah.http.authentication": "oidc",
+    "howdah.http.authentication.oidc.issuer": "https://id.example.com",
+    "howdah.http.authentication.oidc.client-id": "howdah",
+}
 CHECKS = (
     check_namenode_protection,
     check_datanode_protection,
@@ -61,12 +66,46 @@ def test_every_server_lets_in_who_logs_in(make: Make, conf: Configuration) -> No
     assert make(Configuration({})) is None
 
 
+@pytest.fixture(params=["file", "oidc"])
+def each_kind(request: pytest.FixtureRequest, conf: Configuration) -> Configuration:
+    if request.param == "file":
+        return conf
+    pytest.importorskip("authlib", reason="authlib is not installed")
+    return Configuration(OIDC)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_every_server_asks_for_a_login_at_the_provider(make: Make) -> None:
+    pytest.importorskip("authlib", reason="authlib is not installed")
+    guard = make(Configuration(OIDC))
+    assert guard is not None
+    request = Request("GET", "/jmx", headers={"accept": "text/html"}, peer="127.0.0.1")
+    answered = guard.admit(request)
+    assert isinstance(answered, Response)
+    assert answered.status == 401
+    assert b"Log in at id.example.com" in answered.body
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_provider_that_is_not_said_is_found_at_the_start(make: Make) -> None:
+    pytest.importorskip("authlib", reason="authlib is not installed")
+    values = {name: value for name, value in OIDC.items() if not name.endswith("issuer")}
+    with pytest.raises(errors.InvalidConfiguration, match=r"oidc\.issuer is not set"):
+        make(Configuration(values))
+
+
+def test_a_namenode_takes_tokens_of_whom_a_provider_knows_until_they_end() -> None:
+    """Nobody but the provider knows who can still log in."""
+    pytest.importorskip("authlib", reason="authlib is not installed")
+    assert namenode_security(Configuration(OIDC)).users is None
+
+
 @pytest.mark.parametrize("check", CHECKS)
 def test_logins_are_supported_without_kerberos_alone(
-    check: Callable[[Configuration], None], conf: Configuration
+    check: Callable[[Configuration], None], each_kind: Configuration
 ) -> None:
-    check(conf)
-    kerberos = conf.with_values(
+    check(each_kind)
+    kerberos = each_kind.with_values(
         {
             "hadoop.security.authentication": "kerberos",
             "dfs.namenode.kerberos.principal": "nn/_HOST@R",
@@ -87,10 +126,10 @@ def test_logins_are_supported_without_kerberos_alone(
 
 
 def test_a_server_without_logins_does_not_start_where_they_are_asked_for(
-    conf: Configuration,
+    each_kind: Configuration,
 ) -> None:
     with pytest.raises(errors.InvalidConfiguration, match="not supported by this server"):
-        check_configuration(conf)
+        check_configuration(each_kind)
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -108,7 +147,7 @@ def test_a_file_that_is_none_is_found_at_the_start(make: Make, path: str, said: 
         ({}, "users can log in from this machine alone"),
         (
             {"howdah.http.authentication.allow-plain-http": "true"},
-            "passwords go over the network as they are",
+            "what users prove themselves by goes over the network as it is",
         ),
         ({"dfs.http.policy": "HTTPS_ONLY"}, None),
         ({"dfs.http.policy": "HTTP_AND_HTTPS"}, None),
