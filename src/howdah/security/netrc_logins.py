@@ -25,6 +25,9 @@ _VARIABLE: Final = "NETRC"
 class NetrcLogins:
     """Of this process's user."""
 
+    shown: Final = "this name and password"
+    """What a server does not take."""
+
     def proof(self, place: Place) -> Proof:
         """What a request to a server shows. Raises LoginFailed."""
         from howdah.security.http import Proof

@@ -26,6 +26,7 @@ from howdah.runtime.tls.http_policy import Place
 from howdah.runtime.users.names import ProvenUser
 
 if TYPE_CHECKING:
+    from howdah.security.bearer_logins import BearerLogins
     from howdah.security.http import HttpAuthentication, Proof
     from howdah.security.netrc_logins import NetrcLogins
     from howdah.security.server_cookies import ServerCookies
@@ -48,13 +49,13 @@ class PageProofs:
         self, user: str | None, *, keeps_cookies: bool = True, logs_in: bool = False
     ) -> None:
         """Without cookies each request shows a ticket, and each answer proves the server. Whoever
-        `logs_in` has a name and a password where there are no tickets."""
+        `logs_in` has a name and a password, or an access token, where there are no tickets."""
         self._authentication = _authentication_of(user)
-        self._logins: NetrcLogins | None = None
+        self._logins: NetrcLogins | BearerLogins | None = None
         if logs_in and self._authentication is None:
-            from howdah.security.netrc_logins import NetrcLogins
+            from howdah.security.bearer_logins import logins_of_user
 
-            self._logins = NetrcLogins()
+            self._logins = logins_of_user()
         self._keeps_cookies = keeps_cookies
 
     @property
@@ -154,7 +155,7 @@ class PageProofs:
         gives none itself: not even an error is believed then, but that this user may not.
         """
         if self._logins is not None and status == _UNAUTHORIZED and proof is not None:
-            raise errors.AuthenticationFailed(f"{place} does not take this name and password")
+            raise errors.AuthenticationFailed(f"{place} does not take {self._logins.shown}")
         if proof is None and status != _UNAUTHORIZED:
             return
         lower = {name.lower(): value for name, value in headers.items()}

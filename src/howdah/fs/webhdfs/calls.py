@@ -35,6 +35,7 @@ from howdah.web.webhdfs.answers import ABSENT, loaded, remote_error, response
 from howdah.web.webhdfs.requests import OF_TOKENS, RestRequest, make_request
 
 if TYPE_CHECKING:
+    from howdah.security.bearer_logins import BearerLogins
     from howdah.security.http import HttpAuthentication, Proof
     from howdah.security.netrc_logins import NetrcLogins
 
@@ -55,6 +56,7 @@ FAILOVER_ERRORS: Final = (
 NO_HEADERS: Final[Mapping[str, str]] = {}
 _UNAUTHORIZED: Final = 401
 _BASIC: Final = "basic"
+_BEARER: Final = "bearer"
 _REFUSALS: Final = (_UNAUTHORIZED, 403)
 _MEETING: Final = RestRequest("GET", "GETHOMEDIRECTORY", "/")
 _BODY: Final = {
@@ -87,7 +89,7 @@ class RestCalls:
         self._policy = policy
         self._user = user
         self._authentication = authentication
-        self._logins: NetrcLogins | None = None
+        self._logins: NetrcLogins | BearerLogins | None = None
         """Where a server has asked for a name and a password."""
         self._sleep = sleep
         self._draw = draw
@@ -278,16 +280,19 @@ class RestCalls:
         challenge = head.headers.get("www-authenticate", "")
         if head.status != _UNAUTHORIZED or not challenge:
             return exchange, head
-        if not challenge.lower().startswith(_BASIC):
+        scheme = challenge.lower().partition(" ")[0]
+        if scheme not in (_BASIC, _BEARER):
             from howdah.security.http import refusal_without_proof
 
             raise refusal_without_proof(str(place))
-        if proof is not None:
-            raise errors.AuthenticationFailed(f"{place} does not take this name and password")
+        if self._logins is not None and proof is not None:
+            said = exchange.body(MAX_ERROR_BYTES).decode("utf-8", "replace").partition("\n")[0]
+            raise errors.AuthenticationFailed(f"{place} does not take {self._logins.shown}: {said}")
+        from howdah.security.bearer_logins import BearerLogins
         from howdah.security.netrc_logins import NetrcLogins
 
         exchange.close()
-        self._logins = NetrcLogins()
+        self._logins = NetrcLogins() if scheme == _BASIC else BearerLogins()
         return self._by_login(self.connections.exchange(place), request)
 
     def _meet(self, place: Place, authentication: HttpAuthentication, proof: Proof) -> None:

@@ -212,6 +212,35 @@ def test_a_login_that_is_not_taken_is_shown_once(
     assert shown == [False, True]
 
 
+@pytest.mark.parametrize("content", ["a.b.c\n", None])
+def test_an_access_token_is_shown_where_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    path = tmp_path / "token"
+    monkeypatch.setenv("HOWDAH_BEARER_TOKEN_FILE", str(path))
+    if content is not None:
+        path.write_text(content)
+    shown: list[str | None] = []
+
+    def handler(request: Request) -> Answer:
+        shown.append(request.headers.get("authorization"))
+        if shown[-1] == "Bearer d.e.f":
+            return TRUE
+        return Response(401, {"WWW-Authenticate": 'Bearer realm="howdah"'}, b"it ended.\nMore.")
+
+    with serving(handler) as address, WebHdfsFileSystem(address, Configuration({}), "bob") as fs:
+        if content is None:
+            with pytest.raises(errors.LoginFailed, match="cannot be read"):
+                fs.delete("/a")
+            assert shown == [None]
+            return
+        with pytest.raises(errors.AuthenticationFailed, match=r"this access token: it ended\.$"):
+            fs.delete("/a")
+        path.write_text("d.e.f")
+        assert fs.delete("/a"), "the file is read for each request"
+        assert shown == [None, "Bearer a.b.c", "Bearer d.e.f"]
+
+
 def closed_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         return int(gone.getsockname()[1])
