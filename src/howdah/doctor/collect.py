@@ -60,7 +60,11 @@ from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place, is_http_served, is_https_served, namenode_places
 from howdah.runtime.users.service_policy import FILE as POLICY_FILE
 from howdah.runtime.users.service_policy import ServicePolicy
+from howdah.security.openid.documents import ProviderUnreachable
+from howdah.security.openid.provider import provider_of
+from howdah.security.openid.settings import openid_settings
 from howdah.security.password_file import read_passwords
+from howdah.security.server_checks import uses_openid
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -124,14 +128,21 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         directories=tuple(_directories(conf, mine, own, _used_ones(places, own) if asks else {})),
         limits=_limits(),
         certificate=certificate_of(conf) if mine and is_https_served(conf) else None,
-        passwords_problem=_passwords_problem(conf) if mine else "",
+        logins_problem=_logins_problem(conf) if mine else "",
+        provider_problem=_provider_problem(conf) if mine and asks else "",
         clock_is_kept=clock.is_kept(),
         kerberos=_kerberos(conf, user, why_nobody, places, asks=asks) if secured else None,
     )
 
 
-def _passwords_problem(conf: Configuration) -> str:
-    """What keeps servers from reading who may log in."""
+def _logins_problem(conf: Configuration) -> str:
+    """What keeps servers from knowing who may log in."""
+    if uses_openid(conf):
+        try:
+            openid_settings(conf)
+        except InvalidConfiguration as error:
+            return error.message
+        return ""
     if conf.get(keys.HOWDAH_HTTP_AUTHENTICATION) != "file":
         return ""
     key = keys.HOWDAH_HTTP_AUTHENTICATION_FILE
@@ -142,6 +153,19 @@ def _passwords_problem(conf: Configuration) -> str:
         read_passwords(Path(path).expanduser())
     except InvalidConfiguration as error:
         return error.message
+    return ""
+
+
+def _provider_problem(conf: Configuration) -> str:
+    """What keeps the provider from answering by which users log in."""
+    if not uses_openid(conf):
+        return ""
+    try:
+        provider_of(openid_settings(conf)).check()
+    except InvalidConfiguration:
+        return ""  # That is the problem of logins.
+    except ProviderUnreachable as error:
+        return str(error)
     return ""
 
 

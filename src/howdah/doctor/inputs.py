@@ -287,8 +287,10 @@ class Facts:
     limits: Limits | None = None
     certificate: Certificate | None = None
     """None where no server has HTTPS."""
-    passwords_problem: str = ""
-    """What is wrong with the file by which users log in, if they do."""
+    logins_problem: str = ""
+    """What is wrong with the passwords or the settings by which users log in, if they do."""
+    provider_problem: str = ""
+    """Why the provider does not answer by which users log in."""
     clock_is_kept: bool | None = None
     """Whether the system's clock follows NTP or the like."""
     kerberos: Kerberos | None = None

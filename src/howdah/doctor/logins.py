@@ -27,12 +27,21 @@ def check(facts: Facts) -> Iterator[Finding]:
             "take one of both out",
         )
         return
-    if facts.passwords_problem:
+    if facts.logins_problem:
+        advice = "mend that"
+        if conf.get(_MODE) == "file":
+            key = keys.HOWDAH_HTTP_AUTHENTICATION_FILE.name
+            advice = f"make the file by howdah passwd, and name it in {key}"
         yield error(
             _ABOUT,
-            f"nobody can log in, and servers do not start: {facts.passwords_problem}",
-            f"make the file by howdah passwd, and name it in "
-            f"{keys.HOWDAH_HTTP_AUTHENTICATION_FILE.name}",
+            f"nobody can log in, and servers do not start: {facts.logins_problem}",
+            advice,
+        )
+    if facts.provider_problem:
+        yield error(
+            _ABOUT,
+            f"nobody can log in, as the provider does not answer: {facts.provider_problem}",
+            f"look at {keys.HOWDAH_HTTP_AUTHENTICATION_OIDC_ISSUER.name}, and at the network",
         )
     if ROUTER in facts.roles:
         yield error(
@@ -43,7 +52,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     if conf.get(_PLAIN):
         yield warning(
             _ABOUT,
-            f"{_PLAIN.name} is true: whoever is in the network can read passwords",
+            f"{_PLAIN.name} is true: whoever is in the network can read passwords and tokens",
             "set up TLS, and take it out",
         )
     elif conf.get(_POLICY) == "HTTP_ONLY":

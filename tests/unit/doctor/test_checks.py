@@ -481,7 +481,8 @@ LOGINS = {
     ("values", "changes", "level", "said"),
     [
         ({}, {}, None, ""),
-        ({}, {"passwords_problem": "line 3"}, Level.ERROR, "do not start: line 3"),
+        ({}, {"logins_problem": "line 3"}, Level.ERROR, "do not start: line 3"),
+        ({}, {"provider_problem": "refused"}, Level.ERROR, "does not answer: refused"),
         ({}, {"roles": frozenset({ROUTER})}, Level.ERROR, "routers know no logins"),
         ({"hadoop.security.authentication": "kerberos"}, {}, Level.ERROR, "without Kerberos"),
         ({"dfs.http.policy": "HTTP_ONLY"}, {}, Level.WARNING, "from this machine alone"),

@@ -259,16 +259,34 @@ def test_the_policy_of_protocols_is_read_as_servers_read_it(tmp_path: Path) -> N
     assert any("security.client.protocol.hosts = '10.0.0.0/99'" in e for e in facts.unreadable)
 
 
+def test_a_provider_that_cannot_be_used_or_does_not_answer_is_named() -> None:
+    pytest.importorskip("authlib", reason="authlib is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        issuer = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    values = {
+        "howdah.http.authentication": "oidc",
+        "howdah.http.authentication.oidc.issuer": issuer,
+    }
+    found = gather(Configuration(values), [DATANODE])
+    assert found.logins_problem.endswith("oidc.client-id is not set")
+    assert found.provider_problem == ""
+    values["howdah.http.authentication.oidc.client-id"] = "howdah"
+    found = gather(Configuration(values), [DATANODE])
+    assert found.logins_problem == ""
+    assert "refused" in found.provider_problem
+    assert gather(Configuration(values), [DATANODE], asks=False).provider_problem == ""
+
+
 def test_a_file_of_passwords_that_servers_refuse_is_named(tmp_path: Path) -> None:
     path = tmp_path / "passwords"
     path.write_text("alice:secret\n")
     path.chmod(0o600)
     values = {"howdah.http.authentication": "file", "howdah.http.authentication.file": str(path)}
-    problem = gather(Configuration(values), [DATANODE], asks=False).passwords_problem
+    problem = gather(Configuration(values), [DATANODE], asks=False).logins_problem
     assert problem.startswith(f"{path}: line 1: ")
     assert "secret" not in problem
     path.write_text("")
-    assert gather(Configuration(values), [DATANODE], asks=False).passwords_problem == ""
+    assert gather(Configuration(values), [DATANODE], asks=False).logins_problem == ""
     del values["howdah.http.authentication.file"]
-    problem = gather(Configuration(values), [DATANODE], asks=False).passwords_problem
+    problem = gather(Configuration(values), [DATANODE], asks=False).logins_problem
     assert problem == "howdah.http.authentication.file is not set"
