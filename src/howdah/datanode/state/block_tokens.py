@@ -91,7 +91,7 @@ def need_of(request: Request) -> Need | None:
                 request.token,
                 Mode.REPLACE,
                 (request.storage_type,),
-                (request.storage_id,) if request.storage_id else (),
+                (request.storage_id or "",),
             )
         case _:
             return None

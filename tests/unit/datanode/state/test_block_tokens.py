@@ -275,6 +275,11 @@ REQUESTS: list[tuple[Request, Need | None]] = [
         ReplaceBlock(BLOCK, "uuid", NODE, SSD, "DS-1", token=TOKEN),
         Need(BLOCK, TOKEN, Mode.REPLACE, (SSD,), ("DS-1",)),
     ),
+    (
+        # One that is limited to some storages is not good for whichever the datanode chooses.
+        ReplaceBlock(BLOCK, "uuid", NODE, SSD, token=TOKEN),
+        Need(BLOCK, TOKEN, Mode.REPLACE, (SSD,), ("",)),
+    ),
     (RequestDescriptors(BLOCK, token=TOKEN), Need(BLOCK, TOKEN, Mode.READ)),
     (OtherRequest(Op.READ_METADATA, b""), None),
 ]
