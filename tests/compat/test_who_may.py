@@ -13,15 +13,21 @@ from urllib.parse import quote
 
 import pytest
 
+from howdah.config import Configuration
+from howdah.formats.tokens.block_keys import ExportedKeys
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import DatanodeReport
 from howdah.proto import namenode_pb2
+from howdah.protocol.data_transfer.op_requests import Op
 from howdah.protocol.rpc import protocol_info
 from howdah.rpc.client import RpcClient
 from howdah.runtime.users.service_policy import SERVICES
+from howdah.security.identity import user_of
 from howdah.testing.waiting import wait_until
-from tests.support.security.kdc import Kdc
+from tests.support.security.kdc import REALM, Kdc
+from tests.support.security.our_servers import OurSecuredNamenode
+from tests.support.security.secured_hadoop import SecuredHadoop
 from tests.support.security.secured_quorum import NAMESERVICE, SecuredQuorum
 from tests.support.security.servers import free_port
 from tests.support.security.who_may.addresses import (
@@ -47,6 +53,18 @@ from tests.support.security.who_may.calls import (
     Rule,
     expected,
 )
+from tests.support.security.who_may.data_asking import DataAskers, Keys, Place
+from tests.support.security.who_may.data_operations import ANSWERED as DATA_ANSWERED
+from tests.support.security.who_may.data_operations import (
+    CALLERS,
+    CLOSED,
+    DATA_ROWS,
+    TOKEN_ROWS,
+    DataRow,
+    Shown,
+    expected_by_token,
+    expected_of_data,
+)
 from tests.support.security.who_may.requests import DIRECTORY, POOL
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
@@ -54,6 +72,8 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_enviro
 HDFS = "org.apache.hadoop.hdfs."
 PORTS = list(dict.fromkeys(row.port for row in ROWS))
 TOKEN_LIFE_S = 8
+KEYS_ROLL = {"dfs.block.access.key.update.interval": "1"}
+"""The shortest that there is, in minutes: those who wait for an older key do not wait long."""
 ENDING = ("shutdownDatanode",)
 """Calls after which a server is no more."""
 
@@ -73,17 +93,27 @@ def cluster(
     kdc: Kdc, lifeline_port: int, pages_port: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SecuredQuorum]:
     """Two namenodes, a journal node, a datanode and controllers, and something of the owner's."""
+    directory = tmp_path_factory.mktemp("who-may")
     conf = {
         "dfs.namenode.lifeline.rpc-address.ns.nn1": f"localhost:{lifeline_port}",
         "dfs.namenode.delegation.token.renew-interval": str(TOKEN_LIFE_S * 1000),
         "howdah.failover-controller.http-address.ns.nn1": f"localhost:{pages_port}",
         "dfs.storage.policy.satisfier.mode": "external",
+        "dfs.client.read.shortcircuit": "true",
+        "dfs.domain.socket.path": str(directory / "socket"),
+        **KEYS_ROLL,
     }
-    directory = tmp_path_factory.mktemp("who-may")
     with kdc.in_environment():
         cluster = SecuredQuorum(directory, "", kdc, conf, journal_nodes=1, has_controllers=True)
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(scope="module")
+def first_keys(kdc: Kdc, cluster: SecuredQuorum) -> ExportedKeys:
+    """The keys of block tokens that a namenode has at first. By the end they are older ones."""
+    with kdc.in_environment():
+        return exported_keys(cluster)
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +129,7 @@ def askers(
     lifeline_port: int,
     pages_port: int,
     issued_tokens: list[Token],
+    first_keys: ExportedKeys,
 ) -> Iterator[Askers]:
     with kdc.in_environment():
         owner = cluster.connect("alice")
@@ -153,7 +184,7 @@ def issued(owner: HdfsFileSystem) -> Token:
     return token
 
 
-def datanode_of(cluster: SecuredQuorum) -> DatanodeReport:
+def datanode_of(cluster: SecuredQuorum | SecuredHadoop) -> DatanodeReport:
     with cluster.connect("hdfs") as fs:
         (node,) = fs.datanode_report("live")
     return node
@@ -194,6 +225,60 @@ def test_an_operation_of_webhdfs_is_answered_to_whom_the_table_says(
     check_statuses(
         {who: ask(who) for who in Asker}, {who: expected_of_operation(row, who) for who in Asker}
     )
+
+
+# -- block tokens ------------------------------------------------------------------------
+
+
+BLOCK_FILE = f"{DIRECTORY}/block"
+
+
+def data_askers(
+    cluster: SecuredQuorum | SecuredHadoop, socket: str, older: ExportedKeys
+) -> DataAskers:
+    """Those who come to the datanode of a cluster. `older` are its keys of a while ago."""
+    with cluster.connect("alice") as owner:
+        owner.mkdirs(DIRECTORY)
+        owner.write_bytes(BLOCK_FILE, b"some data", overwrite=True)
+        (located,) = owner.client.namenode.get_block_locations(BLOCK_FILE, 0, 9).blocks
+        delegation = issued(owner)
+    (storage_id,) = located.storage_ids
+    place = Place(datanode_of(cluster), located.block, storage_id, socket)
+    wait_until(
+        lambda: exported_keys(cluster).current.key_id != older.current.key_id,
+        120,
+        "the namenode makes tokens by another key",
+    )
+    keys = Keys(exported_keys(cluster).current, older.current)
+    return DataAskers(place, keys, "hdfs", delegation)
+
+
+@pytest.fixture(scope="module")
+def shown_at_the_datanode(kdc: Kdc, cluster: SecuredQuorum, first_keys: ExportedKeys) -> DataAskers:
+    with kdc.in_environment():
+        return data_askers(cluster, cluster.conf["dfs.domain.socket.path"], first_keys)
+
+
+@pytest.mark.parametrize("row", DATA_ROWS, ids=str)
+def test_an_operation_on_data_is_answered_to_whose_token_allows_it(
+    shown_at_the_datanode: DataAskers, row: DataRow
+) -> None:
+    found = {shown: shown_at_the_datanode.ask(row, shown) for shown in Shown}
+    assert found == {shown: expected_of_data(row, shown) for shown in Shown}
+
+
+@pytest.mark.parametrize("row", TOKEN_ROWS, ids=str)
+def test_a_call_by_a_block_token_is_answered_as_the_table_says(
+    shown_at_the_datanode: DataAskers, row: RpcRow
+) -> None:
+    found = {shown: shown_at_the_datanode.call(row, shown) for shown in CALLERS}
+    wrong = {
+        shown.name: (answer, wanted)
+        for shown, answer in found.items()
+        if (wanted := expected_by_token(row, shown)) != answer
+        and (wanted != ANSWERED or answer in REFUSALS)
+    }
+    assert not wrong, "; ".join(f"{n}: {a}, not {w}" for n, (a, w) in wrong.items())
 
 
 def check_statuses(found: Mapping[Asker, int], wanted: Mapping[Asker, int]) -> None:
@@ -241,6 +326,56 @@ STRICTER = {
 """Calls that are refused here to some whom Hadoop answers."""
 CONFINED = (Asker.DATANODE, Asker.FOREIGN_DATANODE, Asker.JOURNALNODE)
 HADOOPS_PORTS = ("namenode", "datanode")
+UNREACHABLE = "java.net.ConnectException"
+"""How a connection ends there that names a block pool which is not known."""
+NOT_SERVED = (Op.READ_METADATA, Op.CUSTOM)
+"""Operations at which Hadoop's datanode ends the connection."""
+
+
+@pytest.mark.torture
+def test_hadoops_datanode_takes_no_block_token_that_is_refused_here(
+    kdc: Kdc, hadoop_classpath: str, tmp_path: Path
+) -> None:
+    """And refuses none that is taken here, at its data port and at its RPC port."""
+    with kdc.in_environment():
+        hadoops = OurSecuredNamenode(tmp_path, hadoop_classpath, kdc, KEYS_ROLL)
+        try:
+            asking = data_askers(hadoops, "", exported_keys(hadoops))
+            there = {
+                (row, shown): asking.ask(row, shown)
+                for row in DATA_ROWS
+                if not row.by_socket and row.op not in NOT_SERVED
+                for shown in Shown
+            }
+            calls = {
+                (row, shown): asking.call(row, shown)
+                for row in TOKEN_ROWS
+                if row.method not in ENDING
+                for shown in CALLERS
+                # What reads calls there ends by one, and takes no more of anybody.
+                if shown is not Shown.DELEGATION
+            }
+        finally:
+            hadoops.close()
+    laxer, stricter = set(), set()
+    for (row, shown), answer in there.items():
+        is_taken_here = expected_of_data(row, shown) == DATA_ANSWERED
+        # It ends some connections by an error that it does not tell.
+        may_end = not row.of_datanode and row.op is not None
+        if is_taken_here and answer != DATA_ANSWERED and not (answer == CLOSED and may_end):
+            laxer.add((str(row), shown.name))
+        elif not is_taken_here and answer == DATA_ANSWERED:
+            stricter.add((str(row), shown.name))
+    for (call, shown), answer in calls.items():
+        here = expected_by_token(call, shown)
+        if here == ANSWERED and answer in REFUSALS:
+            laxer.add((call.method, shown.name))
+        elif here in REFUSALS and answer not in (*REFUSALS, UNREACHABLE):
+            stricter.add((call.method, shown.name))
+    assert laxer == set()
+    # There a token that names the datanode's user makes the calls of administrators.
+    operators = {row.method for row in TOKEN_ROWS if row.rule is Rule.OPERATOR}
+    assert stricter <= {(method, Shown.OTHER_USER.name) for method in operators}, stricter
 
 
 @pytest.mark.torture
@@ -348,10 +483,22 @@ def shapes(secret: bytes) -> Iterator[bytes]:
     yield quote(secret).encode()
 
 
-def block_keys(cluster: SecuredQuorum) -> list[bytes]:
-    protocol = f"{HDFS}server.protocol.NamenodeProtocol"
-    address = "localhost", cluster.ports["nn1"]["rpc"]
-    client = RpcClient(address, protocol, user=cluster.caller("hdfs"))
+def block_keys(cluster: SecuredQuorum | SecuredHadoop) -> list[bytes]:
+    return [key.key for key in exported_keys(cluster).all if key.key]
+
+
+def exported_keys(cluster: SecuredQuorum | SecuredHadoop) -> ExportedKeys:
+    """What tokens are made by, as a balancer is told it."""
+    if isinstance(cluster, SecuredQuorum):
+        port = cluster.ports["nn1"]["rpc"]
+    else:
+        port = cluster.rpc_port
+    caller = user_of(
+        Configuration(cluster.client_conf()),
+        keytab=str(cluster.kdc.keytab("hdfs")),
+        principal=f"hdfs@{REALM}",
+    )
+    client = RpcClient(("localhost", port), f"{HDFS}server.protocol.NamenodeProtocol", user=caller)
     try:
         answer = client.call(
             "getBlockKeys",
@@ -360,7 +507,9 @@ def block_keys(cluster: SecuredQuorum) -> list[bytes]:
         )
     finally:
         client.close()
-    return [key.keyBytes for key in answer.keys.allKeys if key.keyBytes]
+    keys = ExportedKeys.from_proto(answer.keys)
+    assert keys is not None
+    return keys
 
 
 def keys_in(keytab: Path) -> Iterator[bytes]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from howdah.protocol.data_transfer.op_requests import Op
 from howdah.runtime.users.service_policy import SERVICES
 from howdah.web.webhdfs.parameters import OPERATIONS
 from tests.support.security.who_may.addresses import OPERATION_ROWS
 from tests.support.security.who_may.calls import ROWS, services
+from tests.support.security.who_may.data_operations import DATA_ROWS
 from tests.support.security.who_may.page import page
 
 PAGE = Path(__file__).parents[3] / "docs" / "who-may.md"
@@ -36,6 +38,13 @@ def test_every_protocol_with_access_lists_is_in_the_table() -> None:
 def test_every_operation_of_webhdfs_has_a_verdict() -> None:
     """Addresses have theirs from the tables of the servers."""
     assert {(row.method, row.operation) for row in OPERATION_ROWS} == set(OPERATIONS)
+
+
+def test_every_operation_of_data_ports_has_a_verdict() -> None:
+    """Those that are served at a Unix domain socket have one for that, too."""
+    assert {row.op for row in DATA_ROWS if row.op is not None} == set(Op)
+    local = {op for op in Op if "SHORT_CIRCUIT" in op.name}
+    assert {row.op for row in DATA_ROWS if row.by_socket} >= local
 
 
 def test_the_page_is_that_of_the_table() -> None:

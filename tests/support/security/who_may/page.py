@@ -14,14 +14,25 @@ from tests.support.security.who_may.addresses import (
 )
 from tests.support.security.who_may.askers import Asker
 from tests.support.security.who_may.calls import ANSWERED, ROWS, Rule, expected
+from tests.support.security.who_may.data_operations import (
+    ANSWERED as DATA_ANSWERED,
+)
+from tests.support.security.who_may.data_operations import (
+    CALLERS,
+    DATA_ROWS,
+    TOKEN_ROWS,
+    Shown,
+    expected_by_token,
+    expected_of_data,
+)
 
 _HEAD: Final = """\
 # Who may ask for what
 
 Everything that the servers of a [secured cluster](security.md) can be asked, and who is answered.
 Each cell is asked in a test (`tests/compat/test_who_may.py`), of a cluster of real processes with a
-KDC. Calls, operations and addresses are those that the code registers: one without a verdict fails
-a test. This page is written by `./dev reference`.
+KDC; another asks Hadoop's the same. Calls, operations and addresses are those that the code
+registers: one without a verdict fails a test. This page is written by `./dev reference`.
 
 Whoever is refused hears it by the exception in the cell: `Access` is AccessControlException,
 `Authorization` AuthorizationException, `Token` SecretManager.InvalidToken, `SASL` SaslException,
@@ -36,10 +47,11 @@ Where this is stricter than Hadoop 3.5.0:
 - `getBlockLocations` of a file that is not there says no more than of one that is, to those who may
   not look there.
 - `getReplicaVisibleLength` takes a token of the block, and no ticket.
+- Administrators' calls of a datanode take no block token. Hadoop's datanode answers one that names
+  its own user, as tokens of files that the superuser reads do.
 - `createSymlink` checks permissions before it says whether there are symbolic links.
 
-Not in this table yet: routers, gateways and secondary namenodes, and the operations of data ports,
-each of which needs a token for its block and its right ([security.md](security.md#tokens)).
+Not in this table yet: routers, gateways and secondary namenodes.
 """
 _PORTS: Final = {
     "namenode": "Namenode",
@@ -61,7 +73,7 @@ _SHORT: Final = {
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *_calls(), *_addresses(), *_operations()])
+    return "\n".join([_HEAD, *_calls(), *_data(), *_addresses(), *_operations()])
 
 
 def _calls() -> Iterator[str]:
@@ -78,6 +90,41 @@ def _calls() -> Iterator[str]:
         yield "|---" * (3 + len(Asker)) + "|"
         for (name, rule, cells), calls in lines.items():
             yield f"| {name} | {', '.join(calls)} | {rule.value} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _data() -> Iterator[str]:
+    yield "## Operations of data ports\n"
+    yield (
+        "A data port asks for no caller, but for the token of a block ([security.md](security.md"
+        "#tokens)). Whoever begins a connection shows one that is good for something, and each "
+        "operation shows that of its own block. `ERROR_ACCESS_TOKEN` is the status of the answer; "
+        "`closed` is the end of the connection without one. Who has a token may use it, whomever "
+        "it names. Where all data is encrypted, a connection begins by a key from the namenode in "
+        "place of a token.\n"
+    )
+    yield "| operation | needs |" + "".join(f" {shown.value} |" for shown in Shown)
+    yield "|---" * (2 + len(Shown)) + "|"
+    for row in DATA_ROWS:
+        name = " ".join(filter(None, ("" if row.op is None else row.op.name, row.what)))
+        needs = ", ".join(row.rights) or ("a token that is not over" if row.op is None else "-")
+        cells = [expected_of_data(row, shown) for shown in Shown]
+        shown_cells = ("-" if cell == DATA_ANSWERED else cell for cell in cells)
+        yield f"| {name} | {needs} | {' | '.join(shown_cells)} |"
+    yield ""
+    yield "## Calls of a datanode by block tokens\n"
+    yield (
+        "The RPC port of a datanode takes block tokens in place of tickets, for what is said of "
+        "a block. Without a token these calls are those of the table above.\n"
+    )
+    yield "| protocol | calls |" + "".join(f" {shown.value} |" for shown in CALLERS)
+    yield "|---" * (2 + len(CALLERS)) + "|"
+    lines: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for call in TOKEN_ROWS:
+        answers = tuple(_cell(expected_by_token(call, shown)) for shown in CALLERS)
+        lines.setdefault((call.protocol.rpartition(".")[2], answers), []).append(call.method)
+    for (protocol, answers), calls in lines.items():
+        yield f"| {protocol} | {', '.join(calls)} | {' | '.join(answers)} |"
     yield ""
 
 
