@@ -57,6 +57,7 @@ CONF: dict[str, str | int | bool] = {
     "dfs.namenode.redundancy.considerLoad": False,
     # Of datanodes that are killed the orders are lost.
     "dfs.namenode.reconstruction.pending.timeout-sec": 10,
+    "dfs.namenode.excess.redundancy.timeout-sec": 10,
     "ipc.client.connect.max.retries": 1,
 }
 
