@@ -28,7 +28,7 @@ class HalfContext:
 
     def step(self, token: bytes) -> bytes:
         if token.startswith(_REQUEST):
-            self.client = token.removeprefix(_REQUEST).decode()
+            self.client = token.removeprefix(_REQUEST).decode(errors="replace")
         return self._tokens.pop(0)
 
     def wrap(self, data: bytes, *, confidential: bool) -> bytes:

@@ -16,6 +16,7 @@ from howdah.formats.malformed import MalformedRecord
 from howdah.formats.primitives import Cursor, pack_text, pack_vlong
 from howdah.formats.tokens.token import Token
 from howdah.proto import rpc_pb2
+from howdah.protocol.messages import parse
 from howdah.protocol.varint import delimited
 
 MAGIC: Final = b"HDTS"
@@ -80,7 +81,7 @@ class Credentials:
     @classmethod
     def _from_proto(cls, cursor: Cursor) -> Credentials:
         try:
-            proto = rpc_pb2.CredentialsProto.FromString(cursor.delimited())
+            proto = parse(rpc_pb2.CredentialsProto, cursor.delimited())
         except DecodeError as error:
             raise cursor.fail("a file of tokens cannot be decoded") from error
         return cls(

@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.primitives import Cursor, pack_text, pack_vint, pack_vlong
 from howdah.proto import types_pb2
+from howdah.protocol.messages import parse
 
 _VERSION: Final = 0
 _LENGTH: Final = struct.Struct(">i")
@@ -169,7 +170,7 @@ class BlockTokenIdentifier:
     @classmethod
     def _from_proto(cls, data: bytes) -> BlockTokenIdentifier:
         try:
-            proto = types_pb2.BlockTokenSecretProto.FromString(data)
+            proto = parse(types_pb2.BlockTokenSecretProto, data)
         except DecodeError as error:
             raise MalformedRecord("a block token cannot be decoded", offset=0) from error
         return cls(

@@ -22,6 +22,7 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.messages import parse
 from howdah.protocol.sasl.mechanism import ClientMechanism, ServerMechanism
 from howdah.protocol.sasl.protection import Protection
 from howdah.protocol.varint import delimited
@@ -94,7 +95,7 @@ class ClientHandshake:
         ProtocolViolation for what is no message.
         """
         try:
-            message = _Message.FromString(data)
+            message = parse(_Message, data)
         except DecodeError as error:
             raise errors.ProtocolViolation(
                 f"a message of SASL cannot be decoded: {error}"
@@ -168,7 +169,7 @@ class ServerHandshake:
     def receive(self, data: bytes) -> bytes:
         """Raises AuthenticationFailed, InvalidToken, UnknownEncryptionKey, ProtocolViolation."""
         try:
-            message = _Message.FromString(data)
+            message = parse(_Message, data)
         except DecodeError as error:
             raise errors.ProtocolViolation(
                 f"a message of SASL cannot be decoded: {error}"

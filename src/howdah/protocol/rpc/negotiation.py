@@ -23,6 +23,7 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.proto import rpc_pb2
+from howdah.protocol.messages import parse
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.proven import SIMPLE, TOKEN, Proven
 from howdah.protocol.sasl.mechanism import ClientMechanism, Layer, ServerMechanism
@@ -92,7 +93,7 @@ def decode_sasl(payload: bytes) -> rpc_pb2.RpcSaslProto:
             raise errors.ProtocolViolation(
                 f"an answer to call {header.callId} came where a message of SASL was due"
             )
-        return rpc_pb2.RpcSaslProto.FromString(body)
+        return parse(rpc_pb2.RpcSaslProto, body)
     except DecodeError as error:
         raise errors.ProtocolViolation(f"a message of SASL cannot be decoded: {error}") from error
 
@@ -121,13 +122,13 @@ def decode_sasl_request(payload: bytes) -> rpc_pb2.RpcSaslProto:
     """
     try:
         raw, position = wire.read_delimited(payload, 0)
-        header = rpc_pb2.RpcRequestHeaderProto.FromString(raw)
+        header = parse(rpc_pb2.RpcRequestHeaderProto, raw)
         if header.callId != wire.CALL_ID_SASL:
             raise errors.ProtocolViolation(
                 f"call {header.callId} came where a message of SASL was due"
             )
         body, _ = wire.read_delimited(payload, position)
-        return rpc_pb2.RpcSaslProto.FromString(body)
+        return parse(rpc_pb2.RpcSaslProto, body)
     except DecodeError as error:
         raise errors.ProtocolViolation(f"a message of SASL cannot be decoded: {error}") from error
 

@@ -31,6 +31,7 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.proto import rpc_pb2
+from howdah.protocol.messages import parse
 from howdah.protocol.rpc import protocol_info, wire
 from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.caller_context import origin_in
@@ -419,7 +420,7 @@ class ServerSession:
         raw, position = wire.read_delimited(payload, position)
         method = self._methods.get(raw)
         if method is None:
-            said = rpc_pb2.RequestHeaderProto.FromString(raw)
+            said = parse(rpc_pb2.RequestHeaderProto, raw)
             if self._proven is not None and said.declaringClassProtocolName != self.protocol:
                 # What was let in to speak one protocol may not speak another.
                 try:
@@ -538,7 +539,7 @@ class ServerSession:
 
     def _read_sasl(self, payload: bytes, position: int, events: list[Event]) -> None:
         raw, _ = wire.read_delimited(payload, position)
-        message = rpc_pb2.RpcSaslProto.FromString(raw)
+        message = parse(rpc_pb2.RpcSaslProto, raw)
         if self._negotiation is not None and self.state is State.CONTEXT:
             try:
                 with _foreseen():

@@ -23,6 +23,7 @@ from howdah import errors
 from howdah.native.loader import kernel
 from howdah.proto import rpc_pb2
 from howdah.protocol.bounded_cache import cache_short
+from howdah.protocol.messages import parse
 from howdah.protocol.varint import MAX_VARINT32_BYTES, decode_varint, delimited, encode_varint
 from howdah.runtime.tracing.context import ids_of
 
@@ -399,11 +400,14 @@ def remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
 
 
 def decode_answer(payload: bytes) -> tuple[rpc_pb2.RpcResponseHeaderProto, bytes]:
-    """Header and body of an answer frame (its length already taken off)."""
+    """Header and body of an answer frame (its length already taken off).
+
+    Raises DecodeError for what is none, and for an error in texts that are not UTF-8.
+    """
     raw, position = read_delimited(payload, 0)
     header = rpc_pb2.RpcResponseHeaderProto.FromString(raw)
     if header.status != rpc_pb2.RpcResponseHeaderProto.SUCCESS:
-        return header, b""
+        return parse(rpc_pb2.RpcResponseHeaderProto, raw), b""
     body, _ = read_delimited(payload, position)
     return header, body
 
