@@ -21,10 +21,11 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.protocol.striping.layout import group_id_of, is_striped
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.mixed import MixedCluster
 from tests.support.hadoop.tools_gateway import HadoopCommands
-from tests.support.replicas import replica_files
+from tests.support.replicas import BEING_WRITTEN, replica_files
 from tests.support.striped_blocks import first_not_settled
 from tests.support.striped_clients import CLIENTS, JAVA, OURS, RUST, StripedClient, all_clients
 from tests.support.torture import times
@@ -325,12 +326,18 @@ def test_what_is_acknowledged_while_datanodes_are_killed_is_whole_in_the_end(
 def can_be_made_anew(scene: Scene, policy: str, path: str) -> bool:
     """Return whether what a file lacks is made anew where there are no more datanodes than units.
 
-    Where a datanode fails, hdfs-native leaves an unfinished internal block under the group's stamp.
-    Hadoop's namenode gives its datanode no other one of that group, and has it deleted only when
-    the group is whole: one waits for the other.
+    A datanode that is killed while a group is finished may leave an unfinished internal block under
+    the group's last stamp; hdfs-native leaves one wherever a datanode fails. Hadoop's namenode
+    gives that datanode no other one of the group, and has it deleted only when the group is whole:
+    one waits for the other.
     """
-    has_spare = sum(POLICIES[policy]) < DATANODES
-    return has_spare or not (scene.has_hadoops_namenode and f"/{RUST}-" in path)
+    if sum(POLICIES[policy]) < DATANODES or not scene.has_hadoops_namenode:
+        return True
+    located = scene.fs.client.namenode.get_block_locations(path, 0, 1 << 40)
+    groups = {group.block.block_id for group in located.blocks}
+    unfinished = replica_files(scene.cluster, state=BEING_WRITTEN)
+    ids = [replica.block_id for replica in unfinished if is_striped(replica.block_id)]
+    return groups.isdisjoint(map(group_id_of, ids))
 
 
 def damage(
