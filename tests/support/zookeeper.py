@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,11 +14,22 @@ from howdah.testing.waiting import wait_until
 
 
 @contextmanager
-def zookeeper_server(directory: Path) -> Iterator[Address]:
-    """Where it answers. Raises NoZooKeeper or NoJava."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        address = ("127.0.0.1", probe.getsockname()[1])
-    server = subprocess.Popen(zookeeper_command(directory, address))
+def zookeeper_server(
+    directory: Path,
+    address: Address | None = None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+) -> Iterator[Address]:
+    """Where it answers; without `address` at a free port. `settings` are added to its own,
+    `options` to those of its JVM. Raises NoZooKeeper or NoJava."""
+    if address is None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            address = ("127.0.0.1", probe.getsockname()[1])
+    java, *rest = zookeeper_command(directory, address)
+    with Path(rest[-1]).open("a") as configuration:
+        configuration.writelines(f"{name}={value}\n" for name, value in (settings or {}).items())
+    server = subprocess.Popen([java, *options, *rest])
     try:
         wait_until(lambda: is_serving(address), 60, "ZooKeeper serves")
         yield address

@@ -28,6 +28,7 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
+from howdah.failover.security import zookeeper_mechanism
 from howdah.failover.state.election import ElectionStatus, Listener
 from howdah.failover.state.elector import Breadcrumb, Report
 from howdah.protocol.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls, parse_auths
@@ -67,13 +68,16 @@ class ZooKeeperSettings:
             )
         acl, auth = keys.HA_ZOOKEEPER_ACL, keys.HA_ZOOKEEPER_AUTH
         warn_of_named(conf.get(auth), "the file of passwords for ZooKeeper", "log in by them")
+        timeout_s = conf.get(keys.HA_ZOOKEEPER_SESSION_TIMEOUT_MS)
+        acls = parse_acls(conf.get(acl), acl.name)
         ensemble = Ensemble(
             keys.HA_ZOOKEEPER_QUORUM.name,
             quorum,
-            conf.get(keys.HA_ZOOKEEPER_SESSION_TIMEOUT_MS),
-            parse_acls(conf.get(acl), acl.name),
+            timeout_s,
+            acls,
             parse_auths(conf.get(auth), auth.name),
             conf.get(keys.HA_FAILOVER_CONTROLLER_ACTIVE_STANDBY_ELECTOR_ZK_OP_RETRIES),
+            zookeeper_mechanism(conf, acls, timeout_s),
         )
         return cls(ensemble, f"{parent}/{nameservice}")
 
@@ -242,7 +246,8 @@ class _Candidacy:
         while not self._ended.is_set():
             try:
                 self.session = Session(self._settings.ensemble, self._events.put)
-            except NoZooKeeper as error:
+            except (NoZooKeeper, errors.LoginFailed, errors.AuthenticationFailed) as error:
+                # A login that worked at the start fails as long as there is no KDC, say.
                 self._publish(Report.UNCERTAIN, str(error))
                 self._ended.wait(_RETRY_PAUSE_S)
             else:

@@ -1,6 +1,11 @@
 """Sessions with ZooKeeper, for whoever keeps something there (shell).
 
 kazoo is imported when a session is made, and not before: `pip install howdah[zookeeper]`.
+
+An ensemble that has a login by SASL has it in every connection, before anything else is asked over
+it: kazoo makes connections anew by itself, and has a place for that. Its own SASL needs another
+library of Kerberos, which is not used. A connection whose login fails is closed, and another one is
+tried: nothing goes on without it.
 """
 
 from __future__ import annotations
@@ -13,11 +18,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from howdah import errors
+from howdah.protocol.sasl.mechanism import ClientMechanism
+from howdah.protocol.zookeeper_sasl import LENGTH_BYTES, SaslExchange, length_of
 
 _PERMISSIONS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
 _MAX_FILE_BYTES: Final = 64 * 1024
 _AT_ONCE: Final = 100
 _ALL: Final = sum(_PERMISSIONS.values())
+
+
+Acls = tuple[tuple[str, str, int], ...]
+"""Scheme, id and permissions."""
+ProvenBy = Callable[[str, str], ClientMechanism]
+"""Makes the mechanism for a server, by the name and the IP address that it is reached at. Raises
+LoginFailed."""
 
 
 class NoZooKeeper(errors.Unreachable):
@@ -46,6 +60,8 @@ class Ensemble:
     """Scheme and credentials of who asks."""
     tries: int
     """How often a call is made before it fails."""
+    mechanism: ProvenBy | None = None
+    """What every connection is proven by; None: there is no SASL."""
 
 
 def parse_acls(text: str, key: str) -> tuple[tuple[str, str, int], ...]:
@@ -130,12 +146,23 @@ class Session:
             connection_retry={"max_tries": -1, "delay": 0.05, "max_delay": 1.0},
             command_retry={"max_tries": ensemble.tries, "delay": 0.05, "max_delay": 1.0},
         )
+        self._login_failure: errors.HowdahError | None = None
+        self._is_proven = self._client.handler.event_object()
+        if ensemble.mechanism is None:
+            self._is_proven.set()
+        else:
+            self._log_in_by(ensemble.mechanism)
         if on_state is not None:
             self._client.add_listener(lambda state: on_state(str(state)))
         try:
             self._client.start(timeout=ensemble.session_timeout_s)
+            # To kazoo a connection is one before it is proven.
+            if not self._is_proven.wait(ensemble.session_timeout_s):
+                raise KazooTimeoutError("there is no login by SASL")
         except KazooTimeoutError as error:
             self.close()
+            if self._login_failure is not None:
+                raise self._login_failure from error
             raise NoZooKeeper(
                 f"no ZooKeeper server answered within {ensemble.session_timeout_s:g} s: "
                 f"{ensemble.key} = {ensemble.servers}"
@@ -144,6 +171,47 @@ class Session:
             # Whatever it is, the threads that kazoo has begun must not go on for nobody.
             self.close()
             raise
+
+    def _log_in_by(self, mechanism: ProvenBy) -> None:
+        """Have kazoo prove each connection that it makes."""
+        connection = self._client._connection
+        wanted = ("_authenticate_with_sasl", "sasl_options", "_read", "_write", "_socket")
+        missing = [name for name in wanted if not hasattr(connection, name)]
+        if missing:
+            self._client.close()
+            raise errors.InvalidConfiguration(
+                f"this version of kazoo has no {', '.join(missing)}, so there is no login by SASL: "
+                "pip install 'howdah[zookeeper]'"
+            )
+        connection.sasl_options = {}
+        connection._authenticate_with_sasl = lambda host, timeout_s: self._log_in(
+            mechanism, host, timeout_s
+        )
+
+    def _log_in(self, mechanism: ProvenBy, host: str, timeout_s: float) -> None:
+        """On kazoo's thread, over a connection that carries nothing else until this returns."""
+        from kazoo.exceptions import ConnectionDropped
+
+        connection = self._client._connection
+        try:
+            exchange = SaslExchange(mechanism(host, str(connection._socket.getpeername()[0])))
+            request = exchange.begin()
+            while not exchange.is_done:
+                connection._write(request, timeout_s)
+                length = length_of(connection._read(LENGTH_BYTES, timeout_s))
+                request = exchange.receive(connection._read(length, timeout_s))
+        except errors.HowdahError as error:
+            self._login_failure = error
+            # Which has kazoo try again: another server, or this one when it is well.
+            raise ConnectionDropped(f"no login by SASL: {error}") from error
+        except ConnectionDropped:
+            self._login_failure = errors.AuthenticationFailed(
+                f"ZooKeeper at {host} ended the connection in the middle of the login by SASL: its "
+                "log has the reason"
+            )
+            raise
+        self._login_failure = None
+        self._is_proven.set()
 
     @property
     def is_connected(self) -> bool:
@@ -290,7 +358,8 @@ class Session:
         except (NodeExistsError, NoNodeError):
             raise
         except (ConnectionLoss, SessionExpiredError, RetryFailedError, KazooTimeoutError) as error:
-            raise NoZooKeeper(f"the connection to ZooKeeper was lost: {error!r}") from error
+            reason = self._login_failure or repr(error)
+            raise NoZooKeeper(f"the connection to ZooKeeper was lost: {reason}") from error
         except KazooException as error:
             raise errors.ServiceFailed(
                 f"ZooKeeper refused {arguments[0] if arguments else method}: {error!r}"

@@ -33,7 +33,7 @@ from howdah.security.server_checks import (
     check_needed,
     is_secured,
 )
-from howdah.security.server_login import ServerLogin, log_in_server
+from howdah.security.server_login import ServerLogin, log_in_router
 from howdah.web.http import Guard
 
 log = logging.getLogger(__name__)
@@ -120,15 +120,9 @@ def security_of(conf: Configuration) -> Security | None:
 
     Raises InvalidConfiguration, and LoginFailed for a keytab by which nobody can log in.
     """
-    if not is_secured(conf):
+    login = log_in_router(conf)
+    if login is None:
         return None
-    login = log_in_server(
-        conf,
-        keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
-        keys.DFS_FEDERATION_ROUTER_KEYTAB_FILE,
-        conf.get(keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL_HOSTNAME)
-        or conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)[0],
-    )
     # Loads the library of Kerberos, as the login has.
     from howdah.security.users import SecuredUser
 

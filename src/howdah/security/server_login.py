@@ -119,6 +119,19 @@ def log_in_secondary(conf: Configuration) -> ServerLogin | None:
     )
 
 
+def log_in_router(conf: Configuration) -> ServerLogin | None:
+    """The same of a router."""
+    if not is_secured(conf):
+        return None
+    return log_in_server(
+        conf,
+        keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL,
+        keys.DFS_FEDERATION_ROUTER_KEYTAB_FILE,
+        conf.get(keys.DFS_FEDERATION_ROUTER_KERBEROS_PRINCIPAL_HOSTNAME)
+        or conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)[0],
+    )
+
+
 def check_journal_nodes_known(conf: Configuration) -> None:
     """Raises InvalidConfiguration where nothing says who secured journal nodes are."""
     if is_secured(conf):

@@ -21,7 +21,8 @@ from howdah.testing.waiting import wait_until
 
 REALM: Final = "EXAMPLE.COM"
 SERVICES: Final = tuple(
-    f"{name}/localhost" for name in ("nn", "dn", "jn", "sn", "HTTP", "httpfs", "router")
+    f"{name}/localhost"
+    for name in ("nn", "dn", "jn", "sn", "HTTP", "httpfs", "router", "zookeeper")
 )
 USERS: Final = ("hdfs", "alice", "bob", "oozie")
 _PROGRAMS: Final = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit")

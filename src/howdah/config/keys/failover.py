@@ -100,6 +100,11 @@ HA_ZOOKEEPER_AUTH = string(
     "",
     "What to log in to ZooKeeper with, scheme:credentials and so on; @FILE reads it from a file.",
 )
+HOWDAH_HA_ZOOKEEPER_SERVER_PRINCIPAL = optional_string(
+    "howdah.ha.zookeeper.server.principal",
+    "The Kerberos principal of the ZooKeeper servers, as zookeeper/_HOST@REALM. Where it is set, "
+    "controllers log in to them by SASL, as their namenode's principal, or not at all.",
+)
 HA_ZOOKEEPER_PARENT_ZNODE = string(
     "ha.zookeeper.parent-znode", "/hadoop-ha", "The znode below which nameservices have theirs."
 )

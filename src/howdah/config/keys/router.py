@@ -75,6 +75,11 @@ HADOOP_ZK_AUTH = string(
     "",
     "What to log in to ZooKeeper with, scheme:credentials and so on; @FILE reads it from a file.",
 )
+HADOOP_ZK_SERVER_PRINCIPAL = optional_string(
+    "hadoop.zk.server.principal",
+    "The Kerberos principal of those ZooKeeper servers, as zookeeper/_HOST@REALM. Where it is set, "
+    "a router logs in to them by SASL, as its own principal, or not at all.",
+)
 HADOOP_ZK_TIMEOUT_MS = duration(
     "hadoop.zk.timeout-ms",
     "10000",

@@ -8,11 +8,12 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.config.value_types import parse_dir
-from howdah.protocol.zookeeper import Ensemble, parse_acls, parse_auths
+from howdah.protocol.zookeeper import Ensemble, ProvenBy, parse_acls, parse_auths
 from howdah.router.store.files import FileRecords
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.zookeeper import ZooKeeperPlace, ZooKeeperRecords
 from howdah.runtime.secret_files import warn_of_named
+from howdah.security.server_login import log_in_router
 
 FILES: Final = "StateStoreFileImpl"
 ZOOKEEPER: Final = "StateStoreZooKeeperImpl"
@@ -70,12 +71,23 @@ def _znode(conf: Configuration) -> ZooKeeperPlace:
         )
     acl, auth = keys.HADOOP_ZK_ACL, keys.HADOOP_ZK_AUTH
     warn_of_named(conf.get(auth), "the file of passwords for ZooKeeper", "log in by them")
+    timeout_s = conf.get(keys.HADOOP_ZK_TIMEOUT_MS)
+    acls = parse_acls(conf.get(acl), acl.name)
+    mechanism: ProvenBy | None = None
+    if conf.get(keys.HADOOP_ZK_SERVER_PRINCIPAL):
+        # Loads the library of Kerberos.
+        from howdah.security.zookeeper import zookeeper_login
+
+        mechanism = zookeeper_login(
+            conf, keys.HADOOP_ZK_SERVER_PRINCIPAL, acls, acl, timeout_s, log_in_router
+        )
     ensemble = Ensemble(
         key.name,
         servers,
-        conf.get(keys.HADOOP_ZK_TIMEOUT_MS),
-        parse_acls(conf.get(acl), acl.name),
+        timeout_s,
+        acls,
         parse_auths(conf.get(auth), auth.name),
         _ZOOKEEPER_TRIES,
+        mechanism,
     )
     return ZooKeeperPlace(ensemble, parent)
