@@ -15,7 +15,13 @@ import howdah
 from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
-from howdah.config_generator.kerberos import KADMIN_SCRIPT, KEYTAB
+from howdah.config_generator.kerberos import (
+    GATEWAY_KEYTAB,
+    GATEWAY_SECRET,
+    KADMIN_SCRIPT,
+    KEYTAB,
+)
+from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.local.ports import Ports
 from howdah.testing.waiting import wait_until
@@ -78,6 +84,14 @@ def test_a_cluster_becomes_a_secured_one_by_a_restart(
             fs.write_bytes("/user/alice/before", b"content")
             fs.set_owner("/user/alice/before", "alice")
 
+    front = ports.address("localhost:0")
+    more = {
+        "dfs.namenode.secondary.https-address": ports.address("localhost:0"),
+        "httpfs.http.port": front.partition(":")[2],
+        "hadoop.user.group.static.mapping.overrides": "alice=users;hdfs=supergroup;dr.who=",
+    }
+    words += ["--secondary", "localhost", "--gateways", "localhost"]
+    words += [word for each in more.items() for word in ("-D", "=".join(each))]
     assert main([*words, "--secure", "--realm", REALM, "--force"]) == 0
     subprocess.run(
         [program("kadmin.local"), "-r", REALM],
@@ -90,6 +104,10 @@ def test_a_cluster_becomes_a_secured_one_by_a_restart(
         check=True,
     )
     shutil.move(tmp_path / "localhost.keytab", conf_dir / KEYTAB)
+    shutil.move(tmp_path / "localhost.httpfs.keytab", conf_dir / GATEWAY_KEYTAB)
+    secret = conf_dir / GATEWAY_SECRET
+    secret.write_text("a secret of cookies, which nobody guesses")
+    secret.chmod(0o600)
     monkeypatch.setenv("KRB5KEYTAB", str(kdc.keytab("hdfs")))
     monkeypatch.setenv("KRB5PRINCIPAL", f"hdfs@{REALM}")
     capsys.readouterr()
@@ -112,3 +130,19 @@ def test_a_cluster_becomes_a_secured_one_by_a_restart(
             fs.write_bytes("/user/alice/after", b"more")
             with pytest.raises(errors.AccessDenied):
                 fs.mkdirs("/alices")
+        images = {path.name for path in (tmp_path / "name/current").glob("fsimage_*")}
+        run(conf_dir, "secondarynamenode", "-checkpoint", "force")
+        assert {path.name for path in (tmp_path / "name/current").glob("fsimage_*")} - images
+        gateway = stack.enter_context(server(conf_dir, tmp_path / "gateway.log", "httpfs"))
+        wait_until(gateway.exists, timeout_s=90)
+
+        def at_gateway(user: str) -> FileSystem:
+            keytab = str(kdc.keytab(user))
+            return howdah.connect(f"swebhdfs://{front}", conf=conf, keytab=keytab, principal=user)
+
+        with at_gateway("alice") as fs:
+            assert fs.read_bytes("/user/alice/before") == b"content"
+            fs.write_bytes("/user/alice/by-gateway", b"more")
+            assert fs.get_file_status("/user/alice/by-gateway").owner == "alice"
+        with at_gateway("hdfs") as fs, pytest.raises(errors.AuthorizationFailed):
+            fs.mkdirs("/the-superuser-does-not-come-this-way")

@@ -10,7 +10,9 @@
    users' own authority, or come from elsewhere with the files that describe them (`self_signed`).
 5. With a `realm` servers and clients prove themselves by Kerberos (`kerberos`), and web ports speak
    TLS alone.
-6. Values that are given win over those that follow from the plan.
+6. A single namenode may have a `secondary`; the `gateways` of a secured cluster have a file of
+   their own.
+7. Values that are given win over those that follow from the plan.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ HOSTS_FILE: Final = "hosts.include"
 EXCLUDE_FILE: Final = "hosts.exclude"
 CORE: Final = "core-site.xml"
 HDFS: Final = "hdfs-site.xml"
+HTTPFS: Final = "httpfs-site.xml"
 SSL_SERVER: Final = "ssl-server.xml"
 SSL_CLIENT: Final = "ssl-client.xml"
 TLS_DIR: Final = "tls"
@@ -91,6 +94,12 @@ class Wish:
     """Where servers and users have principals; None without Kerberos."""
     routers: tuple[str, ...] = ()
     """Machines of routers that are to be let in by secured namenodes."""
+    gateways: tuple[str, ...] = ()
+    """Machines of HttpFS gateways before a secured cluster."""
+    users_group: str = kerberos.USERS
+    """For whose members routers and gateways act at secured namenodes."""
+    secondary: str | None = None
+    """The machine of a secondary namenode."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Further values of configuration keys, which win."""
 
@@ -106,7 +115,24 @@ class Wish:
             bool(self.routers) and self.realm is None,
             "routers are named where Kerberos is: without it they need no principals",
         )
-        for host in (*self.machines, *self.routers):
+        yield (
+            bool(self.gateways) and self.realm is None,
+            "gateways are named where Kerberos is: without it they need no principals",
+        )
+        yield (
+            self.secondary is not None and self.has_takeovers,
+            "a secondary namenode is for a single namenode: standbys merge the log themselves",
+        )
+        yield (
+            not kerberos.GROUP.fullmatch(self.users_group),
+            f"{self.users_group!r} is no name of a group",
+        )
+        yield (
+            self.users_group == kerberos.SUPERGROUP,
+            f"routers and gateways do not act for {kerberos.SUPERGROUP}: whoever has their keytab "
+            "would be the superuser",
+        )
+        for host in self.hosts:
             yield not _HOST.fullmatch(host), f"{host!r} is no host name or address"
         yield (
             not _NAME.fullmatch(self.name),
@@ -153,7 +179,7 @@ class Wish:
         if self.realm is not None:
             yield not kerberos.REALM.fullmatch(self.realm), f"{self.realm!r} is no realm"
             yield not self.https, "Kerberos takes TLS: cookies and tokens go over web ports"
-            for host in (*self.machines, *self.routers):
+            for host in self.hosts:
                 yield (
                     kerberos.is_address(host),
                     f"{host} is an address, and Kerberos has principals of names: name the machine "
@@ -162,6 +188,12 @@ class Wish:
         for path in (*self.name_dirs, *self.data_dirs, self.base, self.conf_dir):
             bare = re.sub(r"^\[\w+\]|^file://", "", path)
             yield not bare.startswith("/"), f"{path!r} is no absolute path"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """All machines with a server, each once."""
+        secondary = () if self.secondary is None else (self.secondary,)
+        return tuple(dict.fromkeys((*self.machines, *secondary, *self.routers, *self.gateways)))
 
     @property
     def has_takeovers(self) -> bool:
@@ -188,8 +220,11 @@ def files(wish: Wish, addresses: Mapping[str, Sequence[str]]) -> dict[str, str]:
     could be looked up: Hadoop's namenodes ask for the racks of addresses, not of names."""
     values = {**_values(wish), **wish.values}
     core = {name: text for name, text in values.items() if name.startswith(_CORE_KEYS)}
-    hdfs = {name: text for name, text in values.items() if name not in core}
+    httpfs = {name: text for name, text in values.items() if name.startswith("httpfs.")}
+    hdfs = {name: text for name, text in values.items() if name not in core | httpfs}
     texts = {CORE: site_file(core), HDFS: site_file(hdfs)}
+    if httpfs:
+        texts[HTTPFS] = site_file(httpfs)
     if wish.racks:
         rows = [
             f"{name} {rack}\n"
@@ -213,15 +248,15 @@ def files(wish: Wish, addresses: Mapping[str, Sequence[str]]) -> dict[str, str]:
             }
         )
     if wish.realm is not None:
-        texts[kerberos.KADMIN_SCRIPT] = kerberos.kadmin_script(
-            kerberos.principals(
-                wish.realm,
-                wish.machines,
-                wish.namenode_hosts,
-                wish.journal_hosts,
-                wish.routers,
-            )
+        places = kerberos.Places(
+            wish.machines,
+            wish.namenode_hosts,
+            wish.journal_hosts,
+            wish.routers,
+            wish.gateways,
+            wish.secondary,
         )
+        texts[kerberos.KADMIN_SCRIPT] = kerberos.kadmin_script(places.keytabs(wish.realm))
     if wish.hosts_files:
         texts[HOSTS_FILE] = "".join(f"{host}\n" for host in wish.machines)
         texts[EXCLUDE_FILE] = ""
@@ -232,10 +267,10 @@ def next_steps(wish: Wish) -> list[str]:
     """What to do with the files, in order; a line each."""
     first, *others = wish.namenode_hosts
     lines = [
-        f"put these files into {wish.conf_dir} on {_listed(wish.machines)}, and on clients",
+        f"put these files into {wish.conf_dir} on {_listed(wish.hosts)}, and on clients",
         f"on each machine, as the user of the servers: export HADOOP_CONF_DIR={wish.conf_dir}",
         *_certificates(wish),
-        *([] if wish.realm is None else kerberos.steps(wish.realm, wish.conf_dir)),
+        *_principals(wish),
         f"on each machine: {'' if wish.realm is None else 'kinit hdfs, and '}howdah doctor",
     ]
     if not wish.has_takeovers:
@@ -251,7 +286,22 @@ def next_steps(wish: Wish) -> list[str]:
             lines.append(f"on {first}: howdah zkfc -formatZK, once")
         lines.append(f"on {_listed(wish.namenode_hosts)}: howdah zkfc")
     lines.append(f"on {_listed(wish.machines)}: howdah datanode")
+    if wish.secondary is not None:
+        lines.append(f"on {wish.secondary}: howdah secondarynamenode")
+    if wish.gateways:
+        lines.append(f"on {_listed(wish.gateways)}: howdah httpfs")
     return lines
+
+
+def _principals(wish: Wish) -> list[str]:
+    if wish.realm is None:
+        return []
+    acting = [
+        user
+        for user, hosts in ((kerberos.ROUTER, wish.routers), (kerberos.GATEWAY, wish.gateways))
+        if hosts
+    ]
+    return kerberos.steps(wish.realm, wish.conf_dir, acting=acting, users_group=wish.users_group)
 
 
 def _certificates(wish: Wish) -> list[str]:
@@ -312,9 +362,24 @@ def _values(wish: Wish) -> dict[str, str]:
         values["dfs.http.policy"] = "HTTPS_ONLY"
         if len(wish.machines) > 1:
             values["dfs.datanode.https.address"] = "0.0.0.0:9865"
+    if wish.secondary is not None:
+        values["dfs.namenode.secondary.http-address"] = f"{wish.secondary}:9868"
+        values["dfs.namenode.checkpoint.dir"] = f"{wish.base}/checkpoint"
+        if wish.https:
+            values["dfs.namenode.secondary.https-address"] = f"{wish.secondary}:9869"
     if wish.realm is not None:
         keytab = f"{wish.conf_dir}/{kerberos.KEYTAB}"
-        values |= kerberos.values(wish.realm, keytab, wish.routers, has_journal=wish.has_takeovers)
+        values |= kerberos.values(
+            wish.realm,
+            keytab,
+            wish.routers,
+            wish.gateways,
+            wish.users_group,
+            has_journal=wish.has_takeovers,
+            has_secondary=wish.secondary is not None,
+        )
+        if wish.gateways:
+            values |= kerberos.gateway_values(wish.realm, wish.conf_dir, wish.gateways)
         if len(wish.machines) == 1:  # which may be called localhost
             values["dfs.datanode.hostname"] = first
     return {**values, **(_several(wish) if wish.has_takeovers else _single(wish, first))}

@@ -24,10 +24,17 @@ from howdah.datanode.settings import check_datanode_protection
 from howdah.doctor.certificates import certificate_of
 from howdah.doctor.checks import examine
 from howdah.doctor.inputs import Facts, Host
-from howdah.errors import AuthenticationFailed, InvalidConfiguration
+from howdah.errors import AuthenticationFailed, AuthorizationFailed, InvalidConfiguration
+from howdah.gateway.security import (
+    asks_for_proof,
+    check_gateway_protection,
+    with_plain_keys,
+)
+from howdah.namenode.server.process.secondary_security import check_secondary_protection
 from howdah.namenode.server.security import check_namenode_protection
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import among_servers
+from howdah.runtime.users.proxy_users import Machines, ProxyUsers, Rules
 from howdah.security.settings import SecuritySettings
 
 HOSTS = ("alpha", "beta", "gamma", "delta", "epsilon")
@@ -126,6 +133,14 @@ def test_three_machines_have_namenodes_that_take_over() -> None:
         ({"machines": ("a",), "realm": "A B", "https": True}, "is no realm"),
         ({"machines": ("a",), "realm": "A.COM"}, "takes TLS"),
         ({"machines": ("10.0.0.1",), "realm": "A.COM", "https": True}, "principals of names"),
+        (
+            {"machines": ("a",), "realm": "A.COM", "https": True, "secondary": "10.0.0.1"},
+            "principals of names",
+        ),
+        ({"machines": ("a", "b", "c"), "secondary": "d"}, "for a single namenode"),
+        ({"machines": ("a",), "users_group": "a,b"}, "no name of a group"),
+        ({"machines": ("a",), "users_group": "*"}, "no name of a group"),
+        ({"machines": ("a",), "users_group": "supergroup"}, "would be the superuser"),
     ],
 )
 def test_wishes_that_make_no_sense_are_refused(wish: dict[str, Any], words: str) -> None:
@@ -157,7 +172,7 @@ def test_all_servers_of_a_secured_plan_are_one_user_and_start(count: int) -> Non
         settings.user_of("nn/alpha@ELSEWHERE.COM", "EXAMPLE.COM")
 
 
-def test_routers_are_principals_who_act_for_everybody_from_their_machines_alone() -> None:
+def test_routers_are_principals_who_act_for_users_from_their_machines_alone() -> None:
     wish = plan.Wish(HOSTS[:3], realm="EXAMPLE.COM", https=True, routers=(HOSTS[2], "gw.example"))
     lines = plan.files(wish, {})[kerberos.KADMIN_SCRIPT].splitlines()
     assert f"addprinc -randkey router/{HOSTS[2].lower()}@EXAMPLE.COM" in lines
@@ -168,7 +183,6 @@ def test_routers_are_principals_who_act_for_everybody_from_their_machines_alone(
     assert len([line for line in lines if f"HTTP/{HOSTS[2].lower()}@" in line]) == 2
     conf = read(wish)
     assert conf.raw("hadoop.proxyuser.router.hosts") == f"{HOSTS[2]},gw.example"
-    assert conf.raw("hadoop.proxyuser.router.users") == "*"
     assert conf.raw("dfs.federation.router.kerberos.principal") == "router/_HOST@EXAMPLE.COM"
     alone = plan.Wish(HOSTS[:1], realm="EXAMPLE.COM", https=True, routers=("gw.example",))
     assert read(alone).raw("dfs.journalnode.kerberos.principal") == "jn/_HOST@EXAMPLE.COM"
@@ -180,9 +194,85 @@ def test_routers_are_principals_who_act_for_everybody_from_their_machines_alone(
     )
 
 
-def test_routers_without_kerberos_are_refused() -> None:
+@pytest.mark.parametrize("user", ["router", "httpfs"])
+def test_who_acts_for_users_acts_for_no_superuser_and_from_nowhere_else(user: str) -> None:
+    wish = plan.Wish(HOSTS[:1], realm="EXAMPLE.COM", https=True, routers=("gw",), gateways=("gw",))
+    rules = ProxyUsers.parse(read(wish).items(), "hadoop.proxyuser.")
+    assert rules.rules[user] == Rules(groups=frozenset({"users"}), machines=Machines(names=("gw",)))
+    assert rules.needs_groups(user, "hdfs")
+    rules.check_groups(user, "alice", ["alice", "users"])
+    with pytest.raises(AuthorizationFailed):
+        rules.check_groups(user, "hdfs", ["supergroup"])
+    etl = plan.Wish(HOSTS[:1], realm="EXAMPLE.COM", https=True, routers=("gw",), users_group="etl")
+    assert read(etl).raw("hadoop.proxyuser.router.groups") == "etl"
+
+
+def test_gateways_have_keytabs_of_their_own_and_a_file_of_their_own() -> None:
+    wish = plan.Wish(HOSTS[:2], realm="EXAMPLE.COM", https=True, gateways=(HOSTS[0], "gw"))
+    files = plan.files(wish, {})
+    lines = files[kerberos.KADMIN_SCRIPT].splitlines()
+    keytabs = {line.split()[3]: line.split()[4:] for line in lines if line.startswith("ktadd ")}
+    assert keytabs["alpha.httpfs.keytab"] == [
+        "httpfs/alpha@EXAMPLE.COM",
+        "HTTP/alpha@EXAMPLE.COM",
+    ]
+    assert "httpfs/alpha@EXAMPLE.COM" not in keytabs["alpha.keytab"]
+    assert "gw.keytab" not in keytabs, "a gateway alone is no other server"
+    assert len([line for line in lines if line == "addprinc -randkey HTTP/alpha@EXAMPLE.COM"]) == 1
+    assert "httpfs." not in files[plan.HDFS]
+    conf = read(wish).with_site_file(files[plan.HTTPFS].encode(), source=plan.HTTPFS)
+    conf.check_values()
+    assert [name for name, _ in conf.items() if not is_known(name)] == []
+    gateway = with_plain_keys(conf)
+    check_gateway_protection(gateway)
+    assert asks_for_proof(gateway)
+    assert conf.get(keys.HTTPFS_SSL_ENABLED)
+    one = plan.Wish(HOSTS[:1], realm="EXAMPLE.COM", https=True, gateways=("gw",))
+    assert "<value>gw</value>" in plan.files(one, {})[plan.HTTPFS]
+    assert "howdah httpfs" in plan.next_steps(one)[-1]
+    assert any("group users" in line and "not hdfs" in line for line in plan.next_steps(one))
+
+
+@pytest.mark.parametrize("realm", [None, "EXAMPLE.COM"])
+def test_a_secondary_has_an_address_and_a_login_that_its_namenode_takes(realm: str | None) -> None:
+    wish = plan.Wish(HOSTS[:1], realm=realm, https=realm is not None, secondary="snn")
+    conf = read(wish)
+    check_secondary_protection(conf)
+    check_namenode_protection(conf)
+    assert conf.get(keys.DFS_NAMENODE_SECONDARY_HTTP_ADDRESS) == ("snn", 9868)
+    assert plan.next_steps(wish)[-1] == "on snn: howdah secondarynamenode"
+    assert "on alpha, snn, and on clients" in plan.next_steps(wish)[0]
+    if realm is None:
+        return
+    assert conf.get(keys.DFS_NAMENODE_SECONDARY_HTTPS_ADDRESS) == ("snn", 9869)
+    lines = plan.files(wish, {})[kerberos.KADMIN_SCRIPT].splitlines()
+    assert "ktadd -norandkey -k snn.keytab nn/snn@EXAMPLE.COM HTTP/snn@EXAMPLE.COM" in lines
+    settings = SecuritySettings.from_configuration(conf)
+    assert settings.user_of("nn/snn@EXAMPLE.COM", "EXAMPLE.COM") == "hdfs"
+
+
+def test_certificates_are_for_all_machines(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="certificates are made by cryptography")
+    words = "init --machines alpha --secondary snn --routers rt --gateways gw --secure"
+    more = ["--realm", "EXAMPLE.COM", "--self-signed", "--to", str(tmp_path)]
+    assert main([*words.split(), *more]) == 0
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import pkcs12
+
+    text = (tmp_path / SSL_SERVER).read_bytes()
+    described = Configuration().with_site_file(text, source=SSL_SERVER)
+    password = described.raw("ssl.server.keystore.password") or ""
+    kept = (tmp_path / plan.TLS_DIR / "keystore.p12").read_bytes()
+    certificate = pkcs12.load_key_and_certificates(kept, password.encode())[1]
+    assert certificate is not None
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert {"alpha", "snn", "rt", "gw"} <= set(names.get_values_for_type(x509.DNSName))
+
+
+@pytest.mark.parametrize("named", ["routers", "gateways"])
+def test_routers_and_gateways_without_kerberos_are_refused(named: str) -> None:
     with pytest.raises(InvalidConfiguration, match="where Kerberos is"):
-        plan.Wish(HOSTS[:3], routers=("gw",))
+        plan.Wish(HOSTS[:3], **{named: ("gw",)})  # type: ignore[arg-type]
 
 
 def test_a_realm_without_kerberos_is_refused() -> None:

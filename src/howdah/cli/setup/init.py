@@ -80,6 +80,17 @@ def arguments() -> Arguments:
         metavar="HOST,…",
         help="machines of routers, with --secure: their principals, and that they act for users",
     )
+    add(
+        "--gateways",
+        metavar="HOST,…",
+        help="machines of HttpFS gateways, with --secure: the same, and httpfs-site.xml",
+    )
+    add(
+        "--users-group",
+        metavar="GROUP",
+        help="for whose members routers and gateways act (default: users); not the administrator's",
+    )
+    add("--secondary", metavar="HOST", help="the machine of a secondary namenode")
     add("--hosts-files", action="store_true", help="lists of who may join and who is to leave")
     add(
         "--conf-dir",
@@ -135,7 +146,7 @@ def _self_signed(wish: Wish, directory: Path) -> tuple[list[Path], dict[str, str
     described = (plan.SSL_SERVER, plan.SSL_CLIENT)
     for name in described:  # of an earlier time
         (directory / name).unlink(missing_ok=True)
-    hosts = [host.strip("[]") for host in wish.machines]
+    hosts = [host.strip("[]") for host in wish.hosts]
     certificates.make(directory, hosts, f"{wish.conf_dir}/{plan.TLS_DIR}")
     texts = {name: (directory / name).read_text() for name in described}
     for name in described:
@@ -144,7 +155,7 @@ def _self_signed(wish: Wish, directory: Path) -> tuple[list[Path], dict[str, str
 
 
 def _wish(options: argparse.Namespace, directory: Path, values: dict[str, str]) -> Wish:
-    from howdah.config_generator import plan
+    from howdah.config_generator import kerberos, plan
 
     racks = {}
     for pair in _split_names(options.racks):
@@ -171,6 +182,9 @@ def _wish(options: argparse.Namespace, directory: Path, values: dict[str, str]) 
         self_signed=options.self_signed,
         realm=_realm(options),
         routers=_split_names(options.routers),
+        gateways=_split_names(options.gateways),
+        users_group=options.users_group or kerberos.USERS,
+        secondary=options.secondary,
         values=values,
     )
 
