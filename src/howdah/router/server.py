@@ -47,6 +47,7 @@ from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import KnownGroups, groups_from
 from howdah.runtime.users.impersonation import OnLoop, read_rules
+from howdah.security.server_methods import known_by_name
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer, on_loop
@@ -127,7 +128,8 @@ class Router:
             login = security.login
             self._tokens = RouterTokens(self._store, read(TokenTimes, conf), login.short_name)
             shown = TokensShown(self._tokens, loop)
-            self._proofs = EvaluatedBeside(login.methods({}, shown), digests_too=True)
+            passwords = known_by_name(self._tokens.known_password_of)
+            self._proofs = EvaluatedBeside(login.methods({}, shown), known=passwords)
             # A token, which others may have been given, is not good for administration.
             self._admin_proofs = EvaluatedBeside(login.methods({}))
         self._forwarding = Forwarding(self.core, self._tokens)

@@ -63,6 +63,8 @@ class RouterTokens:
         self._short_name = short_name
         self._now_ms = now_ms
         self._rolling = asyncio.Lock()
+        self._known_keys: dict[int, DelegationKey] = {}
+        """As they were in the store when they were read last."""
 
     # -- what is asked -----------------------------------------------------------------
 
@@ -124,6 +126,9 @@ class RouterTokens:
             )
             if stored is None:
                 raise errors.InvalidToken(rules.unknown(token))
+            if key is not None:
+                # Another router may have made it.
+                self._known_keys[key.key_id] = key
             rules.check_in_time(token, stored.until_ms, self._now_ms())
             # The key is looked up each time: it may have been revoked.
             return rules.password_by(key, token, identifier)
@@ -134,6 +139,15 @@ class RouterTokens:
             raise errors.RetriableError(
                 "the state store cannot be asked for a delegation token: try again"
             ) from error
+
+    def known_password_of(self, identifier: bytes) -> bytes | None:
+        """Return the password of a token by a key that was in the store lately; None without one.
+        Whether the token is good is another question: the store alone has the answer."""
+        try:
+            token = rules.read_identifier(identifier)
+            return rules.password_by(self._known_keys.get(token.master_key_id), token, identifier)
+        except errors.InvalidToken:
+            return None
 
     # -- keys --------------------------------------------------------------------------
 
@@ -149,6 +163,7 @@ class RouterTokens:
                 known, names = await self._store.run(
                     lambda store: (store.keys(), store.key_names())
                 )
+                self._known_keys = {each.key_id: each for each in known}
                 latest = max(known, key=lambda each: each.key_id, default=None)
                 if latest is not None and self._is_current(latest):
                     return latest
@@ -156,6 +171,7 @@ class RouterTokens:
                     _following(names), secrets.token_bytes(_KEY_BYTES), self._now_ms()
                 )
                 if await self._store.run(partial(StateStore.add_key, key=made)):
+                    self._known_keys[made.key_id] = made
                     log.info("delegation tokens are made by another key from now on")
                     return made
                 # Another router was faster.

@@ -3,8 +3,10 @@
 GSSAPI reads a keytab and computes for a millisecond, which a loop with thousands of clients has
 no time for. The digests of tokens take a tenth of that, and are evaluated where they are, unless
 their passwords are kept elsewhere. There they may be waited for: so they have threads of their own,
-and tickets are taken while whoever keeps the passwords hangs. Connections that end while they wait
-leave the queue.
+and tickets are taken while whoever keeps the passwords hangs. A token that proves a password by
+what is known without asking has other threads and another queue than one that does not: strangers
+can write as many of these as they like, and would have all places otherwise. Connections that end
+while they wait leave the queue.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +30,10 @@ from howdah.runtime import unexpected_errors
 log = logging.getLogger(__name__)
 
 THREADS: Final = 4
+DOUBTFUL_THREADS: Final = 2
+"""For tokens that may be anybody's."""
+KnownPassword = Callable[[bytes], bytes | None]
+"""The password of a token by its name, as far as it is known without asking; None where not."""
 MOST_DIGESTS_WAITING: Final = 4096
 """Where more of them wait, clients are told to try again."""
 
@@ -68,14 +74,15 @@ class _Job:
 class _Queue:
     """Jobs for some threads, on one loop."""
 
-    def __init__(self, name: str, most_waiting: int | None = None) -> None:
-        self._threads: Final = ThreadPoolExecutor(THREADS, name)
+    def __init__(self, name: str, most_waiting: int | None = None, threads: int = THREADS) -> None:
+        self._count: Final = threads
+        self._threads: Final = ThreadPoolExecutor(threads, name)
         self._most_waiting: Final = most_waiting
         self._waiting: Final = deque[_Job]()
         self._running = 0
 
     def add(self, job: _Job) -> None:
-        if self._running < THREADS:
+        if self._running < self._count:
             self._begin(job)
             return
         if self._is_full():
@@ -117,28 +124,50 @@ class _Queue:
 class EvaluatedBeside(EvaluatedInPlace):
     """On threads beside a loop, all but digests. Closed when the server has stopped."""
 
-    def __init__(self, methods: ServerMethods, *, digests_too: bool = False) -> None:
-        """With `digests_too` these are evaluated on the threads, too: whoever has the passwords of
-        tokens may have to be waited for."""
+    def __init__(self, methods: ServerMethods, *, known: KnownPassword | None = None) -> None:
+        """With `known` digests are evaluated on threads, too: whoever has the passwords of tokens
+        may have to be waited for. What is known decides on which, and over nothing else."""
         super().__init__(methods)
         self._tickets: Final = _Queue("proofs of clients")
-        self._digests: Final = (
-            _Queue("tokens of clients", MOST_DIGESTS_WAITING) if digests_too else None
-        )
+        self._digests: Final = None if known is None else _Digests(known)
 
     def evaluate(self, step: Evaluate, done: Evaluated, is_wanted: IsWanted) -> None:
-        queue = self._tickets
-        if isinstance(step.mechanism, digest_md5.DigestMd5Server):
-            if self._digests is None:
-                done(_evaluate(step))
-                return
-            queue = self._digests
-        queue.add(_Job(step, done, is_wanted))
+        job = _Job(step, done, is_wanted)
+        if not isinstance(step.mechanism, digest_md5.DigestMd5Server):
+            self._tickets.add(job)
+        elif self._digests is None:
+            done(_evaluate(step))
+        else:
+            self._digests.add(job, step.mechanism)
 
     def close(self) -> None:
-        for queue in (self._tickets, self._digests):
-            if queue is not None:
-                queue.close()
+        self._tickets.close()
+        if self._digests is not None:
+            self._digests.close()
+
+
+class _Digests:
+    """Those whose passwords may have to be waited for, on one loop."""
+
+    def __init__(self, known: KnownPassword) -> None:
+        self._known: Final = known
+        self._good: Final = _Queue("tokens of clients", MOST_DIGESTS_WAITING)
+        self._doubtful: Final = _Queue(
+            "doubtful tokens of clients", MOST_DIGESTS_WAITING, DOUBTFUL_THREADS
+        )
+
+    def add(self, job: _Job, mechanism: digest_md5.DigestMd5Server) -> None:
+        name = mechanism.name_to_look_up(job.step.response)
+        if name is None:
+            job.done(_evaluate(job.step))  # It asks for no password.
+            return
+        password = self._known(name)
+        is_good = password is not None and mechanism.is_proven_by(job.step.response, password)
+        (self._good if is_good else self._doubtful).add(job)
+
+    def close(self) -> None:
+        self._good.close()
+        self._doubtful.close()
 
 
 def _evaluate(step: Evaluate) -> bytes | errors.HowdahError | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import stat
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -287,3 +288,36 @@ def test_the_ids_of_keys_begin_anywhere(tmp_path: Path) -> None:
         len({name for number in range(4) for name in Routers(tmp_path / str(number)).names(KEYS)})
         > 1
     )
+
+
+def test_a_router_knows_by_its_keys_which_tokens_may_be_true(routers: Routers) -> None:
+    async def work() -> None:
+        one, other = routers.make(), routers.make()
+        token = await one.issue(caller("alice"), "alice")
+        assert one.known_password_of(token.identifier) == token.password
+        assert other.known_password_of(token.identifier) is None, "it has read no key yet"
+        await other.prepare()
+        assert other.known_password_of(token.identifier) == token.password
+        named = rules.read_identifier(token.identifier)
+        forged = replace(named, owner="root").encode()
+        assert other.known_password_of(forged) != token.password
+        for identifier in (b"", b"nonsense", replace(named, master_key_id=7).encode()):
+            assert other.known_password_of(identifier) is None
+        # It decides over nothing: a token that is cancelled is good no more.
+        await one.cancel(caller("alice"), token)
+        assert other.known_password_of(token.identifier) == token.password
+        assert not await is_good(other, token)
+
+    run(work)
+
+
+def test_a_key_that_is_revoked_is_forgotten_with_the_next_sweep(routers: Routers) -> None:
+    async def work() -> None:
+        tokens = routers.make()
+        token = await tokens.issue(caller("alice"), "alice")
+        for name in routers.names(KEYS):
+            FileRecords(routers.directory).remove(KEYS, name)
+        await tokens.sweep()
+        assert tokens.known_password_of(token.identifier) is None
+
+    run(work)

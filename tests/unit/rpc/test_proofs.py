@@ -15,8 +15,9 @@ from howdah.protocol.sasl.digest_md5 import DigestMd5Server
 from howdah.protocol.sasl.mechanism import Layer, ServerMechanism
 from howdah.protocol.sasl.protection import Protection
 from howdah.rpc import proofs as proofs_module
-from howdah.rpc.proofs import THREADS, EvaluatedBeside, EvaluatedInPlace
+from howdah.rpc.proofs import DOUBTFUL_THREADS, THREADS, EvaluatedBeside, EvaluatedInPlace
 from howdah.runtime import unexpected_errors
+from howdah.testing.waiting import wait_until
 
 Answer = bytes | errors.HowdahError | None
 
@@ -104,11 +105,13 @@ def test_a_defect_is_a_refusal_that_says_nothing_of_it(evaluate: Evaluation) -> 
 
 
 class Tokens:
-    """Digests whose passwords cannot be had before `answers` is set."""
+    """Digests whose passwords cannot be had before `answers` is set. `true` ones prove what is
+    known of them."""
 
     def __init__(self) -> None:
         self.answers = threading.Event()
         self.looked_up: list[bytes] = []
+        self.true: set[bytes] = set()
 
     def show(self, response: bytes) -> Evaluate:
         tokens = self
@@ -117,7 +120,15 @@ class Tokens:
             def __init__(self) -> None:
                 """Nothing of it is asked."""
 
+            def name_to_look_up(self, response: bytes) -> bytes | None:
+                return response or None
+
+            def is_proven_by(self, response: bytes, password: bytes) -> bool:
+                return response in tokens.true
+
             def evaluate(self, response: bytes) -> bytes:
+                if not response:
+                    return b"challenge"
                 tokens.looked_up.append(response)
                 assert tokens.answers.wait(60)
                 return b"of " + response
@@ -129,7 +140,7 @@ class Clients:
     """Show proofs at one server, and hear what comes of them."""
 
     def __init__(self) -> None:
-        self.proofs = EvaluatedBeside(Methods(), digests_too=True)
+        self.proofs = EvaluatedBeside(Methods(), known=lambda name: b"password")
         self.gone: set[int] = set()
         self.heard: list[asyncio.Future[Answer]] = []
 
@@ -156,17 +167,57 @@ def test_tickets_are_taken_while_the_passwords_of_tokens_cannot_be_had() -> None
     asyncio.run(work())
 
 
+def test_a_true_token_waits_for_no_bogus_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever strangers show while the passwords cannot be had: they have places of their own."""
+    monkeypatch.setattr(proofs_module, "MOST_DIGESTS_WAITING", 3 * THREADS)
+
+    async def work() -> None:
+        tokens, clients = Tokens(), Clients()
+        tokens.true.add(b"true")
+        try:
+            bogus = [
+                clients.show(tokens.show(b"%d" % number))
+                for number in range(3 * THREADS + DOUBTFUL_THREADS)
+            ]
+            refused = clients.show(tokens.show(b"one too many"))
+            assert isinstance(refused.result(), errors.RetriableError)
+            true = clients.show(tokens.show(b"true"))
+            await asyncio.to_thread(wait_until, lambda: b"true" in tokens.looked_up)
+            assert not any(each.done() for each in bogus)
+            tokens.answers.set()
+            assert await asyncio.wait_for(true, 30) == b"of true"
+        finally:
+            tokens.answers.set()
+            clients.proofs.close()
+
+    asyncio.run(work())
+
+
+def test_what_asks_for_no_password_waits_for_none() -> None:
+    async def work() -> None:
+        tokens, clients = Tokens(), Clients()
+        try:
+            for number in range(2 * THREADS):
+                clients.show(tokens.show(b"%d" % number))
+            assert clients.show(tokens.show(b"")).result() == b"challenge"
+        finally:
+            tokens.answers.set()
+            clients.proofs.close()
+
+    asyncio.run(work())
+
+
 def test_proofs_of_connections_that_are_gone_are_not_evaluated() -> None:
     async def work() -> None:
         tokens, clients = Tokens(), Clients()
         try:
-            for number in range(2 * THREADS + 1):
+            for number in range(2 * DOUBTFUL_THREADS + 1):
                 clients.show(tokens.show(b"%d" % number))
-            clients.gone.update(range(THREADS, 2 * THREADS))
+            clients.gone.update(range(DOUBTFUL_THREADS, 2 * DOUBTFUL_THREADS))
             tokens.answers.set()
-            last = b"%d" % (2 * THREADS)
+            last = b"%d" % (2 * DOUBTFUL_THREADS)
             assert await asyncio.wait_for(clients.heard[-1], 30) == b"of " + last
-            expected = [b"%d" % number for number in range(THREADS)]
+            expected = [b"%d" % number for number in range(DOUBTFUL_THREADS)]
             assert sorted(tokens.looked_up) == sorted([*expected, last])
         finally:
             tokens.answers.set()
@@ -183,11 +234,11 @@ def test_of_too_many_tokens_those_of_lost_connections_leave_and_others_come_agai
     async def work() -> None:
         tokens, clients = Tokens(), Clients()
         try:
-            for number in range(THREADS + 2):
+            for number in range(DOUBTFUL_THREADS + 2):
                 clients.show(tokens.show(b"%d" % number))
             refused = clients.show(tokens.show(b"one too many"))
             assert isinstance(refused.result(), errors.RetriableError)
-            clients.gone.add(THREADS)
+            clients.gone.add(DOUBTFUL_THREADS)
             waits = clients.show(tokens.show(b"in the place of the lost one"))
             assert not waits.done()
             tokens.answers.set()

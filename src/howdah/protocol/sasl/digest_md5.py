@@ -337,6 +337,26 @@ class DigestMd5Server:
             return self._challenge()
         return self._prove(_Response.parse(response))
 
+    def name_to_look_up(self, response: bytes) -> bytes | None:
+        """Return the name of which a response has `password_of` called; None where it asks for
+        none: the challenge is due, or the response is refused without."""
+        if self.is_complete or not self._has_challenged:
+            return None
+        try:
+            parsed = _Response.parse(response)
+            self._check(parsed)
+        except errors.AuthenticationFailed:
+            return None
+        return parsed.name
+
+    def is_proven_by(self, response: bytes, password: bytes) -> bool:
+        """Whether a response that names somebody (`name_to_look_up`) proves that password. Nothing
+        is changed by that."""
+        parsed = _Response.parse(response)
+        return hmac.compare_digest(
+            digest_value(*self._parts(parsed, password), Side.CLIENT), parsed.proof
+        )
+
     def _challenge(self) -> bytes:
         words = b",".join([each.value.encode() for each in self._protections])
         fields = [
@@ -352,16 +372,8 @@ class DigestMd5Server:
 
     def _prove(self, response: _Response) -> bytes:
         self._check(response)
-        password = self._password_of(response.name)
-        session = session_hash(
-            response.name,
-            response.realm,
-            password,
-            self._nonce,
-            response.cnonce,
-            response.authzid,
-        )
-        parts = session, self._nonce, response.cnonce, response.protection, response.uri
+        parts = self._parts(response, self._password_of(response.name))
+        session = parts[0]
         if not hmac.compare_digest(digest_value(*parts, Side.CLIENT), response.proof):
             raise errors.AuthenticationFailed(
                 f"{MECHANISM}: digest response format violation. Mismatched response."
@@ -371,6 +383,20 @@ class DigestMd5Server:
             self.layer = DigestLayer(session, Side.SERVER, response.cipher, response.most_bytes)
         self.is_complete = True
         return b"rspauth=" + digest_value(*parts, Side.SERVER)
+
+    def _parts(
+        self, response: _Response, password: bytes
+    ) -> tuple[bytes, bytes, bytes, Protection, bytes]:
+        """What both sides make their proofs of; the session's hash is the first."""
+        session = session_hash(
+            response.name,
+            response.realm,
+            password,
+            self._nonce,
+            response.cnonce,
+            response.authzid,
+        )
+        return session, self._nonce, response.cnonce, response.protection, response.uri
 
     def _check(self, response: _Response) -> None:
         """What is not secret, before a password is looked up."""

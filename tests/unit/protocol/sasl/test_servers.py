@@ -74,6 +74,22 @@ def exchange(client: DigestMd5Client, server: DigestMd5Server) -> None:
     assert server.is_complete
 
 
+def test_a_response_can_be_looked_at_before_a_password_is_looked_up() -> None:
+    client, server = digest_client(), digest_server()
+    assert server.name_to_look_up(b"") is None, "the challenge is due"
+    response = client.evaluate(server.evaluate(b""))
+    assert response is not None
+    assert server.name_to_look_up(response) == NAME
+    assert server.is_proven_by(response, PASSWORD)
+    assert not server.is_proven_by(response, b"another password")
+    for refused in (b"", b"nonsense", response.replace(b"bm9uY2U=", b"bm9uY2V=")):
+        assert server.name_to_look_up(refused) is None
+    # Nothing has changed by that.
+    assert client.evaluate(server.evaluate(response)) is None
+    assert server.is_complete
+    assert server.name_to_look_up(response) is None
+
+
 @pytest.mark.parametrize("cipher", STRONG_CIPHERS)
 @given(messages=st.lists(st.binary(max_size=300), max_size=4), wanted=PROTECTIONS)
 def test_a_token_proves_itself_and_layers_fit(
