@@ -59,6 +59,7 @@ from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.server_login import ServerLogin, check_journal_nodes_known, log_in_namenode
+from howdah.security.user_names import user_names
 from howdah.web.access.login_guard import login_guard
 from howdah.web.access.rules import AccessRules
 from howdah.web.access.server_guard import server_guard
@@ -183,6 +184,7 @@ class FailoverServer:
             may_act=OnThread.of(conf).check,
             methods=None if login is None else login.methods({}),
             authorization=service_authorization.OnThread.of(conf),
+            user_of=user_names(conf),
         )
         pages = Pages(conf, self._rpc, self.running.sight)
         self._http = HttpServer(pages.answer, timeout_s=_WEB_TIMEOUT_S)

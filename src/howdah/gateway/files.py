@@ -40,6 +40,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
 from howdah.runtime.users.names import ProxyUser
 from howdah.security.server_checks import has_logins, is_secured
+from howdah.security.user_names import user_names
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
@@ -78,6 +79,7 @@ class FileGateway:
             "Access-Control-Max-Age": "600",
         }
         """What browsers hear that ask before they send something for such a page."""
+        self._names = user_names(conf)
         self._takes_tokens = is_secured(conf) or has_logins(conf)
         self._own = own
         self._replicas = None if own is None else _replicas_of(own, conf)
@@ -99,7 +101,9 @@ class FileGateway:
 
     def parsed(self, request: Request) -> ParsedRequest:
         """What is asked for. Raises InvalidParameter, MissingParameter, UnsupportedOperation."""
-        return parse_request(request, self.patterns, takes_tokens=self._takes_tokens)
+        return parse_request(
+            request, self.patterns, takes_tokens=self._takes_tokens, short_name=self._names
+        )
 
     def filesystem(self, wanted: ParsedRequest) -> HdfsFileSystem:
         """As the user who asks. Raises IllegalArgument for a namenode that is not ours,

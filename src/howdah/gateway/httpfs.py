@@ -45,6 +45,7 @@ from howdah.runtime.running_cluster import default_filesystem
 from howdah.runtime.users.current import process_user
 from howdah.runtime.users.impersonation import OnThread, read_rules
 from howdah.runtime.users.names import ProxyUser
+from howdah.security.user_names import user_names
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response, answer, text_response
@@ -96,6 +97,7 @@ class HttpFs:
         self.patterns = patterns_of(conf)
         self.cross_site = filter_of(conf)
         self.mode = conf.get(keys.HTTPFS_ACCESS_MODE)
+        self._names = user_names(conf)
         default = default_filesystem(conf)
         scheme, _, authority = default.partition("://")
         self.authority = authority.partition("/")[0]
@@ -131,7 +133,7 @@ class HttpFs:
     def parsed(self, request: Request) -> ParsedRequest:
         """What is asked for. Raises InvalidParameter, MissingParameter, UnsupportedOperation."""
         if self.security is None:
-            return parse_request(request, self.patterns)
+            return parse_request(request, self.patterns, short_name=self._names)
         short_name = self.security.short_name
         return parse_request(request, self.patterns, takes_tokens=True, short_name=short_name)
 

@@ -35,6 +35,7 @@ from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.page_proofs import PageProofs
 from howdah.security.server_cookies import check_secret_shared, signing_caller
+from howdah.security.user_names import user_names
 from howdah.web import segment_transfer
 from howdah.web.http_client import fetch, split_url
 from howdah.web.monitoring.pages import Port
@@ -112,6 +113,7 @@ class JournalNode:
             may_act=self._proxy_users.check,
             methods=None if self._security is None else self._security.methods,
             authorization=self._authorization,
+            user_of=user_names(conf),
         )
         self._rpc.start()
         if self._sync.is_enabled:

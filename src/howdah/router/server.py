@@ -48,6 +48,7 @@ from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import KnownGroups, groups_from
 from howdah.runtime.users.impersonation import OnLoop, read_rules
 from howdah.security.server_methods import known_by_name
+from howdah.security.user_names import user_names
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer, on_loop
@@ -139,11 +140,13 @@ class Router:
         self._authorization = service_authorization.OnLoop.of(conf, known, outside)
         self._reading_policy = asyncio.Lock()
         policy = policy_service(self._begin_reading_policy)
+        names = user_names(conf)
         self._rpc = RpcServer(
             Registry([self._forwarding.service, policy]),
             impersonation=self._impersonation,
             authentication=self._proofs,
             authorization=self._authorization,
+            user_of=names,
             federated_state=states.header if states.with_observers else None,
             max_frame_bytes=settings.max_frame_bytes,
         )
@@ -160,6 +163,7 @@ class Router:
             impersonation=self._impersonation,
             authentication=self._admin_proofs,
             authorization=self._authorization,
+            user_of=names,
             max_frame_bytes=settings.max_frame_bytes,
         )
         self._pages = Pages(

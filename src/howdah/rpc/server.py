@@ -39,6 +39,7 @@ from howdah.protocol.rpc.server_hooks import (
 )
 from howdah.protocol.rpc.service import Deferred, Registry, Slices, next_slice
 from howdah.protocol.rpc.session import Protect, Reply, ServerSession, State
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.rpc import tracing
 from howdah.rpc.answer_queue import AnswerQueue
 from howdah.rpc.busy_poll import BusyPoll
@@ -78,6 +79,7 @@ class RpcServer:
         authorization: ServiceAuthorization | None = None,
         ip_proxy_users: Container[str] = (),
         federated_state: Callable[[], bytes] | None = None,
+        user_of: UserOf = simple_user,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
         max_connections: int = 0,
         handshake_timeout_s: float = HANDSHAKE_TIMEOUT_S,
@@ -88,7 +90,8 @@ class RpcServer:
         for another user, and without `authorization` everybody may speak every protocol.
         `ip_proxy_users` are believed what they tell of their clients
         (`howdah.protocol.rpc.caller_context`). `federated_state` is what goes along with each
-        answer about the nameservices behind a router.
+        answer about the nameservices behind a router. `user_of` has the users of names that
+        clients give.
         `max_connections` at once, 0 for any number: what comes above is closed unheard.
 
         A connection that has not said who is calling within `handshake_timeout_s` is
@@ -104,6 +107,7 @@ class RpcServer:
             authentication,
             authorization,
             federated_state,
+            user_of,
         )
         self.ip_proxy_users = ip_proxy_users
         self.max_frame_bytes = max_frame_bytes
@@ -238,6 +242,7 @@ class _Connection:
             ip_proxy_users=server.ip_proxy_users,
             authentication=server.hooks.authentication,
             authorizes=server.hooks.authorization is not None,
+            user_of=server.hooks.user_of,
         )
         self._intake = Intake(self._session, port.answering, self._resume)
         self._answers = AnswerQueue(

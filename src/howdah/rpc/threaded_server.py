@@ -37,6 +37,7 @@ from howdah.protocol.rpc.server_hooks import GoOn, ServerHooks, ServiceAuthoriza
 from howdah.protocol.rpc.service import Deferred, Registry, attempt, next_slice
 from howdah.protocol.rpc.session import LINGER_S, Protect, Reply, ServerSession, State
 from howdah.protocol.rpc.wrapped_stream import Wrapping
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.rpc import tracing
 from howdah.rpc.proofs import EvaluatedInPlace
 from howdah.runtime.metrics.rpc import SharedRpcMetrics
@@ -91,10 +92,12 @@ class ThreadedRpcServer:
         may_act: MayAct | None = None,
         methods: ServerMethods | None = None,
         authorization: ServiceAuthorization | None = None,
+        user_of: UserOf = simple_user,
     ) -> None:
         """`max_held_bytes` is twice the longest frame if it is not given. Without `may_act` nobody
         may act for another user, without `methods` to prove it everybody is who he says, and
-        without `authorization`, which may wait, everybody may speak every protocol."""
+        without `authorization`, which may wait, everybody may speak every protocol. `user_of`
+        has the users of names that clients give."""
         self._listener = listener
         self._max_frame_bytes = max_frame_bytes
         self._max_connections = max_connections
@@ -111,6 +114,7 @@ class ThreadedRpcServer:
             impersonation=_InPlace(may_act) if may_act else None,
             authentication=EvaluatedInPlace(methods) if methods else None,
             authorization=authorization,
+            user_of=user_of,
         )
         self._answering = Answering(
             registry, self.hooks, self.figures, time.perf_counter_ns, tracing.server_span
@@ -265,6 +269,7 @@ class ThreadedRpcServer:
             address=address,
             authentication=self.hooks.authentication,
             authorizes=self.hooks.authorization is not None,
+            user_of=self.hooks.user_of,
         )
         intake = Intake(session, self._answering, lambda: None)
         try:

@@ -117,7 +117,7 @@ class SecuritySettings:
             ),
             administered=ServerPrincipals(keys.HADOOP_SECURITY_SERVICE_USER_NAME_KEY.name, service),
             logical_services=_logical_services(conf),
-            rules=_rules(conf),
+            rules=rules_of(conf),
             rules_mechanism=conf.get(keys.HADOOP_SECURITY_AUTH_TO_LOCAL_MECHANISM),
         )
 
@@ -159,7 +159,8 @@ def _logical_services(conf: Configuration) -> dict[Address, str]:
     return services
 
 
-def _rules(conf: Configuration) -> tuple[Rule, ...]:
+def rules_of(conf: Configuration) -> tuple[Rule, ...]:
+    """Return what makes users of principals. Raises InvalidConfiguration."""
     key = keys.HADOOP_SECURITY_AUTH_TO_LOCAL
     try:
         return parse_rules(conf.get(key))

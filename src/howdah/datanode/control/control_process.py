@@ -96,6 +96,7 @@ from howdah.runtime.privileges import HeldPorts, is_privileged
 from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.server_checks import is_secured
+from howdah.security.user_names import user_names
 from howdah.web.pages.datanode import DatanodeFacts
 from howdah.web.process_bridge import OtherProcess
 
@@ -255,6 +256,7 @@ class ControlProcess:
             self._settings,
             OnThread.of(self._conf).check,
             service_authorization.OnThread.of(self._conf),
+            user_names(self._conf),
         )
         self._data_pid = fork_child(
             be_data_process,

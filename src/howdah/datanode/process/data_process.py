@@ -77,6 +77,7 @@ from howdah.datanode.transfer.restart import announce_restart
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.protocol.rpc.server_hooks import ServiceAuthorization
 from howdah.protocol.rpc.service import Registry
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.rpc.threaded_server import MayAct, ThreadedRpcServer
 from howdah.runtime.tracing import spans
 from howdah.web.pages import stacks
@@ -103,9 +104,11 @@ class Inheritance:
     gauges: Gauges
     settings: DataSettings
     may_act: MayAct
+    """Who may act for whom at the IPC port."""
     authorization: ServiceAuthorization | None
     """Who may speak which protocol; None where everybody may speak all."""
-    """Who may act for whom at the IPC port."""
+    user_of: UserOf = simple_user
+    """The user of a name that a client gives."""
 
 
 def be_data_process(start: tuple[Inheritance, Link]) -> NoReturn:
@@ -191,6 +194,7 @@ class DataProcess:
             may_act=inheritance.may_act,
             methods=None if guard is None else guard.rpc_methods,
             authorization=inheritance.authorization,
+            user_of=inheritance.user_of,
         )
         self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
         self._store.trouble.on_leave.append(self._workers.volume_left)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from howdah import errors
 from howdah.protocol.rpc.call import Call
 from howdah.protocol.rpc.negotiation import Evaluate, ServerMethods
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.runtime.users.service_policy import Speaker
 
 if TYPE_CHECKING:
@@ -152,3 +153,5 @@ class ServerHooks:
     authorization: ServiceAuthorization | None = None
     federated_state: Callable[[], bytes] | None = None
     """What goes along with each answer about the nameservices behind a router."""
+    user_of: UserOf = simple_user
+    """The user of a name that a connection's context gives."""

@@ -44,6 +44,7 @@ from howdah.protocol.rpc.negotiation import (
 )
 from howdah.protocol.rpc.proven import KERBEROS, SIMPLE, Proven
 from howdah.protocol.rpc.wrapped_stream import Wrapping, wrapping_of_server
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import MOST_CHARACTERS, check_name, display_name
 from howdah.runtime.users.service_policy import Speaker
@@ -141,6 +142,7 @@ class ServerSession:
         "_quicks",
         "_spoken",
         "_tails",
+        "_user_of",
         "_wrapping",
         "address",
         "is_believed",
@@ -161,11 +163,13 @@ class ServerSession:
         ip_proxy_users: Container[str] = (),
         authentication: ServerMethods | None = None,
         authorizes: bool = False,
+        user_of: UserOf = simple_user,
     ) -> None:
         """`quick_for` has what answers a method by its bytes, if there is such. `address` and
         `port` are the client's; `ip_proxy_users` are believed what they tell of their clients
         (`howdah.protocol.rpc.caller_context`). Without `authentication` a client is whoever it
-        says. With `authorizes` somebody judges who may speak which protocol."""
+        says. With `authorizes` somebody judges who may speak which protocol. `user_of`
+        has the user of a name that a client gives, which may be a principal."""
         self._authentication = authentication
         self._negotiation: ServerNegotiation | None = None
         if authentication is not None:
@@ -177,6 +181,7 @@ class ServerSession:
         self.is_believed = False
         """Whether the connection may say that the client of a call is elsewhere."""
         self._ip_proxy_users = ip_proxy_users
+        self._user_of = user_of
         self.state = State.PREAMBLE
         self.user = ""
         self.real_user: str | None = None
@@ -498,11 +503,22 @@ class ServerSession:
         """Without authentication a client is whoever it says. Raises HowdahError."""
         if not user:
             raise errors.AccessDenied("the connection's context names no user")
+        user = self._named(user)
         if real:
             check_name(user)
+            real = self._named(real)
             self.real_user = real
             events.append(ActsFor(real, user))
         self.user = user
+
+    def _named(self, name: str) -> str:
+        """The user of a name. Raises IllegalArgument for a principal that is nobody here."""
+        try:
+            return self._user_of(name)
+        except errors.AuthenticationFailed as error:
+            raise errors.IllegalArgument(
+                f"Illegal principal name {name}: {error.message}"
+            ) from None
 
     def _admit(self, proven: Proven, user: str, protocol: str, events: list[Event]) -> None:
         """A client is who it has proven to be, and may say that it acts for another one.
@@ -519,6 +535,7 @@ class ServerSession:
                 f"Authenticated user ({proven.full_name} (auth:{proven.method})) doesn't match "
                 f"what the client claims to be ({user} (auth:SIMPLE))"
             )
+        user = self._named(user)
         check_name(user)
         self.user, self.real_user = user, proven.user
         events.append(ActsFor(proven.user, user))

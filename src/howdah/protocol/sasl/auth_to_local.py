@@ -1,21 +1,25 @@
 """The user that a principal is (`hadoop.security.auth_to_local`): KerberosName in Hadoop.
 
-Rules are tried in their order. `DEFAULT` takes the primary of a principal of the default realm, or
-of one without a realm. `RULE:[n:format](pattern)s/from/to/gL` applies to principals of n components
-(host and all; `$0` is the realm): the formatted name has to match the whole pattern, then what
-`from` finds is replaced, once or everywhere (`g`), and put in lower case (`L`).
+Rules are tried in their order. `DEFAULT` takes the primary of a principal of the default realm; a
+name such as `nn/host`, without a realm, is none of that. `RULE:[n:format](pattern)s/from/to/gL`
+applies to principals of n components (host and all; `$0` is the realm): the formatted name has to
+match the whole pattern, then what `from` finds is replaced, once or everywhere (`g`), and put in
+lower case (`L`). A name without realm and host is taken as it is; Hadoop takes names with two `/`
+or more as they are, too, which are refused here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
 
 DEFAULT_RULES: Final = "DEFAULT"
+UserOf = Callable[[str], str]
+"""The user of a name that a client gives, which may be a principal. Raises AuthenticationFailed."""
 HADOOP: Final = "hadoop"
 MIT: Final = "mit"
 _RULE: Final = re.compile(
@@ -43,7 +47,7 @@ class Rule:
         rule is about others."""
         realm, *components = parts
         if self.components is None:
-            return components[0] if realm in ("", default_realm) else None
+            return components[0] if realm and realm == default_realm else None
         if len(components) != self.components:
             return None
         name = _PARAMETER.sub(lambda match: match[1] + _parameter(match[2], parts), self.format)
@@ -111,6 +115,8 @@ def short_name(
     if not at:
         name, realm = realm, ""
     components = name.split("/")
+    if (at and not realm) or not all(components):
+        raise errors.AuthenticationFailed(f"Malformed Kerberos name: {principal}")
     if len(components) == 1 and not realm:
         return principal
     for rule in rules:
@@ -127,3 +133,22 @@ def short_name(
         f"No rules applied to {principal}: hadoop.security.auth_to_local has none for principals "
         f"of {realm or 'no realm'}"
     )
+
+
+def is_principal(name: str) -> bool:
+    """Whether a name is more than that of a user.
+
+    >>> is_principal("alice"), is_principal("nn/host"), is_principal("alice@EXAMPLE.COM")
+    (False, True, True)
+    """
+    return _NOT_SIMPLE.search(name) is not None
+
+
+def simple_user(name: str) -> str:
+    """Return a name that is a user's; without rules no principal is one. Raises
+    AuthenticationFailed.
+
+    >>> simple_user("alice")
+    'alice'
+    """
+    return short_name(name, (), "") if is_principal(name) else name

@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from howdah import errors
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.runtime.users.names import check_name
 from howdah.web.http import MAX_QUERY_FIELDS, Request, first_values
 from howdah.web.webhdfs.patterns import Domain, Patterns
@@ -360,11 +361,11 @@ def parse_request(
     patterns: Patterns,
     *,
     takes_tokens: bool = False,
-    short_name: Callable[[str], str] = str,
+    short_name: UserOf = simple_user,
 ) -> ParsedRequest:
-    """What a request below `PREFIX` wants. `short_name` has the user that a name of `doas` is, and
-    raises AuthenticationFailed for one that is nobody: who may act for that one, and whose a token
-    is that is issued then, is decided by one name.
+    """What a request below `PREFIX` wants. `short_name` has the user that a name of `user.name` or
+    `doas` is, and raises AuthenticationFailed for one that is nobody: who may act for that one, and
+    whose a token is that is issued then, is decided by one name.
 
     Raises `InvalidParameter`, `MissingParameter`, and `UnsupportedOperation` for a delegation
     token, unless it `takes_tokens`.
@@ -389,6 +390,7 @@ def parse_request(
     user = given.get("user.name") or None
     if user is not None:
         _in_domain("user.name", user, patterns.user)
+        user = _user_of("user.name", user, short_name)
     values = _values(operation, given)
     if values.get("aclspec"):
         _in_domain("aclspec", str(values["aclspec"]), patterns.acl)
@@ -396,13 +398,9 @@ def parse_request(
     if acts_for is not None:
         try:
             check_name(acts_for)
-            acts_for = short_name(acts_for)
         except errors.IllegalArgument as error:
             raise InvalidParameter("doas", error.message) from error
-        except errors.AuthenticationFailed as error:
-            raise InvalidParameter(
-                "doas", f"Illegal principal name {acts_for}: {error.message}"
-            ) from error
+        acts_for = _user_of("doas", acts_for, short_name)
     return ParsedRequest(
         name,
         _path(request.path),
@@ -415,6 +413,16 @@ def parse_request(
         request.is_secure,
         given.get("delegation") or None,
     )
+
+
+def _user_of(parameter: str, name: str, short_name: UserOf) -> str:
+    """Raises InvalidParameter for the name of nobody."""
+    try:
+        return short_name(name)
+    except errors.AuthenticationFailed as error:
+        raise InvalidParameter(
+            parameter, f"Illegal principal name {name}: {error.message}"
+        ) from error
 
 
 def parameters_of(request: Request) -> dict[str, str]:

@@ -15,6 +15,7 @@ from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.call import Call, Caller
 from howdah.protocol.rpc.session import ActsFor, Close, Event, Reply, ServerSession, State
+from howdah.protocol.sasl.auth_to_local import parse_rules, short_name
 from howdah.protocol.varint import delimited, encode_varint
 from howdah.runtime.users.names import not_allowed
 
@@ -250,6 +251,35 @@ def test_nobody_acts_for_a_user_whose_name_cannot_be_printed(user: bytes) -> Non
     assert (
         "no name of a user" in refusal(ServerSession().receive(context_of(user, b"bob"))).errorMsg
     )
+
+
+RULES = parse_rules("RULE:[2:$1@$0](hive@R)s/.*/hive/ DEFAULT")
+
+
+def user_of(name: str) -> str:
+    """Of the realm R."""
+    return short_name(name, RULES, "R")
+
+
+@pytest.mark.parametrize(
+    "names", [(b"bob/x",), (b"bob@ELSEWHERE",), (b"bob@",), (b"bob", b"hive/x"), (b"b/x", b"hive")]
+)
+def test_a_principal_that_no_rule_is_about_is_nobody(names: tuple[bytes, ...]) -> None:
+    for session in (ServerSession(), ServerSession(user_of=user_of)):
+        said = refusal(session.receive(context_of(*names)))
+        assert said.exceptionClassName.endswith("IllegalArgumentException")
+        assert "Illegal principal name" in said.errorMsg
+    assert session.user == ""
+
+
+def test_a_principal_is_its_user_without_a_proof_too() -> None:
+    """Hadoop's client sends its principal where it has fallen back from Kerberos."""
+    session = ServerSession(user_of=user_of)
+    assert session.receive(context_of(b"bob@R")) == []
+    assert session.user == "bob"
+    session = ServerSession(user_of=user_of)
+    assert session.receive(context_of(b"bob@R", b"hive/host@R")) == [ActsFor("hive", "bob")]
+    assert (session.user, session.real_user) == ("bob", "hive")
 
 
 @pytest.mark.parametrize("user", [b"alice", b"hive"])

@@ -48,6 +48,11 @@ def test_a_principal_is_its_user(mechanism: str, rules: str, principal: str, use
     ("rules", "principal", "said"),
     [
         ("DEFAULT", "alice@OTHER.COM", "No rules applied to alice@OTHER.COM"),
+        ("DEFAULT", "nn/host", "No rules applied to nn/host"),
+        ("DEFAULT", "a/b/c", "No rules applied to a/b/c"),
+        ("RULE:[1:root] DEFAULT", "a@", "Malformed Kerberos name: a@"),
+        ("RULE:[1:root] DEFAULT", "@EXAMPLE.COM", "Malformed Kerberos name: @EXAMPLE.COM"),
+        ("RULE:[2:root] DEFAULT", "/host", "Malformed Kerberos name: /host"),
         ("RULE:[1:$1@$0]", "a@B", "Non-simple name a@B after auth_to_local rule a@B"),
     ],
 )

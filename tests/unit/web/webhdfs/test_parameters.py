@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.security.user_names import user_names
 from howdah.web.cross_site import check_origin
 from howdah.web.http import Request, request_of
 from howdah.web.webhdfs.faults import refused
@@ -143,6 +144,8 @@ def test_attribute_names_may_come_several_times() -> None:
         ("GET", "op=OPEN&offset=%ff", "not UTF-8"),
         ("GET", "op=LISTSTATUS&doas=a%0Ab", "is no name of a user: it cannot be printed"),
         ("GET", f"op=LISTSTATUS&doas={'u' * 1025}", "a user name of 1025 characters"),
+        ("GET", "op=LISTSTATUS&doas=bob/x", "Illegal principal name bob/x: No rules applied"),
+        ("GET", "op=LISTSTATUS&doas=bob@REALM", "Illegal principal name bob@REALM: No rules"),
     ],
 )
 def test_refusals_are_hadoops(method: str, query: str, why: str) -> None:
@@ -210,14 +213,27 @@ def test_what_is_no_pattern_is_said_with_its_key() -> None:
         patterns_of(conf)
 
 
-def test_for_whom_one_acts_is_known_of_any_name_that_users_have() -> None:
-    found = ask("GET", "op=LISTSTATUS&user.name=hive&doAs=joe%40REALM&doas=second")
-    assert (found.user, found.acts_for) == ("hive", "joe@REALM")
+def test_for_whom_one_acts_is_known_by_his_short_name() -> None:
+    found = ask("GET", "op=LISTSTATUS&user.name=hive&doAs=joe&doas=second")
+    assert (found.user, found.acts_for) == ("hive", "joe")
     assert ask("GET", "op=LISTSTATUS&user.name=hive&doas=").acts_for is None
     assert ask("GET", "op=LISTSTATUS&doas=joe").user is None
     found = ask("GET", "op=LISTSTATUS&user.name=hive&doas=hive")
     assert found.acts_for == "hive"
     assert (found.acts_for_another("hive"), found.acts_for_another("joe")) == (None, "hive")
+
+
+def test_names_are_users_by_the_rules_of_principals() -> None:
+    patterns = patterns_of(Configuration({"dfs.webhdfs.user.provider.user.pattern": ".*"}))
+    names = user_names(
+        Configuration({"hadoop.security.auth_to_local": "RULE:[1:$1@$0](.*@R)s/@.*// DEFAULT"})
+    )
+    query = "op=LISTSTATUS&user.name=hive@R&doas=joe@R"
+    asked = request("GET", "/a", query)
+    found = parse_request(asked, patterns, short_name=names)
+    assert (found.user, found.acts_for) == ("hive", "joe")
+    with pytest.raises(InvalidParameter, match="Illegal principal name hive@R"):
+        parse_request(asked, patterns)
 
 
 def test_tokens_are_refused_by_name() -> None:

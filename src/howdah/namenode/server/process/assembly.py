@@ -65,6 +65,7 @@ from howdah.runtime import background_threads
 from howdah.runtime.process_identity import this_process
 from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.groups import KnownGroups, groups_from
+from howdah.security.user_names import user_names
 from howdah.storage.image_files import WrittenImage
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.retention import Retention
@@ -392,6 +393,7 @@ def make_rpc_server(
         impersonation=users.impersonation,
         authentication=proofs,
         authorization=users.protocols.authorization,
+        user_of=user_names(conf),
         ip_proxy_users=frozenset(ip_proxy_users),
         max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
         max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),

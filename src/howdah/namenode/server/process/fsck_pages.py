@@ -25,6 +25,7 @@ from howdah.namenode.service.fsck.options import Options, parse_options, user_of
 from howdah.namenode.service.fsck.report import Fsck
 from howdah.namenode.state.inodes.block_events import NamespaceBroken
 from howdah.protocol.rpc.server_hooks import Impersonation
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Channel
@@ -54,22 +55,24 @@ class FsckPages:
         when_known: WhenKnown,
         impersonation: Impersonation,
         audit: Audit | None = None,
+        names: UserOf = simple_user,
     ) -> None:
         """`soon` calls back when others had their turn, `when_durable` when all that was
         committed so far is on disk, `when_known` when the groups of a user are. `audit` hears of
-        each run when it is over."""
+        each run when it is over, `names` has the users of names."""
         self.fsck = fsck
         self._soon = soon
         self._when_durable = when_durable
         self.when_known = when_known
         self._impersonation = impersonation
         self.audit = audit
+        self._names = names
         self._waiting: deque[Callable[[], None]] = deque()
 
     def answer(self, request: Request) -> Response | Stream | Exchange:
         try:
             options = parse_options(request.query)
-            user = user_of(request.query, proven_user(request))
+            user = user_of(request.query, proven_user(request), self._names)
         except errors.IllegalArgument as error:
             return text_response(400, error.message)
         except errors.AuthorizationFailed as error:

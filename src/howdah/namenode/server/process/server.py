@@ -85,6 +85,7 @@ from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.protocol.client_methods import Category
 from howdah.runtime import background_threads, serve
 from howdah.runtime.users import service_authorization
+from howdah.security.user_names import user_names
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.server import on_loop
 
@@ -269,6 +270,7 @@ class Namenode:
                 users.groups.once_known,
                 users.impersonation,
                 None if self._audit is None else self._audit.fsck_ended,
+                user_names(conf),
             ),
             storage.names.is_upgrade_finalized,
             warnings,

@@ -26,7 +26,9 @@ from howdah.namenode.service.target_selection import choose
 from howdah.protocol.rpc.proven import Proven
 from howdah.protocol.rpc.server_hooks import Admission, Barrier, Impersonation
 from howdah.protocol.rpc.service import Registry
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.runtime.users.names import ProxyUser
+from howdah.security.user_names import user_names
 from howdah.web.channel import Channel
 from howdah.web.cross_site import HeaderFilter, check_origin, filter_of
 from howdah.web.http import Request, Response
@@ -62,11 +64,13 @@ class WebHdfs:
         relay: Relay | None = None,
         proofs: Proofs | None = None,
         redirect_tokens: RedirectTokens | None = None,
+        names: UserOf = simple_user,
     ) -> None:
         """`run` does something on the loop; `namenode` is what datanodes are told to ask;
         `default_user` is whoever does not say his name; `makes_links`: whether a request may
         make a symbolic link; `relay` takes the bytes of files through this server; without
-        `proofs` everybody is who he says; `redirect_tokens` are for datanodes that need some."""
+        `proofs` everybody is who he says; `redirect_tokens` are for datanodes that need some;
+        `names` has the users of names, where everybody is believed."""
         self._namesystem = namesystem
         self._calls = calls
         self._run = run
@@ -78,6 +82,7 @@ class WebHdfs:
         self._relay = relay
         self._proofs = proofs
         self._redirect_tokens = redirect_tokens
+        self._names = names
 
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
@@ -92,7 +97,8 @@ class WebHdfs:
                 return refusal
             proofs = self._proofs
             if proofs is None:
-                wanted, proven = parse_request(request, self._patterns), None
+                wanted = parse_request(request, self._patterns, short_name=self._names)
+                proven = None
             else:
                 wanted = proofs.parsed(request, self._patterns)
                 proven = proofs.proven(request, wanted)
@@ -213,6 +219,7 @@ def webhdfs_of(
         relay=Relay(conf),
         proofs=proofs,
         redirect_tokens=_redirect_tokens_of(conf, proofs),
+        names=user_names(conf),
     )
 
 

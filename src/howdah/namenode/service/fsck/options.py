@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
+from howdah.protocol.sasl.auth_to_local import UserOf, simple_user
 from howdah.runtime.users.names import ProxyUser
 
 DEFAULT_USER: Final = "dr.who"
@@ -74,18 +75,25 @@ def parse_options(query: Mapping[str, str]) -> Options:
     )
 
 
-def user_of(query: Mapping[str, str], proven: str | None = None) -> str:
+def user_of(
+    query: Mapping[str, str], proven: str | None = None, names: UserOf = simple_user
+) -> str:
     """Who asks: who has `proven` to, or where everybody is believed `user.name`, or the first name
-    of `ugi`, behind which groups may stand. With `doas` that one acts for another.
+    of `ugi`, behind which groups may stand. With `doas` that one acts for another. `names` has the
+    users of names, which may be principals.
 
     Raises IllegalArgument for what is no name then, AuthorizationFailed for another name than the
     proven one.
     """
     named = query.get("user.name") or query.get("ugi", "").partition(",")[0]
+    acts_for = next((text for name, text in query.items() if name.lower() == "doas"), "")
+    try:
+        named, acts_for = names(named), names(acts_for)
+    except errors.AuthenticationFailed as error:
+        raise errors.IllegalArgument(f"Illegal principal name: {error.message}") from None
     if proven is not None and named not in ("", proven):
         raise errors.AuthorizationFailed(f"Usernames not matched: name={named} != {proven}")
     user = proven or named or DEFAULT_USER
-    acts_for = next((text for name, text in query.items() if name.lower() == "doas"), "")
     return ProxyUser(acts_for, user) if acts_for not in ("", user) else user
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.config import Configuration
 from howdah.namenode.service.calls.administration import Administration
 from howdah.namenode.service.calls.settings import Settings
 from howdah.namenode.service.fsck.corrupt_files import some_corrupt
@@ -18,6 +19,8 @@ from howdah.namenode.state.blocks.host_lists import HostEntry, HostOrder, Hosts
 from howdah.namenode.state.blocks.policies import Policy
 from howdah.namenode.state.inodes.inodes import Block, File
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.runtime.users.names import real_user_of
+from howdah.security.user_names import user_names
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, InMemoryNamenode
 
 
@@ -522,6 +525,16 @@ def test_who_asks_is_the_first_name() -> None:
     assert user_of({"ugi": "alice,staff,web"}) == "alice"
     assert user_of({"ugi": "alice", "user.name": "bob"}) == "bob"
     assert user_of({}) == "dr.who"
+
+
+def test_who_asks_and_for_whom_are_users_and_no_principals() -> None:
+    names = user_names(Configuration({"hadoop.security.auth_to_local": "RULE:[2:$1]"}))
+    acting = user_of({"ugi": "hive/host@R", "doas": "bob/x"}, names=names)
+    assert (acting, real_user_of(acting)) == ("bob", "hive")
+    assert user_of({"ugi": "hive/host@R"}, "hive", names) == "hive"
+    for query in ({"ugi": "bob/x"}, {"user.name": "bob@R"}, {"ugi": "hive", "doAs": "bob/x"}):
+        with pytest.raises(errors.IllegalArgument, match="Illegal principal name"):
+            user_of(query)
 
 
 @pytest.mark.parametrize(
