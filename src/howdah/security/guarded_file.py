@@ -1,0 +1,146 @@
+"""Files that say who may do what at a server (shell): who may read and write them, and how they are
+changed.
+
+Whoever can write such a file can be anybody, so one that others than its owner, root or this
+process's user can change is refused, and so is one in a directory of that kind.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.runtime.atomic_files import Rights, replace_file
+
+_MOST_BYTES: Final = 16 << 20
+_NEW_MODE: Final = 0o600
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+_OTHERS_READ: Final = stat.S_IRGRP | stat.S_IROTH
+
+
+def read_guarded(path: Path) -> tuple[str, bool]:
+    """Return the text of a file, and whether others than its owner can read it.
+
+    Raises InvalidConfiguration where it is none, cannot be read, or others can write it.
+    """
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            _check_owned(path, status)
+            _check_directory(path.resolve().parent)
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise errors.InvalidConfiguration(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > _MOST_BYTES:
+        raise errors.InvalidConfiguration(f"{path} has more than {_MOST_BYTES} bytes")
+    try:
+        return data.decode(), bool(status.st_mode & _OTHERS_READ)
+    except UnicodeDecodeError:
+        raise errors.InvalidConfiguration(f"{path} is not in UTF-8") from None
+
+
+def change_guarded(
+    path: Path, edit: Callable[[Path | None], str], *, creates: bool = False
+) -> None:
+    """Replace a file by the text that `edit` makes of it (None: there is none): whoever reads it
+    sees all of that or nothing, and one process at a time changes it. With `creates` it need not
+    be there.
+
+    Raises InvalidConfiguration, and what `edit` raises.
+    """
+    path = path.resolve()
+    with _locked(path.parent):
+        _check_directory(path.parent)
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            if not creates:
+                raise errors.InvalidConfiguration(f"there is no file {path}") from None
+            status = None
+        content = edit(None if status is None else path).encode()
+        try:
+            replace_file(path, content, rights=_rights_after(status))
+        except OSError as error:
+            raise errors.InvalidConfiguration(
+                f"{path} cannot be written: {error.strerror}"
+            ) from error
+
+
+def signature_of(path: Path) -> tuple[int, ...]:
+    """Return what differs where a file was changed, replaced, or given other rights, or its
+    directory."""
+    try:
+        file, directory = path.stat(), path.resolve().parent.stat()
+    except OSError as error:
+        return (error.errno or 0,)
+    return (
+        file.st_dev,
+        file.st_ino,
+        file.st_size,
+        file.st_mtime_ns,
+        file.st_ctime_ns,
+        directory.st_dev,
+        directory.st_ino,
+        directory.st_mode,
+        directory.st_uid,
+        directory.st_ctime_ns,
+    )
+
+
+def _rights_after(status: os.stat_result | None) -> Rights:
+    """Return those of the file that replaces one."""
+    if status is None:
+        return Rights(os.geteuid(), os.getegid(), _NEW_MODE)
+    return Rights(status.st_uid, status.st_gid, status.st_mode & ~_OTHERS_WRITE & 0o777)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Raises InvalidConfiguration."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise errors.InvalidConfiguration(
+            f"{directory} cannot be opened: {error.strerror}"
+        ) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _check_owned(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise errors.InvalidConfiguration(f"{path} is no file")
+    if status.st_mode & _OTHERS_WRITE:
+        raise errors.InvalidConfiguration(
+            f"{path} can be written by others than its owner, who could log in as anybody: "
+            "chmod 600"
+        )
+    if status.st_uid not in (0, os.geteuid()):
+        raise errors.InvalidConfiguration(
+            f"{path} belongs to user {status.st_uid}, who could log in as anybody: it has to be "
+            f"root's, or of the user of the server, {os.geteuid()}"
+        )
+
+
+def _check_directory(directory: Path) -> None:
+    status = directory.stat()
+    if status.st_uid not in (0, os.geteuid()):
+        raise errors.InvalidConfiguration(
+            f"{directory} belongs to user {status.st_uid}, who can replace files in it, and so log "
+            f"in as anybody: it has to be root's, or of user {os.geteuid()}"
+        )
+    is_sticky = status.st_mode & stat.S_ISVTX
+    if status.st_mode & _OTHERS_WRITE and not is_sticky:
+        raise errors.InvalidConfiguration(
+            f"others than its owner can replace files in {directory}, and so log in as anybody: "
+            "chmod go-w"
+        )
