@@ -16,7 +16,7 @@ from urllib.parse import quote
 EMPTY: Final = hashlib.sha256(b"").hexdigest()
 UNSIGNED: Final = "UNSIGNED-PAYLOAD"
 """In the place of a body's SHA-256, where TLS holds it together."""
-_ALGORITHM: Final = "AWS4-HMAC-SHA256"
+ALGORITHM: Final = "AWS4-HMAC-SHA256"
 _MORE: Final = "-_.~"
 
 
@@ -61,21 +61,23 @@ class Scope:
         """The header of that name. `request` is method, path and query as they are sent,
         `headers` are those to sign, with names in lower case; `account` is access key and secret
         key, `when` the time as `20261126T161956Z`."""
-        method, path, query = request
-        names = sorted(headers)
-        signed = ";".join(names)
-        lines = "".join(f"{name}:{headers[name]}\n" for name in names)
-        text = f"{method}\n{path}\n{query}\n{lines}\n{signed}\n{body_sha256}"
-        day = when[:8]
-        scope = f"{day}/{self.region}/{self.service}/aws4_request"
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        to_sign = f"{_ALGORITHM}\n{when}\n{scope}\n{digest}"
         access_key, secret_key = account
-        signature = _hmac(self._signing_key(secret_key, day), to_sign).hex()
+        digest = request_digest(request, headers, body_sha256)
+        signature = self.signature(ALGORITHM, secret_key, when, digest)
         return (
-            f"{_ALGORITHM} Credential={access_key}/{scope}, SignedHeaders={signed}, "
-            f"Signature={signature}"
+            f"{ALGORITHM} Credential={access_key}/{self.text(when)}, "
+            f"SignedHeaders={';'.join(sorted(headers))}, Signature={signature}"
         )
+
+    def text(self, when: str) -> str:
+        """The scope as requests name it, on the day of `when`."""
+        return f"{when[:8]}/{self.region}/{self.service}/aws4_request"
+
+    def signature(self, algorithm: str, secret_key: str, when: str, *lines: str) -> str:
+        """The signature of what `lines` say behind algorithm, time and scope: of a request its
+        digest, of a chunk the signature before it and its digest."""
+        to_sign = "\n".join((algorithm, when, self.text(when), *lines))
+        return _hmac(self._signing_key(secret_key, when[:8]), to_sign).hex()
 
     def _signing_key(self, secret_key: str, day: str) -> bytes:
         wanted = secret_key, day
@@ -87,6 +89,18 @@ class Scope:
         # In this order: another thread that sees the new name finds the new key.
         self._key, self._key_of = key, wanted
         return key
+
+
+def request_digest(
+    request: tuple[str, str, str], headers: Mapping[str, str], body_sha256: str
+) -> str:
+    """The SHA-256 of what is signed of a request: method, path, query, and `headers`, all of
+    which are signed. Bytes that are no UTF-8 are surrogates in them."""
+    method, path, query = request
+    names = sorted(headers)
+    lines = "".join(f"{name}:{headers[name]}\n" for name in names)
+    text = f"{method}\n{path}\n{query}\n{lines}\n{';'.join(names)}\n{body_sha256}"
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _hmac(key: bytes, text: str) -> bytes:
