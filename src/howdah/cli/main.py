@@ -118,6 +118,7 @@ COMMANDS: dict[str, Command] = {
     "routeradmin": Command("manage the mount table of routers", "howdah.cli.router.admin:main"),
     "dfsrouter": Command("the same as router", "howdah.cli.router.process:main"),
     "dfsrouteradmin": Command("the same as routeradmin", "howdah.cli.router.admin:main"),
+    "s3": Command("run a gateway for S3, and manage its access keys", "howdah.cli.s3:main"),
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
     "namespace": Command(
         "report the usage of a filesystem or an image", "howdah.cli.namespace:main"
@@ -145,6 +146,7 @@ TELL_THEMSELVES = (
     "router",
     "dfsrouter",
     "httpfs",
+    "s3",
     "secondarynamenode",
     "sps",
     "zkfc",
@@ -163,7 +165,7 @@ SERVERS = (
 )
 """They say by their configuration what they are."""
 
-LISTENING = frozenset({*SERVERS, "httpfs", "sps"})
+LISTENING = frozenset({*SERVERS, "httpfs", "s3", "sps"})
 """They serve, and print nothing."""
 
 COMPILED = ("namenode",)

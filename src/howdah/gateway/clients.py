@@ -12,31 +12,33 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from howdah import errors
-from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FsStatistics
 from howdah.runtime import unexpected_errors
 
 log = logging.getLogger(__name__)
 
 MOST: Final = 256
+T = TypeVar("T", bound=FileSystem)
 
 
-class _Client:
-    def __init__(self, user: str, fs: HdfsFileSystem) -> None:
+class _Client(Generic[T]):
+    def __init__(self, user: str, fs: T) -> None:
         self.user = user
         self.fs = fs
         self.users = 0
         self.idle_since_s = 0.0
 
 
-class Clients:
+class Clients(Generic[T]):
     """Keeps a client for each user. Thread-safe."""
 
     def __init__(
         self,
-        make: Callable[[str], HdfsFileSystem],
+        make: Callable[[str], T],
         idle_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -44,12 +46,12 @@ class Clients:
         self._idle_s = idle_s
         self._clock = clock
         self._lock = threading.Lock()
-        self._clients: dict[str, _Client] = {}
+        self._clients: dict[str, _Client[T]] = {}
         self._moved = [0, 0]
         """Bytes that clients which are gone have read and written."""
 
     @contextmanager
-    def of(self, user: str) -> Iterator[HdfsFileSystem]:
+    def of(self, user: str) -> Iterator[T]:
         """The user's client, which is not closed meanwhile."""
         with self._lock:
             client = self._clients.get(user)
@@ -65,7 +67,7 @@ class Clients:
                 client.users -= 1
                 client.idle_since_s = self._clock()
 
-    def _too_old(self) -> list[_Client]:
+    def _too_old(self) -> list[_Client[T]]:
         """Take out the clients that have to go, and return them; with the lock held."""
         idle = sorted(
             (client.idle_since_s, user)
@@ -85,10 +87,10 @@ class Clients:
             gone = [self._taken_out(user) for user in list(self._clients)]
         _close_all(gone)
 
-    def _taken_out(self, user: str) -> _Client:
+    def _taken_out(self, user: str) -> _Client[T]:
         """Take a client out, with the lock held, so that what it has moved is always counted."""
         client = self._clients[user]
-        statistics = client.fs.statistics()
+        statistics = _statistics(client.fs)
         del self._clients[user]
         self._moved[0] += statistics.bytes_read
         self._moved[1] += statistics.bytes_written
@@ -100,7 +102,7 @@ class Clients:
     def moved_bytes(self) -> tuple[int, int]:
         """Return the bytes that were read and written, by all clients that there were."""
         with self._lock:
-            statistics = [client.fs.statistics() for client in self._clients.values()]
+            statistics = [_statistics(client.fs) for client in self._clients.values()]
             read_bytes, written_bytes = self._moved
         return (
             read_bytes + sum(counts.bytes_read for counts in statistics),
@@ -108,7 +110,15 @@ class Clients:
         )
 
 
-def _close_all(clients: Iterable[_Client]) -> None:
+def _statistics(fs: FileSystem) -> FsStatistics:
+    """What a client has moved; nothing where its filesystem does not count."""
+    try:
+        return fs.statistics()
+    except errors.UnsupportedOperation:
+        return FsStatistics()
+
+
+def _close_all(clients: Iterable[_Client[T]]) -> None:
     """Close them all. What one of them cannot end in order is its user's, not of whoever happens
     to ask next."""
     for client in clients:

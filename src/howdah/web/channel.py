@@ -148,6 +148,8 @@ class Channel:
         """What was begun cannot be ended: the connection is closed in its middle."""
         self.added: Mapping[str, str] = {}
         """Headers of the answer to this request, beside those that it has itself."""
+        self.omitted: frozenset[str] = frozenset()
+        """Usual headers that the answer to this request does not have."""
         self._socket = connection
         self._timeout_s = timeout_s
         self._patience = patience
@@ -263,7 +265,7 @@ class Channel:
 
     def _begun(self, event: h11.Request) -> Request:
         self.silent_since_s = self.head_since_s = None
-        self.added = {}
+        self.added, self.omitted = {}, frozenset()
         self._is_first = False
         self._is_head = event.method == b"HEAD"
         headers = dict(event.headers)
@@ -462,7 +464,7 @@ class Channel:
 
     def _lines(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
         headers = self._framing.headers(headers)
-        usual = (line for line in _ALWAYS if line[0] not in headers)
+        usual = (line for line in _ALWAYS if line[0] not in headers and line[0] not in self.omitted)
         date = ("Date", formatdate(usegmt=True))
         return [*headers.items(), *self.added.items(), *usual, date]
 

@@ -228,7 +228,7 @@ def few_files() -> Iterator[int]:
     "server",
     [
         *("namenode", "datanode", "secondarynamenode", "journalnode", "zkfc", "router", "httpfs"),
-        "sps",
+        *("s3", "sps"),
     ],
 )
 def test_a_server_opens_as_many_files_as_the_system_lets_it(

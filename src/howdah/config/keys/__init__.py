@@ -38,6 +38,7 @@ from howdah.config.keys.placement import *
 from howdah.config.keys.quorum import *
 from howdah.config.keys.router import *
 from howdah.config.keys.rpc import *
+from howdah.config.keys.s3_gateway import *
 from howdah.config.keys.satisfier import *
 from howdah.config.keys.security import *
 from howdah.config.keys.tls import *

@@ -52,14 +52,17 @@ if TYPE_CHECKING:
     from howdah.fs.inotify import InotifyStream
 
 
-def list_with_writers(namenode: NamenodeProxy, directory: str) -> Iterator[tuple[FileStatus, bool]]:
-    """What is in a directory, and whether it is a file that is open for writing.
+def list_with_writers(
+    namenode: NamenodeProxy, directory: str, after: str = ""
+) -> Iterator[tuple[FileStatus, bool]]:
+    """What is in a directory behind the name `after`, and whether it is a file that is open for
+    writing.
 
     Names, lengths and times of a file don't change at the namenode while it is written to. That
     it is open comes with the locations of its blocks, so everybody who may list the directory
     may know. Raises `PathNotFound`.
     """
-    last = b""
+    last = after.encode("utf-8", "surrogateescape")
     while page := namenode.get_listing(directory, last, need_location=True):
         for proto in page.partialListing:
             status = file_status(proto, paths.join(directory, name_of(proto.path)))
@@ -257,10 +260,13 @@ class HdfsFileSystem(HdfsNamespace):
         except errors.PathNotFound as error:
             raise errors.InvalidPathHandle(f"{handle.path} is gone").about(handle.path) from error
 
-    def list_with_writers(self, path: PathLike) -> Iterator[tuple[FileStatus, bool]]:
-        """What is in a directory, and whether it is a file that is open for writing."""
+    def list_with_writers(
+        self, path: PathLike, after: str = ""
+    ) -> Iterator[tuple[FileStatus, bool]]:
+        """What is in a directory behind the name `after`, and whether it is a file that is open
+        for writing."""
 
-        return list_with_writers(self._namenode, self.resolve(path))
+        return list_with_writers(self._namenode, self.resolve(path), after)
 
     def walk(
         self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None

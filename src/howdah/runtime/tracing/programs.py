@@ -20,7 +20,7 @@ from howdah.runtime.tracing.settings import TracingSettings
 SERVERS: Final = frozenset(
     ("dfsrouter", "journalnode", "namenode", "router", "secondarynamenode", "zkfc")
 )
-GATEWAYS: Final = frozenset(("httpfs", "sps"))
+GATEWAYS: Final = frozenset(("httpfs", "s3", "sps"))
 WITHOUT: Final = frozenset(
     ("classpath", "completion", "datanode", "down", "init", "status", "up", "zookeeper")
 )

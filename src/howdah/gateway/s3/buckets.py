@@ -1,0 +1,151 @@
+"""Which directories are buckets (shell): those that are configured, and the children of one.
+
+A directory whose name S3 does not allow is no bucket; it can be configured under another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.gateway.s3.protocol.names import STAGING, is_bucket_name
+from howdah.gateway.s3.protocol.refusals import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Of one gateway."""
+
+    root: str
+    own: Mapping[str, str]
+    """Directories that are configured, by the names of buckets."""
+    mode: int
+    """Of the directories of new buckets."""
+
+    @classmethod
+    def of(cls, conf: Configuration) -> Buckets:
+        """Raises InvalidConfiguration."""
+        own: dict[str, str] = {}
+        for text in conf.get(keys.HOWDAH_S3_BUCKETS):
+            name, equals, path = text.partition("=")
+            if not equals or not is_bucket_name(name) or not path.startswith(paths.SEPARATOR):
+                raise errors.InvalidConfiguration(
+                    f"{keys.HOWDAH_S3_BUCKETS.name} has {text!r}, which is not NAME=/PATH with a "
+                    "name of 3 to 63 lower case letters, digits, dots and hyphens"
+                )
+            own[name] = paths.normalize(path)
+        root = conf.get(keys.HOWDAH_S3_ROOT)
+        if not root.startswith(paths.SEPARATOR):
+            raise errors.InvalidConfiguration(
+                f"{keys.HOWDAH_S3_ROOT.name} = {root!r} is no absolute path"
+            )
+        umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
+        return cls(paths.normalize(root), own, 0o777 & ~umask)
+
+    def path(self, name: str) -> str:
+        """The directory of a bucket, which need not be there. Raises Refused."""
+        if name in self.own:
+            return self.own[name]
+        if not is_bucket_name(name):
+            raise Refused("NoSuchBucket", "The specified bucket does not exist", BucketName=name)
+        return paths.join(self.root, name)
+
+    def existing(self, fs: FileSystem, name: str) -> FileStatus:
+        """The directory of a bucket. Raises Refused."""
+        try:
+            status = fs.get_file_status(self.path(name))
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            status = None
+        if status is None or not status.is_directory:
+            raise Refused("NoSuchBucket", "The specified bucket does not exist", BucketName=name)
+        return status
+
+    def all(self, fs: FileSystem) -> Iterator[tuple[str, FileStatus]]:
+        """Yield all buckets that the user can see, in the order of their names."""
+        found: dict[str, FileStatus] = {}
+        try:
+            for status in fs.list_status_iter(self.root):
+                if status.is_directory and is_bucket_name(status.name):
+                    found[status.name] = status
+        except (errors.PathNotFound, errors.AccessDenied):
+            pass  # Those that are configured may be there all the same.
+        for name in self.own:
+            try:
+                found[name] = fs.get_file_status(self.own[name])
+            except (errors.PathNotFound, errors.ParentNotDirectory, errors.AccessDenied):
+                found.pop(name, None)
+        yield from sorted(found.items())
+
+    def create(self, fs: FileSystem, name: str) -> None:
+        """Make the directory of a new bucket. Raises Refused."""
+        if name in self.own:
+            raise _is_there(name)
+        if not is_bucket_name(name):
+            raise Refused(
+                "InvalidBucketName",
+                "The specified bucket is not valid: 3 to 63 lower case letters, digits, dots and "
+                "hyphens",
+                BucketName=name,
+            )
+        path = self.path(name)
+        if fs.exists(path):
+            raise _is_there(name)
+        fs.mkdirs(path, self.mode)
+
+    def delete(
+        self,
+        fs: FileSystem,
+        name: str,
+        user: str,
+        own_files: Callable[[], AbstractContextManager[FileSystem]],
+    ) -> None:
+        """Delete the directory of an empty bucket, with what came of unfinished uploads: those of
+        other users as the gateway's own user. Raises Refused."""
+        if name in self.own:
+            raise Refused(
+                "AccessDenied",
+                f"this bucket is configured ({keys.HOWDAH_S3_BUCKETS.name}), and not deleted",
+            )
+        status = self.existing(fs, name)
+        path = status.path
+        if any(status.name != STAGING for status in fs.list_status_iter(path)):
+            raise _not_empty()
+        staging = paths.join(path, STAGING)
+        try:
+            fs.delete(staging, recursive=True)
+        except errors.AccessDenied:
+            _check_may_delete(fs, status, user)
+            with own_files() as files:
+                files.delete(staging, recursive=True)
+        try:
+            fs.delete(path)
+        except errors.DirectoryNotEmpty:
+            raise _not_empty() from None
+
+
+def _check_may_delete(fs: FileSystem, status: FileStatus, user: str) -> None:
+    """Raises AccessDenied unless the user may delete a directory, whatever is in it."""
+    above = fs.get_file_status(paths.parent_of(status.path) or "/")
+    fs.access(above.path, os.W_OK | os.X_OK)
+    fs.access(status.path, os.W_OK | os.X_OK)
+    if above.permission & 0o1000 and user not in (above.owner, status.owner):
+        raise errors.AccessDenied(f"{status.path} is not {user}'s, and {above.path} is sticky")
+
+
+def _is_there(name: str) -> Refused:
+    return Refused(
+        "BucketAlreadyOwnedByYou",
+        "Your previous request to create the named bucket succeeded and you already own it.",
+        BucketName=name,
+    )
+
+
+def _not_empty() -> Refused:
+    return Refused("BucketNotEmpty", "The bucket you tried to delete is not empty")

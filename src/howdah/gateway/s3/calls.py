@@ -1,0 +1,637 @@
+"""What each operation of S3 does (shell). `CALLS` has them by their names."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.fs.api import FileSystem
+from howdah.fs.status import FileStatus
+from howdah.gateway.s3.body import Body
+from howdah.gateway.s3.buckets import Buckets
+from howdah.gateway.s3.objects import Bucket, Shared, no_such_key, pieces_of
+from howdah.gateway.s3.protocol import conditions, listing
+from howdah.gateway.s3.protocol.conditions import etag_of, http_time, iso_time
+from howdah.gateway.s3.protocol.documents import (
+    CONTENT_TYPE,
+    Child,
+    document,
+    parsed,
+    url_encoded,
+)
+from howdah.gateway.s3.protocol.metadata import DIRECTORY_TYPE, Metadata, metadata_of, overrides
+from howdah.gateway.s3.protocol.multipart import MAX_PARTS, part_number, wanted_parts
+from howdah.gateway.s3.protocol.names import Key, checked_key
+from howdah.gateway.s3.protocol.operations import COPY_SOURCE
+from howdah.gateway.s3.protocol.refusals import Refused, refused_by
+from howdah.gateway.s3.protocol.requests import S3Request, decoded
+from howdah.gateway.s3.protocol.signatures import Signed
+from howdah.gateway.s3.uploads import Sweeper, Uploads
+from howdah.web.channel import Channel
+from howdah.web.http import Part, Response, part_wanted
+
+_MAX_DELETE_BYTES: Final = 4 << 20
+_MAX_COMPLETE_BYTES: Final = 4 << 20
+_MAX_CREATE_BYTES: Final = 64 << 10
+_MAX_DELETED: Final = 1000
+_MAX_UPLOADS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What all calls have in common."""
+
+    buckets: Buckets
+    shared: Shared
+    sweeper: Sweeper
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, of a user who may ask."""
+
+    gateway: Gateway
+    fs: FileSystem
+    user: str
+    request: S3Request
+    channel: Channel
+    signed: Signed | None
+    secret_key: str
+
+    @property
+    def key(self) -> Key:
+        """Raises Refused."""
+        return checked_key(self.request.key)
+
+    def body(self, *, has_sums: bool = True) -> Body:
+        """The body of the request, which is not read yet; its headers may have sums of something
+        else. Raises Refused."""
+        return Body(self.channel, self.request, self.signed, self.secret_key, has_sums=has_sums)
+
+    def bucket(self, name: str | None = None) -> Bucket:
+        """The bucket of the request, or another one. Raises Refused."""
+        name = self.request.bucket if name is None else name
+        path = self.gateway.buckets.path(name)
+        return Bucket(self.fs, name, path, self.user, self.gateway.shared)
+
+
+Answer = Response | None
+"""None: the call has answered by itself."""
+
+
+# Buckets.
+
+
+def list_buckets(call: Call) -> Answer:
+    children: list[Child] = [
+        (
+            "Bucket",
+            [("Name", name), ("CreationDate", iso_time(status.modification_time_ms))],
+        )
+        for name, status in call.gateway.buckets.all(call.fs)
+    ]
+    return _xml("ListAllMyBucketsResult", [("Owner", _owner(call.user)), ("Buckets", children)])
+
+
+def head_bucket(call: Call) -> Answer:
+    call.gateway.buckets.existing(call.fs, call.request.bucket)
+    return Response(200, {"x-amz-bucket-region": "us-east-1"})
+
+
+def create_bucket(call: Call) -> Answer:
+    if call.request.headers.get("content-length", "0") != "0" or (
+        "transfer-encoding" in call.request.headers
+    ):
+        call.body().read(_MAX_CREATE_BYTES)
+    call.gateway.buckets.create(call.fs, call.request.bucket)
+    return Response(200, {"Location": f"/{call.request.bucket}"})
+
+
+def delete_bucket(call: Call) -> Answer:
+    gateway = call.gateway
+    gateway.buckets.delete(call.fs, call.request.bucket, call.user, gateway.shared.own_files)
+    return Response(204)
+
+
+def get_bucket_location(call: Call) -> Answer:
+    call.gateway.buckets.existing(call.fs, call.request.bucket)
+    return _xml("LocationConstraint", [])
+
+
+def get_bucket_versioning(call: Call) -> Answer:
+    call.gateway.buckets.existing(call.fs, call.request.bucket)
+    return _xml("VersioningConfiguration", [])
+
+
+# Listings.
+
+
+def list_objects(call: Call) -> Answer:
+    request = call.request
+    marker = request.text("marker")
+    page, shown = _page(call, marker)
+    children: list[Child] = [("Marker", shown(marker))]
+    if page.is_truncated and page.entries:
+        children.append(("NextMarker", shown(page.entries[-1].key)))
+    return _listed(call, page, shown, children, with_owner=True)
+
+
+def list_objects_v2(call: Call) -> Answer:
+    request = call.request
+    if request.text("list-type") != "2":
+        raise Refused("InvalidArgument", "list-type is 2", ArgumentName="list-type")
+    token, start_after = request.query.get("continuation-token"), request.text("start-after")
+    after = start_after if token is None else _key_of_token(token)
+    page, shown = _page(call, after)
+    children: list[Child] = [("KeyCount", str(len(page.entries)))]
+    if token is not None:
+        children.append(("ContinuationToken", token))
+    if page.is_truncated and page.entries:
+        last = page.entries[-1].key.encode()
+        children.append(("NextContinuationToken", base64.urlsafe_b64encode(last).decode()))
+    if start_after:
+        children.append(("StartAfter", shown(start_after)))
+    with_owner = request.text("fetch-owner") == "true"
+    return _listed(call, page, shown, children, with_owner=with_owner)
+
+
+def _page(call: Call, after: str) -> tuple[listing.Page, Callable[[str], str]]:
+    """What is listed, and how keys are shown in it."""
+    request = call.request
+    encoding = request.text("encoding-type")
+    if encoding not in ("", "url"):
+        raise Refused("InvalidArgument", "Invalid Encoding Method specified in Request")
+    bucket = call.bucket()
+    page = listing.list_page(
+        bucket.source(),
+        prefix=request.text("prefix"),
+        delimiter=request.text("delimiter"),
+        after=after,
+        max_keys=request.number("max-keys", listing.MAX_KEYS, most=listing.MAX_KEYS),
+    )
+    if not page.entries:
+        bucket.check_exists()
+    return page, url_encoded if encoding else str
+
+
+def _listed(
+    call: Call,
+    page: listing.Page,
+    shown: Callable[[str], str],
+    children: list[Child],
+    *,
+    with_owner: bool,
+) -> Response:
+    request = call.request
+    children = [
+        ("Name", request.bucket),
+        ("Prefix", shown(request.text("prefix"))),
+        *children,
+        ("MaxKeys", str(request.number("max-keys", listing.MAX_KEYS, most=listing.MAX_KEYS))),
+        ("IsTruncated", _flag(page.is_truncated)),
+    ]
+    if request.text("delimiter"):
+        children.append(("Delimiter", shown(request.text("delimiter"))))
+    if request.text("encoding-type"):
+        children.append(("EncodingType", "url"))
+    for entry in page.entries:
+        if entry.status is not None:
+            children.append(("Contents", _contents(entry.key, entry.status, shown, with_owner)))
+    for entry in page.entries:
+        if entry.status is None:
+            children.append(("CommonPrefixes", [("Prefix", shown(entry.key))]))
+    return _xml("ListBucketResult", children)
+
+
+def _contents(
+    key: str, status: FileStatus, shown: Callable[[str], str], with_owner: bool
+) -> list[Child]:
+    fields: list[Child] = [
+        ("Key", shown(key)),
+        ("LastModified", iso_time(status.modification_time_ms)),
+        ("ETag", etag_of(status)),
+        ("Size", str(0 if status.is_directory else status.length)),
+        ("StorageClass", "STANDARD"),
+    ]
+    if with_owner:
+        fields.append(("Owner", _owner(status.owner)))
+    return fields
+
+
+def _key_of_token(token: str) -> str:
+    try:
+        return base64.b64decode(token, altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        raise Refused(
+            "InvalidArgument",
+            "The continuation token provided is incorrect",
+            ArgumentName="continuation-token",
+        ) from None
+
+
+# Objects.
+
+
+def get_object(call: Call) -> Answer:
+    return _answer_object(call, with_body=True)
+
+
+def head_object(call: Call) -> Answer:
+    return _answer_object(call, with_body=False)
+
+
+def _answer_object(call: Call, *, with_body: bool) -> Answer:
+    bucket, key = call.bucket(), call.key
+    if key.is_directory or not with_body:
+        head = _head_of(call, bucket, bucket.existing(key))
+        if head.status != 304:
+            call.channel.begin(head.status, head.headers)
+            call.channel.end()
+            return None
+        return head
+    with bucket.opened(key) as (status, stream):
+        head = _head_of(call, bucket, status)
+        if head.status == 304:
+            return head
+        part = _part(call.request, status) or Part(0, status.length)
+        call.channel.begin(head.status, head.headers)
+        for piece in pieces_of(stream, part.offset, part.length_bytes):
+            call.channel.send(piece)
+    call.channel.end()
+    return None
+
+
+def _head_of(call: Call, bucket: Bucket, status: FileStatus) -> Response:
+    """The head of an answer about an object. Raises Refused."""
+    request = call.request
+    about = {"ETag": etag_of(status), "Last-Modified": http_time(status.modification_time_ms)}
+    if conditions.check_reading(request.headers, status):
+        return Response(304, about)
+    part = _part(request, status)
+    metadata = bucket.metadata(status.path)
+    with_checksum = request.headers.get("x-amz-checksum-mode", "").upper() == "ENABLED"
+    shown = metadata.answer(with_checksum=with_checksum and part is None)
+    size_bytes = 0 if status.is_directory else status.length
+    if status.is_directory:
+        shown["Content-Type"] = metadata.headers.get("content-type", DIRECTORY_TYPE)
+    shown |= about
+    shown |= {"Accept-Ranges": "bytes", "Content-Length": str(size_bytes), **overrides(request)}
+    if part is not None:
+        last = part.offset + part.length_bytes - 1
+        shown["Content-Length"] = str(part.length_bytes)
+        shown["Content-Range"] = f"bytes {part.offset}-{last}/{size_bytes}"
+    if "partNumber" in request.query:
+        shown["x-amz-mp-parts-count"] = "1"
+    return Response(200 if part is None else 206, shown)
+
+
+def _part(request: S3Request, status: FileStatus) -> Part | None:
+    """The part that is asked for; None for all. Raises Refused."""
+    size_bytes = 0 if status.is_directory else status.length
+    if "partNumber" in request.query:
+        # An object that came in parts is one file, and so one part.
+        if part_number(request.text("partNumber")) != 1:
+            raise Refused("InvalidPartNumber", "The requested partnumber is not satisfiable")
+        return Part(0, size_bytes) if size_bytes else None
+    try:
+        return part_wanted(request.headers.get("range"), size_bytes)
+    except ValueError:
+        raise Refused(
+            "InvalidRange",
+            "The requested range is not satisfiable",
+            headers={"Content-Range": f"bytes */{size_bytes}"},
+            RangeRequested=request.headers.get("range", "")[:100],
+            ActualObjectSize=str(size_bytes),
+        ) from None
+
+
+def put_object(call: Call) -> Answer:
+    request, bucket, key = call.request, call.bucket(), call.key
+    body = call.body()
+    if key.is_directory:
+        if body.read(0):
+            raise Refused(
+                "InvalidArgument", "a key that ends in a slash is a directory, without bytes"
+            )
+        status = bucket.put_directory(key, request.headers, metadata_of(request))
+    else:
+        metadata_of(request)  # What is wrong with it is said before the body comes.
+        status = bucket.put(
+            key, body.pieces(), request.headers, lambda: metadata_of(request, body.sums.header)
+        )
+    return Response(200, {"ETag": etag_of(status), **body.sums.header})
+
+
+def delete_object(call: Call) -> Answer:
+    call.bucket().delete(call.key, call.request.headers)
+    return Response(204)
+
+
+def delete_objects(call: Call) -> Answer:
+    wanted = parsed(call.body().read(_MAX_DELETE_BYTES), "Delete")
+    keys = list(wanted.all("Object"))
+    if not 1 <= len(keys) <= _MAX_DELETED:
+        raise Refused("MalformedXML", f"it names 1 to {_MAX_DELETED} objects")
+    bucket, is_quiet = call.bucket(), (wanted.value("Quiet") or "").lower() == "true"
+    bucket.check_exists()
+    children: list[Child] = []
+    for element in keys:
+        # Blanks around a key are part of it.
+        name = next((child.text for child in element.all("Key")), "")
+        try:
+            _delete_one(bucket, name, element.value("VersionId"), element.value("ETag"))
+        except Refused as refused:
+            children.append(("Error", _error_of_key(name, refused)))
+        except errors.HowdahError as error:
+            children.append(("Error", _error_of_key(name, refused_by(error))))
+        else:
+            if not is_quiet:
+                children.append(("Deleted", [("Key", name)]))
+    return _xml("DeleteResult", children)
+
+
+def _delete_one(bucket: Bucket, name: str, version: str | None, etag: str | None) -> None:
+    if version not in (None, "", "null"):
+        raise Refused("NoSuchVersion", "HDFS keeps no versions of a file")
+    bucket.delete(checked_key(name), {} if etag is None else {"if-match": etag})
+
+
+def _error_of_key(name: str, refused: Refused) -> list[Child]:
+    return [("Key", name), ("Code", refused.code), ("Message", refused.message)]
+
+
+# Copies.
+
+
+def copy_object(call: Call) -> Answer:
+    request, key = call.request, call.key
+    source_bucket, source_key = _source(call)
+    directive = request.headers.get("x-amz-metadata-directive", "COPY").upper()
+    if directive not in ("COPY", "REPLACE"):
+        raise Refused("InvalidArgument", "x-amz-metadata-directive is COPY or REPLACE")
+    target = call.bucket()
+    is_same = (target.path, key.text) == (source_bucket.path, source_key.text)
+    if is_same and directive == "COPY":
+        raise Refused(
+            "InvalidRequest",
+            "This copy request is illegal because it is trying to copy an object to itself without "
+            "changing the object's metadata.",
+        )
+    if source_key.is_directory or key.is_directory:
+        status = _copy_directory(call, source_bucket, source_key, target, key)
+    else:
+        with source_bucket.opened(source_key) as (found, stream):
+            conditions.check_copying(request.headers, found)
+            kept = source_bucket.metadata(found.path)
+            metadata = Metadata(kept.headers, kept.meta, kept.checksum)
+            if directive == "REPLACE":
+                metadata = metadata_of(request, kept.checksum)
+            status = target.put(
+                key, pieces_of(stream, 0, found.length), _own(request), lambda: metadata
+            )
+    return _copied("CopyObjectResult", status)
+
+
+def _copy_directory(
+    call: Call, source_bucket: Bucket, source_key: Key, target: Bucket, key: Key
+) -> FileStatus:
+    found = source_bucket.existing(source_key)
+    conditions.check_copying(call.request.headers, found)
+    if not (source_key.is_directory and key.is_directory):
+        raise Refused("InvalidArgument", "a directory is copied to a key that ends in a slash")
+    return target.put_directory(key, _own(call.request), Metadata())
+
+
+def upload_part_copy(call: Call) -> Answer:
+    request, key = call.request, call.key
+    number = part_number(request.text("partNumber"))
+    source_bucket, source_key = _source(call)
+    uploads = Uploads(call.bucket())
+    uploads.check(key, request.text("uploadId"))
+    if source_key.is_directory:
+        raise no_such_key(source_key)
+    with source_bucket.opened(source_key) as (found, stream):
+        conditions.check_copying(request.headers, found)
+        part = _source_part(request.headers.get("x-amz-copy-source-range"), found.length)
+        pieces = pieces_of(stream, part.offset, part.length_bytes)
+        status = uploads.add(key, request.text("uploadId"), number, pieces)
+    return _copied("CopyPartResult", status)
+
+
+def _source_part(header: str | None, size_bytes: int) -> Part:
+    if header is None:
+        return Part(0, size_bytes)
+    try:
+        part = part_wanted(header, size_bytes)
+    except ValueError:
+        part = None
+    last = header.rpartition("-")[2].strip()
+    if part is None or not last.isdigit() or int(last) >= size_bytes:
+        raise Refused(
+            "InvalidArgument",
+            "The x-amz-copy-source-range value must be of the form bytes=first-last where first "
+            "and last are the zero-based offsets of the first and last bytes to copy, of "
+            f"{size_bytes}",
+        )
+    return part
+
+
+def _source(call: Call) -> tuple[Bucket, Key]:
+    """The object that is copied. Raises Refused."""
+    text, _, version = call.request.headers[COPY_SOURCE].partition("?versionId=")
+    bucket, slash, key = decoded(text.removeprefix("/")).partition("/")
+    if not slash or not bucket or not key:
+        raise Refused(
+            "InvalidArgument", "x-amz-copy-source is BUCKET/KEY", ArgumentName=COPY_SOURCE
+        )
+    if version not in ("", "null"):
+        raise Refused("NoSuchVersion", "HDFS keeps no versions of a file")
+    return call.bucket(bucket), checked_key(key)
+
+
+def _own(request: S3Request) -> dict[str, str]:
+    """The conditions of a copy that are about its target."""
+    names = ("if-match", "if-none-match")
+    return {name: request.headers[name] for name in names if name in request.headers}
+
+
+def _copied(root: str, status: FileStatus) -> Response:
+    return _xml(
+        root, [("LastModified", iso_time(status.modification_time_ms)), ("ETag", etag_of(status))]
+    )
+
+
+# Uploads in parts.
+
+
+def create_multipart_upload(call: Call) -> Answer:
+    request, bucket, key = call.request, call.bucket(), call.key
+    if key.is_directory:
+        raise Refused("InvalidArgument", "a key that ends in a slash is a directory, without bytes")
+    metadata = metadata_of(request)
+    upload = Uploads(bucket).begin(key, metadata)
+    call.gateway.sweeper.sweep(bucket)
+    algorithm = request.headers.get("x-amz-checksum-algorithm")
+    headers = {} if algorithm is None else {"x-amz-checksum-algorithm": algorithm}
+    return _xml(
+        "InitiateMultipartUploadResult",
+        [("Bucket", request.bucket), ("Key", key.text), ("UploadId", upload)],
+        headers,
+    )
+
+
+def upload_part(call: Call) -> Answer:
+    request = call.request
+    number = part_number(request.text("partNumber"))
+    uploads, body = Uploads(call.bucket()), call.body()
+    uploads.check(call.key, request.text("uploadId"))
+    status = uploads.add(call.key, request.text("uploadId"), number, body.pieces())
+    return Response(200, {"ETag": etag_of(status), **body.sums.header})
+
+
+def complete_multipart_upload(call: Call) -> Answer:
+    request, key = call.request, call.key
+    wanted = wanted_parts(call.body(has_sums=False).read(_MAX_COMPLETE_BYTES))
+    uploads = Uploads(call.bucket())
+    status = uploads.complete(key, request.text("uploadId"), wanted, request.headers)
+    return _xml(
+        "CompleteMultipartUploadResult",
+        [
+            ("Location", f"/{request.bucket}/{url_encoded(key.text)}"),
+            ("Bucket", request.bucket),
+            ("Key", key.text),
+            ("ETag", etag_of(status)),
+        ],
+    )
+
+
+def abort_multipart_upload(call: Call) -> Answer:
+    Uploads(call.bucket()).abort(call.key, call.request.text("uploadId"))
+    return Response(204)
+
+
+def list_parts(call: Call) -> Answer:
+    request, key = call.request, call.key
+    text = request.text("uploadId")
+    after = request.number("part-number-marker", 0, most=MAX_PARTS)
+    most = request.number("max-parts", 1000, most=1000)
+    there = Uploads(call.bucket()).parts(key, text)
+    numbers = [number for number in there if number > after]
+    shown = numbers[:most]
+    children: list[Child] = [
+        ("Bucket", request.bucket),
+        ("Key", key.text),
+        ("UploadId", text),
+        ("Initiator", _owner(call.user)),
+        ("Owner", _owner(call.user)),
+        ("StorageClass", "STANDARD"),
+        ("PartNumberMarker", str(after)),
+        ("NextPartNumberMarker", str(shown[-1] if shown else 0)),
+        ("MaxParts", str(most)),
+        ("IsTruncated", _flag(len(shown) < len(numbers))),
+    ]
+    for number in shown:
+        status = there[number]
+        children.append(
+            (
+                "Part",
+                [
+                    ("PartNumber", str(number)),
+                    ("LastModified", iso_time(status.modification_time_ms)),
+                    ("ETag", etag_of(status)),
+                    ("Size", str(status.length)),
+                ],
+            )
+        )
+    return _xml("ListPartsResult", children)
+
+
+def list_multipart_uploads(call: Call) -> Answer:
+    request, bucket = call.request, call.bucket()
+    bucket.check_exists()
+    prefix, marker = request.text("prefix"), request.text("key-marker")
+    if request.text("delimiter"):
+        raise Refused("NotImplemented", "delimiter of ListMultipartUploads is not supported")
+    most = request.number("max-uploads", _MAX_UPLOADS, most=_MAX_UPLOADS)
+    after = (marker, request.text("upload-id-marker"))
+    found = [
+        upload
+        for upload in Uploads(bucket).all(prefix)
+        if not marker or _is_behind((upload.key, upload.id), after)
+    ]
+    shown = found[:most]
+    children: list[Child] = [
+        ("Bucket", request.bucket),
+        ("KeyMarker", marker),
+        ("UploadIdMarker", after[1]),
+        ("Prefix", prefix),
+        ("MaxUploads", str(most)),
+        ("IsTruncated", _flag(len(shown) < len(found))),
+    ]
+    if len(shown) < len(found) and shown:
+        children += [("NextKeyMarker", shown[-1].key), ("NextUploadIdMarker", shown[-1].id)]
+    for upload in shown:
+        children.append(
+            (
+                "Upload",
+                [
+                    ("Key", upload.key),
+                    ("UploadId", upload.id),
+                    ("Initiator", _owner(call.user)),
+                    ("Owner", _owner(call.user)),
+                    ("StorageClass", "STANDARD"),
+                    ("Initiated", iso_time(upload.begun_ms)),
+                ],
+            )
+        )
+    return _xml("ListMultipartUploadsResult", children)
+
+
+def _is_behind(upload: tuple[str, str], marker: tuple[str, str]) -> bool:
+    return upload > marker if marker[1] else upload[0] > marker[0]
+
+
+# Documents.
+
+
+def _owner(user: str) -> list[Child]:
+    return [("ID", user), ("DisplayName", user)]
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _xml(root: str, children: list[Child], headers: Mapping[str, str] | None = None) -> Response:
+    return Response(
+        200, {"Content-Type": CONTENT_TYPE, **(headers or {})}, document(root, children)
+    )
+
+
+CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
+    "AbortMultipartUpload": abort_multipart_upload,
+    "CompleteMultipartUpload": complete_multipart_upload,
+    "CopyObject": copy_object,
+    "CreateBucket": create_bucket,
+    "CreateMultipartUpload": create_multipart_upload,
+    "DeleteBucket": delete_bucket,
+    "DeleteObject": delete_object,
+    "DeleteObjects": delete_objects,
+    "GetBucketLocation": get_bucket_location,
+    "GetBucketVersioning": get_bucket_versioning,
+    "GetObject": get_object,
+    "HeadBucket": head_bucket,
+    "HeadObject": head_object,
+    "ListBuckets": list_buckets,
+    "ListMultipartUploads": list_multipart_uploads,
+    "ListObjects": list_objects,
+    "ListObjectsV2": list_objects_v2,
+    "ListParts": list_parts,
+    "PutObject": put_object,
+    "UploadPart": upload_part,
+    "UploadPartCopy": upload_part_copy,
+}

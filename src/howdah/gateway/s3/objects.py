@@ -1,0 +1,457 @@
+"""Objects of one bucket, as one user has them: files below a directory (shell).
+
+1. What a client sends is written to a file in the staging directory of the bucket, which nobody is
+   shown, and is checked there.
+2. What is kept with it becomes an extended attribute.
+3. The file is renamed to its path: the object is there whole, or not at all. A rename that replaces
+   nothing is `If-None-Match: *`, whoever else writes.
+
+A directory is an object only if a client makes it (a key that ends in a slash), or if it is empty.
+Directories above an object are made as they are needed, and marked: they go with the last object in
+them. Directories of others stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from howdah import errors
+from howdah.fs import capabilities, paths
+from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.status import FileStatus
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
+from howdah.gateway.s3.key_locks import KeyLocks
+from howdah.gateway.s3.protocol import conditions
+from howdah.gateway.s3.protocol.listing import Source, is_hidden
+from howdah.gateway.s3.protocol.metadata import ATTRIBUTE, MADE, Metadata, decoded
+from howdah.gateway.s3.protocol.names import STAGING, Key, unstorable
+from howdah.gateway.s3.protocol.refusals import Refused
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+COPY_BYTES: Final = 1 << 20
+_ATTEMPTS: Final = 8
+"""So often a change is tried again that others have come between."""
+_FILE_MODE: Final = 0o666
+_DIRECTORY_MODE: Final = 0o777
+_SHARED_MODE: Final = 0o1777
+"""Of the staging directory, where each user makes one of their own."""
+_PRIVATE_MODE: Final = 0o700
+_OBJECTS: Final = "objects"
+_NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all requests of a gateway have in common."""
+
+    locks: KeyLocks
+    umask: int
+    own_files: Callable[[], AbstractContextManager[FileSystem]]
+    """The filesystem as the gateway's own user has it."""
+
+
+class Bucket:
+    """One bucket, for one request."""
+
+    def __init__(self, fs: FileSystem, name: str, path: str, user: str, shared: Shared) -> None:
+        self.fs: Final = fs
+        self.name: Final = name
+        self.path: Final = path
+        self._user = user
+        self._shared = shared
+
+    # What is there.
+
+    def path_of(self, key: Key) -> str:
+        return paths.join(self.path, key.path)
+
+    def check_exists(self) -> None:
+        """Raises Refused."""
+        found = self._found(self.path)
+        if found is None or not found.is_directory:
+            raise Refused(
+                "NoSuchBucket", "The specified bucket does not exist", BucketName=self.name
+            )
+
+    def find(self, key: Key) -> FileStatus | None:
+        """The file, or the directory, that a key stands for; None where there is none."""
+        status = self._found(self.path_of(key))
+        return status if status is not None and status.is_directory == key.is_directory else None
+
+    def existing(self, key: Key) -> FileStatus:
+        """The same. Raises Refused where there is none."""
+        status = self.find(key)
+        if status is None:
+            self.check_exists()
+            raise no_such_key(key)
+        return status
+
+    def _found(self, path: str) -> FileStatus | None:
+        try:
+            return self.fs.get_file_status(path)
+        except _NOT_THERE:
+            return None
+
+    def metadata(self, path: str) -> Metadata:
+        """What is kept with a file."""
+        if not self._has_attributes:
+            return Metadata()
+        try:
+            return decoded(self.fs.get_xattr(path, ATTRIBUTE))
+        except errors.AttributeNotFound:
+            return Metadata()
+
+    @property
+    def _has_attributes(self) -> bool:
+        return self._has(capabilities.XATTRS)
+
+    def _has(self, capability: str) -> bool:
+        return self.fs.has_path_capability(self.path, capability)
+
+    @contextmanager
+    def opened(self, key: Key) -> Iterator[tuple[FileStatus, FSDataInputStream]]:
+        """An object's file, open, and its status at that moment. Raises Refused."""
+        status = self.existing(key)
+        for _ in range(_ATTEMPTS):
+            try:
+                stream = self.fs.open(status.path)
+            except _NOT_THERE:
+                raise no_such_key(key) from None
+            # What was opened is what the status says only if that is still there.
+            again = self.find(key)
+            if again is not None and _is_same(again, status):
+                with stream:
+                    yield status, stream
+                return
+            stream.close()
+            if again is None:
+                raise no_such_key(key)
+            status = again
+        raise _too_busy(key)
+
+    def source(self) -> Source:
+        """What listings look at."""
+        return Source(self._list_after, self._find_path)
+
+    def _list_after(self, directory: str, after: str) -> Iterator[FileStatus]:
+        path = paths.join(self.path, directory)
+        try:
+            for status, is_written in self._entries(path, after):
+                inner = f"{directory}/{status.name}" if directory else status.name
+                if (
+                    status.path != path
+                    and status.name > after
+                    and not is_written
+                    and not status.is_symlink
+                    and not is_hidden(inner)
+                    and not unstorable(status.name)
+                ):
+                    yield status
+        except _NOT_THERE:
+            return
+
+    def _entries(self, path: str, after: str) -> Iterator[tuple[FileStatus, bool]]:
+        """What is in a directory, at least behind a name, and whether it is being written."""
+        if isinstance(self.fs, HdfsFileSystem):
+            # A namenode takes what begins with a slash for a path.
+            return self.fs.list_with_writers(path, "" if after.startswith("/") else after)
+        return ((status, False) for status in self.fs.list_status_iter(path))
+
+    def _find_path(self, path: str) -> FileStatus | None:
+        whole = paths.join(self.path, path)
+        status = None if is_hidden(path) else self._found(whole)
+        if status is None or status.is_directory or not self._is_written(whole):
+            return status
+        return None
+
+    def _is_written(self, path: str) -> bool:
+        if not self._has(capabilities.LEASE_RECOVERABLE):
+            return False
+        try:
+            return not self.fs.is_file_closed(path)
+        except _NOT_THERE:
+            return False
+
+    # What is written.
+
+    def staging(self, *names: str) -> str:
+        """A path in the user's own part of the staging directory."""
+        return paths.join(self.path, STAGING, self._user, *names)
+
+    @contextmanager
+    def staged(self, pieces: Iterable[Buffer]) -> Iterator[str]:
+        """The path of a file that has these bytes. Where it is not renamed, it is deleted."""
+        path = self.staging(_OBJECTS, secrets.token_hex(16))
+        try:
+            self._write(path, pieces)
+            yield path
+        except BaseException:
+            self._discard(path)
+            raise
+
+    def _write(self, path: str, pieces: Iterable[Buffer]) -> None:
+        mode = _FILE_MODE & ~self._shared.umask
+        out = self.with_staging(
+            paths.parent_of(path) or "/",
+            lambda: self._create(path, mode),
+        )
+        with whole_or_none(out):
+            for piece in pieces:
+                out.write(piece)
+
+    def _create(self, path: str, mode: int) -> FSDataOutputStream:
+        self._check_staging()
+        return self.fs.create(path, permission=mode, create_parent=False)
+
+    def _check_staging(self) -> None:
+        """Raises Refused where others could read or exchange what is staged: whoever may write to
+        the bucket may have made these directories. Raises PathNotFound where they are not there."""
+        if self.fs.scheme == "file" or not self._has(capabilities.PERMISSIONS):
+            return  # All files are the gateway's there.
+        shared = self.fs.get_file_status(paths.join(self.path, STAGING))
+        own = self.fs.get_file_status(self.staging())
+        if own.owner != self._user or own.permission & 0o077:
+            raise Refused(
+                "AccessDenied",
+                f"{own.path} has to belong to {self._user}, with the mode 700: objects are staged "
+                f"there. It is {own.owner}'s, with {own.permission:o}",
+            )
+        if shared.permission & 0o022 and not shared.permission & 0o1000:
+            raise Refused(
+                "AccessDenied",
+                f"{shared.path} needs the mode {_SHARED_MODE:o}: objects are staged in it, and "
+                f"with {shared.permission:o} others could exchange them",
+            )
+
+    def with_staging(self, directory: str, act: Callable[[], T]) -> T:
+        """Do something in a directory of the user's staging, which is made if need be."""
+        try:
+            return act()
+        except errors.PathNotFound:
+            self._make_staging(directory)
+            return act()
+
+    def _make_staging(self, directory: str) -> None:
+        self.check_exists()
+        shared, own = paths.join(self.path, STAGING), self.staging()
+        if self._found(shared) is None:
+            try:
+                self.fs.mkdirs(shared, _SHARED_MODE)
+            except errors.AccessDenied:
+                self._make_staging_as_gateway(shared)
+        if self._found(own) is None:
+            self.fs.mkdirs(own, _PRIVATE_MODE)
+        self.fs.mkdirs(directory, _PRIVATE_MODE)
+
+    def _make_staging_as_gateway(self, path: str) -> None:
+        """For users who may not write to the bucket's directory itself. Raises Refused."""
+        try:
+            with self._shared.own_files() as files:
+                files.mkdirs(path, _SHARED_MODE)
+        except errors.AccessDenied as error:
+            raise Refused(
+                "AccessDenied",
+                f"objects are staged in {path}, which neither {self._user} nor the gateway's user "
+                f"may make: an administrator makes it, with the mode {_SHARED_MODE:o} ({error})",
+            ) from error
+
+    def _discard(self, path: str) -> None:
+        try:
+            self.fs.delete(path)
+        except (errors.HowdahError, OSError) as error:
+            log.warning("%s stays until it is swept: %s", paths.printable(path), error)
+
+    def put(
+        self,
+        key: Key,
+        pieces: Iterable[Buffer],
+        headers: Mapping[str, str],
+        metadata: Callable[[], Metadata],
+    ) -> FileStatus:
+        """Make an object; `metadata` is called when all of its bytes are there. Raises Refused."""
+        self.check_writable(key, headers)
+        with self.staged(pieces) as path:
+            self.keep(path, metadata())
+            return self.publish(path, key, headers)
+
+    def put_directory(self, key: Key, headers: Mapping[str, str], metadata: Metadata) -> FileStatus:
+        """Make a directory that a client asks for. Raises Refused."""
+        self.check_exists()
+        path = self.path_of(key)
+        if conditions.must_be_new(headers) and self.find(key) is not None:
+            raise precondition_failed()
+        self._make_directory(path)
+        if self._is_made(path):
+            self.fs.remove_xattr(path, MADE)
+        self.keep(path, metadata)
+        return self.fs.get_file_status(path)
+
+    def check_writable(self, key: Key, headers: Mapping[str, str]) -> None:
+        """Refuse what would be refused in the end, before its bytes come. Raises Refused."""
+        if conditions.must_be_new(headers) or "if-match" in headers:
+            status = self.find(key)
+            if conditions.must_be_new(headers) and status is not None:
+                raise precondition_failed()
+            conditions.check_replacing(headers, status)
+
+    def keep(self, path: str, metadata: Metadata) -> None:
+        """Keep what belongs to an object with its file. Raises Refused."""
+        data = metadata.encoded()
+        if not data:
+            return
+        if self._has_attributes:
+            self.fs.set_xattr(path, ATTRIBUTE, data)
+        elif metadata.meta:
+            raise Refused(
+                "NotImplemented", f"{self.fs.uri} has no extended attributes to keep metadata in"
+            )
+
+    def publish(self, path: str, key: Key, headers: Mapping[str, str]) -> FileStatus:
+        """Give a staged file its name. Raises Refused."""
+        target = self.path_of(key)
+        is_new = conditions.must_be_new(headers)
+        status = self.fs.get_file_status(path)
+        with self._shared.locks.held(target):
+            if "if-match" in headers:
+                conditions.check_replacing(headers, self.find(key))
+            self._rename(path, target, key, is_new=is_new)
+        return dataclasses.replace(status, path=target)
+
+    def _rename(self, path: str, target: str, key: Key, *, is_new: bool) -> None:
+        for _ in range(_ATTEMPTS):
+            try:
+                self.fs.rename(path, target, overwrite=not is_new)
+            except errors.ParentNotDirectory:
+                raise _below_object() from None
+            except errors.PathNotFound:
+                # The directory above is not there, or went with the last object in it.
+                self._make_directory(paths.parent_of(target) or "/")
+            except (errors.PathExists, errors.RemoteError, errors.PathIsDirectory):
+                there = self._found(target)
+                if there is not None and there.is_directory:
+                    raise Refused(
+                        "ExistingObjectIsDirectory",
+                        "this key is a directory here, as it has keys below it, or was made one",
+                        Key=key.text,
+                    ) from None
+                if is_new and there is not None:
+                    raise precondition_failed() from None
+                raise
+            else:
+                return
+        raise _too_busy(key)
+
+    def _make_directory(self, path: str) -> None:
+        """Make a directory of the bucket, and mark those that were not there. Raises Refused."""
+        missing: list[str] = []
+        above = path
+        while len(above) > len(self.path) and self._found(above) is None:
+            missing.append(above)
+            above = paths.parent_of(above) or "/"
+        if len(above) <= len(self.path):
+            self.check_exists()
+        try:
+            self.fs.mkdirs(path, _DIRECTORY_MODE & ~self._shared.umask)
+        except (errors.ParentNotDirectory, errors.PathExists):
+            raise _below_object() from None
+        for directory in missing:
+            self._mark(directory)
+
+    def _mark(self, path: str) -> None:
+        if self._has_attributes:
+            try:
+                self.fs.set_xattr(path, MADE, b"1")
+            except errors.PathNotFound:
+                pass  # Another request has deleted it; whoever needs it makes it again.
+
+    def _is_made(self, path: str) -> bool:
+        if not self._has_attributes:
+            return False
+        try:
+            self.fs.get_xattr(path, MADE)
+        except (errors.AttributeNotFound, *_NOT_THERE):
+            return False
+        return True
+
+    # What is deleted.
+
+    def delete(self, key: Key, headers: Mapping[str, str]) -> None:
+        """Delete an object, if there is one: a file, or an empty directory whose key ends in a
+        slash. Raises Refused."""
+        path = self.path_of(key)
+        with self._shared.locks.held(path):
+            status = self.find(key)
+            conditions.check_replacing(headers, status)
+            if status is None:
+                self.check_exists()
+                return
+            try:
+                self.fs.delete(path)
+            except errors.DirectoryNotEmpty:
+                # It goes with the last object in it.
+                self._mark(path)
+                return
+        self.prune(paths.parent_of(path) or "/")
+
+    def prune(self, path: str) -> None:
+        """Delete a directory that no client asked for, and those above it, if they are empty."""
+        while len(path) > len(self.path) and self._is_made(path):
+            try:
+                self.fs.delete(path)
+            except (errors.DirectoryNotEmpty, errors.AccessDenied):
+                return
+            path = paths.parent_of(path) or "/"
+
+
+def pieces_of(stream: FSDataInputStream, offset: int, length_bytes: int) -> Iterator[memoryview]:
+    """Yield a part of a file, in pieces that are good until the next one. Raises RemoteError."""
+    stream.seek(offset)
+    room = memoryview(bytearray(min(COPY_BYTES, length_bytes)))
+    while length_bytes:
+        count = stream.readinto(room[: min(len(room), length_bytes)])
+        if not count:
+            raise errors.RemoteError(f"{stream.name} ends {length_bytes} bytes too early")
+        yield room[:count]
+        length_bytes -= count
+
+
+def no_such_key(key: Key) -> Refused:
+    return Refused("NoSuchKey", "The specified key does not exist.", Key=key.text)
+
+
+def precondition_failed() -> Refused:
+    return Refused(
+        "PreconditionFailed",
+        "At least one of the pre-conditions you specified did not hold",
+        Condition="If-None-Match",
+    )
+
+
+def _is_same(one: FileStatus, other: FileStatus) -> bool:
+    return conditions.etag_of(one) == conditions.etag_of(other)
+
+
+def _below_object() -> Refused:
+    return Refused("ExistingObjectIsFile", "a part of this key before a slash is an object")
+
+
+def _too_busy(key: Key) -> Refused:
+    return Refused(
+        "ServiceUnavailable",
+        "others change this key too often: try again",
+        headers={"Retry-After": "1"},
+        Key=key.text,
+    )

@@ -1,0 +1,125 @@
+"""ETags, conditions of requests, and times as S3 writes them.
+
+An ETag is made of what a listing has: the file's id, its time and its length. It is the same in
+every answer, and another one after every change. It ends in `-1`, as those of objects that came in
+parts: one of 32 digits alone would be taken for an MD5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import formatdate, parsedate_to_datetime
+from typing import Final
+
+from howdah.fs.status import FileStatus
+from howdah.gateway.s3.protocol.refusals import Refused
+
+DIRECTORY_ETAG: Final = '"d41d8cd98f00b204e9800998ecf8427e"'
+"""Of the empty object that a directory is."""
+COPY_PREFIX: Final = "x-amz-copy-source-"
+
+
+def etag_of(status: FileStatus) -> str:
+    """Return the ETag of a file, with its quotes."""
+    if status.is_directory:
+        return DIRECTORY_ETAG
+    # Without ids the path takes their place.
+    identity = status.file_id or status.path
+    text = f"{identity} {status.modification_time_ms} {status.length}"
+    digest = hashlib.md5(text.encode("utf-8", "surrogateescape"), usedforsecurity=False)
+    return f'"{digest.hexdigest()}-1"'
+
+
+def http_time(time_ms: int) -> str:
+    """Return a time as headers have it."""
+    return formatdate(time_ms // 1000, usegmt=True)
+
+
+def iso_time(time_ms: int) -> str:
+    """Return a time as XML has it.
+
+    >>> iso_time(1_700_000_000_999)
+    '2023-11-14T22:13:20.000Z'
+    """
+    return datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def check_reading(headers: Mapping[str, str], status: FileStatus, prefix: str = "") -> bool:
+    """Return whether what the client has is still the same (304). `prefix` stands before the names
+    of the headers, as of a copy's source. Raises Refused where a condition does not hold."""
+    etag, time_s = etag_of(status), status.modification_time_ms // 1000
+    wanted = headers.get(f"{prefix}if-match")
+    if wanted is not None:
+        if not _names(wanted, etag):
+            raise _failed("If-Match")
+    else:
+        since_s = _time(headers.get(f"{prefix}if-unmodified-since"))
+        if since_s is not None and time_s > since_s:
+            raise _failed("If-Unmodified-Since")
+    known = headers.get(f"{prefix}if-none-match")
+    if known is not None:
+        return _names(known, etag)
+    since_s = _time(headers.get(f"{prefix}if-modified-since"))
+    return since_s is not None and time_s <= since_s
+
+
+def check_copying(headers: Mapping[str, str], status: FileStatus) -> None:
+    """Raises Refused where a condition of a copy's source does not hold."""
+    if check_reading(headers, status, COPY_PREFIX):
+        raise _failed("x-amz-copy-source-If-None-Match or -If-Modified-Since")
+
+
+def must_be_new(headers: Mapping[str, str]) -> bool:
+    """Return whether a write is for a key that there is not. Raises Refused."""
+    wanted = headers.get("if-none-match")
+    if wanted is None:
+        return False
+    if wanted.strip() != "*":
+        raise Refused(
+            "NotImplemented", "If-None-Match of a write is supported as *, for any object"
+        )
+    return True
+
+
+def check_replacing(headers: Mapping[str, str], status: FileStatus | None) -> None:
+    """Raises Refused where a write or a deletion is not for the object that is there."""
+    wanted = headers.get("if-match")
+    if wanted is None:
+        return
+    if status is None or status.is_directory:
+        raise Refused("NoSuchKey", "there is no object that If-Match could be about")
+    if not _names(wanted, etag_of(status)):
+        raise _failed("If-Match")
+
+
+def same_etag(text: str, etag: str) -> bool:
+    """Return whether a client's ETag is this one, with or without quotes.
+
+    >>> same_etag("ab-1", '"ab-1"')
+    True
+    """
+    return text.strip().removeprefix("W/").strip('"') == etag.strip('"')
+
+
+def _names(wanted: str, etag: str) -> bool:
+    return wanted.strip() == "*" or any(same_etag(part, etag) for part in wanted.split(","))
+
+
+def _failed(condition: str) -> Refused:
+    return Refused(
+        "PreconditionFailed",
+        "At least one of the pre-conditions you specified did not hold",
+        Condition=condition,
+    )
+
+
+def _time(text: str | None) -> int | None:
+    """Return a time of a header in seconds; None for what is none, which counts for nothing."""
+    if text is None:
+        return None
+    try:
+        return int(parsedate_to_datetime(text).timestamp())
+    except (ValueError, OverflowError):
+        return None

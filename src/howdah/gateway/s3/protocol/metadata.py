@@ -1,0 +1,191 @@
+"""What is kept with an object beside its bytes: one extended attribute, as JSON.
+
+Content type and such, what the client calls metadata, the sum that came with the bytes, and the
+upload that made the object, by which a completion that is sent again is known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from howdah.gateway.s3.protocol.checksums import PREFIX as CHECKSUM_PREFIX
+from howdah.gateway.s3.protocol.refusals import Refused
+from howdah.gateway.s3.protocol.requests import S3Request
+
+ATTRIBUTE: Final = "user.howdah.s3"
+MADE: Final = "user.howdah.s3.made"
+"""On a directory that no client asked for: it goes with the last object in it."""
+META_PREFIX: Final = "x-amz-meta-"
+MAX_META_BYTES: Final = 2048
+DEFAULT_TYPE: Final = "binary/octet-stream"
+DIRECTORY_TYPE: Final = "application/x-directory"
+_KEPT: Final = {
+    "content-type": "Content-Type",
+    "cache-control": "Cache-Control",
+    "content-disposition": "Content-Disposition",
+    "content-encoding": "Content-Encoding",
+    "content-language": "Content-Language",
+    "expires": "Expires",
+}
+_MAX_KEPT_BYTES: Final = 4096
+"""Of all headers together: the attribute has to fit into what HDFS allows, 16 KiB."""
+_ANSWERS: Final = {f"response-{name}": shown for name, shown in _KEPT.items()}
+_FRAMING: Final = "aws-chunked"
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Of one object; names of `headers` are in lower case."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, str] = field(default_factory=dict)
+    """By names without their prefix."""
+    checksum: Mapping[str, str] = field(default_factory=dict)
+    """The sum of the whole object, as a header."""
+    upload: str = ""
+    """The id of the upload that it came by."""
+
+    def encoded(self) -> bytes:
+        """Return it as the attribute has it; empty where there is nothing to keep."""
+        fields: dict[str, object] = {
+            "headers": dict(self.headers),
+            "meta": dict(self.meta),
+            "checksum": dict(self.checksum),
+            "upload": self.upload,
+        }
+        kept = {name: value for name, value in fields.items() if value}
+        return json.dumps(kept, separators=(",", ":")).encode() if kept else b""
+
+    def answer(self, *, with_checksum: bool) -> dict[str, str]:
+        """Return the headers of an answer about the object."""
+        shown = {_KEPT[name]: value for name, value in self.headers.items()}
+        shown.setdefault("Content-Type", DEFAULT_TYPE)
+        shown |= {META_PREFIX + name: value for name, value in self.meta.items()}
+        if with_checksum and self.checksum:
+            shown |= self.checksum
+            shown["x-amz-checksum-type"] = "FULL_OBJECT"
+        return shown
+
+
+def decoded(data: bytes) -> Metadata:
+    """Return what an attribute says. What is none of ours says nothing: whoever may write a file
+    may set its attributes."""
+    try:
+        fields = json.loads(data)
+    except ValueError:
+        return Metadata()
+    if not isinstance(fields, dict):
+        return Metadata()
+    upload = fields.get("upload")
+    return Metadata(
+        {name: value for name, value in _texts(fields, "headers").items() if name in _KEPT},
+        {name: value for name, value in _texts(fields, "meta").items() if _is_token(name)},
+        {
+            name: value
+            for name, value in _texts(fields, "checksum").items()
+            if name.startswith(CHECKSUM_PREFIX) and _is_token(name)
+        },
+        upload if isinstance(upload, str) else "",
+    )
+
+
+def _texts(fields: Mapping[str, Any], name: str) -> dict[str, str]:
+    found = fields.get(name)
+    if not isinstance(found, dict):
+        return {}
+    return {
+        key: value for key, value in found.items() if isinstance(value, str) and value.isprintable()
+    }
+
+
+def _is_token(name: str) -> bool:
+    return name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+
+
+def metadata_of(request: S3Request, checksum: Mapping[str, str] | None = None) -> Metadata:
+    """Return what a request gives a new object. Raises Refused."""
+    headers, meta = {}, {}
+    for name in request.headers:
+        if name in _KEPT:
+            headers[name] = request.header(name)
+        elif name.startswith(META_PREFIX):
+            meta[name.removeprefix(META_PREFIX)] = request.header(name)
+    encodings = [part.strip() for part in headers.pop("content-encoding", "").split(",")]
+    kept = ",".join(part for part in encodings if part and part.lower() != _FRAMING)
+    if kept:
+        headers["content-encoding"] = kept
+    size_bytes = _size(meta)
+    if size_bytes > MAX_META_BYTES:
+        raise Refused(
+            "MetadataTooLarge",
+            "Your metadata headers exceed the maximum allowed metadata size",
+            Size=str(size_bytes),
+            MaxSizeAllowed=str(MAX_META_BYTES),
+        )
+    if _size(headers) > _MAX_KEPT_BYTES:
+        raise Refused(
+            "MetadataTooLarge",
+            f"Content-Type and the headers like it have at most {_MAX_KEPT_BYTES} bytes",
+        )
+    for name, value in (*headers.items(), *meta.items()):
+        if not value.isprintable():
+            raise Refused("InvalidArgument", f"the value of {name} has unprintable characters")
+    if any(not _is_token(name) for name in meta):
+        raise Refused("InvalidArgument", f"names of {META_PREFIX}… are letters, digits and - _ .")
+    return Metadata(headers, meta, checksum or {})
+
+
+def _size(fields: Mapping[str, str]) -> int:
+    return sum(len(name) + len(value.encode()) for name, value in fields.items())
+
+
+def overrides(request: S3Request) -> dict[str, str]:
+    """Return the headers that the query of a request wants in its answer. Raises Refused."""
+    wanted = {
+        shown: request.query[name] for name, shown in _ANSWERS.items() if name in request.query
+    }
+    for name, value in wanted.items():
+        if not value.isprintable():
+            raise Refused("InvalidArgument", f"the value for {name} has unprintable characters")
+    return wanted
+
+
+_UNSUPPORTED: Final = {
+    "x-amz-grant-full-control": "permissions are those of HDFS",
+    "x-amz-grant-read": "permissions are those of HDFS",
+    "x-amz-grant-read-acp": "permissions are those of HDFS",
+    "x-amz-grant-write": "permissions are those of HDFS",
+    "x-amz-grant-write-acp": "permissions are those of HDFS",
+    "x-amz-object-lock-legal-hold": "HDFS keeps no versions of a file",
+    "x-amz-object-lock-mode": "HDFS keeps no versions of a file",
+    "x-amz-object-lock-retain-until-date": "HDFS keeps no versions of a file",
+    "x-amz-server-side-encryption": "there are no encryption zones yet",
+    "x-amz-server-side-encryption-customer-algorithm": "there are no encryption zones yet",
+    "x-amz-copy-source-server-side-encryption-customer-algorithm": "there are no encryption zones",
+    "x-amz-tagging": "objects have no tags yet",
+    "x-amz-website-redirect-location": "there are no websites",
+    "x-amz-write-offset-bytes": "objects are not appended to",
+}
+_OWN_ACLS: Final = frozenset({"private", "bucket-owner-full-control", "bucket-owner-read"})
+
+
+def check_supported(request: S3Request) -> None:
+    """Raises Refused for a header that asks for something that is not here, by its name."""
+    for name, why in _UNSUPPORTED.items():
+        if name in request.headers:
+            raise Refused("NotImplemented", f"{name} is not supported: {why}")
+    acl = request.headers.get("x-amz-acl")
+    if acl is not None and acl not in _OWN_ACLS:
+        raise Refused(
+            "NotImplemented", f"x-amz-acl: {acl[:40]} is not supported: permissions are HDFS's"
+        )
+    storage = request.headers.get("x-amz-storage-class", "STANDARD")
+    if storage != "STANDARD":
+        raise Refused(
+            "InvalidStorageClass", "the storage class is STANDARD: HDFS has storage policies"
+        )
+    if request.text("versionId") not in ("", "null"):
+        raise Refused("NoSuchVersion", "HDFS keeps no versions of a file")

@@ -1,0 +1,228 @@
+"""The gateway: who asks, for what, and what one hears (shell).
+
+A request is signed with an access key, which belongs to a user. The user's own client does what is
+asked for, so that permissions are those of HDFS: the gateway connects under its own name and acts
+for the user, where the cluster lets it (`hadoop.proxyuser.*`), or as the user, whom SIMPLE
+authentication believes. It keeps nothing that another gateway beside it would need.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.formats.passwords import check_user
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.registry import connect
+from howdah.gateway.clients import Clients
+from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
+from howdah.gateway.s3.access_keys import AccessKeyFile
+from howdah.gateway.s3.buckets import Buckets
+from howdah.gateway.s3.calls import CALLS, Call, Gateway
+from howdah.gateway.s3.key_locks import KeyLocks
+from howdah.gateway.s3.objects import Shared
+from howdah.gateway.s3.protocol.documents import CONTENT_TYPE, error_document
+from howdah.gateway.s3.protocol.metadata import check_supported
+from howdah.gateway.s3.protocol.operations import check_served, operation_of
+from howdah.gateway.s3.protocol.refusals import Refused, refused_by
+from howdah.gateway.s3.protocol.requests import S3Request, request_of
+from howdah.gateway.s3.protocol.signatures import Signed, check_signature, signed_of
+from howdah.gateway.s3.uploads import Sweeper
+from howdah.runtime.running_cluster import default_filesystem
+from howdah.runtime.users.current import process_user
+from howdah.runtime.users.impersonation import read_rules
+from howdah.runtime.users.names import ProxyUser
+from howdah.security.server_checks import is_secured
+from howdah.security.server_login import log_in_server
+from howdah.web.channel import Channel
+from howdah.web.http import Request, Response
+
+log = logging.getLogger(__name__)
+audit = logging.getLogger("s3audit")
+
+
+class S3Gateway:
+    """Answers requests of S3 for one filesystem."""
+
+    def __init__(self, conf: Configuration, now_s: Callable[[], float] = time.time) -> None:
+        """Raises InvalidConfiguration, and LoginFailed for a keytab by which nobody can log in."""
+        self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
+        self.uri = default_filesystem(conf)
+        self.now_s: Final = now_s
+        self.requests = Requests()
+        self.anonymous = conf.get(keys.HOWDAH_S3_ANONYMOUS_USER)
+        if self.anonymous:
+            check_user(self.anonymous)
+        keys_file = conf.get(keys.HOWDAH_S3_KEYS_FILE)
+        if not keys_file and not self.anonymous:
+            raise errors.InvalidConfiguration(
+                f"{keys.HOWDAH_S3_KEYS_FILE.name} is not set: howdah s3 keys add USER makes the "
+                "file of access keys"
+            )
+        self._access_keys = AccessKeyFile(Path(keys_file).expanduser()) if keys_file else None
+        if self._access_keys is not None:
+            self._access_keys.keys()
+        self._caller_for = _caller_for(conf)
+        self.own_user = process_user() if self._caller_for is None else self._caller_for("")
+        acts = conf.get(keys.HOWDAH_S3_IMPERSONATION)
+        self.acts_for_users = self._caller_for is not None or (
+            self.own_user in read_rules(conf).rules if acts is None else acts
+        )
+        """Whether it connects under its own name."""
+        self.clients: Clients[FileSystem] = Clients(
+            lambda user: connect(self.uri, conf=self.conf, user=self._as(user)),
+            conf.get(keys.HOWDAH_S3_CLIENTS_IDLE),
+        )
+        self.parts = Gateway(
+            Buckets.of(conf),
+            Shared(
+                KeyLocks(),
+                paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE)),
+                lambda: self.clients.of(str(self.own_user)),
+            ),
+            Sweeper(conf.get(keys.HOWDAH_S3_UPLOADS_LIFETIME)),
+        )
+
+    def _as(self, user: str) -> str:
+        if self._caller_for is not None:
+            return self._caller_for(user)
+        if self.acts_for_users and user != self.own_user:
+            return ProxyUser(user, self.own_user)
+        return user
+
+    def access_keys(self) -> Mapping[str, tuple[str, str]]:
+        """The secrets and the users of all access keys. Raises InvalidConfiguration."""
+        if self._access_keys is None:
+            return {}
+        return {name: (key.secret_key, key.user) for name, key in self._access_keys.keys().items()}
+
+    def answer(self, request: Request) -> Operation:
+        return Operation(self, request)
+
+    def close(self) -> None:
+        self.clients.close()
+
+
+def _caller_for(conf: Configuration) -> Callable[[str], str] | None:
+    """As whom to call a secured cluster for a user, and for the gateway itself (""); None before
+    another one."""
+    if not is_secured(conf):
+        return None
+    from howdah.security.users import SecuredUser
+
+    login = log_in_server(
+        conf,
+        keys.HOWDAH_S3_KERBEROS_PRINCIPAL,
+        keys.HOWDAH_S3_KERBEROS_KEYTAB,
+        conf.get(keys.HOWDAH_S3_ADDRESS)[0],
+    )
+    own = login.caller
+    assert isinstance(own, SecuredUser), "a server that is secured calls others so"
+    return lambda user: own if user in ("", own) else own.acting_for(user)
+
+
+class Operation:
+    """Answers one request, as an exchange."""
+
+    def __init__(self, gateway: S3Gateway, request: Request) -> None:
+        self._gateway = gateway
+        self._request = request
+        self._id = secrets.token_hex(8).upper()
+        self._user = "-"
+        self._operation = NO_OPERATION
+
+    def run(self, channel: Channel) -> None:
+        channel.added = {"x-amz-request-id": self._id}
+        # Clients would take it for a part of what is kept with an object, and copy it.
+        channel.omitted = frozenset({"Cache-Control"})
+        outcome = Outcome.BROKEN
+        try:
+            refused = None
+            try:
+                answer = self._answered(channel)
+            except Refused as error:
+                refused = error
+            except errors.HowdahError as error:
+                refused = refused_by(error)
+            if refused is not None and channel.has_begun:
+                # Its head is out: only the end of the connection can say that it broke off.
+                channel.broken = True
+                log.warning("%s breaks off: %s", self._line, refused.message)
+                return
+            if refused is not None:
+                answer = self._refusal(refused)
+                log.info("%s is refused: %s: %s", self._line, refused.code, refused.message)
+            if answer is not None:
+                channel.respond(answer)
+            outcome = outcome_of(answer)
+        finally:
+            self._gateway.requests.note(self._operation, outcome)
+            audit.info(
+                "%s %s %s %s %s",
+                self._request.peer,
+                self._user,
+                self._operation,
+                paths.printable(self._request.path),
+                outcome.value,
+            )
+
+    def done(self) -> None:
+        """It has answered on the connection's thread."""
+
+    @property
+    def _line(self) -> str:
+        request = self._request
+        return (
+            f"{request.method} {paths.printable(request.path)} from {request.peer} ({self._user})"
+        )
+
+    def _answered(self, channel: Channel) -> Response | None:
+        request = request_of(self._request)
+        signed = signed_of(request)
+        secret_key, self._user = self._proven(request, signed)
+        operation = operation_of(request)
+        self._operation = operation.name
+        check_served(operation)
+        check_supported(request)
+        gateway = self._gateway
+        with gateway.clients.of(self._user) as fs:
+            return CALLS[operation.name](
+                Call(gateway.parts, fs, self._user, request, channel, signed, secret_key)
+            )
+
+    def _proven(self, request: S3Request, signed: Signed | None) -> tuple[str, str]:
+        """The secret that a request is signed with, and whose it is. Raises Refused."""
+        gateway = self._gateway
+        if signed is None:
+            if not gateway.anonymous:
+                raise Refused("AccessDenied", "Access Denied: this request is not signed")
+            return "", gateway.anonymous
+        if "x-amz-security-token" in request.headers or "X-Amz-Security-Token" in request.query:
+            raise Refused("InvalidToken", "The provided token is not known: keys here have none")
+        known = gateway.access_keys().get(signed.access_key)
+        if known is None:
+            raise Refused(
+                "InvalidAccessKeyId",
+                "The AWS Access Key Id you provided does not exist in our records.",
+                AWSAccessKeyId=signed.access_key[:128],
+            )
+        secret_key, user = known
+        check_signature(request, signed, secret_key, gateway.now_s())
+        return secret_key, user
+
+    def _refusal(self, refused: Refused) -> Response:
+        body = error_document(
+            refused.code,
+            refused.message,
+            self._request.path,
+            self._id,
+            refused.fields.items(),
+        )
+        return Response(refused.status, {"Content-Type": CONTENT_TYPE, **refused.headers}, body)

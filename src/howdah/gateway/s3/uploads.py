@@ -1,0 +1,264 @@
+"""Uploads in parts (shell). Each is a directory in its user's staging, with a file for each part.
+
+To complete one:
+
+1. the first part is renamed to a name that says which parts are meant,
+2. the namenode puts the blocks of the others behind it (`concat`), all at once; no byte is moved,
+3. the file is renamed to its key, and the directory is deleted.
+
+Whoever sends the same again after a failure goes on where that ended, or hears that it is done.
+Filesystems without `concat` copy the parts into one file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from howdah import errors
+from howdah.fs import capabilities, paths
+from howdah.fs.status import FileStatus
+from howdah.gateway.s3.objects import Bucket, pieces_of
+from howdah.gateway.s3.protocol.metadata import Metadata
+from howdah.gateway.s3.protocol.multipart import (
+    ABOUT,
+    RANDOM_BYTES,
+    About,
+    WantedPart,
+    about_of,
+    check_parts,
+    is_upload_id,
+    joined_name,
+    part_name,
+    parts_there,
+    upload_id,
+)
+from howdah.gateway.s3.protocol.names import Key
+from howdah.gateway.s3.protocol.refusals import Refused
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+log = logging.getLogger(__name__)
+
+_UPLOADS: Final = "uploads"
+_OBJECTS: Final = "objects"
+_COPIED: Final = "-copied"
+"""Behind the name of a file into which the parts were copied: they are still there."""
+_SWEEP_S: Final = 3600.0
+_NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Upload:
+    """One that is under way."""
+
+    id: str
+    key: str
+    begun_ms: int
+
+
+class Uploads:
+    """Those of one bucket and user, for one request."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+        self._fs = bucket.fs
+
+    def begin(self, key: Key, metadata: Metadata) -> str:
+        """Begin an upload, and return its id."""
+        self._bucket.check_exists()
+        new_id = upload_id(key.text, secrets.token_bytes(RANDOM_BYTES))
+        directory = self._directory(new_id)
+        about = About(key.text, dataclasses.replace(metadata, upload=new_id))
+        with self._bucket.staged([about.encoded()]) as path:
+            self._fs.mkdirs(directory, 0o700)
+            self._fs.rename(path, paths.join(directory, ABOUT))
+        return new_id
+
+    def add(self, key: Key, text: str, number: int, pieces: Iterable[Buffer]) -> FileStatus:
+        """Add a part, in the place of one with its number. Raises Refused."""
+        directory = self._checked(key, text)
+        with self._bucket.staged(pieces) as path:
+            status = self._fs.get_file_status(path)
+            target = paths.join(directory, part_name(number))
+            try:
+                self._fs.rename(path, target, overwrite=True)
+            except errors.PathNotFound:
+                raise no_such_upload(text) from None
+        return dataclasses.replace(status, path=target)
+
+    def check(self, key: Key, text: str) -> None:
+        """Raises Refused where there is no such upload."""
+        directory = self._checked(key, text)
+        if not self._fs.exists(paths.join(directory, ABOUT)):
+            raise no_such_upload(text)
+
+    def parts(self, key: Key, text: str) -> dict[int, FileStatus]:
+        """The parts of an upload, by their numbers, in order. Raises Refused."""
+        return parts_there(self._files(self._checked(key, text), text))
+
+    def abort(self, key: Key, text: str) -> None:
+        """Raises Refused where there is no such upload."""
+        self.check(key, text)
+        self._fs.delete(self._directory(text), recursive=True)
+
+    def all(self, prefix: str) -> list[Upload]:
+        """The user's uploads for keys with a prefix, in the order of keys and times."""
+        found = []
+        for status in self._directories(_UPLOADS):
+            try:
+                about = self._about(status.path)
+                begun = self._fs.get_file_status(paths.join(status.path, ABOUT))
+            except _NOT_THERE:
+                continue  # It has just ended, or begins.
+            if about.key.startswith(prefix):
+                found.append(Upload(status.name, about.key, begun.modification_time_ms))
+        return sorted(found, key=lambda upload: (upload.key, upload.begun_ms, upload.id))
+
+    def complete(
+        self, key: Key, text: str, wanted: Sequence[WantedPart], headers: Mapping[str, str]
+    ) -> FileStatus:
+        """Make the object of these parts. Raises Refused."""
+        directory = self._checked(key, text)
+        try:
+            about = self._about(directory)
+        except _NOT_THERE:
+            return self._completed_before(key, text)
+        files = self._files(directory, text)
+        self._bucket.check_writable(key, headers)
+        path = self._joined(directory, wanted, {status.name: status for status in files})
+        self._bucket.keep(path, about.metadata)
+        status = self._bucket.publish(path, key, headers)
+        self._fs.delete(directory, recursive=True)
+        return status
+
+    def _completed_before(self, key: Key, text: str) -> FileStatus:
+        """The object that this upload has made already. Raises Refused."""
+        status = self._bucket.find(key)
+        if status is None or self._bucket.metadata(status.path).upload != text:
+            self._bucket.check_exists()
+            raise no_such_upload(text)
+        return status
+
+    def _joined(
+        self, directory: str, wanted: Sequence[WantedPart], files: Mapping[str, FileStatus]
+    ) -> str:
+        """Make one file of the parts, and return its path. Raises Refused."""
+        target = paths.join(directory, joined_name(wanted))
+        if f"{paths.name_of(target)}{_COPIED}" in files:
+            return target + _COPIED
+        rest = [paths.join(directory, part_name(part.number)) for part in wanted[1:]]
+        there = parts_there(list(files.values()))
+        if paths.name_of(target) in files:
+            # A completion before this one has come so far.
+            if not any(part.number in there for part in wanted[1:]):
+                return target
+            check_parts(wanted[1:], there)
+        else:
+            check_parts(wanted, there)
+            first = paths.join(directory, part_name(wanted[0].number))
+            self._fs.rename(first, target)
+        # Only the last one may be empty, and an empty file cannot be a source.
+        if rest and there[wanted[-1].number].length == 0:
+            rest.pop()
+        return self._put_behind(target, rest) if rest else target
+
+    def _put_behind(self, target: str, rest: Sequence[str]) -> str:
+        """Return the path of the file that has all parts."""
+        if self._fs.has_path_capability(target, capabilities.CONCAT):
+            try:
+                self._fs.concat(target, rest)
+                return target
+            except (errors.RemoteError, errors.UnsupportedOperation) as error:
+                # Such as in an encryption zone.
+                log.info("%s is copied together: %s", paths.printable(target), error)
+        with self._bucket.staged(self._contents([target, *rest])) as path:
+            self._fs.rename(path, target + _COPIED)
+        return target + _COPIED
+
+    def _contents(self, sources: Iterable[str]) -> Iterator[memoryview]:
+        for source in sources:
+            with self._fs.open(source) as stream:
+                yield from pieces_of(stream, 0, stream.size)
+
+    # Its directory.
+
+    def _directory(self, text: str) -> str:
+        return self._bucket.staging(_UPLOADS, text)
+
+    def _checked(self, key: Key, text: str) -> str:
+        if not is_upload_id(text, key.text):
+            self._bucket.check_exists()
+            raise no_such_upload(text)
+        return self._directory(text)
+
+    def _about(self, directory: str) -> About:
+        with self._fs.open(paths.join(directory, ABOUT)) as stream:
+            return about_of(stream.read())
+
+    def _files(self, directory: str, text: str) -> list[FileStatus]:
+        try:
+            files = list(self._fs.list_status_iter(directory))
+        except _NOT_THERE:
+            files = []
+        if not any(status.name == ABOUT for status in files):
+            raise no_such_upload(text)
+        return files
+
+    def _directories(self, name: str) -> list[FileStatus]:
+        try:
+            return list(self._fs.list_status_iter(self._bucket.staging(name)))
+        except _NOT_THERE:
+            return []
+
+    # What nobody goes on with.
+
+    def sweep(self, before_ms: int) -> int:
+        """Delete the user's uploads, and files that were never whole, to which nothing has come
+        since then; return how many."""
+        count = 0
+        for name in (_UPLOADS, _OBJECTS):
+            for status in self._directories(name):
+                if status.modification_time_ms < before_ms:
+                    count += self._fs.delete(status.path, recursive=True)
+        return count
+
+
+class Sweeper:
+    """Sweeps a bucket when one of its users begins an upload, now and then. Thread-safe."""
+
+    def __init__(self, lifetime_s: float, clock: Callable[[], float] = time.time) -> None:
+        self._lifetime_s = lifetime_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._swept_s: dict[str, float] = {}
+
+    def sweep(self, bucket: Bucket) -> None:
+        place, now_s = bucket.staging(), self._clock()
+        with self._lock:
+            if now_s - self._swept_s.get(place, -_SWEEP_S) < _SWEEP_S:
+                return
+            self._swept_s = {
+                path: since_s
+                for path, since_s in self._swept_s.items()
+                if now_s - since_s < _SWEEP_S
+            }
+            self._swept_s[place] = now_s
+        count = Uploads(bucket).sweep(round((now_s - self._lifetime_s) * 1000))
+        if count:
+            log.info("%s: %d unfinished uploads were too old, and are gone", place, count)
+
+
+def no_such_upload(text: str) -> Refused:
+    return Refused(
+        "NoSuchUpload",
+        "The specified upload does not exist. The upload ID may be invalid, or the upload may have "
+        "been aborted or completed.",
+        UploadId=text[:100],
+    )

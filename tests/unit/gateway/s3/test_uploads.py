@@ -1,0 +1,166 @@
+"""Uploads in parts that break off, are copied together, or nobody goes on with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs import capabilities
+from howdah.fs.memory.filesystem import MemoryFileSystem, forget
+from howdah.fs.paths import PathLike
+from howdah.gateway.s3.key_locks import KeyLocks
+from howdah.gateway.s3.objects import Bucket, Shared
+from howdah.gateway.s3.protocol.conditions import etag_of
+from howdah.gateway.s3.protocol.metadata import Metadata
+from howdah.gateway.s3.protocol.multipart import LEAST_PART_BYTES, WantedPart
+from howdah.gateway.s3.protocol.names import checked_key
+from howdah.gateway.s3.protocol.refusals import Refused
+from howdah.gateway.s3.uploads import Sweeper, Uploads
+
+NAME = "s3-uploads"
+KEY = checked_key("dir/k")
+BODIES = {1: b"a" * LEAST_PART_BYTES, 2: b"b" * LEAST_PART_BYTES, 5: b"end"}
+
+
+class Files(MemoryFileSystem):
+    """Fails where a test wants it to, and may lack concat."""
+
+    failing: str = ""
+    has_concat: bool = True
+
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        if self.failing and self.failing in str(dst):
+            raise errors.Unreachable("the namenode has gone")
+        super().rename(src, dst, overwrite=overwrite)
+
+    def concat(self, target: PathLike, sources: Any) -> None:
+        if self.failing == "concat":
+            raise errors.Unreachable("the namenode has gone")
+        super().concat(target, sources)
+
+    def path_capabilities(self, path: PathLike) -> frozenset[str]:
+        found = super().path_capabilities(path)
+        return found if self.has_concat else found - {capabilities.CONCAT}
+
+
+@pytest.fixture
+def files() -> Iterator[Files]:
+    found = Files(NAME, Configuration(), "ann")
+    found.mkdirs("/b")
+    yield found
+    forget(NAME)
+
+
+@pytest.fixture
+def bucket(files: Files) -> Bucket:
+    @contextmanager
+    def own_files() -> Iterator[Files]:
+        yield files
+
+    return Bucket(files, "b", "/b", "ann", Shared(KeyLocks(), 0o022, own_files))
+
+
+def begun(bucket: Bucket) -> tuple[str, list[WantedPart]]:
+    uploads = Uploads(bucket)
+    upload = uploads.begin(KEY, Metadata())
+    parts = [
+        WantedPart(number, etag_of(uploads.add(KEY, upload, number, [body])))
+        for number, body in sorted(BODIES.items(), reverse=True)
+    ]
+    return upload, sorted(parts, key=lambda part: part.number)
+
+
+@pytest.mark.parametrize("has_concat", [True, False])
+@pytest.mark.parametrize("failing", ["", "/joined-", "concat", "-copied", "/b/dir/k"])
+def test_a_completion_that_broke_off_is_gone_on_with(
+    files: Files, bucket: Bucket, failing: str, has_concat: bool
+) -> None:
+    files.has_concat = has_concat
+    upload, parts = begun(bucket)
+    files.failing = failing
+    try:
+        Uploads(bucket).complete(KEY, upload, parts, {})
+    except errors.Unreachable:
+        assert not files.exists("/b/dir/k")
+        files.failing = ""
+        Uploads(bucket).complete(KEY, upload, parts, {})
+    assert files.read_bytes("/b/dir/k") == b"".join(BODIES.values())
+    assert files.list_status("/b/.howdah-s3/ann/uploads") == []
+    assert files.list_status("/b/.howdah-s3/ann/objects") == []
+
+
+def test_a_completion_of_other_parts_is_not_gone_on_with(files: Files, bucket: Bucket) -> None:
+    upload, parts = begun(bucket)
+    files.failing = "/b/dir/k"
+    with pytest.raises(errors.Unreachable):
+        Uploads(bucket).complete(KEY, upload, parts, {})
+    files.failing = ""
+    with pytest.raises(Refused) as refused:
+        Uploads(bucket).complete(KEY, upload, parts[:2], {})
+    assert refused.value.code == "InvalidPart"
+    Uploads(bucket).complete(KEY, upload, parts, {})
+
+
+def test_the_last_part_may_be_empty(files: Files, bucket: Bucket) -> None:
+    uploads = Uploads(bucket)
+    for bodies in ([b""], [BODIES[1], b""]):
+        upload = uploads.begin(KEY, Metadata())
+        parts = [
+            WantedPart(number, etag_of(uploads.add(KEY, upload, number, [body])))
+            for number, body in enumerate(bodies, 1)
+        ]
+        uploads.complete(KEY, upload, parts, {})
+        assert files.read_bytes("/b/dir/k") == b"".join(bodies)
+
+
+def test_what_nobody_goes_on_with_is_swept_now_and_then(files: Files, bucket: Bucket) -> None:
+    old, _ = begun(bucket)
+    now = files.get_file_status(f"/b/.howdah-s3/ann/uploads/{old}").modification_time_ms / 1000
+    times = [now + 50]
+    sweeper = Sweeper(100, lambda: times[0])
+    sweeper.sweep(bucket)
+    assert files.exists(f"/b/.howdah-s3/ann/uploads/{old}")
+    times[0] = now + 200
+    sweeper.sweep(bucket)
+    assert files.exists(f"/b/.howdah-s3/ann/uploads/{old}"), "it has just looked"
+    times[0] = now + 5000
+    sweeper.sweep(bucket)
+    assert not files.exists(f"/b/.howdah-s3/ann/uploads/{old}")
+
+
+def test_a_damaged_upload_can_be_aborted(files: Files, bucket: Bucket) -> None:
+    upload, parts = begun(bucket)
+    directory = f"/b/.howdah-s3/ann/uploads/{upload}"
+    with files.create(f"{directory}/about.json", overwrite=True) as out:
+        out.write(b"{")
+    with pytest.raises(Refused):
+        Uploads(bucket).complete(KEY, upload, parts, {})
+    Uploads(bucket).abort(KEY, upload)
+    assert not files.exists(directory)
+
+
+def test_one_at_a_time_has_the_lock_of_a_key() -> None:
+    locks, order = KeyLocks(), list[str]()
+    waits, goes_on = threading.Event(), threading.Event()
+
+    def other() -> None:
+        waits.set()
+        with locks.held("/a"):
+            order.append("second")
+        goes_on.set()
+
+    with locks.held("/a"):
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert waits.wait(60)
+        with locks.held("/b"):
+            order.append("first")
+    assert goes_on.wait(60)
+    thread.join()
+    assert order == ["first", "second"]
