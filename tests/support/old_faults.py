@@ -395,7 +395,7 @@ KNOWN: Final[dict[str, Known]] = {
         "recoveries",
         20,
         10,
-        "bytes were synced|replicas are not right|bytes after a power cut",
+        "were synced|replicas are not right|bytes after a power cut",
         "writers that die while all datanodes lose their power",
     ),
     "close_without_sync": Known(

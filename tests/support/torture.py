@@ -1,6 +1,6 @@
 """How long the long tests are: `HOWDAH_TORTURE=10 ./dev torture` for ten times as many histories.
 
-At 1, the default, all of `./dev torture` is an affair of about two hours on two cores, so that
+At 1, the default, all of `./dev torture` is an affair of two hours and more on two cores, so that
 it can be run before each release. Tests that try every case there is don't look at it.
 """
 
