@@ -34,6 +34,7 @@ RULES = {
     f"{PROXY}far.users": "*",
     f"{PROXY}far.hosts": "192.0.2.0/24",
     "hadoop.user.group.static.mapping.overrides": f"joe=staff;sue=admins;{OWNER}=",
+    "hadoop.security.auth_to_local": "RULE:[1:$1@$0](.*@REALM)s/@.*//\nDEFAULT",
 }
 UPLOAD_TYPE = "application/octet-stream"
 DATA = bytes(range(256)) * 1000
@@ -127,6 +128,30 @@ def test_who_may_not_act_for_the_user_is_refused(
     ):
         fs.list_status("/")
     assert str(caught.value) == said
+
+
+def test_a_principal_is_its_user_and_nobody_is_called_so(scene: Scene) -> None:
+    """Hadoop's client that has fallen back from Kerberos comes as its principal."""
+    with scene.cluster.connect("joe@REALM") as fs:
+        with fs.create("/joes/by-principal") as out:
+            out.write(DATA)
+        assert fs.get_file_status("/joes/by-principal").owner == "joe"
+    for user, real_user in (("bob/x", None), ("joe@ELSEWHERE", None), ("joe/x", "hive")):
+        with (
+            scene.cluster.connect(user, real_user=real_user) as fs,
+            pytest.raises(errors.IllegalArgument, match=f"Illegal principal name {user}"),
+        ):
+            fs.list_status("/")
+    for query in ("user.name=hive&doas=joe/x", "user.name=hive&doas=joe%40ELSEWHERE"):
+        status, said, _ = scene.ask("GET", "/joes", f"op=LISTSTATUS&{query}")
+        assert (status, b"Illegal principal name joe" in said) == (400, True)
+    status, said, _ = scene.ask("GET", "/joes", "op=LISTSTATUS&user.name=hive&doas=joe%40REALM")
+    assert status == 200, said
+    connection = http.client.HTTPConnection(urlsplit(scene.cluster.http).netloc, timeout=60)
+    connection.request("GET", "/fsck?ugi=hive&doas=joe/x&path=/joes")
+    answer = connection.getresponse()
+    assert (answer.status, b"Illegal principal name" in answer.read()) == (400, True)
+    connection.close()
 
 
 def test_the_environment_names_the_user_to_act_for(
