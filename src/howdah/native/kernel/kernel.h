@@ -35,6 +35,10 @@ Py_ssize_t howdah_first_bad_chunk(int type, const void *data, size_t length, siz
 /* Of records: they are short. */
 uint32_t howdah_crc32(const void *data, size_t length);
 
+/* In crc64.c. */
+void howdah_init_crc64(void);
+PyObject *howdah_crc64nvme(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In coding.c. */
 int howdah_init_coding(PyObject *module);
 PyObject *howdah_multiply_units(PyObject *module, PyObject *const *args, Py_ssize_t nargs);

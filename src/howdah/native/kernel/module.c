@@ -20,6 +20,8 @@ static PyMethodDef methods[] = {
      "combine(type, crc_a, crc_b, length_b) -> int"},
     {"compose", (PyCFunction)(void (*)(void))howdah_compose, METH_FASTCALL,
      "compose(type, sums, chunk_bytes, last_chunk_bytes) -> int"},
+    {"crc64nvme", (PyCFunction)(void (*)(void))howdah_crc64nvme, METH_FASTCALL,
+     "crc64nvme(data, seed) -> int"},
     {"multiply_units", (PyCFunction)(void (*)(void))howdah_multiply_units, METH_FASTCALL,
      "multiply_units(rows, inputs, outputs, method) -> None"},
     {"take_rows", (PyCFunction)(void (*)(void))howdah_take_rows, METH_FASTCALL,
@@ -96,6 +98,7 @@ add_layout(PyObject *module)
 static int
 exec_module(PyObject *module)
 {
+    howdah_init_crc64();
     if (howdah_init_crc32(module) < 0 || howdah_init_coding(module) < 0 || add_layout(module) < 0 ||
         PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return -1;

@@ -16,7 +16,6 @@ from howdah.fs.status import FileStatus
 from howdah.gateway.s3.calls import CALLS
 from howdah.gateway.s3.protocol import conditions, metadata, multipart
 from howdah.gateway.s3.protocol.checksums import BodySums
-from howdah.gateway.s3.protocol.crc64 import crc64nvme
 from howdah.gateway.s3.protocol.documents import document, parsed, text_of
 from howdah.gateway.s3.protocol.names import checked_key, is_bucket_name
 from howdah.gateway.s3.protocol.operations import OPERATIONS, check_served, operation_of
@@ -145,12 +144,6 @@ def test_the_signed_sum_is_compared_as_well() -> None:
 def test_a_sum_that_is_none_is_refused(headers: dict[str, str]) -> None:
     with pytest.raises(Refused):
         BodySums(headers, None, None)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.binary(max_size=100), st.integers(0, 100))
-def test_crc64_goes_on_where_it_ended(data: bytes, cut: int) -> None:
-    assert crc64nvme(data[cut:], crc64nvme(data[:cut])) == crc64nvme(data)
 
 
 # Conditions.
