@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
+from howdah.doctor import kerberos as looking
 from howdah.doctor import secured
 from howdah.doctor.collect import gather
 from howdah.doctor.findings import Level
@@ -157,6 +158,36 @@ def test_a_datanode_is_asked_for_its_challenge() -> None:
         assert data_protections_of(address, 5) == ()
     with answering(b"\x03HTT") as address, pytest.raises(HowdahError):
         data_protections_of(address, 5)
+
+
+def test_a_datanode_at_a_privileged_port_is_not_asked_for_a_handshake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It wants none, and clients begin none there: that is no difference of protections."""
+    monkeypatch.setenv("KRB5_CONFIG", str(tmp_path / "krb5.conf"))
+    asked: list[tuple[str, int]] = []
+
+    def offered(address: tuple[str, int], timeout_s: float) -> tuple[str, ...]:
+        asked.append(address)
+        return ("privacy",)
+
+    monkeypatch.setattr(looking, "data_protections_of", offered)
+    datanodes = [("low", ("127.0.0.1", 1023)), ("high", ("127.0.0.1", 1024))]
+    seen = looking.look(
+        Configuration({"dfs.data.transfer.protection": "privacy"}),
+        None,
+        "nobody",
+        [],
+        datanodes,
+        timeout_s=5,
+        asks=True,
+        encrypts_data=False,
+    )
+    assert asked == [("127.0.0.1", 1024)]
+    low, high = seen.servers
+    assert (low.protections, high.protections) == (None, ("privacy",))
+    assert "privileged port" in low.remark
+    assert findings(replace(SOUND, servers=(NAMENODE, low, high))) == []
 
 
 def test_a_client_without_a_login_is_told_so_and_needs_no_role(
