@@ -21,6 +21,7 @@ _LEVEL: Final = 3
 _GZIP: Final = 16 + zlib.MAX_WBITS
 ENCODED: Final = {"Content-Encoding": "gzip"}
 VARYING: Final = {"Vary": "Accept-Encoding"}
+_SHOWING: Final = frozenset({"GET", "HEAD"})
 _TEXTS: Final = frozenset(
     (
         *("application/json", "application/xml", "application/javascript"),
@@ -77,10 +78,11 @@ def varying(response: Response) -> Response:
 
 def unless_known(request: Request, response: Response) -> Response:
     """Return 304 if the other side has what `response` brings: its ETag is among those of
-    If-None-Match (RFC 9110, 13.1.2; the comparison is the weak one)."""
+    If-None-Match (RFC 9110, 13.1.2; the comparison is the weak one). Of a request that is not to
+    show something the field is a condition, which is not this function's to hold."""
     tag = response.headers.get("ETag")
     known = request.headers.get("if-none-match")
-    if tag is None or known is None or response.status != 200:
+    if tag is None or known is None or response.status != 200 or request.method not in _SHOWING:
         return response
     tags = {etag.strip().removeprefix("W/") for etag in known.split(",")}
     if tag.removeprefix("W/") not in tags and tags != {"*"}:

@@ -200,3 +200,9 @@ def test_connection_goes_on_behind_what_was_known() -> None:
 def test_what_is_no_success_is_not_known() -> None:
     refused = Response(404, {"ETag": '"a"'}, b"none")
     assert unless_known(Request("GET", "/", headers={"if-none-match": "*"}), refused) is refused
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
+def test_a_change_is_not_answered_as_known(method: str) -> None:
+    done = Response(200, {"ETag": '"a"'})
+    assert unless_known(Request(method, "/", headers={"if-none-match": "*"}), done) is done
