@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from urllib.request import urlopen
 
 import pyarrow.fs
@@ -28,11 +29,10 @@ from harness import MB, Options, Results, Skipped, figure, in_turn, main, progre
 
 from tests.support.objects.store import ACCESS_KEY, SECRET_KEY, StoreServer, stub_server
 
-try:
+HAS_OBSTORE = find_spec("obstore") is not None
+if HAS_OBSTORE:
     import obstore
     from obstore.store import S3Store
-except ImportError:
-    obstore = None
 
 OURS, S3FS, PYARROW, OBSTORE = "howdah", "s3fs", "pyarrow", "obstore"
 PIECE_BYTES = 1 << 20
@@ -237,7 +237,7 @@ def measure(options: Options) -> Results:
     repeats = options.repeats(7, 3)
     with stub_server() as server:
         clients = {OURS: ours(server), S3FS: of_s3fs(server), PYARROW: of_pyarrow(server)}
-        if obstore is not None:
+        if HAS_OBSTORE:
             clients[OBSTORE] = of_obstore(server)
         else:
             yield Skipped(OBSTORE, "it is not installed")
