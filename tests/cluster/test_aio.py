@@ -97,6 +97,7 @@ def test_a_storm_of_cancelled_reads_leaves_the_filesystem_whole(
                 tasks = [asyncio.create_task(read(fs, f"{path}/a")) for _ in range(60)]
                 left = tasks[:3]
                 for task in tasks[3:]:
+                    # Any moment of a read may be the one.
                     await asyncio.sleep(rng.random() / 1000)
                     task.cancel()
                 outcomes = await asyncio.gather(*tasks, return_exceptions=True)

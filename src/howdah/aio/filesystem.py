@@ -233,7 +233,7 @@ class AsyncFileSystem:
         many calls."""
         wanted = list(paths)
 
-        def ask() -> list[FileStatus | None]:
+        def statuses() -> list[FileStatus | None]:
             fs = self._connected()
 
             def status_of(path: str) -> FileStatus | None:
@@ -244,7 +244,7 @@ class AsyncFileSystem:
 
             return all_at_once(status_of, [fs.resolve(path) for path in wanted])
 
-        return await self._calls.run(ask)
+        return await self._calls.run(statuses)
 
     async def list_status_iter(self, path: PathLike) -> AsyncIterator[FileStatus]:
         """The entries of a directory by name, or the one of a file; fetched page by page."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -34,8 +35,8 @@ class _Stream(Protocol):
 S = TypeVar("S", bound=_Stream)
 
 
-class _AsyncStream(Generic[S]):
-    """What both kinds of streams have."""
+class _AsyncStream(ABC, Generic[S]):
+    """Has what both kinds of streams share: their lane, and how they are closed."""
 
     def __init__(self, stream: S, data: Threads, calls: Threads) -> None:
         self._stream = stream
@@ -59,21 +60,21 @@ class _AsyncStream(Generic[S]):
         loop = asyncio.get_running_loop()
         is_abandoned = False
 
-        def leave(_: Future[T]) -> None:
+        def release(_: Future[T]) -> None:
             with suppress(RuntimeError):  # The loop has ended, and nobody stands in line.
                 loop.call_soon_threadsafe(self._line.release)
 
-        def leave_later(future: Future[T]) -> None:
-            """Nobody waits for what has begun any more, and it still has its place."""
+        def keep_place(future: Future[T]) -> None:
+            """Keep the place in line of what has begun, though nobody waits for it any more."""
             nonlocal is_abandoned
             is_abandoned = True
-            future.add_done_callback(leave)
+            future.add_done_callback(release)
             if abandoned is not None:
                 abandoned(future)
 
         await self._line.acquire()
         try:
-            return await self._data.run(task, abandoned=leave_later)
+            return await self._data.run(task, abandoned=keep_place)
         finally:
             if not is_abandoned:
                 self._line.release()
@@ -84,9 +85,9 @@ class _AsyncStream(Generic[S]):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    @abstractmethod
     async def close(self) -> None:
         """Close the stream; only the first call does anything."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}{' closed' if self.closed else ''}>"

@@ -272,7 +272,7 @@ def test_certificates_are_for_all_machines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("named", ["routers", "gateways"])
 def test_routers_and_gateways_without_kerberos_are_refused(named: str) -> None:
     with pytest.raises(InvalidConfiguration, match="where Kerberos is"):
-        plan.Wish(HOSTS[:3], **{named: ("gw",)})  # type: ignore[arg-type]
+        plan.Wish(HOSTS[:3], **{named: ("gw",)})  # type: ignore[arg-type] # of one field
 
 
 def test_a_realm_without_kerberos_is_refused() -> None:
