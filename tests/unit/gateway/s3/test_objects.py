@@ -1,0 +1,68 @@
+"""Directories of a bucket that others change at the same moment."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.fs.status import FileStatus
+from howdah.gateway.s3.key_locks import KeyLocks
+from howdah.gateway.s3.objects import Bucket, Shared
+from howdah.gateway.s3.protocol.metadata import MADE
+
+
+class Directories:
+    """A filesystem that has directories and their attributes, and prunes one behind a caller."""
+
+    uri = "test://"
+
+    def __init__(self, *paths: str, pruned: str = "") -> None:
+        self.ids = {path: number for number, path in enumerate(("/b", *paths), 1)}
+        self.marked: set[str] = set()
+        self._pruned = pruned
+
+    def get_file_status(self, path: str) -> FileStatus:
+        if path not in self.ids:
+            raise errors.PathNotFound(path)
+        file_id = self.ids[path]
+        return FileStatus(path, 0, True, 0, 0, 0, 0, 0o755, "ann", "staff", file_id=file_id)
+
+    def has_path_capability(self, path: str, capability: str) -> bool:
+        return True
+
+    def mkdirs(self, path: str, mode: int) -> bool:
+        self.ids.pop(self._pruned, None)
+        parts = path.split("/")
+        for count in range(2, len(parts) + 1):
+            self.ids.setdefault("/".join(parts[:count]), 100 + count)
+        return True
+
+    def set_xattr(self, path: str, name: str, value: bytes) -> None:
+        assert name == MADE
+        self.marked.add(path)
+
+
+def bucket_on(fs: Any) -> Bucket:
+    return Bucket(fs, "b", "/b", "ann", Shared(KeyLocks(), 0o022, lambda: nullcontext(fs)))
+
+
+@pytest.mark.parametrize(
+    ("there", "pruned", "marked"),
+    [
+        ((), "", {"/b/d", "/b/d/e"}),
+        (("/b/d",), "", {"/b/d/e"}),
+        (("/b/d", "/b/d/e"), "", set()),
+        # What was seen is pruned before the rest is made, and comes back as another one.
+        (("/b/d",), "/b/d", {"/b/d", "/b/d/e"}),
+        (("/b/d", "/b/d/e"), "/b/d/e", {"/b/d/e"}),
+    ],
+)
+def test_each_directory_that_is_made_is_marked(
+    there: tuple[str, ...], pruned: str, marked: set[str]
+) -> None:
+    fs = Directories(*there, pruned=pruned)
+    bucket_on(fs)._make_directory("/b/d/e")
+    assert fs.marked == marked
