@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -78,6 +79,8 @@ YOUNG_OBJECTS = 10_000
 _directories = count()
 _memory_directory: pytest.StashKey[MemoryDirectory] = pytest.StashKey()
 _has_failed: pytest.StashKey[bool] = pytest.StashKey()
+_passed: pytest.StashKey[bool] = pytest.StashKey()
+_test_directory: pytest.StashKey[Path] = pytest.StashKey()
 _NOTHING_TO_SEE = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
@@ -110,13 +113,31 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     return result
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    yield
+    item.stash[_passed] = True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """The directory of a test that passed goes: it may be in memory, and long runs leave ten
+    gigabytes. Behind all fixtures, as some have put other functions in the place of the system's
+    until then."""
+    yield
+    if item.stash.get(_passed, False) and _test_directory in item.stash:
+        shutil.rmtree(item.stash[_test_directory], ignore_errors=True)
+
+
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As pytest's, which looks through all that it has made for the next number of a name: after
     4,000 directories that takes 3 ms a test."""
     # No longer than pytest's with all digits: sockets are made there.
     name = re.sub(r"\W", "_", request.node.name)[:26]
-    return tmp_path_factory.mktemp(f"{name}{next(_directories)}", numbered=False)
+    path = tmp_path_factory.mktemp(f"{name}{next(_directories)}", numbered=False)
+    request.node.stash[_test_directory] = path
+    return path
 
 
 @pytest.fixture(scope="session")
