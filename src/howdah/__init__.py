@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from howdah.config import Configuration
     from howdah.errors import HowdahError
     from howdah.fs.api import FileSystem
+    from howdah.fs.filesystem_path import Path
+    from howdah.fs.filesystem_path import open as open
     from howdah.fs.registry import connect
     from howdah.fs.status import (
         BlockLocation,
@@ -49,6 +51,7 @@ __all__ = [
     "FsStatistics",
     "FsStatus",
     "HowdahError",
+    "Path",
     "QuotaUsage",
     "ServerDefaults",
     "SyncFlag",
@@ -60,6 +63,8 @@ _HOME = {
     "Configuration": "howdah.config",
     "HowdahError": "howdah.errors",
     "FileSystem": "howdah.fs.api",
+    "Path": "howdah.fs.filesystem_path",
+    "open": "howdah.fs.filesystem_path",
     "connect": "howdah.fs.registry",
     "BlockLocation": "howdah.fs.status",
     "ContentSummary": "howdah.fs.status",
@@ -97,4 +102,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    # In `__all__` it would take the place of Python's own with `from howdah import *`.
+    return [*__all__, "open"]

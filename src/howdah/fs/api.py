@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar, NoReturn, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol, Self, runtime_checkable
 
 from howdah import errors
 from howdah.fs import capabilities, glob, paths
@@ -43,6 +43,9 @@ from howdah.fs.status import (
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CopyCheck, CreateFlag
 from howdah.protocol.trash_names import TRASH_NAME
+
+if TYPE_CHECKING:
+    from howdah import Path
 
 __all__ = [
     "BlockLocation",
@@ -375,6 +378,21 @@ class FileSystem(AttributeOperations, PythonFiles):
         raise errors.UnsupportedOperation(f"{self.uri} does not offer {operation}")
 
     # --- built on the above ---------------------------------------------------
+
+    def path(self, path: PathLike = ".") -> Path:
+        """A path of this filesystem with pathlib's methods; without text, where relative paths
+        start.
+
+        >>> report = fs.path("/docs") / "reports" / "2026.csv"
+        >>> report.parent.mkdir(parents=True)
+        >>> report.write_text("a,b")
+        3
+        >>> [found.name for found in fs.path("/docs").rglob("*.csv")]
+        ['2026.csv']
+        """
+        from howdah import Path
+
+        return Path.of(self, path)
 
     def create_file(self, path: PathLike) -> CreateFileBuilder:
         """A builder of a new file, or of an append to one (`howdah.fs.builders`)."""

@@ -19,6 +19,12 @@ from howdah.errors import IllegalArgument, InvalidPath
 
 PathLike = str | os.PathLike[str]
 
+
+class PathOfFileSystem(os.PathLike[str]):
+    """A path that knows its filesystem (`howdah.Path`): its text is the full URI, wherever it is
+    no path of this machine."""
+
+
 SEPARATOR = "/"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)(.*)", re.DOTALL)
 _ABSOLUTE_WITHOUT_AUTHORITY = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(/(?!/).*)", re.DOTALL)
@@ -45,9 +51,7 @@ def parse(text: PathLike) -> Location:
 
     The path is left as it is written; see `normalize`.
     """
-    raw = os.fspath(text)
-    if not isinstance(raw, str):
-        raise TypeError(f"A path is a str, not {type(raw).__name__}")
+    raw = text_of(text)
     if not raw:
         raise InvalidPath("A path may not be empty")
     match = _URI.fullmatch(raw)
@@ -57,6 +61,14 @@ def parse(text: PathLike) -> Location:
     if match:
         return Location(match[1].lower(), "", match[2])
     return Location("", "", raw)
+
+
+def text_of(path: PathLike) -> str:
+    """What is written in a path. Raises TypeError for what is none."""
+    raw = str(path) if isinstance(path, PathOfFileSystem) else os.fspath(path)
+    if not isinstance(raw, str):
+        raise TypeError(f"A path is a str, not {type(raw).__name__}")
+    return raw
 
 
 def normalize(path: str, working_directory: str = SEPARATOR) -> str:

@@ -9,6 +9,7 @@ nobody here serves is fsspec's, where that is installed (`howdah.fs.fsspec_adapt
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -42,6 +43,16 @@ _BUILT_IN = {
 }
 _LAID_OVER = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
 _registered: dict[str, Factory] = {}
+_shared: dict[tuple[str | None, ...], FileSystem] = {}
+_WITHOUT_CONNECTIONS = ("file", "mem")
+_WHO_AND_WHERE = (
+    "HADOOP_CONF_DIR",
+    "HADOOP_PROXY_USER",
+    "HADOOP_TOKEN_FILE_LOCATION",
+    "HADOOP_USER_NAME",
+    "KRB5CCNAME",
+)
+"""What in the environment makes another filesystem of the same URI."""
 
 
 def register(scheme: str, factory: Factory) -> None:
@@ -182,3 +193,20 @@ def connect(
         )
     make = _factory(location.scheme, configuration, laid_over=laid_over)
     return make(location.authority, configuration, user)
+
+
+def shared(uri: str | None) -> FileSystem:
+    """What `connect(uri)` gives, but one for all who ask in this process: paths and files that are
+    opened by their URIs share its connections. Nobody closes it.
+
+    Raises as `connect`.
+    """
+    location, _ = resolve_uri(uri, Configuration.load())
+    key = (location.scheme, location.authority, *map(os.environ.get, _WHO_AND_WHERE))
+    found = _shared.get(key)
+    if found is None:
+        found = connect(uri)
+        if location.scheme not in _WITHOUT_CONNECTIONS:
+            # Of two threads one comes first; nothing has been sent yet.
+            found = _shared.setdefault(key, found)
+    return found

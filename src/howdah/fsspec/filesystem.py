@@ -129,7 +129,7 @@ class HowdahFileSystem(MovingFileSystem):
     def _strip_protocol(cls, path: Any) -> Any:
         if isinstance(path, list):
             return [cls._strip_protocol(item) for item in path]
-        text = os.fspath(path)
+        text = paths.text_of(path)
         if not text:
             return cls.root_marker
         location = paths.parse(text)

@@ -27,6 +27,7 @@ from fsspec.spec import AbstractFileSystem
 from fsspec.utils import other_paths
 
 from howdah import errors
+from howdah.fs.paths import text_of
 
 NAMES_ONLY: Final = ("fsspec.mapping", "pyarrow", "upath")
 """Modules, with what is below them: fsspec's mappings (`get_mapper`), pyarrow's filesystems,
@@ -99,7 +100,7 @@ class NamingFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if isinstance(sources, list) and isinstance(target, list):
             return sources, target
         is_one = isinstance(sources, str | os.PathLike)
-        given = "" if isinstance(sources, list) else os.fspath(sources)
+        given = "" if isinstance(sources, list) else text_of(sources)
         is_pattern = is_one and self.is_pattern(self._strip_protocol(given))
         # No second look: a source that was removed since must not become a pattern.
         is_name = is_one and not is_pattern

@@ -524,7 +524,7 @@ class HdfsNamespace(FileSystem):
             raise errors.UnsupportedOperation(
                 f"Symlinks not supported: {keys.HOWDAH_CLIENT_SYMLINKS_ENABLED.name} is false"
             )
-        text = os.fspath(target)
+        text = paths.text_of(target)
         resolved = self.resolve(link)
         try:
             self._namenode.create_symlink(

@@ -90,6 +90,10 @@ class MemoryFileSystem(FileSystem):
         self._lock = store.lock
         self._tree = store.tree
 
+    def __reduce__(self) -> tuple[type[MemoryFileSystem], tuple[str, Configuration, str]]:
+        """Pickled for another process, it is that one's filesystem of the name."""
+        return type(self), (self._authority, self._conf, self.user)
+
     @property
     def uri(self) -> str:
         return f"mem://{self._authority}"

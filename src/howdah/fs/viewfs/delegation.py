@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import ClassVar
 
 from howdah import errors
@@ -75,6 +76,10 @@ class Delegation(FileSystem):
         self._nflies: dict[str, FileSystem] = {}
         self._lock = threading.Lock()
         self._views_above: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[partial[Delegation], tuple[str, Configuration, str]]:
+        """Pickled for another process, it is one that connects anew, as the same user."""
+        return partial(type(self), scheme=self.scheme), (self._authority, self._conf, self.user)
 
     @property
     def uri(self) -> str:

@@ -1,0 +1,109 @@
+"""What Python users type by habit, on HDFS: paths, `howdah.open`."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import howdah
+from howdah import Path, errors
+from howdah.testing import MiniCluster
+
+
+@pytest.fixture
+def top(howdah_cluster: MiniCluster, request: pytest.FixtureRequest) -> Iterator[Path]:
+    path = Path(howdah_cluster.uri) / "habits" / request.node.name
+    path.mkdir(parents=True)
+    yield path
+    path.fs.delete(path, recursive=True)
+
+
+def test_a_file_is_opened_by_its_uri(top: Path) -> None:
+    uri = f"{top}/notes"
+    with howdah.open(uri, "w") as out:
+        print("grüße", file=out)
+    with howdah.open(uri, "a") as out:
+        print("more", file=out)
+    with howdah.open(uri) as lines:
+        assert list(lines) == ["grüße\n", "more\n"]
+    with howdah.open(uri, "rb") as stream:
+        assert stream.pread(0, 3) == b"gr\xc3"
+    with pytest.raises(FileExistsError):
+        howdah.open(uri, "x")
+    with pytest.raises(FileNotFoundError):
+        howdah.open(f"{uri}-none")
+
+
+def test_a_tree_of_paths(top: Path) -> None:
+    for name in ("a/1.txt", "a/b/[x].txt", "a/b/2 %41?#.csv"):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(name)
+    assert [path.name for path in top.rglob("*.txt")] == ["1.txt", "[x].txt"]
+    assert (top / "a/b/[x].txt").read_text() == "a/b/[x].txt"
+    assert [path.name for path in (top / "a/b").iterdir()] == ["2 %41?#.csv", "[x].txt"]
+    assert {path.name: names for path, _, names in top.walk()} == {
+        top.name: [],
+        "a": ["1.txt"],
+        "b": ["2 %41?#.csv", "[x].txt"],
+    }
+    with pytest.raises(FileExistsError):
+        (top / "a").mkdir()
+    with pytest.raises(FileNotFoundError):
+        (top / "none" / "c").mkdir()
+    with pytest.raises(OSError, match="empty"):
+        (top / "a").rmdir()
+    with pytest.raises(IsADirectoryError):
+        (top / "a").unlink()
+    with pytest.raises(FileExistsError):
+        (top / "a/1.txt").rename(top / "a/b/[x].txt")
+    (top / "a/1.txt").replace(top / "a/b/[x].txt")
+    assert (top / "a/b/[x].txt").read_text() == "a/1.txt"
+    assert (top / "a/b/[x].txt").samefile(top / "a/b/../b/[x].txt")
+
+
+def test_attributes_of_a_path(top: Path) -> None:
+    path = top / "f"
+    path.touch(0o600)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    assert path.status().permission_string == "-rw-r--r--"
+    assert path.owner() == top.fs.get_file_status(path).owner
+    before = path.stat().st_mtime_ns
+    path.touch()
+    assert path.stat().st_mtime_ns >= before
+    with pytest.raises(FileExistsError):
+        path.touch(exist_ok=False)
+    with pytest.raises(errors.PathIsNotDirectory):
+        path.rmdir()
+    path.unlink()
+    path.unlink(missing_ok=True)
+
+
+def test_links_are_followed(howdah_cluster: MiniCluster, top: Path) -> None:
+    conf = howdah_cluster.conf.with_values({"howdah.client.symlinks.enabled": "true"})
+    with howdah.connect(howdah_cluster.uri, conf=conf) as fs:
+        here = fs.path(top.path)
+        (here / "a" / "b").mkdir(parents=True)
+        (here / "a/b/f").write_text("x")
+        (here / "link").symlink_to("a/b")
+        assert (here / "link").is_symlink()
+        assert (here / "link").is_dir()
+        assert (here / "link" / "f").read_text() == "x"
+        assert (here / "link" / "f").resolve() == here / "a/b/f"
+        assert (here / "link").readlink() == here / "a/b"
+        assert [path.path for path in here.glob("link/*")] == [f"{here.path}/link/f"]
+        (here / "link").unlink()
+        assert (here / "a/b/f").exists()
+
+
+def test_a_path_is_used_in_another_process(top: Path) -> None:
+    (top / "f").write_text("there")
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).read_text())"
+    child = subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps(top / "f"), capture_output=True, check=True
+    )
+    assert child.stdout == b"there\n"
