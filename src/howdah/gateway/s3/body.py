@@ -8,10 +8,10 @@ has signed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from howdah.gateway.s3.protocol.checksums import BodySums
+from howdah.gateway.s3.protocol.checksums import PREFIX, BodySums
 from howdah.gateway.s3.protocol.chunks import ChunkDecoder
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.requests import S3Request
@@ -21,6 +21,8 @@ from howdah.gateway.s3.protocol.signatures import (
     UNSIGNED_CHUNKS,
     ChunkSigner,
     Signed,
+    is_chunked,
+    unsigned_payload,
 )
 from howdah.web.channel import Channel
 
@@ -40,20 +42,22 @@ class Body:
         *,
         has_sums: bool = True,
     ) -> None:
-        """`has_sums`: checksums in the headers are those of the body. Raises Refused."""
+        """`has_sums`: the sums `x-amz-checksum-…` are those of the body. Raises Refused."""
         self._channel = channel
         headers = request.headers
-        payload = "" if signed is None else signed.payload
+        payload = unsigned_payload(request) if signed is None else signed.payload
         trailer = headers.get("x-amz-trailer", "").strip() if payload.endswith(TRAILER) else ""
         self.sums = BodySums(
-            headers if has_sums else {},
+            headers if has_sums else _of_bytes(headers),
             None if signed is None else signed.sha256,
             trailer or None,
         )
         self._decoder: ChunkDecoder | None = None
         length = headers.get("content-length")
-        if signed is not None and signed.is_chunked:
-            signer = None if payload == UNSIGNED_CHUNKS else ChunkSigner(signed, secret_key)
+        if is_chunked(payload):
+            signer = None
+            if signed is not None and payload != UNSIGNED_CHUNKS:
+                signer = ChunkSigner(signed, secret_key)
             self._decoder = ChunkDecoder(signer, has_trailers=payload.endswith(TRAILER))
             length = headers.get(DECODED_LENGTH)
             if length is None:
@@ -104,6 +108,11 @@ class Body:
             if len(data) > most_bytes:
                 raise _too_long(most_bytes)
         return bytes(data)
+
+
+def _of_bytes(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the headers without the sums of what a document is about."""
+    return {name: value for name, value in headers.items() if not name.startswith(PREFIX)}
 
 
 def _too_long(most_bytes: int) -> Refused:

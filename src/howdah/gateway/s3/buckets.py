@@ -83,10 +83,10 @@ class Buckets:
                 found.pop(name, None)
         yield from sorted(found.items())
 
-    def create(self, fs: FileSystem, name: str) -> None:
+    def create(self, fs: FileSystem, name: str, user: str) -> None:
         """Make the directory of a new bucket. Raises Refused."""
         if name in self.own:
-            raise _is_there(name)
+            raise _is_there(name, is_own=False)
         if not is_bucket_name(name):
             raise Refused(
                 "InvalidBucketName",
@@ -95,9 +95,12 @@ class Buckets:
                 BucketName=name,
             )
         path = self.path(name)
-        if fs.exists(path):
-            raise _is_there(name)
-        fs.mkdirs(path, self.mode)
+        try:
+            there = fs.get_file_status(path)
+        except errors.PathNotFound:
+            fs.mkdirs(path, self.mode)
+        else:
+            raise _is_there(name, is_own=there.owner == user)
 
     def delete(
         self,
@@ -139,7 +142,13 @@ def _check_may_delete(fs: FileSystem, status: FileStatus, user: str) -> None:
         raise errors.AccessDenied(f"{status.path} is not {user}'s, and {above.path} is sticky")
 
 
-def _is_there(name: str) -> Refused:
+def _is_there(name: str, *, is_own: bool) -> Refused:
+    if not is_own:
+        return Refused(
+            "BucketAlreadyExists",
+            "The requested bucket name is not available. Select a different name and try again.",
+            BucketName=name,
+        )
     return Refused(
         "BucketAlreadyOwnedByYou",
         "Your previous request to create the named bucket succeeded and you already own it.",

@@ -107,7 +107,7 @@ def create_bucket(call: Call) -> Answer:
         "transfer-encoding" in call.request.headers
     ):
         call.body().read(_MAX_CREATE_BYTES)
-    call.gateway.buckets.create(call.fs, call.request.bucket)
+    call.gateway.buckets.create(call.fs, call.request.bucket, call.user)
     return Response(200, {"Location": f"/{call.request.bucket}"})
 
 
@@ -279,7 +279,7 @@ def _head_of(call: Call, bucket: Bucket, status: FileStatus) -> Response:
     if status.is_directory:
         shown["Content-Type"] = metadata.headers.get("content-type", DIRECTORY_TYPE)
     shown |= about
-    shown |= {"Accept-Ranges": "bytes", "Content-Length": str(size_bytes), **overrides(request)}
+    shown |= {"Accept-Ranges": "bytes", "Content-Length": str(size_bytes), **_overrides(call)}
     if part is not None:
         last = part.offset + part.length_bytes - 1
         shown["Content-Length"] = str(part.length_bytes)
@@ -287,6 +287,15 @@ def _head_of(call: Call, bucket: Bucket, status: FileStatus) -> Response:
     if "partNumber" in request.query:
         shown["x-amz-mp-parts-count"] = "1"
     return Response(200 if part is None else 206, shown)
+
+
+def _overrides(call: Call) -> dict[str, str]:
+    """What the answer says instead of what is kept. Raises Refused."""
+    wanted = overrides(call.request)
+    if wanted and call.signed is None:
+        # Whoever makes others follow a link would choose what their browsers do with an object.
+        raise Refused("InvalidRequest", "parameters response-… are for requests that are signed")
+    return wanted
 
 
 def _part(request: S3Request, status: FileStatus) -> Part | None:
@@ -297,6 +306,8 @@ def _part(request: S3Request, status: FileStatus) -> Part | None:
         if part_number(request.text("partNumber")) != 1:
             raise Refused("InvalidPartNumber", "The requested partnumber is not satisfiable")
         return Part(0, size_bytes) if size_bytes else None
+    if not conditions.may_be_part(request.headers, status):
+        return None
     try:
         return part_wanted(request.headers.get("range"), size_bytes)
     except ValueError:
@@ -323,6 +334,7 @@ def put_object(call: Call) -> Answer:
         status = bucket.put(
             key, body.pieces(), request.headers, lambda: metadata_of(request, body.sums.header)
         )
+        call.gateway.sweeper.sweep(bucket)
     return Response(200, {"ETag": etag_of(status), **body.sums.header})
 
 
@@ -442,7 +454,7 @@ def _source_part(header: str | None, size_bytes: int) -> Part:
 
 def _source(call: Call) -> tuple[Bucket, Key]:
     """The object that is copied. Raises Refused."""
-    text, _, version = call.request.headers[COPY_SOURCE].partition("?versionId=")
+    text, _, version = call.request.header(COPY_SOURCE).partition("?versionId=")
     bucket, slash, key = decoded(text.removeprefix("/")).partition("/")
     if not slash or not bucket or not key:
         raise Refused(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -29,9 +30,9 @@ from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.protocol import conditions
-from howdah.gateway.s3.protocol.listing import Source, is_hidden
+from howdah.gateway.s3.protocol.listing import Source
 from howdah.gateway.s3.protocol.metadata import ATTRIBUTE, MADE, Metadata, decoded
-from howdah.gateway.s3.protocol.names import STAGING, Key, unstorable
+from howdah.gateway.s3.protocol.names import STAGING, Key, is_hidden, unstorable
 from howdah.gateway.s3.protocol.refusals import Refused
 
 if TYPE_CHECKING:
@@ -141,6 +142,10 @@ class Bucket:
                 raise no_such_key(key)
             status = again
         raise _too_busy(key)
+
+    def held(self, path: str) -> AbstractContextManager[None]:
+        """Hold the lock of a path, among the requests of this gateway."""
+        return self._shared.locks.held(path)
 
     def source(self) -> Source:
         """What listings look at."""
@@ -291,8 +296,7 @@ class Bucket:
         """Make a directory that a client asks for. Raises Refused."""
         self.check_exists()
         path = self.path_of(key)
-        if conditions.must_be_new(headers) and self.find(key) is not None:
-            raise precondition_failed()
+        self.check_writable(key, headers)
         self._make_directory(path)
         if self._is_made(path):
             self.fs.remove_xattr(path, MADE)
@@ -306,6 +310,30 @@ class Bucket:
             if conditions.must_be_new(headers) and status is not None:
                 raise precondition_failed()
             conditions.check_replacing(headers, status)
+
+    def check_may_make(self, key: Key) -> None:
+        """Refuse a user who may not make this key, before anything is kept for it. Raises Refused,
+        AccessDenied."""
+        self.check_exists()
+        if not self._has(capabilities.PERMISSIONS):
+            return
+        path = self.path_of(key)
+        while len(path) > len(self.path):
+            path = paths.parent_of(path) or "/"
+            try:
+                self.fs.access(path, os.W_OK | os.X_OK)
+            except errors.PathNotFound:
+                continue  # It is made, if the user may write to the one above it.
+            except errors.AccessDenied:
+                status = self._found(path)
+                if status is None or status.is_directory:
+                    raise
+                raise _below_object() from None
+            except errors.ParentNotDirectory:
+                raise _below_object() from None
+            except errors.UnsupportedOperation:
+                return  # WebHDFS of old servers: what may not be made is refused in the end.
+            return
 
     def keep(self, path: str, metadata: Metadata) -> None:
         """Keep what belongs to an object with its file. Raises Refused."""
@@ -418,11 +446,13 @@ class Bucket:
 
     def prune(self, path: str) -> None:
         """Delete a directory that no client asked for, and those above it, if they are empty."""
-        while len(path) > len(self.path) and self._is_made(path):
+        while len(path) > len(self.path):
             try:
+                if not self._is_made(path):
+                    return
                 self.fs.delete(path)
             except (errors.DirectoryNotEmpty, errors.AccessDenied):
-                return
+                return  # The object is gone, and that was asked for.
             path = paths.parent_of(path) or "/"
 
 

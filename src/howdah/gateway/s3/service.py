@@ -30,7 +30,7 @@ from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Shared
 from howdah.gateway.s3.protocol.documents import CONTENT_TYPE, error_document
 from howdah.gateway.s3.protocol.metadata import check_supported
-from howdah.gateway.s3.protocol.operations import check_served, operation_of
+from howdah.gateway.s3.protocol.operations import check_parameters, check_served, operation_of
 from howdah.gateway.s3.protocol.refusals import Refused, refused_by
 from howdah.gateway.s3.protocol.requests import S3Request, request_of
 from howdah.gateway.s3.protocol.signatures import Signed, check_signature, signed_of
@@ -190,6 +190,7 @@ class Operation:
         operation = operation_of(request)
         self._operation = operation.name
         check_served(operation)
+        check_parameters(request, operation)
         check_supported(request)
         gateway = self._gateway
         with gateway.clients.of(self._user) as fs:
@@ -206,7 +207,7 @@ class Operation:
             return "", gateway.anonymous
         if "x-amz-security-token" in request.headers or "X-Amz-Security-Token" in request.query:
             raise Refused("InvalidToken", "The provided token is not known: keys here have none")
-        known = gateway.access_keys().get(signed.access_key)
+        known = self._access_keys().get(signed.access_key)
         if known is None:
             raise Refused(
                 "InvalidAccessKeyId",
@@ -216,6 +217,16 @@ class Operation:
         secret_key, user = known
         check_signature(request, signed, secret_key, gateway.now_s())
         return secret_key, user
+
+    def _access_keys(self) -> Mapping[str, tuple[str, str]]:
+        """Raises Refused: where their file is, and what is wrong with it, is for the log."""
+        try:
+            return self._gateway.access_keys()
+        except errors.InvalidConfiguration as error:
+            log.error("nobody is let in: %s", error)
+            raise Refused(
+                "InternalError", "the access keys of this gateway cannot be read"
+            ) from None
 
     def _refusal(self, refused: Refused) -> Response:
         body = error_document(

@@ -72,7 +72,7 @@ class Uploads:
 
     def begin(self, key: Key, metadata: Metadata) -> str:
         """Begin an upload, and return its id."""
-        self._bucket.check_exists()
+        self._bucket.check_may_make(key)
         new_id = upload_id(key.text, secrets.token_bytes(RANDOM_BYTES))
         directory = self._directory(new_id)
         about = About(key.text, dataclasses.replace(metadata, upload=new_id))
@@ -109,7 +109,7 @@ class Uploads:
         self._fs.delete(self._directory(text), recursive=True)
 
     def all(self, prefix: str) -> list[Upload]:
-        """The user's uploads for keys with a prefix, in the order of keys and times."""
+        """The user's uploads for keys with a prefix, in the order of keys and ids."""
         found = []
         for status in self._directories(_UPLOADS):
             try:
@@ -119,31 +119,49 @@ class Uploads:
                 continue  # It has just ended, or begins.
             if about.key.startswith(prefix):
                 found.append(Upload(status.name, about.key, begun.modification_time_ms))
-        return sorted(found, key=lambda upload: (upload.key, upload.begun_ms, upload.id))
+        # Pages go on behind a key and an id, so that these are the order.
+        return sorted(found, key=lambda upload: (upload.key, upload.id))
 
     def complete(
         self, key: Key, text: str, wanted: Sequence[WantedPart], headers: Mapping[str, str]
     ) -> FileStatus:
         """Make the object of these parts. Raises Refused."""
         directory = self._checked(key, text)
-        try:
-            about = self._about(directory)
-        except _NOT_THERE:
-            return self._completed_before(key, text)
-        files = self._files(directory, text)
-        self._bucket.check_writable(key, headers)
-        path = self._joined(directory, wanted, {status.name: status for status in files})
-        self._bucket.keep(path, about.metadata)
-        status = self._bucket.publish(path, key, headers)
-        self._fs.delete(directory, recursive=True)
+        with self._bucket.held(directory):
+            try:
+                status = self._completed_before(key, text)
+                if status is None:
+                    status = self._completed(directory, key, text, wanted, headers)
+            except _NOT_THERE as error:
+                # Another gateway is at it too, or it is aborted.
+                raise Refused(
+                    "ServiceUnavailable",
+                    "this upload is completed or aborted by another request: try again",
+                    headers={"Retry-After": "1"},
+                ) from error
+            self._fs.delete(directory, recursive=True)
         return status
 
-    def _completed_before(self, key: Key, text: str) -> FileStatus:
-        """The object that this upload has made already. Raises Refused."""
+    def _completed(
+        self,
+        directory: str,
+        key: Key,
+        text: str,
+        wanted: Sequence[WantedPart],
+        headers: Mapping[str, str],
+    ) -> FileStatus:
+        files = {status.name: status for status in self._files(directory, text)}
+        about = self._about(directory)
+        self._bucket.check_writable(key, headers)
+        path = self._joined(directory, wanted, files)
+        self._bucket.keep(path, about.metadata)
+        return self._bucket.publish(path, key, headers)
+
+    def _completed_before(self, key: Key, text: str) -> FileStatus | None:
+        """The object, if this upload has made it already: whoever was not told asks again."""
         status = self._bucket.find(key)
         if status is None or self._bucket.metadata(status.path).upload != text:
-            self._bucket.check_exists()
-            raise no_such_upload(text)
+            return None
         return status
 
     def _joined(
@@ -156,8 +174,8 @@ class Uploads:
         rest = [paths.join(directory, part_name(part.number)) for part in wanted[1:]]
         there = parts_there(list(files.values()))
         if paths.name_of(target) in files:
-            # A completion before this one has come so far.
-            if not any(part.number in there for part in wanted[1:]):
+            # A completion before this one has come so far. What is empty was no source.
+            if not any(there[part.number].length for part in wanted[1:] if part.number in there):
                 return target
             check_parts(wanted[1:], there)
         else:
@@ -208,6 +226,7 @@ class Uploads:
         except _NOT_THERE:
             files = []
         if not any(status.name == ABOUT for status in files):
+            self._bucket.check_exists()
             raise no_such_upload(text)
         return files
 
@@ -231,7 +250,8 @@ class Uploads:
 
 
 class Sweeper:
-    """Sweeps a bucket when one of its users begins an upload, now and then. Thread-safe."""
+    """Sweeps what a user has left in a bucket, when that user writes there, now and then.
+    Thread-safe."""
 
     def __init__(self, lifetime_s: float, clock: Callable[[], float] = time.time) -> None:
         self._lifetime_s = lifetime_s
@@ -250,9 +270,18 @@ class Sweeper:
                 if now_s - since_s < _SWEEP_S
             }
             self._swept_s[place] = now_s
-        count = Uploads(bucket).sweep(round((now_s - self._lifetime_s) * 1000))
+        try:
+            count = Uploads(bucket).sweep(round((now_s - self._lifetime_s) * 1000))
+        except errors.HowdahError as error:
+            # What the user asked for is done.
+            log.warning("%s is swept later: %s", paths.printable(place), error)
+            return
         if count:
-            log.info("%s: %d unfinished uploads were too old, and are gone", place, count)
+            log.info(
+                "%s: %d unfinished uploads were too old, and are gone",
+                paths.printable(place),
+                count,
+            )
 
 
 def no_such_upload(text: str) -> Refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 import zlib
 from collections.abc import Mapping
 
@@ -18,7 +19,12 @@ from howdah.gateway.s3.protocol import conditions, metadata, multipart
 from howdah.gateway.s3.protocol.checksums import BodySums
 from howdah.gateway.s3.protocol.documents import document, parsed, text_of
 from howdah.gateway.s3.protocol.names import checked_key, is_bucket_name
-from howdah.gateway.s3.protocol.operations import OPERATIONS, check_served, operation_of
+from howdah.gateway.s3.protocol.operations import (
+    OPERATIONS,
+    check_parameters,
+    check_served,
+    operation_of,
+)
 from howdah.gateway.s3.protocol.refusals import STATUSES, Refused, refused_by
 from howdah.gateway.s3.protocol.requests import S3Request, request_of
 from howdah.web.http import request_of as parsed_request
@@ -204,6 +210,25 @@ def test_conditions_of_writing() -> None:
         assert refused.value.code == code
 
 
+def test_a_time_without_a_zone_is_of_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        header = {"if-unmodified-since": "Tue, 14 Nov 2023 22:13:20 -0000"}
+        assert not conditions.check_reading(header, status())
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_part_is_only_of_the_object_that_the_client_has_parts_of() -> None:
+    for wanted in (ETAG, AFTER):
+        assert conditions.may_be_part({"if-range": wanted}, status())
+    assert conditions.may_be_part({}, status())
+    for wanted in ('"other"', BEFORE, "yesterday"):
+        assert not conditions.may_be_part({"if-range": wanted}, status())
+
+
 def test_the_conditions_of_a_copy_are_about_its_source() -> None:
     conditions.check_copying({"x-amz-copy-source-if-match": ETAG, "if-match": '"x"'}, status())
     with pytest.raises(Refused):
@@ -293,10 +318,16 @@ def test_metadata_is_kept_and_shown() -> None:
         b"\xff",
         b'{"headers": [], "meta": {"a b": "x", "c": 1, "d": "x\\r\\ny"}, "upload": 3}',
         b'{"headers": {"set-cookie": "x"}, "checksum": {"set-cookie": "x"}}',
+        b"[" * 16_000,
     ],
 )
 def test_an_attribute_that_others_wrote_says_nothing(data: bytes) -> None:
     assert metadata.decoded(data) == metadata.Metadata()
+
+
+def test_blanks_around_what_others_wrote_are_no_part_of_a_header() -> None:
+    kept = metadata.decoded(b'{"headers": {"content-type": " a b "}, "meta": {"c": " "}}')
+    assert (kept.headers, kept.meta) == ({"content-type": "a b"}, {"c": ""})
 
 
 @pytest.mark.parametrize(
@@ -411,6 +442,34 @@ def test_a_request_is_its_operation(
     method: str, target: str, headers: dict[str, str], name: str
 ) -> None:
     assert operation_of(request(method, target, headers)).name == name
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "code"),
+    [
+        # Each would have been PutObject, with what is meant for something else.
+        ("PUT", "/b/k?uploadId=x", "InvalidArgument"),
+        ("PUT", "/b/k?partNumber=1", "InvalidArgument"),
+        ("PUT", "/b/k?renameObject", "NotImplemented"),
+        ("PUT", "/b/k?encryption=", "NotImplemented"),
+        ("PUT", "/b?metadataTable", "NotImplemented"),
+        ("DELETE", "/b?metadataTable", "NotImplemented"),
+        ("DELETE", "/b/k?partNumber=1", "InvalidArgument"),
+        ("PUT", "/b/k?x-id=PutObject&versionId=&X-Amz-Content=&mine=1", ""),
+        ("GET", "/b/k?partNumber=1&other", ""),
+    ],
+)
+def test_a_parameter_that_means_another_operation_is_not_left_out(
+    method: str, target: str, code: str
+) -> None:
+    asked = request(method, target, {})
+    operation = operation_of(asked)
+    if not code:
+        check_parameters(asked, operation)
+        return
+    with pytest.raises(Refused) as refused:
+        check_parameters(asked, operation)
+    assert refused.value.code == code
 
 
 def test_what_is_no_operation_is_refused() -> None:

@@ -175,6 +175,7 @@ def signed_by_botocore(method: str, target: str, headers: Mapping[str, str]) -> 
         "/b?list-type=2&prefix=a%2Fb%20c&encoding-type=url",
         "/b?uploads",
         "/b/k?x-id=PutObject&partNumber=2&uploadId=z",
+        "/b?a.b=1&a%2Fb=2&a=%2F&a=.",
     ],
 )
 def test_what_botocore_signs_is_accepted(target: str) -> None:
@@ -229,8 +230,12 @@ def test_a_changed_request_is_refused(change: dict[str, str], code: str) -> None
         "X-Amz-Algorithm=AWS4-HMAC-SHA256",
         "X-Amz-Algorithm=x&X-Amz-Credential=a&X-Amz-Date=a&X-Amz-Expires=1&X-Amz-SignedHeaders=host"
         "&X-Amz-Signature=0",
-        "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=a&X-Amz-Date=a&X-Amz-Expires=999999999"
-        "&X-Amz-SignedHeaders=host&X-Amz-Signature=0",
+        *(
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256"
+            f"&X-Amz-Credential={ACCESS}/20130524/r/s3/aws4_request&X-Amz-Date={WHEN}"
+            f"&X-Amz-Expires={expires}&X-Amz-SignedHeaders=host&X-Amz-Signature=0"
+            for expires in ("999999999", "0", "-1", "0000000001999999", f"1{'0' * 5000}")
+        ),
     ],
 )
 def test_a_url_that_is_presigned_in_part_is_refused(query: str) -> None:

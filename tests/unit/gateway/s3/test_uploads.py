@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -29,9 +29,11 @@ BODIES = {1: b"a" * LEAST_PART_BYTES, 2: b"b" * LEAST_PART_BYTES, 5: b"end"}
 
 
 class Files(MemoryFileSystem):
-    """Fails where a test wants it to, and may lack concat."""
+    """Has attributes, fails where a test wants it to, and may lack concat."""
 
     failing: str = ""
+    undeleted: str = ""
+    gone: str = ""
     has_concat: bool = True
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
@@ -39,13 +41,42 @@ class Files(MemoryFileSystem):
             raise errors.Unreachable("the namenode has gone")
         super().rename(src, dst, overwrite=overwrite)
 
+    def __init__(self, *place: Any) -> None:
+        super().__init__(*place)
+        self._attributes: dict[tuple[int | None, str], bytes] = {}
+
+    def set_xattr(
+        self,
+        path: PathLike,
+        name: str,
+        value: bytes | None = None,
+        *,
+        create: bool = True,
+        replace: bool = True,
+    ) -> None:
+        self._attributes[self.get_file_status(path).file_id, name] = value or b""
+
+    def get_xattr(self, path: PathLike, name: str) -> bytes:
+        try:
+            return self._attributes[self.get_file_status(path).file_id, name]
+        except KeyError:
+            raise errors.AttributeNotFound(name) from None
+
+    def delete(self, path: PathLike, recursive: bool = False) -> bool:
+        if self.undeleted and self.undeleted in str(path):
+            raise errors.Unreachable("the namenode has gone")
+        return super().delete(path, recursive=recursive)
+
     def concat(self, target: PathLike, sources: Any) -> None:
+        for source in sources:
+            if self.gone and self.gone in str(source):
+                super().delete(source)
         if self.failing == "concat":
             raise errors.Unreachable("the namenode has gone")
         super().concat(target, sources)
 
     def path_capabilities(self, path: PathLike) -> frozenset[str]:
-        found = super().path_capabilities(path)
+        found = super().path_capabilities(path) | {capabilities.XATTRS}
         return found if self.has_concat else found - {capabilities.CONCAT}
 
 
@@ -93,6 +124,96 @@ def test_a_completion_that_broke_off_is_gone_on_with(
     assert files.read_bytes("/b/dir/k") == b"".join(BODIES.values())
     assert files.list_status("/b/.howdah-s3/ann/uploads") == []
     assert files.list_status("/b/.howdah-s3/ann/objects") == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"if-none-match": "*"}])
+def test_a_completion_whose_end_nobody_heard_is_done(
+    files: Files, bucket: Bucket, headers: dict[str, str]
+) -> None:
+    upload, parts = begun(bucket)
+    files.undeleted = "/uploads/"
+    with pytest.raises(errors.Unreachable):
+        Uploads(bucket).complete(KEY, upload, parts, headers)
+    files.undeleted = ""
+    status = Uploads(bucket).complete(KEY, upload, parts, headers)
+    assert etag_of(status) == etag_of(files.get_file_status("/b/dir/k"))
+    assert files.list_status("/b/.howdah-s3/ann/uploads") == []
+
+
+@pytest.mark.parametrize("has_concat", [True, False])
+@pytest.mark.parametrize("failing", ["/joined-", "concat", "-copied", "/b/dir/k"])
+def test_a_completion_with_an_empty_last_part_is_gone_on_with(
+    files: Files, bucket: Bucket, failing: str, has_concat: bool
+) -> None:
+    files.has_concat = has_concat
+    uploads = Uploads(bucket)
+    upload = uploads.begin(KEY, Metadata())
+    bodies = [BODIES[1], BODIES[2], b""]
+    parts = [
+        WantedPart(number, etag_of(uploads.add(KEY, upload, number, [body])))
+        for number, body in enumerate(bodies, 1)
+    ]
+    files.failing = failing
+    try:
+        uploads.complete(KEY, upload, parts, {})
+    except errors.Unreachable:
+        files.failing = ""
+        uploads.complete(KEY, upload, parts, {})
+    assert files.read_bytes("/b/dir/k") == b"".join(bodies)
+
+
+def test_of_completions_at_once_each_is_told_of_the_object(files: Files, bucket: Bucket) -> None:
+    upload, parts = begun(bucket)
+    told: list[str] = []
+    barrier = threading.Barrier(4)
+
+    def complete() -> None:
+        barrier.wait(60)
+        told.append(etag_of(Uploads(bucket).complete(KEY, upload, parts, {})))
+
+    threads = [threading.Thread(target=complete) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert told == [etag_of(files.get_file_status("/b/dir/k"))] * 4
+
+
+def test_parts_that_another_gateway_takes_away_meanwhile_are_asked_for_again(
+    files: Files, bucket: Bucket
+) -> None:
+    upload, parts = begun(bucket)
+    files.gone = "part-00002"
+    with pytest.raises(Refused) as refused:
+        Uploads(bucket).complete(KEY, upload, parts, {})
+    assert refused.value.status == 503
+
+
+def test_who_may_not_make_a_key_keeps_nothing_in_its_bucket(files: Files, bucket: Bucket) -> None:
+    files.mkdirs("/b/closed")
+    files.set_permission("/b", 0o777)
+    bob = Files(NAME, Configuration(), "bob")
+    uploads = Uploads(
+        Bucket(bob, "b", "/b", "bob", Shared(KeyLocks(), 0o022, lambda: nullcontext(bob)))
+    )
+    with pytest.raises(errors.AccessDenied):
+        uploads.begin(checked_key("closed/new/k"), Metadata())
+    assert not files.exists("/b/.howdah-s3")
+    files.write_bytes("/b/file", b"")
+    with pytest.raises(Refused) as refused:
+        uploads.begin(checked_key("file/k"), Metadata())
+    assert refused.value.code == "ExistingObjectIsFile"
+    uploads.begin(checked_key("new/k"), Metadata())
+
+
+def test_a_sweep_that_fails_is_no_failure_of_what_was_asked(
+    files: Files, bucket: Bucket, caplog: pytest.LogCaptureFixture
+) -> None:
+    old, _ = begun(bucket)
+    files.undeleted = old
+    Sweeper(0, lambda: 1e11).sweep(bucket)
+    assert "is swept later" in caplog.text
+    assert files.exists(f"/b/.howdah-s3/ann/uploads/{old}")
 
 
 def test_a_completion_of_other_parts_is_not_gone_on_with(files: Files, bucket: Bucket) -> None:

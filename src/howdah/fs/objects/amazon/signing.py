@@ -26,9 +26,8 @@ def query_text(query: Sequence[tuple[str, str]]) -> str:
     >>> query_text([("prefix", "a b/c"), ("list-type", "2")])
     'list-type=2&prefix=a%20b%2Fc'
     """
-    return "&".join(
-        f"{quote(name, safe=_MORE)}={quote(value, safe=_MORE)}" for name, value in sorted(query)
-    )
+    escaped = ((quote(name, safe=_MORE), quote(value, safe=_MORE)) for name, value in query)
+    return "&".join(f"{name}={value}" for name, value in sorted(escaped))
 
 
 def path_text(key: str) -> str:

@@ -65,6 +65,18 @@ def check_reading(headers: Mapping[str, str], status: FileStatus, prefix: str = 
     return since_s is not None and time_s <= since_s
 
 
+def may_be_part(headers: Mapping[str, str], status: FileStatus) -> bool:
+    """Return whether the header Range counts: by `If-Range` the client says of which object it has
+    other parts already."""
+    wanted = headers.get("if-range")
+    if wanted is None:
+        return True
+    since_s = _time(wanted)
+    if since_s is not None:
+        return since_s == status.modification_time_ms // 1000
+    return same_etag(wanted, etag_of(status))
+
+
 def check_copying(headers: Mapping[str, str], status: FileStatus) -> None:
     """Raises Refused where a condition of a copy's source does not hold."""
     if check_reading(headers, status, COPY_PREFIX):
@@ -120,6 +132,8 @@ def _time(text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return int(parsedate_to_datetime(text).timestamp())
+        time = parsedate_to_datetime(text)
+        # One without a zone is of UTC, not of where this server stands.
+        return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         return None

@@ -32,8 +32,14 @@ class Element:
     """An element of a request, without its namespace."""
 
     name: str
-    text: str = ""
+    pieces: list[str] = field(default_factory=list)
+    """Of its text: a sum of strings would take the square of their number."""
     children: list[Element] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """What stands right in it."""
+        return "".join(self.pieces)
 
     def all(self, name: str) -> Iterator[Element]:
         """Yield the elements of this name right below."""
@@ -90,7 +96,7 @@ class _Parser:
         self._open.pop()
 
     def _characters(self, text: str) -> None:
-        self._open[-1].text += text
+        self._open[-1].pieces.append(text)
 
 
 def _malformed(why: str) -> Refused:

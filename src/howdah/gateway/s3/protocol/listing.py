@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.fs.status import FileStatus
-from howdah.gateway.s3.protocol.names import STAGING, unstorable
+from howdah.gateway.s3.protocol.names import unstorable
 
 MAX_KEYS: Final = 1000
 
@@ -196,12 +196,3 @@ def _overtaken_by(name: str) -> Iterator[str]:
     for at in range(1, len(name)):
         if name[at] < "/":
             yield name[:at]
-
-
-def is_hidden(path: str) -> bool:
-    """Return whether a path within a bucket is not for clients.
-
-    >>> is_hidden(".howdah-s3/uploads"), is_hidden("a/.howdah-s3")
-    (True, False)
-    """
-    return path.partition("/")[0] in (STAGING, ".reserved")

@@ -75,7 +75,7 @@ def decoded(data: bytes) -> Metadata:
     may set its attributes."""
     try:
         fields = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Metadata()
     if not isinstance(fields, dict):
         return Metadata()
@@ -97,7 +97,9 @@ def _texts(fields: Mapping[str, Any], name: str) -> dict[str, str]:
     if not isinstance(found, dict):
         return {}
     return {
-        key: value for key, value in found.items() if isinstance(value, str) and value.isprintable()
+        key: value.strip()
+        for key, value in found.items()
+        if isinstance(value, str) and value.isprintable()
     }
 
 
@@ -145,7 +147,9 @@ def _size(fields: Mapping[str, str]) -> int:
 def overrides(request: S3Request) -> dict[str, str]:
     """Return the headers that the query of a request wants in its answer. Raises Refused."""
     wanted = {
-        shown: request.query[name] for name, shown in _ANSWERS.items() if name in request.query
+        shown: request.query[name].strip()
+        for name, shown in _ANSWERS.items()
+        if name in request.query
     }
     for name, value in wanted.items():
         if not value.isprintable():
@@ -153,30 +157,38 @@ def overrides(request: S3Request) -> dict[str, str]:
     return wanted
 
 
+_NO_VERSIONS: Final = "HDFS keeps no versions of a file"
 _UNSUPPORTED: Final = {
     "x-amz-grant-full-control": "permissions are those of HDFS",
     "x-amz-grant-read": "permissions are those of HDFS",
     "x-amz-grant-read-acp": "permissions are those of HDFS",
     "x-amz-grant-write": "permissions are those of HDFS",
     "x-amz-grant-write-acp": "permissions are those of HDFS",
-    "x-amz-object-lock-legal-hold": "HDFS keeps no versions of a file",
-    "x-amz-object-lock-mode": "HDFS keeps no versions of a file",
-    "x-amz-object-lock-retain-until-date": "HDFS keeps no versions of a file",
-    "x-amz-server-side-encryption": "there are no encryption zones yet",
-    "x-amz-server-side-encryption-customer-algorithm": "there are no encryption zones yet",
-    "x-amz-copy-source-server-side-encryption-customer-algorithm": "there are no encryption zones",
+    "x-amz-object-lock-legal-hold": _NO_VERSIONS,
+    "x-amz-object-lock-mode": _NO_VERSIONS,
+    "x-amz-object-lock-retain-until-date": _NO_VERSIONS,
     "x-amz-tagging": "objects have no tags yet",
     "x-amz-website-redirect-location": "there are no websites",
     "x-amz-write-offset-bytes": "objects are not appended to",
 }
+_ENCRYPTION: Final = (
+    "x-amz-server-side-encryption",
+    "x-amz-copy-source-server-side-encryption",
+)
 _OWN_ACLS: Final = frozenset({"private", "bucket-owner-full-control", "bucket-owner-read"})
 
 
 def check_supported(request: S3Request) -> None:
     """Raises Refused for a header that asks for something that is not here, by its name."""
-    for name, why in _UNSUPPORTED.items():
-        if name in request.headers:
+    for name in request.headers:
+        why = _UNSUPPORTED.get(name)
+        if name.startswith(_ENCRYPTION):
+            # Each of them: whoever sends a key does not want plain bytes to be kept.
+            why = "keys of encryption are those of HDFS"
+        if why is not None:
             raise Refused("NotImplemented", f"{name} is not supported: {why}")
+    if request.headers.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
+        raise Refused("NotImplemented", f"objects cannot be locked: {_NO_VERSIONS}")
     acl = request.headers.get("x-amz-acl")
     if acl is not None and acl not in _OWN_ACLS:
         raise Refused(
@@ -188,4 +200,4 @@ def check_supported(request: S3Request) -> None:
             "InvalidStorageClass", "the storage class is STANDARD: HDFS has storage policies"
         )
     if request.text("versionId") not in ("", "null"):
-        raise Refused("NoSuchVersion", "HDFS keeps no versions of a file")
+        raise Refused("NoSuchVersion", _NO_VERSIONS)

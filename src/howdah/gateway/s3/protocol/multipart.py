@@ -47,7 +47,7 @@ def about_of(data: bytes) -> About:
     try:
         fields = json.loads(data)
         return About(str(fields["key"]), decoded(str(fields["metadata"]).encode()))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise Refused("InternalError", f"{ABOUT} of this upload is damaged: abort it") from None
 
 

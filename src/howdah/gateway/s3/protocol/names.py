@@ -20,7 +20,7 @@ MAX_SEGMENT_BYTES: Final = 255
 _BUCKET: Final = re.compile(
     r"(?!\d+\.\d+\.\d+\.\d+\Z)[a-z0-9](?:[a-z0-9-]|\.(?!\.)){1,61}[a-z0-9]\Z"
 )
-_NOT_KEYS: Final = frozenset({STAGING, ".reserved"})
+_RESERVED: Final = ".reserved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,17 @@ def unstorable(text: str) -> str:
         return "it cannot hold NUL"
     if any("\ud800" <= character <= "\udfff" for character in text):
         return "names are UTF-8"
-    if segments[0] in _NOT_KEYS:
-        return f"{segments[0]} is not for objects"
+    if is_hidden(text):
+        return f"{STAGING} and {_RESERVED} are not for objects"
     return ""
+
+
+def is_hidden(path: str) -> bool:
+    """Return whether a path within a bucket is not for clients. A bucket may have others in it,
+    with what is staged there.
+
+    >>> is_hidden(".howdah-s3/uploads"), is_hidden("a/.howdah-s3"), is_hidden("a/.reserved")
+    (True, True, False)
+    """
+    segments = path.split("/")
+    return STAGING in segments or segments[0] == _RESERVED

@@ -166,6 +166,27 @@ def operation_of(request: S3Request) -> Operation:
     return max(matching, key=lambda each: len(each.parameters))
 
 
+_OF_PARTS: Final = ("partNumber", "uploadId")
+
+
+def check_parameters(request: S3Request, operation: Operation) -> None:
+    """Raises Refused for parameters by which a request would mean another operation than one that
+    changes what is there: one of a part that lacks a parameter, or one that is not known here."""
+    if not operation.writes:
+        return
+    for name, value in request.query.items():
+        if name in operation.parameters:
+            continue
+        if name in _OF_PARTS:
+            raise Refused(
+                "InvalidArgument",
+                f"{operation.name} has no {name}: parts have {' and '.join(_OF_PARTS)}",
+                ArgumentName=name,
+            )
+        if not value and name != "versionId" and not name.lower().startswith("x-"):
+            raise Refused("NotImplemented", f"{request.method} with ?{name[:60]} is not supported")
+
+
 def check_served(operation: Operation) -> None:
     """Raises Refused, with the operation's name, for one that is not served."""
     if not operation.is_served:

@@ -59,15 +59,23 @@ class Signed:
     """When a presigned URL ends, since the epoch."""
 
     @property
-    def is_chunked(self) -> bool:
-        """Whether the body comes in chunks."""
-        return self.payload in _CHUNKED
-
-    @property
     def sha256(self) -> str | None:
         """The SHA-256 that the body has to have, in hexadecimal digits; None where none is
         said."""
         return self.payload if _SHA256.match(self.payload) else None
+
+
+def is_chunked(payload: str) -> bool:
+    """Return whether a body that is secured so comes in chunks."""
+    return payload in _CHUNKED
+
+
+def unsigned_payload(request: S3Request) -> str:
+    """Return how the body of a request comes that nobody has signed. Raises Refused."""
+    payload = _payload(request.headers.get(CONTENT_SHA256, UNSIGNED))
+    if payload in _CHUNKED and payload != UNSIGNED_CHUNKS:
+        raise Refused("InvalidRequest", "the chunks of a body are signed only if the request is")
+    return payload
 
 
 def signed_of(request: S3Request) -> Signed | None:
@@ -187,7 +195,9 @@ def _of_query(request: S3Request) -> Signed:
     if request.query["X-Amz-Algorithm"] != ALGORITHM:
         raise Refused(code, f"X-Amz-Algorithm only supports {ALGORITHM}")
     text = request.query["X-Amz-Expires"]
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:10]) <= _LONGEST_S:
+    if not (text.isascii() and text.isdigit() and len(text) < 10) or not (
+        1 <= int(text) <= _LONGEST_S
+    ):
         raise Refused(code, f"X-Amz-Expires is a number of seconds, at most {_LONGEST_S}")
     when = request.query["X-Amz-Date"]
     access_key, scope = _credential(request.query["X-Amz-Credential"], when, code)
