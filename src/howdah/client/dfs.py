@@ -37,6 +37,7 @@ from howdah.security.identity import user_of
 # and it is half of what it would import.
 if TYPE_CHECKING:
     from howdah.client.data_transfer_security import ConnectsData
+    from howdah.client.encryption.file_keys import FileKeys
     from howdah.client.peer_cache import PeerCache
     from howdah.client.reading.checksum import FileChecksumReader
     from howdah.client.reading.hedged import HedgedReads
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from howdah.client.shortcircuit.cache import ShortCircuitCache
     from howdah.client.writing.output_stream import OpenFile, OutputStream
     from howdah.protocol.data_transfer.checksum import ChecksumSpec
+    from howdah.protocol.encryption_zones.messages import EncryptedKey
     from howdah.protocol.striping.policies import Policy
 
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
@@ -67,6 +69,15 @@ def _policy_of(status: types_pb2.HdfsFileStatusProto) -> Policy | None:
     from howdah.protocol.striping.messages import policy_from_proto
 
     return policy_from_proto(status.ecPolicy)
+
+
+def _key_of(status: types_pb2.HdfsFileStatusProto) -> EncryptedKey | None:
+    """The key of a file in an encryption zone."""
+    if not status.HasField("fileEncryptionInfo"):
+        return None
+    from howdah.protocol.encryption_zones.messages import encrypted_key_of
+
+    return encrypted_key_of(status.fileEncryptionInfo)
 
 
 _NEW_FILE: Final = (CreateFlag.CREATE, CreateFlag.CREATE | CreateFlag.OVERWRITE)
@@ -106,9 +117,15 @@ class _Identity:
 class DFSClient:
     """Opens files of one namespace. Thread-safe and fork-safe."""
 
-    def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
+    def __init__(
+        self,
+        namenode: NamenodeProxy,
+        settings: ClientSettings,
+        conf: Configuration | None = None,
+    ) -> None:
         self.namenode = namenode
         self.settings = settings
+        self._conf = conf or Configuration()
         self.tally = Tally()
         self._identity = PerProcess(lambda: _Identity(namenode, settings))
         self._defaults: types_pb2.FsServerDefaultsProto | None = None
@@ -124,7 +141,7 @@ class DFSClient:
         settings = ClientSettings.from_configuration(conf)
         target = target_of(authority, conf)
         user = user_of(conf, user)
-        return cls(NamenodeProxy(namenode_calls(target, conf, settings, user)), settings)
+        return cls(NamenodeProxy(namenode_calls(target, conf, settings, user)), settings, conf)
 
     @made_once
     def _peers(self) -> PeerCache:
@@ -137,6 +154,14 @@ class DFSClient:
         from howdah.client.data_transfer_security import data_connections_of
 
         return data_connections_of(self.namenode, self.settings.data_cipher_suites)
+
+    @made_once
+    def file_keys(self) -> FileKeys:
+        """The keys of files in encryption zones."""
+        from howdah.client.encryption.file_keys import FileKeys
+
+        # Without the client itself, which would keep itself alive by this.
+        return FileKeys(self._conf, self.namenode)
 
     @property
     def client_name(self) -> str:
@@ -257,6 +282,7 @@ class DFSClient:
             lazy_persist=_is_lazy_persist(status),
             namespace=status.namespace,
             policy=_policy_of(status),
+            key=_key_of(status),
         )
 
     def append(
@@ -307,6 +333,7 @@ class DFSClient:
             lazy_persist=_is_lazy_persist(status),
             namespace=status.namespace,
             policy=_policy_of(status),
+            key=_key_of(status),
         )
 
     def _opened(
@@ -328,7 +355,9 @@ class DFSClient:
             span,
         )
         stream: OutputStream
-        if file.policy is None:
+        if file.key is not None:
+            stream = self._encrypting(file, file.key, *shared)
+        elif file.policy is None:
             stream = DFSOutputStream(file, *shared, connect=self._connect_data)
         else:
             stream = self._striped(file, file.policy, *shared)
@@ -353,6 +382,29 @@ class DFSClient:
         except (errors.UnsupportedOperation, errors.IllegalArgument):
             namenode.complete(file.path, self.client_name, file.previous, file.file_id)
             raise
+
+    def _encrypting(self, file: OpenFile, key: EncryptedKey, *shared: Any) -> OutputStream:
+        from howdah.client.encryption.output import (
+            EncryptingOutputStream,
+            EncryptingStripedOutputStream,
+        )
+
+        stream: EncryptingOutputStream | EncryptingStripedOutputStream
+        try:
+            cipher = self.file_keys.cipher_of(file.path, key)
+            if file.policy is None:
+                stream = EncryptingOutputStream(file, *shared, connect=self._connect_data)
+            else:
+                stream = EncryptingStripedOutputStream(
+                    file, file.policy, *shared, connect=self._connect_data
+                )
+        except errors.HowdahError:
+            # It was made or opened already: as it is it stays, for others to write.
+            last = file.previous if file.room is None else file.room.block
+            self.namenode.complete(file.path, self.client_name, last, file.file_id)
+            raise
+        stream.begin(cipher)
+        return stream
 
     def _forget(self, identity: _Identity, stream: OutputStream) -> None:
         with identity.lock:
@@ -405,9 +457,16 @@ class DFSClient:
             lambda: ReadContext(namenode, settings, identity.get().client_name, *shared)
         )
 
+        file_keys = self.file_keys
+
         def open_input(path: str, span: Span) -> DFSInputStream:
             locations = FileLocations(path, namenode, settings, span)
-            return DFSInputStream(locations, context.get(), span)
+            if locations.key is None:
+                return DFSInputStream(locations, context.get(), span)
+            from howdah.client.encryption.input import DecryptingInputStream
+
+            cipher = file_keys.cipher_of(path, locations.key)
+            return DecryptingInputStream(locations, context.get(), cipher, span)
 
         return open_input
 
@@ -488,6 +547,8 @@ class DFSClient:
         identity.leases.rest()
         if "_peers" in self.__dict__:
             self._peers.close()
+        if "file_keys" in self.__dict__:
+            self.file_keys.close()
         if "_local_replicas" in self.__dict__:
             self._local_replicas.close()
         self.namenode.close()

@@ -110,6 +110,7 @@ class NamenodeProxy(AttributeMethods, ErasureCodingMethods, SnapshotMethods, Cac
             blockSize=block_size,
             unmasked=_permission(unmasked),
             ecPolicyName=ec_policy,
+            cryptoProtocolVersion=[types_pb2.ENCRYPTION_ZONES],
         )
         return self.call("create", request, pb.CreateResponseProto).fs
 

@@ -10,18 +10,20 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from howdah import errors
 from howdah.protocol.data_transfer.handshake import StreamKeys
 from howdah.protocol.sasl.mechanism import Layer
 from howdah.runtime.sockets import Connection
+from howdah.security.aes import aes_ctr
 
 Data = bytes | bytearray | memoryview
 
 _LENGTH: Final = struct.Struct(">I")
 _MOST_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 _PIECE_BYTES: Final = 256 * 1024
+_PURPOSE: Final = "encrypted data connections"
 
 
 class _Protected(Connection):
@@ -91,8 +93,8 @@ class EncryptedConnection(_Protected):
     def __init__(self, plain: Connection, keys: StreamKeys) -> None:
         super().__init__(plain)
         self._sealed = memoryview(b"")
-        self._encryptor = _aes(keys.send_key, keys.send_iv).encryptor()
-        self._decryptor = _aes(keys.receive_key, keys.receive_iv).decryptor()
+        self._encryptor = aes_ctr(keys.send_key, keys.send_iv, _PURPOSE).encryptor()
+        self._decryptor = aes_ctr(keys.receive_key, keys.receive_iv, _PURPOSE).decryptor()
 
     def _recv_into(self, view: memoryview, flags: int = 0) -> int:
         count = self._recv_wire(view, flags)
@@ -190,13 +192,3 @@ class WrappedConnection(_Protected):
     @property
     def has_read_ahead(self) -> bool:
         return bool(self._clear) or self._wire_start < self._wire_end or super().has_read_ahead
-
-
-def _aes(key: bytes, counter: bytes) -> Any:
-    try:
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-    except ImportError as error:
-        raise errors.UnsupportedOperation(
-            "encrypted data connections need the package cryptography: pip install 'howdah[tls]'"
-        ) from error
-    return Cipher(algorithms.AES(key), modes.CTR(counter))

@@ -95,7 +95,7 @@ class PageProofs:
                     method, with_parameters(target, proof), headers={**headers, **headers_of(proof)}
                 )
                 answer = connection.getresponse()
-                if self._wants_another(place, proof, answer.status):
+                if self.wants_another(place, proof, answer.status):
                     proof = self.proof(place)
                     continue
                 self.check(place, proof, answer.status, dict(answer.getheaders()))
@@ -137,7 +137,7 @@ class PageProofs:
             self._authentication.forget(address)
         return self._authentication.proof_by_ticket(address)
 
-    def _wants_another(self, place: Place, proof: Proof | None, status: int) -> bool:
+    def wants_another(self, place: Place, proof: Proof | None, status: int) -> bool:
         """Whether a further request may do what this one did not."""
         authentication = self._authentication
         if self._logins is not None:

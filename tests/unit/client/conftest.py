@@ -51,6 +51,7 @@ from howdah.protocol.data_transfer.responses import (
     ReadChecksumInfo,
 )
 from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.encryption_zones.messages import EncryptedKey, encryption_info_of
 from howdah.protocol.varint import read_delimited
 from howdah.rpc.connection import PreparedCall
 from howdah.runtime.sockets import Connection
@@ -309,6 +310,7 @@ class FakeFile:
     block_size: int
     blocks: list[ExtendedBlock] = field(default_factory=list)
     complete: bool = False
+    key: EncryptedKey | None = None
 
 
 class FakeNamenode:
@@ -319,6 +321,7 @@ class FakeNamenode:
     def __init__(self, datanodes: list[FakeDatanode]) -> None:
         self.datanodes = datanodes
         self.files: dict[str, FakeFile] = {}
+        self.key_of_new: EncryptedKey | None = None
         self.calls: list[tuple[Any, ...]] = []
         self.incomplete_answers = 0
         self.complete_errors: list[errors.HowdahError] = []
@@ -348,7 +351,9 @@ class FakeNamenode:
 
     def _status(self, path: str) -> types_pb2.HdfsFileStatusProto:
         file = self.files[path]
+        info = None if file.key is None else encryption_info_of(file.key)
         return types_pb2.HdfsFileStatusProto(
+            fileEncryptionInfo=info,
             fileType="IS_FILE",
             path=b"",
             length=sum(block.length_bytes for block in file.blocks),
@@ -364,7 +369,7 @@ class FakeNamenode:
 
     def create(self, path: str, client_name: str, **options: Any) -> types_pb2.HdfsFileStatusProto:
         self.calls.append(("create", path, options))
-        self.files[path] = FakeFile(next(self._ids), options["block_size"])
+        self.files[path] = FakeFile(next(self._ids), options["block_size"], key=self.key_of_new)
         status = self._status(path)
         if options.get("flags", CreateFlag.NONE) & CreateFlag.LAZY_PERSIST:
             status.storagePolicy = 15
@@ -503,7 +508,9 @@ class FakeNamenode:
             if start < offset + length and end > offset:
                 found.append(self._located(block, start))
             start = end
-        return LocatedBlocks(start, tuple(found), False, found[-1] if found else None, True)
+        last = found[-1] if found else None
+        key = self.files[path].key
+        return LocatedBlocks(start, tuple(found), False, last, True, key=key)
 
     def report_bad_blocks(self, blocks: list[LocatedBlock]) -> None:
         self.bad_blocks += blocks

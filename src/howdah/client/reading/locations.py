@@ -80,6 +80,7 @@ class FileLocations:
             known.append(growing)
         self.length = length
         self.policy = first.erasure_coding_policy
+        self.key = first.key
         self.under_construction = first.under_construction
         self._map = BlockMap(path, length)
         self._map.add(known)
@@ -173,7 +174,6 @@ class FileLocations:
         rounds = max(self._settings.last_block_length_retries, 1)
         while True:
             first = self._namenode.get_block_locations(self.path, 0, self._batch_bytes)
-            _refuse_what_cannot_be_read(self.path, first)
             last = first.last_block
             if last is None or first.last_block_complete:
                 return first, None
@@ -257,10 +257,3 @@ def _asking(user: str, token: BlockToken) -> str:
     from howdah.security.users import asking_of_a_block
 
     return asking_of_a_block(user, token)
-
-
-def _refuse_what_cannot_be_read(path: str, blocks: LocatedBlocks) -> None:
-    if blocks.encrypted:
-        raise errors.UnsupportedOperation(
-            f"{path} is in an encryption zone, which is not read here"
-        )

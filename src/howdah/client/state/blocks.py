@@ -21,6 +21,7 @@ from howdah.protocol.data_transfer.blocks import (
     StorageType,
     signed64,
 )
+from howdah.protocol.encryption_zones.messages import EncryptedKey, encrypted_key_of
 from howdah.protocol.striping.messages import policy_from_proto
 from howdah.protocol.striping.policies import Policy
 
@@ -169,7 +170,8 @@ class LocatedBlocks:
     last_block: LocatedBlock | None
     last_block_complete: bool
     erasure_coding_policy: Policy | None = None
-    encrypted: bool = False
+    key: EncryptedKey | None = None
+    """The file's, where it is in an encryption zone."""
 
     @classmethod
     def from_proto(cls, proto: types_pb2.LocatedBlocksProto) -> LocatedBlocks:
@@ -187,5 +189,7 @@ class LocatedBlocks:
             last,
             is_complete,
             policy_from_proto(proto.ecPolicy) if proto.HasField("ecPolicy") else None,
-            proto.HasField("fileEncryptionInfo"),
+            encrypted_key_of(proto.fileEncryptionInfo)
+            if proto.HasField("fileEncryptionInfo")
+            else None,
         )

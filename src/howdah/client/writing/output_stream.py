@@ -31,6 +31,7 @@ from howdah.client.state.writing.statistics import OutputStatistics
 from howdah.options import AbortableResult, CreateFlag, SyncFlag
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.protocol.data_transfer.checksum import ChecksumSpec
+from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.protocol.striping.policies import Policy
 from howdah.runtime.fork_safety import process_id
 from howdah.runtime.tracing.span import NOTHING, Span
@@ -63,6 +64,8 @@ class OpenFile:
     """The nameservice in which it is, where a router said so."""
     policy: Policy | None = None
     """That of an erasure coded file."""
+    key: EncryptedKey | None = None
+    """That of a file in an encryption zone."""
 
 
 class OutputStream(ABC):

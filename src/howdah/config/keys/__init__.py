@@ -31,6 +31,7 @@ from howdah.config.keys.failover import *
 from howdah.config.keys.ha import *
 from howdah.config.keys.httpfs import *
 from howdah.config.keys.journalnode import *
+from howdah.config.keys.key_servers import *
 from howdah.config.keys.logins import *
 from howdah.config.keys.namenode import *
 from howdah.config.keys.objects import *

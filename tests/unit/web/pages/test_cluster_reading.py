@@ -125,7 +125,7 @@ class Tickets(PageProofs):
         self.shown += 1
         return Proof((), {"Authorization": f"Negotiate {self.shown}"})
 
-    def _wants_another(self, place: Place, proof: Proof | None, status: int) -> bool:
+    def wants_another(self, place: Place, proof: Proof | None, status: int) -> bool:
         return status == 401 and proof is None
 
     def check(

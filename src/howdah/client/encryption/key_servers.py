@@ -1,0 +1,291 @@
+"""Asks key servers, as one user (shell). Hadoop: KMSClientProvider, LoadBalancingKMSClientProvider.
+
+All servers of an address have the same keys: where one is not reached, the next one is asked, and
+all of them once more a little later. A refusal is final. Connections are kept.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import logging
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from urllib.parse import quote, urlencode
+
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.protocol.encryption_zones import key_calls
+from howdah.protocol.encryption_zones.counter import KEY_BYTES
+from howdah.protocol.encryption_zones.messages import EncryptedKey
+from howdah.protocol.encryption_zones.provider_address import ProviderAddress
+from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.signal_handlers import is_raised_by_handler
+from howdah.runtime.tls.client import ClientTls, NotTrusted
+from howdah.runtime.tls.http_policy import Place
+from howdah.runtime.users.names import real_user_of
+from howdah.security.page_proofs import PageProofs, headers_of, with_parameters
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_MOST_IDLE: Final = 16
+_UNAVAILABLE: Final = 503
+_ANSWERED: Final = (200, 201)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyVersion:
+    """A version of a key, and its bytes where a server gives them out."""
+
+    name: str
+    version_name: str
+    material: bytes | None
+
+
+class KeyServers:
+    """The key servers of one address. Thread-safe and fork-safe."""
+
+    def __init__(
+        self,
+        address: ProviderAddress,
+        conf: Configuration,
+        user: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.address = address
+        self._user = user
+        self._sleep = sleep
+        self._tls = ClientTls(conf)
+        self._proofs = PageProofs(user)
+        self._timeout_s = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_TIMEOUT) or None
+        retries = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_FAILOVER_MAX_RETRIES)
+        self._retries = len(address.hosts) if retries is None else retries
+        self._first_delay_s = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_FAILOVER_SLEEP_BASE_MILLIS)
+        self._most_delay_s = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_FAILOVER_SLEEP_MAX_MILLIS)
+        self._places = [Place(address.is_secure, host, address.port) for host in address.hosts]
+        self._next = 0
+        self._idle: PerProcess[dict[Place, list[http.client.HTTPConnection]]] = PerProcess(
+            lambda: {place: [] for place in self._places}
+        )
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+    # --- calls --------------------------------------------------------------------------
+
+    def decrypt(self, key: EncryptedKey) -> bytes:
+        """Return what a key is that was encrypted by one of the servers' keys.
+
+        Raises AccessDenied for users who may not, Unreachable or CallTimeout where no server
+        answers, and RemoteError for what a server cannot do.
+        """
+        body = self._ask(
+            "POST", key_calls.decrypt_target(key), key_calls.decrypt_body(key), key.version_name
+        )
+        material = self._read(
+            key.version_name,
+            lambda: key_calls.decode(key_calls.object_of(body).get("material"), "the key"),
+        )
+        if len(material) not in KEY_BYTES:
+            raise errors.ProtocolViolation(f"{self} answered a key of {len(material)} bytes")
+        return material
+
+    def generate(self, key_name: str, count: int = 1) -> list[EncryptedKey]:
+        """Have keys made and encrypted by a key. Raises as `decrypt`."""
+        body = self._ask("GET", key_calls.generate_target(key_name, count), None, key_name)
+        return self._read(
+            key_name,
+            lambda: [
+                key_calls.encrypted_key_from(entry, key_name) for entry in key_calls.list_of(body)
+            ],
+        )
+
+    def metadata(self, key_name: str) -> Mapping[str, Any] | None:
+        """Return what is known of a key; None if there is none of that name."""
+        target = f"/key/{quote(key_name, safe='')}/_metadata"
+        body = self._ask("GET", target, None, key_name)
+        return self._read(key_name, lambda: key_calls.object_of(body)) or None
+
+    def metadata_of(self, key_names: Sequence[str]) -> list[Mapping[str, Any]]:
+        """The same of several keys."""
+        target = f"/keys/metadata?{urlencode([('key', name) for name in key_names])}"
+        body = self._ask("GET", target, None, "keys")
+        return [entry or {} for entry in self._read("keys", lambda: key_calls.list_of(body))]
+
+    def names(self) -> list[str]:
+        """Return the names of all keys."""
+        body = self._ask("GET", "/keys/names", None, "keys")
+        return [str(name) for name in self._read("keys", lambda: key_calls.list_of(body))]
+
+    def current_version(self, key_name: str) -> KeyVersion:
+        """Return the version by which keys are made now."""
+        target = f"/key/{quote(key_name, safe='')}/_currentversion"
+        return self._version(self._ask("GET", target, None, key_name), key_name)
+
+    def create(
+        self,
+        key_name: str,
+        *,
+        cipher: str = "",
+        length_bits: int = 0,
+        description: str = "",
+        attributes: Mapping[str, str] | None = None,
+    ) -> KeyVersion:
+        """Make a key; the server's defaults count for what is left out. Raises as `decrypt`."""
+        fields: dict[str, Any] = {"name": key_name}
+        given = {
+            "cipher": cipher,
+            "length": length_bits,
+            "description": description,
+            "attributes": dict(attributes or {}),
+        }
+        fields |= {name: value for name, value in given.items() if value}
+        body = self._ask("POST", "/keys", json.dumps(fields).encode(), key_name)
+        return self._version(body, key_name)
+
+    def roll(self, key_name: str) -> KeyVersion:
+        """Make a new version of a key. Raises as `decrypt`."""
+        body = self._ask("POST", f"/key/{quote(key_name, safe='')}", b"{}", key_name)
+        return self._version(body, key_name)
+
+    def delete(self, key_name: str) -> None:
+        """Take a key away with all its versions; what they encrypt is lost then."""
+        self._ask("DELETE", f"/key/{quote(key_name, safe='')}", None, key_name)
+
+    def invalidate_cache(self, key_name: str) -> None:
+        """Have servers forget what they made ahead by a key."""
+        self._ask("POST", f"/key/{quote(key_name, safe='')}/_invalidatecache", b"", key_name)
+
+    def _version(self, body: bytes, key_name: str) -> KeyVersion:
+        def read() -> KeyVersion:
+            fields = key_calls.object_of(body)
+            material = fields.get("material")
+            return KeyVersion(
+                key_calls.text_of(fields, "name"),
+                key_calls.text_of(fields, "versionName"),
+                None if material is None else key_calls.decode(material, "the key"),
+            )
+
+        return self._read(key_name, read)
+
+    def _read(self, what: str, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except errors.ProtocolViolation as error:
+            raise errors.ProtocolViolation(
+                f"{self} answered for {what}: {error.message}"
+            ) from error
+
+    # --- over HTTP ----------------------------------------------------------------------
+
+    def _ask(self, method: str, target: str, body: bytes | None, what: str) -> bytes:
+        delay_s = self._first_delay_s
+        for attempt in itertools.count(1):
+            place = self._places[self._next % len(self._places)]
+            try:
+                return self._asked(place, method, target, body, what)
+            except (errors.Unreachable, errors.CallTimeout) as error:
+                self._next += 1
+                if attempt > self._retries:
+                    raise
+                log.warning("%s; the next one is asked", error)
+            if attempt % len(self._places) == 0:
+                self._sleep(min(delay_s, self._most_delay_s))
+                delay_s *= 2
+        raise AssertionError("attempts come to an end")
+
+    def _asked(
+        self, place: Place, method: str, target: str, body: bytes | None, what: str
+    ) -> bytes:
+        whole = f"{self.address.path}{key_calls.VERSION}{target}"
+        if not self._proofs.are_needed:
+            whole = _with_name(whole, self._user)
+        proof = self._proofs.proof(place)
+        while True:
+            status, headers, answer = self._exchanged(
+                place, method, with_parameters(whole, proof), headers_of(proof), body
+            )
+            if not self._proofs.wants_another(place, proof, status):
+                break
+            proof = self._proofs.proof(place)
+        self._proofs.check(place, proof, status, headers)
+        about = f"the key server {place} refuses {self._user} a call for {what}"
+        if status == _UNAVAILABLE:
+            raise errors.Unreachable(f"{about}: it is not available")
+        if status not in _ANSWERED:
+            raise key_calls.error_of(status, answer, about)
+        return answer
+
+    def _exchanged(
+        self,
+        place: Place,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+    ) -> tuple[int, dict[str, str], bytes]:
+        sent = dict(headers)
+        if body is not None:
+            sent["Content-Type"] = key_calls.CONTENT_TYPE
+        while True:
+            connection, is_kept = self._connection(place)
+            try:
+                connection.request(method, target, body, sent)
+                answer = connection.getresponse()
+                data = answer.read(key_calls.MAX_ANSWER_BYTES + 1)
+            except BaseException as error:
+                connection.close()
+                if is_kept and isinstance(error, ConnectionError | http.client.BadStatusLine):
+                    continue  # The server has closed a connection that nobody used.
+                raise _named(place, error) from error
+            if len(data) > key_calls.MAX_ANSWER_BYTES:
+                connection.close()
+                raise errors.ProtocolViolation(f"the answer of the key server {place} is too long")
+            idle = self._idle.get()[place]
+            if answer.will_close or len(idle) >= _MOST_IDLE:
+                connection.close()
+            else:
+                idle.append(connection)
+            return answer.status, dict(answer.getheaders()), data
+
+    def _connection(self, place: Place) -> tuple[http.client.HTTPConnection, bool]:
+        try:
+            return self._idle.get()[place].pop(), True
+        except IndexError:
+            return self._tls.http(place, self._timeout_s), False
+
+    def close(self) -> None:
+        """Let go of idle connections."""
+        for idle in self._idle.get().values():
+            while idle:
+                idle.pop().close()
+
+
+def _with_name(target: str, user: str) -> str:
+    """A server that believes names is told who asks, and for whom."""
+    real_user = real_user_of(user)
+    fields = [("user.name", real_user or str(user))]
+    if real_user is not None:
+        fields.append(("doas", str(user)))
+    return f"{target}{'&' if '?' in target else '?'}{urlencode(fields)}"
+
+
+def _named(place: Place, error: BaseException) -> BaseException:
+    if isinstance(error, errors.HowdahError) and not isinstance(error, NotTrusted):
+        return error
+    where = f"the key server {place}"
+    if isinstance(error, NotTrusted):
+        return NotTrusted(f"{where}: {error.message}")
+    if isinstance(error, TimeoutError):
+        return error if is_raised_by_handler(error) else errors.CallTimeout(f"{where} is silent")
+    if isinstance(error, http.client.HTTPException):
+        return errors.Unreachable(f"{where} answers what is no HTTP: {error!r}")
+    if isinstance(error, OSError | UnicodeError | socket.gaierror):
+        return errors.Unreachable(f"{where} cannot be reached: {error or repr(error)}")
+    return error

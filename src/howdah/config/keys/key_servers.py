@@ -1,0 +1,86 @@
+"""Keys of encryption zones: where key servers are, and how they are asked."""
+
+from __future__ import annotations
+
+from howdah.config.value_types import (
+    boolean,
+    duration,
+    integer,
+    optional_integer,
+    optional_string,
+    string,
+)
+
+HADOOP_SECURITY_KEY_PROVIDER_PATH = optional_string(
+    "hadoop.security.key.provider.path",
+    "The key servers of encryption zones, as kms://https@host1;host2:9600/kms; clients ask those "
+    "that their namenode names, and these where it names none.",
+)
+DFS_CLIENT_IGNORE_NAMENODE_DEFAULT_KMS_URI = boolean(
+    "dfs.client.ignore.namenode.default.kms.uri",
+    False,
+    "Whether a client asks its own key servers, whatever the namenode says.",
+)
+HADOOP_SECURITY_KMS_CLIENT_TIMEOUT = duration(
+    "hadoop.security.kms.client.timeout",
+    "60s",
+    "s",
+    "For how long a key server may be silent.",
+)
+HADOOP_SECURITY_KMS_CLIENT_FAILOVER_MAX_RETRIES = optional_integer(
+    "hadoop.security.kms.client.failover.max.retries",
+    "How often a call is made again where key servers do not answer; else once for each of them.",
+    minimum=0,
+)
+HADOOP_SECURITY_KMS_CLIENT_FAILOVER_SLEEP_BASE_MILLIS = duration(
+    "hadoop.security.kms.client.failover.sleep.base.millis",
+    "100",
+    "ms",
+    "What passes before all key servers are asked once more; twice as much the next time.",
+)
+HADOOP_SECURITY_KMS_CLIENT_FAILOVER_SLEEP_MAX_MILLIS = duration(
+    "hadoop.security.kms.client.failover.sleep.max.millis",
+    "2000",
+    "ms",
+    "What passes at most before key servers are asked once more.",
+)
+HADOOP_KMS_HTTP_HOST = string(
+    "hadoop.kms.http.host", "127.0.0.1", "Where a key server listens (howdah kms)."
+)
+HADOOP_KMS_HTTP_PORT = integer("hadoop.kms.http.port", 9600, "The port of a key server.", minimum=0)
+HADOOP_KMS_SSL_ENABLED = boolean(
+    "hadoop.kms.ssl.enabled", False, "Whether a key server speaks HTTP over TLS, and nothing else."
+)
+HADOOP_KMS_AUTHENTICATION_TYPE = optional_string(
+    "hadoop.kms.authentication.type",
+    "How users prove themselves at a key server: simple or kerberos; else as "
+    "hadoop.http.authentication.type says.",
+)
+HADOOP_KMS_AUTHENTICATION_KERBEROS_PRINCIPAL = optional_string(
+    "hadoop.kms.authentication.kerberos.principal",
+    "The principal that users of a key server have tickets for, as HTTP/_HOST@REALM.",
+)
+HADOOP_KMS_AUTHENTICATION_KERBEROS_KEYTAB = optional_string(
+    "hadoop.kms.authentication.kerberos.keytab", "The keytab with its key."
+)
+HADOOP_KMS_AUTHENTICATION_KERBEROS_NAME_RULES = optional_string(
+    "hadoop.kms.authentication.kerberos.name.rules",
+    "Which user of a key server a principal is; else as hadoop.security.auth_to_local says.",
+)
+HADOOP_KMS_AUTHENTICATION_SIGNATURE_SECRET_FILE = optional_string(
+    "hadoop.kms.authentication.signature.secret.file",
+    "The file of the secret by which a key server signs cookies.",
+)
+HADOOP_KMS_AUTHENTICATION_TOKEN_VALIDITY = optional_integer(
+    "hadoop.kms.authentication.token.validity",
+    "For how many seconds the cookies of a key server count.",
+    minimum=1,
+)
+HOWDAH_KMS_KEYS_FILE = optional_string(
+    "howdah.kms.keys.file",
+    "The file in which a key server keeps its keys, encrypted by a passphrase.",
+)
+HOWDAH_KMS_PASSPHRASE_FILE = optional_string(
+    "howdah.kms.passphrase.file",
+    "The file whose first line is that passphrase; only its owner may read it.",
+)

@@ -1,0 +1,66 @@
+"""What a namenode says of an encrypted file (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from howdah import errors
+from howdah.proto import types_pb2
+from howdah.protocol.encryption_zones.counter import IV_BYTES, KEY_BYTES
+
+AES_CTR: Final = types_pb2.AES_CTR_NOPADDING
+ENCRYPTION_ZONES: Final = types_pb2.ENCRYPTION_ZONES
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedKey:
+    """A key that is encrypted by a version of a key of the key server."""
+
+    key_name: str
+    version_name: str
+    """Of the key by which it is encrypted: `NAME@NUMBER`."""
+    iv: bytes
+    material: bytes = field(repr=False)
+
+    def check(self) -> None:
+        """Raises ProtocolViolation for what AES has no use for."""
+        if len(self.iv) != IV_BYTES:
+            raise errors.ProtocolViolation(
+                f"an initialization vector of {len(self.iv)} bytes, not of {IV_BYTES}"
+            )
+        if len(self.material) not in KEY_BYTES:
+            raise errors.ProtocolViolation(f"a key of {len(self.material)} bytes, not of 16 to 32")
+
+
+def encrypted_key_of(proto: types_pb2.FileEncryptionInfoProto) -> EncryptedKey:
+    """Return the key of a file, as its namenode keeps it.
+
+    Raises UnsupportedOperation for another cipher or protocol than Hadoop's usual ones, and
+    ProtocolViolation.
+    """
+    if proto.suite != AES_CTR:
+        name = types_pb2.CipherSuiteProto.Name(proto.suite)
+        raise errors.UnsupportedOperation(
+            f"it is encrypted by {name}, and only AES_CTR_NOPADDING is supported"
+        )
+    if proto.cryptoProtocolVersion != ENCRYPTION_ZONES:
+        name = types_pb2.CryptoProtocolVersionProto.Name(proto.cryptoProtocolVersion)
+        raise errors.UnsupportedOperation(
+            f"it is in a zone of version {name}, and only ENCRYPTION_ZONES is supported"
+        )
+    key = EncryptedKey(proto.keyName, proto.ezKeyVersionName, proto.iv, proto.key)
+    key.check()
+    return key
+
+
+def encryption_info_of(key: EncryptedKey) -> types_pb2.FileEncryptionInfoProto:
+    """Return the message about a file that is encrypted by a key."""
+    return types_pb2.FileEncryptionInfoProto(
+        suite=AES_CTR,
+        cryptoProtocolVersion=ENCRYPTION_ZONES,
+        key=key.material,
+        iv=key.iv,
+        keyName=key.key_name,
+        ezKeyVersionName=key.version_name,
+    )
