@@ -103,6 +103,8 @@ COMMANDS: dict[str, Command] = {
     "haadmin": Command("administer high availability", "howdah.cli.haadmin:main"),
     "httpfs": Command("run a gateway over HTTP", "howdah.cli.servers:httpfs"),
     "journalnode": Command("run a journal node", "howdah.cli.journalnode:main"),
+    "key": Command("manage the keys of encryption zones", "howdah.cli.key:main"),
+    "kms": Command("run a key server for encryption zones", "howdah.cli.servers:kms"),
     "lsSnapshot": Command("list the snapshots of a directory", "howdah.cli.snapshots:ls_snapshot"),
     "lsSnapshottableDir": Command(
         "list the directories that may have snapshots",
@@ -146,6 +148,7 @@ TELL_THEMSELVES = (
     "router",
     "dfsrouter",
     "httpfs",
+    "kms",
     "s3",
     "secondarynamenode",
     "sps",
@@ -165,7 +168,7 @@ SERVERS = (
 )
 """They say by their configuration what they are."""
 
-LISTENING = frozenset({*SERVERS, "httpfs", "s3", "sps"})
+LISTENING = frozenset({*SERVERS, "httpfs", "kms", "s3", "sps"})
 """They serve, and print nothing."""
 
 COMPILED = ("namenode",)

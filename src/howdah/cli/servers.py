@@ -206,6 +206,21 @@ def _run_there(name: str, argv: list[str], run: Callable[[Path, Address, Path | 
     return run(options.dir.absolute(), address, options.ready_file)
 
 
+def kms(argv: list[str], conf: Configuration) -> int:
+    """Run a key server until SIGTERM: `hadoop kms`, which reads `kms-site.xml` and `kms-acls.xml`
+    of the configuration's directory besides."""
+    parser = server_arguments("kms")
+    options = parser.parse_args(argv)
+    begin(options)
+    from howdah.kms.security import with_plain_keys
+    from howdah.kms.server import check_kms_protection, run
+
+    conf = with_plain_keys(conf)
+    check_configuration(conf, check_kms_protection)
+
+    return run(conf, options.ready_file)
+
+
 def httpfs(argv: list[str], conf: Configuration) -> int:
     """Run a gateway over HTTP until SIGTERM: `hdfs httpfs`, which reads `httpfs-site.xml` of the
     configuration's directory besides."""

@@ -6,7 +6,7 @@ compared as it stands in the request, as the pages themselves do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, unique
 from typing import Final
 
@@ -62,9 +62,11 @@ _BELOW: Final = (assets.PREFIX, f"{WEBHDFS}/")
 class AccessRules:
     """Those of one server."""
 
-    def __init__(self, table: Mapping[str, Rule]) -> None:
-        """`table` has what the server answers beside `COMMON`."""
+    def __init__(self, table: Mapping[str, Rule], below: Sequence[str] = ()) -> None:
+        """`table` has what the server answers beside `COMMON`. The addresses in `below`, which end
+        in a slash, stand for all below them."""
         self.table: Final[Mapping[str, Rule]] = {**COMMON, **table}
+        self._below: Final = (*_BELOW, *below)
 
     def of(self, path: str) -> Rule | None:
         """The rule of an address; None where there is none.
@@ -77,7 +79,7 @@ class AccessRules:
         rule = self.table.get(path)
         if rule is not None:
             return rule
-        for prefix in _BELOW:
+        for prefix in self._below:
             if path.startswith(prefix):
                 return self.table.get(prefix) or self.table.get(prefix.rstrip("/"))
         return None

@@ -1,0 +1,99 @@
+"""What a key server answers over HTTP (shell): calls below `/kms/v1`, health and figures."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+from urllib.parse import parse_qsl
+
+from howdah import errors
+from howdah.kms.calls import MAX_BODY_BYTES, KeyRequest, NoSuchCall, answer, as_json, refusal
+from howdah.kms.service import KeyService, KeyStore
+from howdah.protocol.encryption_zones.key_calls import CONTENT_TYPE, VERSION
+from howdah.runtime.users.impersonation import OnThread
+from howdah.web.channel import Channel
+from howdah.web.http import Request, Response
+from howdah.web.monitoring.health import Check, Report
+from howdah.web.monitoring.pages import Monitoring
+
+log = logging.getLogger(__name__)
+
+ROLE: Final = "kms"
+SERVICE: Final = "KMS"
+PATH: Final = "/kms"
+_PREFIX: Final = PATH + VERSION
+_ACTING: Final = "doas"
+
+
+class KeyPages:
+    """Answers all requests of a key server."""
+
+    def __init__(self, service: KeyService, store: KeyStore, impersonation: OnThread) -> None:
+        """`impersonation` says who may act for whom."""
+        self._service = service
+        self._store = store
+        self._impersonation = impersonation
+        self._watch = Monitoring(SERVICE, alive=self._alive, ready=self._ready)
+
+    def answer(self, request: Request) -> Response | KeyExchange:
+        if self._watch.wants(request):
+            return self._watch.answer(request, [], list)
+        return KeyExchange(self, request)
+
+    def called(self, request: Request, body: bytes) -> Response:
+        """The answer to a call."""
+        try:
+            user = self._user(request)
+            wanted = KeyRequest.of(request.method, request.target, _PREFIX)
+            status, value = answer(self._service, user, wanted, body)
+        except errors.HowdahError as error:
+            status, value = refusal(error)
+            kind = logging.INFO if status != 500 else logging.WARNING
+            log.log(kind, "%s %s is refused: %s", request.method, request.path, error.message)
+            if isinstance(error, NoSuchCall) and request.path.rstrip("/") == PATH:
+                log.info("clients' addresses of key servers end in %s", PATH)
+        if value is None:
+            return Response(status)
+        return Response(status, {"Content-Type": CONTENT_TYPE}, as_json(value))
+
+    def _user(self, request: Request) -> str:
+        """Who asks, or for whom he does. Raises AuthenticationFailed, AuthorizationFailed."""
+        assert request.proven is not None, "a guard let it pass"
+        real_user = request.proven.user
+        fields = parse_qsl(request.target.partition("?")[2])
+        user = next((value for key, value in fields if key == _ACTING), "") or real_user
+        if not user.isprintable():
+            raise errors.IllegalArgument("the name of a user cannot be printed")
+        if user != real_user:
+            self._impersonation.check(real_user, user, request.peer)
+        return user
+
+    def _alive(self) -> Report:
+        return Report(ROLE, [Check("process", True, "it answers")])
+
+    def _ready(self) -> Report:
+        try:
+            count = len(self._store.keys())
+        except errors.HowdahError as error:
+            check = Check("keys", False, error.message)
+        else:
+            check = Check("keys", True, f"{count} keys")
+        return Report(ROLE, [*self._alive().checks, check])
+
+
+class KeyExchange:
+    """Reads the body of one call, and answers it."""
+
+    def __init__(self, pages: KeyPages, request: Request) -> None:
+        self._pages = pages
+        self._request = request
+
+    def run(self, channel: Channel) -> None:
+        body = channel.read_form(MAX_BODY_BYTES)
+        if body is None:
+            channel.respond(Response(413))
+            return
+        channel.respond(self._pages.called(self._request, body))
+
+    def done(self) -> None:
+        return None

@@ -1,0 +1,146 @@
+"""`howdah kms`: the process (shell). Hadoop: KMSWebServer, KMSWebApp."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.config import Configuration, check_protection, keys
+from howdah.config.value_types import Key
+from howdah.kms.key_file import KeyFile, read_passphrase
+from howdah.kms.pages import PATH, ROLE, KeyPages
+from howdah.kms.security import guard_of
+from howdah.kms.service import KeyService
+from howdah.kms.state.access import FILE, PREFIXES, KeyAccess
+from howdah.protocol.encryption_zones.provider_address import ProviderAddress
+from howdah.runtime import serve
+from howdah.runtime.process_identity import AskedToEnd
+from howdah.runtime.tls.http_policy import Place
+from howdah.runtime.tls.server import ServerTls
+from howdah.runtime.users.groups import groups_from
+from howdah.runtime.users.impersonation import OnThread
+from howdah.security.guarded_file import signature_of
+from howdah.security.server_checks import THERE_WITH_KERBEROS, is_secured
+from howdah.web.channel import Patience
+from howdah.web.own_hosts import hosts_of
+from howdah.web.server import HttpServer
+
+log = logging.getLogger(__name__)
+
+PROXY_PREFIX: Final = "hadoop.kms.proxyuser."
+_LOOK_S: Final = 1.0
+
+
+class AccessFile:
+    """The lists of `kms-acls.xml`, which are read anew when the file has changed. Thread-safe.
+
+    A file that cannot be read any more leaves the lists as they were, and says so.
+    """
+
+    def __init__(self, conf: Configuration) -> None:
+        """Raises InvalidConfiguration."""
+        self._conf = conf
+        self._path = None if conf.directory is None else conf.directory / FILE
+        self._groups = groups_from(conf)
+        self._lock = threading.Lock()
+        self._seen = self._signature()
+        self._looked_s = time.monotonic()
+        self._access = self._read()
+
+    def _signature(self) -> tuple[int, ...]:
+        return () if self._path is None else signature_of(self._path)
+
+    def _read(self) -> KeyAccess:
+        conf = self._conf.with_own_site_file(FILE)
+        settings = [(key, conf.raw(key) or "") for key, _ in conf.items()]
+        return KeyAccess(
+            [setting for setting in settings if setting[0].startswith(PREFIXES)], self._groups
+        )
+
+    def get(self) -> KeyAccess:
+        """Return the lists as they are now."""
+        with self._lock:
+            now_s = time.monotonic()
+            if now_s - self._looked_s >= _LOOK_S:
+                self._looked_s = now_s
+                seen = self._signature()
+                if seen != self._seen:
+                    self._seen = seen
+                    try:
+                        self._access = self._read()
+                        log.info("%s was read anew", self._path)
+                    except errors.InvalidConfiguration as error:
+                        log.error("%s; who may do what stays as it was", error)
+            return self._access
+
+
+def check_kms_protection(conf: Configuration) -> None:
+    """Raises InvalidConfiguration for a protection that is asked for and that a key server
+    lacks."""
+    check_protection(
+        conf,
+        (THERE_WITH_KERBEROS if is_secured(conf) else frozenset())
+        | {keys.DFS_ENCRYPT_DATA_TRANSFER.name, keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name},
+    )
+
+
+def key_file_of(conf: Configuration) -> KeyFile:
+    """Return the file of keys. Raises InvalidConfiguration."""
+
+    def path_of(key: Key[str | None]) -> Path:
+        path = conf.get(key)
+        if not path:
+            raise errors.InvalidConfiguration(f"{key.name} is not set: {key.doc}")
+        return Path(path).expanduser()
+
+    found = KeyFile(
+        path_of(keys.HOWDAH_KMS_KEYS_FILE),
+        read_passphrase(path_of(keys.HOWDAH_KMS_PASSPHRASE_FILE)),
+    )
+    found.keys()
+    return found
+
+
+def run(conf: Configuration, ready_file: Path | None = None) -> int:
+    """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1. `conf` has
+    plain keys (`howdah.kms.security`)."""
+    stop = AskedToEnd()
+    serve.on_signals(stop.set)
+    server = None
+    try:
+        store = key_file_of(conf)
+        access = AccessFile(conf)
+        service = KeyService(store, access.get)
+        pages = KeyPages(service, store, OnThread.of(conf, PROXY_PREFIX))
+        timeout_s = conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS)
+        server = HttpServer(
+            pages.answer,
+            timeout_s=timeout_s,
+            patience=Patience.of(timeout_s),
+            max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
+        )
+        server.hosts = hosts_of(conf)
+        server.guard = guard_of(conf)
+        tls = None
+        if conf.get(keys.HADOOP_KMS_SSL_ENABLED):
+            tls = ServerTls.of(conf, conf.get(keys.HADOOP_SSL_SERVER_CONF))
+        host, port = conf.get(keys.HADOOP_KMS_HTTP_HOST), conf.get(keys.HADOOP_KMS_HTTP_PORT)
+        place = Place(tls is not None, host, server.start(host, port, tls))
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the key server cannot start: %s", error)
+        return 1
+    try:
+        serve.warn_if_exposed("key server", server.bound)
+        address = ProviderAddress(place.is_secure, (place.host,), place.port, PATH)
+        log.info("%d keys in %s", len(store.keys()), store.path)
+        log.info("serving keys at %s", address)
+        serve.write_ready_file(ready_file, ROLE, **{place.scheme: place.header})
+        stop.wait()
+    finally:
+        server.stop()
+    log.info("stopped")
+    return 0

@@ -1,0 +1,152 @@
+"""Files in encryption zones, through our client and Hadoop's, at Hadoop's namenode, with keys of
+our key server: what one writes the other reads, and datanodes have cipher text alone."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import howdah
+from howdah import errors
+from howdah.cli.main import main
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.testing.minicluster import MiniCluster
+from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.mixed import MixedCluster
+from tests.support.key_server import KEY_ACCESS, key_server
+from tests.support.replicas import replicas_of
+
+pytestmark = pytest.mark.timeout(300)
+
+MIB = 1 << 20
+PATTERN = b"plain text that no disk may have "
+DATA = PATTERN * 4000 + random.Random(5).randbytes(MIB) + PATTERN * 9 + b"end"
+ZONE = "/zone"
+SHELL = "org.apache.hadoop.fs.FsShell"
+CRYPTO_ADMIN = "org.apache.hadoop.hdfs.tools.CryptoAdmin"
+
+
+@dataclass(frozen=True)
+class Scene:
+    cluster: MiniCluster
+    fs: HdfsFileSystem
+    provider: str
+    java: Callable[..., str]
+
+
+@pytest.fixture(scope="module", params=["hadoop"])
+def scene(
+    request: pytest.FixtureRequest,
+    hadoop_classpath: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Scene]:
+    directory = tmp_path_factory.mktemp("zones")
+    with ExitStack() as stack:
+        provider = stack.enter_context(key_server(directory / "kms", KEY_ACCESS))
+        assert main(["key", "create", "payroll", "-size", "256", "-provider", provider]) == 0
+        cluster = stack.enter_context(
+            MixedCluster(
+                hadoop_classpath,
+                ["namenode"],
+                namenodes=1,
+                datanodes=1,
+                conf={
+                    "dfs.blocksize": MIB,
+                    "hadoop.security.key.provider.path": provider,
+                    "dfs.namenode.fs-limits.min-block-size": 1,
+                },
+            )
+        )
+
+        def java(tool: str, *words: str) -> str:
+            done = subprocess.run(
+                [*hadoop_java(hadoop_classpath, cluster.conf_dir), tool, *words],
+                capture_output=True,
+                text=True,
+                timeout=90,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            return done.stdout
+
+        fs = stack.enter_context(cluster.connect())
+        fs.mkdirs(ZONE)
+        said = java(CRYPTO_ADMIN, "-createZone", "-keyName", "payroll", "-path", ZONE)
+        assert "Added encryption zone" in said
+        yield Scene(cluster, fs, provider, java)
+
+
+def test_what_one_client_writes_the_other_reads(scene: Scene, tmp_path: Path) -> None:
+    local = tmp_path / "data"
+    local.write_bytes(DATA)
+    scene.java(SHELL, "-put", str(local), f"{ZONE}/java")
+    with scene.fs.create(f"{ZONE}/ours") as out:
+        out.write(DATA)
+    assert scene.fs.read_bytes(f"{ZONE}/java") == DATA
+    assert scene.fs.read_bytes(f"{ZONE}/ours") == DATA
+    scene.java(SHELL, "-get", f"{ZONE}/ours", str(tmp_path / "back"))
+    assert (tmp_path / "back").read_bytes() == DATA
+
+
+def test_datanodes_have_cipher_text(scene: Scene) -> None:
+    with scene.fs.create(f"{ZONE}/hidden") as out:
+        out.write(DATA)
+    stored = b"".join(
+        replica.read()
+        for block in replicas_of(scene.cluster, f"{ZONE}/hidden")
+        for replica in block
+    )
+    assert len(stored) == len(DATA)
+    assert PATTERN not in stored
+    # Below the raw namespace a superuser reads what is there, and no key is asked for.
+    assert scene.fs.read_bytes(f"/.reserved/raw{ZONE}/hidden") == stored
+
+
+@pytest.mark.parametrize("block", [0, 1])
+def test_positioned_reads_begin_anywhere(scene: Scene, block: int) -> None:
+    path = f"{ZONE}/positions{block}"
+    with scene.fs.create(path) as out:
+        out.write(DATA)
+    with scene.fs.open(path) as file:
+        for offset in range(block * MIB - 20 if block else 0, block * MIB + 40):
+            assert file.pread(offset, 37) == DATA[offset : offset + 37]
+        file.seek(block * MIB + 5)
+        assert file.read(100) == DATA[block * MIB + 5 : block * MIB + 105]
+        assert file.read(7) == DATA[block * MIB + 105 : block * MIB + 112]
+
+
+def test_appends_go_on_at_any_byte(scene: Scene) -> None:
+    path = f"{ZONE}/appended"
+    with scene.fs.create(path) as out:
+        out.write(DATA[:17])
+    at = 17
+    for length in (1, 15, 16, 33, MIB):
+        with scene.fs.append(path) as out:
+            out.write(DATA[at : at + length])
+            out.hflush()
+        at += length
+    assert scene.fs.read_bytes(path) == DATA[:at]
+    assert scene.java(SHELL, "-checksum", path)
+
+
+def test_a_key_that_is_away_is_named(scene: Scene) -> None:
+    fs = scene.fs
+    with fs.create(f"{ZONE}/kept") as out:
+        out.write(b"kept")
+    values = {
+        "dfs.client.ignore.namenode.default.kms.uri": "true",
+        "hadoop.security.key.provider.path": "kms://http@127.0.0.1:1/kms",
+        "hadoop.security.kms.client.failover.max.retries": "1",
+    }
+    conf = scene.cluster.conf.with_values(values)
+    with (
+        howdah.connect(scene.cluster.uri, conf=conf) as lost,
+        pytest.raises(errors.Unreachable, match=r"/zone/kept.*key server"),
+    ):
+        lost.open(f"{ZONE}/kept")
