@@ -211,3 +211,59 @@ def test_a_large_object_is_replaced_while_it_is_read(s3: Any) -> None:
     s3.put_object(Bucket="data", Key="replaced", Body=b"new")
     assert first + body.read() == data
     assert s3.get_object(Bucket="data", Key="replaced")["Body"].read() == b"new"
+
+
+def tags_of(s3: Any, key: str) -> dict[str, str]:
+    found = s3.get_object_tagging(Bucket="data", Key=key)["TagSet"]
+    return {each["Key"]: each["Value"] for each in found}
+
+
+def test_tags_are_kept_changed_and_copied(door: Door, s3: Any) -> None:
+    s3.put_object(Bucket="data", Key="tags/k", Body=b"x", Tagging="a=1&b%20c=%2F")
+    assert tags_of(s3, "tags/k") == {"a": "1", "b c": "/"}
+    assert (
+        s3.head_object(Bucket="data", Key="tags/k")["ResponseMetadata"]["HTTPHeaders"][
+            "x-amz-tagging-count"
+        ]
+        == "2"
+    )
+    etag = s3.head_object(Bucket="data", Key="tags/k")["ETag"]
+    wanted = [{"Key": "ä", "Value": ""}]
+    s3.put_object_tagging(Bucket="data", Key="tags/k", Tagging={"TagSet": wanted})
+    assert tags_of(s3, "tags/k") == {"ä": ""}
+    assert s3.head_object(Bucket="data", Key="tags/k")["ETag"] == etag
+    source = {"Bucket": "data", "Key": "tags/k"}
+    s3.copy_object(Bucket="data", Key="tags/copy", CopySource=source)
+    assert tags_of(s3, "tags/copy") == {"ä": ""}
+    s3.copy_object(
+        Bucket="data", Key="tags/copy", CopySource=source, TaggingDirective="REPLACE", Tagging="c=d"
+    )
+    assert tags_of(s3, "tags/copy") == {"c": "d"}
+    s3.delete_object_tagging(Bucket="data", Key="tags/k")
+    s3.delete_object_tagging(Bucket="data", Key="tags/k")
+    assert tags_of(s3, "tags/k") == {}
+    upload = {"Bucket": "data", "Key": "tags/parts"}
+    upload["UploadId"] = s3.create_multipart_upload(**upload, Tagging="e=f")["UploadId"]
+    etag = s3.upload_part(**upload, PartNumber=1, Body=b"x")["ETag"]
+    s3.complete_multipart_upload(
+        **upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}
+    )
+    assert tags_of(s3, "tags/parts") == {"e": "f"}
+    with pytest.raises(ClientError, match="NoSuchKey"):
+        s3.get_object_tagging(Bucket="data", Key="tags/nothing")
+    bob = Door(door.address, "AKBOB", "secret+/of-bob").client()
+    with pytest.raises(ClientError, match="AccessDenied"):
+        bob.put_object_tagging(Bucket="data", Key="tags/k", Tagging={"TagSet": wanted})
+
+
+def test_attributes_of_an_object_are_told_by_their_names(s3: Any) -> None:
+    put = s3.put_object(Bucket="data", Key="attributes", Body=b"x", ChecksumAlgorithm="SHA256")
+    names = ["ETag", "Checksum", "ObjectSize", "StorageClass", "ObjectParts"]
+    told = s3.get_object_attributes(Bucket="data", Key="attributes", ObjectAttributes=names)
+    assert told["ETag"] == put["ETag"].strip('"')
+    assert told["Checksum"]["ChecksumSHA256"] == put["ChecksumSHA256"]
+    assert (told["ObjectSize"], told["StorageClass"]) == (1, "STANDARD")
+    told = s3.get_object_attributes(
+        Bucket="data", Key="attributes", ObjectAttributes=["ObjectSize"]
+    )
+    assert "ETag" not in told

@@ -15,6 +15,7 @@ from howdah.config import Configuration, keys
 from howdah.formats.access_keys import AccessKey
 from howdah.gateway.s3.access_keys import change_access_keys
 from howdah.gateway.s3.pages import S3Pages
+from howdah.gateway.s3.server import hosts_for
 from howdah.gateway.s3.service import S3Gateway
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
@@ -69,6 +70,7 @@ def in_process(directory: Path, uri: str, user: str, **settings: str) -> Iterato
     }
     gateway = S3Gateway(Configuration(values))
     server = HttpServer(S3Pages(gateway).answer, timeout_s=60)
+    server.hosts = hosts_for(gateway.conf, gateway)
     try:
         port = server.start("127.0.0.1", 0)
         yield Door(f"127.0.0.1:{port}", key.access_key, key.secret_key)

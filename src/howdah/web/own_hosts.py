@@ -89,8 +89,8 @@ def _of_file() -> set[str]:
     return names_in_hosts(text, own)
 
 
-def hosts_of(conf: Configuration) -> OwnHosts:
-    """This machine's, those that the configuration names in its addresses, and
-    `howdah.http.hosts`."""
+def hosts_of(conf: Configuration, also: Iterable[str] = ()) -> OwnHosts:
+    """This machine's, those that the configuration names in its addresses, `howdah.http.hosts`, and
+    `also`."""
     values = [(key, conf.raw(key) or "") for key, _ in conf.items()]
-    return OwnHosts((*hosts_in(values), *conf.get(keys.HOWDAH_HTTP_HOSTS)))
+    return OwnHosts((*hosts_in(values), *conf.get(keys.HOWDAH_HTTP_HOSTS), *also))

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from howdah import errors
-from howdah.gateway import pages
-from howdah.gateway.pages import ReadinessProbe
+from howdah.gateway import readiness
+from howdah.gateway.readiness import ReadinessProbe
 
 
 def test_what_a_look_has_found_is_told_for_a_while() -> None:
@@ -21,7 +21,7 @@ def test_what_a_look_has_found_is_told_for_a_while() -> None:
 def test_a_refusal_is_told_in_its_words_and_looked_at_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pages, "KEPT_S", -1.0)
+    monkeypatch.setattr(readiness, "KEPT_S", -1.0)
     outcomes = iter([errors.RemoteError("all namenodes stand by"), None])
 
     def ask() -> None:
@@ -37,7 +37,7 @@ def test_a_refusal_is_told_in_its_words_and_looked_at_again(
 def test_nobody_waits_for_a_namenode_that_does_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pages, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(readiness, "PATIENCE_S", 0.01)
     answered = threading.Event()
     asked: list[int] = []
 

@@ -39,6 +39,18 @@ HOWDAH_S3_ANONYMOUS_USER = optional_string(
     "howdah.s3.anonymous.user",
     "As whom a gateway for S3 serves unsigned requests; without a value it refuses them.",
 )
+HOWDAH_S3_DOMAINS = listing(
+    "howdah.s3.domains",
+    "",
+    "Host names of a gateway for S3 below which buckets are hosts: with s3.example.com, "
+    "http://BUCKET.s3.example.com/KEY.",
+)
+HOWDAH_S3_CORS_ORIGINS = listing(
+    "howdah.s3.cors.origins",
+    "",
+    "The origins whose pages may send signed requests to a gateway for S3 from a browser, such as "
+    "https://app.example.com or https://*.example.com; * for all.",
+)
 HOWDAH_S3_IMPERSONATION = optional_boolean(
     "howdah.s3.impersonation",
     "Whether a gateway for S3 connects under its own name and acts for its users; without a value, "

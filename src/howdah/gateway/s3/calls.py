@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
@@ -15,6 +15,7 @@ from howdah.gateway.s3.body import Body
 from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.objects import Bucket, Shared, no_such_key, pieces_of
 from howdah.gateway.s3.protocol import conditions, listing
+from howdah.gateway.s3.protocol.checksums import PREFIX, BodySums
 from howdah.gateway.s3.protocol.conditions import etag_of, http_time, iso_time
 from howdah.gateway.s3.protocol.documents import (
     CONTENT_TYPE,
@@ -23,13 +24,24 @@ from howdah.gateway.s3.protocol.documents import (
     parsed,
     url_encoded,
 )
-from howdah.gateway.s3.protocol.metadata import DIRECTORY_TYPE, Metadata, metadata_of, overrides
+from howdah.gateway.s3.protocol.forms import Form
+from howdah.gateway.s3.protocol.metadata import (
+    DIRECTORY_TYPE,
+    Metadata,
+    check_supported,
+    metadata_of,
+    overrides,
+    tags_of,
+)
 from howdah.gateway.s3.protocol.multipart import MAX_PARTS, part_number, wanted_parts
 from howdah.gateway.s3.protocol.names import Key, checked_key
 from howdah.gateway.s3.protocol.operations import COPY_SOURCE
+from howdah.gateway.s3.protocol.policies import Lengths, headers_of_form, redirection
 from howdah.gateway.s3.protocol.refusals import Refused, refused_by
 from howdah.gateway.s3.protocol.requests import S3Request, decoded
 from howdah.gateway.s3.protocol.signatures import Signed
+from howdah.gateway.s3.protocol.tags import MAX_DOCUMENT_BYTES, tags_of_document
+from howdah.gateway.s3.protocol.tags import children as children_of_tags
 from howdah.gateway.s3.uploads import Sweeper, Uploads
 from howdah.web.channel import Channel
 from howdah.web.http import Part, Response, part_wanted
@@ -39,6 +51,7 @@ _MAX_COMPLETE_BYTES: Final = 4 << 20
 _MAX_CREATE_BYTES: Final = 64 << 10
 _MAX_DELETED: Final = 1000
 _MAX_UPLOADS: Final = 1000
+_ATTRIBUTES: Final = frozenset({"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,15 @@ class Gateway:
     buckets: Buckets
     shared: Shared
     sweeper: Sweeper
+
+
+@dataclass(frozen=True, slots=True)
+class PostedForm:
+    """A form whose policy allows what it asks for; its file is not read yet."""
+
+    form: Form
+    fields: Mapping[str, str]
+    lengths: Lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +83,7 @@ class Call:
     channel: Channel
     signed: Signed | None
     secret_key: str
+    posted: PostedForm | None = None
 
     @property
     def key(self) -> Key:
@@ -338,6 +361,110 @@ def put_object(call: Call) -> Answer:
     return Response(200, {"ETag": etag_of(status), **body.sums.header})
 
 
+def post_object(call: Call) -> Answer:
+    posted = call.posted
+    assert posted is not None, "who posts is known by a form"
+    fields, key = posted.fields, checked_key(posted.fields["key"])
+    if key.is_directory:
+        raise Refused("InvalidArgument", "a key that ends in a slash is a directory, without bytes")
+    request = replace(call.request, headers=headers_of_form(fields))
+    check_supported(request)
+    sums = BodySums(request.headers, None, None)
+    metadata = metadata_of(request)
+    if "tagging" in fields:
+        metadata = replace(metadata, tags=tags_of_document(fields["tagging"].encode()))
+    bucket = call.bucket()
+    status = bucket.put(
+        key,
+        _posted_pieces(posted, sums),
+        {},
+        lambda: replace(metadata, checksum=sums.header),
+    )
+    call.gateway.sweeper.sweep(bucket)
+    etag = etag_of(status)
+    location = f"/{call.request.bucket}/{url_encoded(key.text)}"
+    headers = {"ETag": etag, "Location": location, **sums.header}
+    target = redirection(fields, call.request.bucket, key.text, etag)
+    if target:
+        return Response(303, {**headers, "Location": target})
+    wanted = fields.get("success_action_status")
+    if wanted == "201":
+        children: list[Child] = [
+            ("Location", location),
+            ("Bucket", call.request.bucket),
+            ("Key", key.text),
+            ("ETag", etag),
+        ]
+        return Response(
+            201, {"Content-Type": CONTENT_TYPE, **headers}, document("PostResponse", children)
+        )
+    return Response(200 if wanted == "200" else 204, headers)
+
+
+def _posted_pieces(posted: PostedForm, sums: BodySums) -> Iterator[bytes]:
+    count = 0
+    for piece in posted.form.file():
+        count += len(piece)
+        posted.lengths.check(count)
+        sums.update(piece)
+        yield piece
+    posted.lengths.check_whole(count)
+    sums.check({})
+
+
+def get_object_attributes(call: Call) -> Answer:
+    bucket, key = call.bucket(), call.key
+    names = call.request.headers.get("x-amz-object-attributes", "")
+    wanted = {name.strip() for name in names.split(",") if name.strip()}
+    if not wanted or not wanted <= _ATTRIBUTES:
+        raise Refused(
+            "InvalidArgument",
+            f"x-amz-object-attributes names some of {', '.join(sorted(_ATTRIBUTES))}",
+            ArgumentName="x-amz-object-attributes",
+        )
+    status = bucket.existing(key)
+    conditions.check_reading(call.request.headers, status)
+    children: list[Child] = []
+    if "ETag" in wanted:
+        children.append(("ETag", etag_of(status).strip('"')))
+    if "Checksum" in wanted:
+        kept = bucket.metadata(status.path).checksum
+        sums: list[Child] = [
+            (f"Checksum{name.removeprefix(PREFIX).upper()}", value) for name, value in kept.items()
+        ]
+        if sums:
+            children.append(("Checksum", [*sums, ("ChecksumType", "FULL_OBJECT")]))
+    if "StorageClass" in wanted:
+        children.append(("StorageClass", "STANDARD"))
+    if "ObjectSize" in wanted:
+        children.append(("ObjectSize", str(0 if status.is_directory else status.length)))
+    return _xml(
+        "GetObjectAttributesOutput",
+        children,
+        {"Last-Modified": http_time(status.modification_time_ms)},
+    )
+
+
+# Tags.
+
+
+def get_object_tagging(call: Call) -> Answer:
+    bucket = call.bucket()
+    return _xml("Tagging", children_of_tags(bucket.metadata(bucket.existing(call.key).path).tags))
+
+
+def put_object_tagging(call: Call) -> Answer:
+    bucket, wanted = call.bucket(), tags_of_document(call.body().read(MAX_DOCUMENT_BYTES))
+    bucket.set_tags(bucket.existing(call.key).path, wanted)
+    return Response(200)
+
+
+def delete_object_tagging(call: Call) -> Answer:
+    bucket = call.bucket()
+    bucket.set_tags(bucket.existing(call.key).path, {})
+    return Response(204)
+
+
 def delete_object(call: Call) -> Answer:
     call.bucket().delete(call.key, call.request.headers)
     return Response(204)
@@ -382,12 +509,11 @@ def _error_of_key(name: str, refused: Refused) -> list[Child]:
 def copy_object(call: Call) -> Answer:
     request, key = call.request, call.key
     source_bucket, source_key = _source(call)
-    directive = request.headers.get("x-amz-metadata-directive", "COPY").upper()
-    if directive not in ("COPY", "REPLACE"):
-        raise Refused("InvalidArgument", "x-amz-metadata-directive is COPY or REPLACE")
+    replaces = _replaces(request, "x-amz-metadata-directive")
+    replaces_tags = _replaces(request, "x-amz-tagging-directive")
     target = call.bucket()
     is_same = (target.path, key.text) == (source_bucket.path, source_key.text)
-    if is_same and directive == "COPY":
+    if is_same and not replaces and not replaces_tags:
         raise Refused(
             "InvalidRequest",
             "This copy request is illegal because it is trying to copy an object to itself without "
@@ -399,13 +525,22 @@ def copy_object(call: Call) -> Answer:
         with source_bucket.opened(source_key) as (found, stream):
             conditions.check_copying(request.headers, found)
             kept = source_bucket.metadata(found.path)
-            metadata = Metadata(kept.headers, kept.meta, kept.checksum)
-            if directive == "REPLACE":
+            metadata = replace(kept, upload="")
+            if replaces:
                 metadata = metadata_of(request, kept.checksum)
+            metadata = replace(metadata, tags=tags_of(request) if replaces_tags else kept.tags)
             status = target.put(
                 key, pieces_of(stream, 0, found.length), _own(request), lambda: metadata
             )
     return _copied("CopyObjectResult", status)
+
+
+def _replaces(request: S3Request, name: str) -> bool:
+    """Whether a copy has something of its own instead of its source's. Raises Refused."""
+    directive = request.headers.get(name, "COPY").upper()
+    if directive not in ("COPY", "REPLACE"):
+        raise Refused("InvalidArgument", f"{name} is COPY or REPLACE", ArgumentName=name)
+    return directive == "REPLACE"
 
 
 def _copy_directory(
@@ -632,10 +767,13 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "CreateMultipartUpload": create_multipart_upload,
     "DeleteBucket": delete_bucket,
     "DeleteObject": delete_object,
+    "DeleteObjectTagging": delete_object_tagging,
     "DeleteObjects": delete_objects,
     "GetBucketLocation": get_bucket_location,
     "GetBucketVersioning": get_bucket_versioning,
     "GetObject": get_object,
+    "GetObjectAttributes": get_object_attributes,
+    "GetObjectTagging": get_object_tagging,
     "HeadBucket": head_bucket,
     "HeadObject": head_object,
     "ListBuckets": list_buckets,
@@ -643,7 +781,9 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "ListObjects": list_objects,
     "ListObjectsV2": list_objects_v2,
     "ListParts": list_parts,
+    "PostObject": post_object,
     "PutObject": put_object,
+    "PutObjectTagging": put_object_tagging,
     "UploadPart": upload_part,
     "UploadPartCopy": upload_part_copy,
 }

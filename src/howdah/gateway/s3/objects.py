@@ -29,9 +29,9 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.gateway.s3.key_locks import KeyLocks
-from howdah.gateway.s3.protocol import conditions
+from howdah.gateway.s3.protocol import conditions, tags
 from howdah.gateway.s3.protocol.listing import Source
-from howdah.gateway.s3.protocol.metadata import ATTRIBUTE, MADE, Metadata, decoded
+from howdah.gateway.s3.protocol.metadata import ATTRIBUTE, MADE, Metadata, metadata_in
 from howdah.gateway.s3.protocol.names import STAGING, Key, is_hidden, unstorable
 from howdah.gateway.s3.protocol.refusals import Refused
 
@@ -81,7 +81,7 @@ class Bucket:
 
     def check_exists(self) -> None:
         """Raises Refused."""
-        found = self._found(self.path)
+        found = self._status_or_none(self.path)
         if found is None or not found.is_directory:
             raise Refused(
                 "NoSuchBucket", "The specified bucket does not exist", BucketName=self.name
@@ -89,7 +89,7 @@ class Bucket:
 
     def find(self, key: Key) -> FileStatus | None:
         """The file, or the directory, that a key stands for; None where there is none."""
-        status = self._found(self.path_of(key))
+        status = self._status_or_none(self.path_of(key))
         return status if status is not None and status.is_directory == key.is_directory else None
 
     def existing(self, key: Key) -> FileStatus:
@@ -100,7 +100,7 @@ class Bucket:
             raise no_such_key(key)
         return status
 
-    def _found(self, path: str) -> FileStatus | None:
+    def _status_or_none(self, path: str) -> FileStatus | None:
         try:
             return self.fs.get_file_status(path)
         except _NOT_THERE:
@@ -110,10 +110,7 @@ class Bucket:
         """What is kept with a file."""
         if not self._has_attributes:
             return Metadata()
-        try:
-            return decoded(self.fs.get_xattr(path, ATTRIBUTE))
-        except errors.AttributeNotFound:
-            return Metadata()
+        return metadata_in(self.fs.get_xattrs(path))
 
     @property
     def _has_attributes(self) -> bool:
@@ -177,7 +174,7 @@ class Bucket:
 
     def _find_path(self, path: str) -> FileStatus | None:
         whole = paths.join(self.path, path)
-        status = None if is_hidden(path) else self._found(whole)
+        status = None if is_hidden(path) else self._status_or_none(whole)
         if status is None or status.is_directory or not self._is_written(whole):
             return status
         return None
@@ -252,12 +249,12 @@ class Bucket:
     def _make_staging(self, directory: str) -> None:
         self.check_exists()
         shared, own = paths.join(self.path, STAGING), self.staging()
-        if self._found(shared) is None:
+        if self._status_or_none(shared) is None:
             try:
                 self.fs.mkdirs(shared, _SHARED_MODE)
             except errors.AccessDenied:
                 self._make_staging_as_gateway(shared)
-        if self._found(own) is None:
+        if self._status_or_none(own) is None:
             self.fs.mkdirs(own, _PRIVATE_MODE)
         self.fs.mkdirs(directory, _PRIVATE_MODE)
 
@@ -325,7 +322,7 @@ class Bucket:
             except errors.PathNotFound:
                 continue  # It is made, if the user may write to the one above it.
             except errors.AccessDenied:
-                status = self._found(path)
+                status = self._status_or_none(path)
                 if status is None or status.is_directory:
                     raise
                 raise _below_object() from None
@@ -338,14 +335,26 @@ class Bucket:
     def keep(self, path: str, metadata: Metadata) -> None:
         """Keep what belongs to an object with its file. Raises Refused."""
         data = metadata.encoded()
-        if not data:
-            return
-        if self._has_attributes:
+        if data and self._has_attributes:
             self.fs.set_xattr(path, ATTRIBUTE, data)
         elif metadata.meta:
-            raise Refused(
-                "NotImplemented", f"{self.fs.uri} has no extended attributes to keep metadata in"
-            )
+            raise self._without_attributes("metadata")
+        if metadata.tags:
+            self.set_tags(path, metadata.tags)
+
+    def set_tags(self, path: str, wanted: Mapping[str, str]) -> None:
+        """Give a file these tags, in place of those that it has. Raises Refused."""
+        if wanted and not self._has_attributes:
+            raise self._without_attributes("tags")
+        if wanted:
+            self.fs.set_xattr(path, tags.ATTRIBUTE, tags.encoded(wanted))
+        elif self._has_attributes and tags.ATTRIBUTE in self.fs.get_xattrs(path):
+            self.fs.remove_xattr(path, tags.ATTRIBUTE)
+
+    def _without_attributes(self, what: str) -> Refused:
+        return Refused(
+            "NotImplemented", f"{self.fs.uri} has no extended attributes to keep {what} in"
+        )
 
     def publish(self, path: str, key: Key, headers: Mapping[str, str]) -> FileStatus:
         """Give a staged file its name. Raises Refused."""
@@ -368,7 +377,7 @@ class Bucket:
                 # The directory above is not there, or went with the last object in it.
                 self._make_directory(paths.parent_of(target) or "/")
             except (errors.PathExists, errors.RemoteError, errors.PathIsDirectory):
-                there = self._found(target)
+                there = self._status_or_none(target)
                 if there is not None and there.is_directory:
                     raise Refused(
                         "ExistingObjectIsDirectory",
@@ -403,7 +412,7 @@ class Bucket:
         """The ids of a directory and of those above it in the bucket; None where there is none."""
         ids: dict[str, int | None] = {}
         while len(path) > len(self.path):
-            status = self._found(path)
+            status = self._status_or_none(path)
             ids[path] = None if status is None else status.file_id
             path = paths.parent_of(path) or "/"
         return ids

@@ -24,15 +24,24 @@ from howdah.fs.registry import connect
 from howdah.gateway.clients import Clients
 from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.s3.access_keys import AccessKeyFile
+from howdah.gateway.s3.body import Body
 from howdah.gateway.s3.buckets import Buckets
-from howdah.gateway.s3.calls import CALLS, Call, Gateway
+from howdah.gateway.s3.calls import CALLS, Call, Gateway, PostedForm
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Shared
+from howdah.gateway.s3.protocol.cors import allowed_origin, headers_for, is_pattern, preflight
 from howdah.gateway.s3.protocol.documents import CONTENT_TYPE, error_document
+from howdah.gateway.s3.protocol.forms import Form, boundary_of, is_form
 from howdah.gateway.s3.protocol.metadata import check_supported
 from howdah.gateway.s3.protocol.operations import check_parameters, check_served, operation_of
+from howdah.gateway.s3.protocol.policies import (
+    check_form_signature,
+    check_policy,
+    fields_of_form,
+    signed_form,
+)
 from howdah.gateway.s3.protocol.refusals import Refused, refused_by
-from howdah.gateway.s3.protocol.requests import S3Request, request_of
+from howdah.gateway.s3.protocol.requests import S3Request, bucket_of_host, request_of
 from howdah.gateway.s3.protocol.signatures import Signed, check_signature, signed_of
 from howdah.gateway.s3.uploads import Sweeper
 from howdah.runtime.running_cluster import default_filesystem
@@ -45,6 +54,8 @@ from howdah.web.channel import Channel
 from howdah.web.http import Request, Response
 
 log = logging.getLogger(__name__)
+PREFLIGHT: Final = "Preflight"
+"""Of a browser that asks what a page may do."""
 audit = logging.getLogger("s3audit")
 
 
@@ -60,6 +71,14 @@ class S3Gateway:
         self.anonymous = conf.get(keys.HOWDAH_S3_ANONYMOUS_USER)
         if self.anonymous:
             check_user(self.anonymous)
+        self.domains: Final = [text.strip().lower() for text in conf.get(keys.HOWDAH_S3_DOMAINS)]
+        self.origins: Final = conf.get(keys.HOWDAH_S3_CORS_ORIGINS)
+        for origin in self.origins:
+            if not is_pattern(origin):
+                raise errors.InvalidConfiguration(
+                    f"{keys.HOWDAH_S3_CORS_ORIGINS.name} has {origin!r}: it is * or has origins "
+                    "such as https://app.example.com, with one * each at most"
+                )
         keys_file = conf.get(keys.HOWDAH_S3_KEYS_FILE)
         if not keys_file and not self.anonymous:
             raise errors.InvalidConfiguration(
@@ -102,6 +121,10 @@ class S3Gateway:
         if self._access_keys is None:
             return {}
         return {name: (key.secret_key, key.user) for name, key in self._access_keys.keys().items()}
+
+    def names_bucket(self, request: Request) -> bool:
+        """Whether the host of a request names a bucket, and its path is a key."""
+        return bucket_of_host(request, self.domains) is not None
 
     def answer(self, request: Request) -> Operation:
         return Operation(self, request)
@@ -184,19 +207,51 @@ class Operation:
         )
 
     def _answered(self, channel: Channel) -> Response | None:
-        request = request_of(self._request)
+        gateway = self._gateway
+        request = request_of(self._request, gateway.domains)
+        origin = allowed_origin(gateway.origins, request.headers.get("origin"))
+        if request.method == "OPTIONS":
+            self._operation = PREFLIGHT
+            return Response(200, preflight(request.headers, origin))
+        if gateway.origins:
+            channel.added = {**channel.added, **headers_for(origin)}
         signed = signed_of(request)
-        secret_key, self._user = self._proven(request, signed)
+        if signed is None and is_form(request):
+            posted, self._user = self._posted(request, channel)
+            secret_key = ""
+        else:
+            posted = None
+            secret_key, self._user = self._proven(request, signed)
         operation = operation_of(request)
         self._operation = operation.name
         check_served(operation)
         check_parameters(request, operation)
         check_supported(request)
-        gateway = self._gateway
+        if operation.name == "PostObject" and posted is None:
+            raise Refused(
+                "PreconditionFailed",
+                "Bucket POST must be of the enclosure-type multipart/form-data",
+                Condition="Content-Type",
+            )
         with gateway.clients.of(self._user) as fs:
             return CALLS[operation.name](
-                Call(gateway.parts, fs, self._user, request, channel, signed, secret_key)
+                Call(gateway.parts, fs, self._user, request, channel, signed, secret_key, posted)
             )
+
+    def _posted(self, request: S3Request, channel: Channel) -> tuple[PostedForm, str]:
+        """A form, and who has signed its policy. Raises Refused."""
+        boundary = boundary_of(request.headers.get("content-type", ""))
+        if boundary is None:
+            raise Refused("MalformedPOSTRequest", "the type of a form has its boundary")
+        body = Body(channel, request, None, "", has_sums=False)
+        form = Form(body.pieces(), boundary)
+        signed = signed_form(form.fields)
+        secret_key, user = self._known(signed.access_key)
+        check_form_signature(signed, secret_key)
+        fields = fields_of_form(form.fields)
+        now_s = self._gateway.now_s()
+        lengths = check_policy(signed.policy, fields, request.bucket, now_s)
+        return PostedForm(form, fields, lengths), user
 
     def _proven(self, request: S3Request, signed: Signed | None) -> tuple[str, str]:
         """The secret that a request is signed with, and whose it is. Raises Refused."""
@@ -207,16 +262,20 @@ class Operation:
             return "", gateway.anonymous
         if "x-amz-security-token" in request.headers or "X-Amz-Security-Token" in request.query:
             raise Refused("InvalidToken", "The provided token is not known: keys here have none")
-        known = self._access_keys().get(signed.access_key)
+        secret_key, user = self._known(signed.access_key)
+        check_signature(request, signed, secret_key, gateway.now_s())
+        return secret_key, user
+
+    def _known(self, access_key: str) -> tuple[str, str]:
+        """The secret of an access key, and whose it is. Raises Refused."""
+        known = self._access_keys().get(access_key)
         if known is None:
             raise Refused(
                 "InvalidAccessKeyId",
                 "The AWS Access Key Id you provided does not exist in our records.",
-                AWSAccessKeyId=signed.access_key[:128],
+                AWSAccessKeyId=access_key[:128],
             )
-        secret_key, user = known
-        check_signature(request, signed, secret_key, gateway.now_s())
-        return secret_key, user
+        return known
 
     def _access_keys(self) -> Mapping[str, tuple[str, str]]:
         """Raises Refused: where their file is, and what is wrong with it, is for the log."""

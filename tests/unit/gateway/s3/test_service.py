@@ -148,9 +148,9 @@ def test_a_write_and_a_deletion_may_be_for_one_object_alone(s3: Any, bucket: str
     first = s3.put_object(Bucket=bucket, Key="k", Body=b"1")["ETag"]
     second = s3.put_object(Bucket=bucket, Key="k", Body=b"22", IfMatch=first)["ETag"]
     put, delete = s3.put_object, s3.delete_object
-    wrong = lambda: put(Bucket=bucket, Key="k", Body=b"3", IfMatch=first)  # noqa: E731
+    wrong = partial(put, Bucket=bucket, Key="k", Body=b"3", IfMatch=first)
     assert code_of(wrong) == "PreconditionFailed"
-    missing = lambda: put(Bucket=bucket, Key="m", Body=b"", IfMatch=first)  # noqa: E731
+    missing = partial(put, Bucket=bucket, Key="m", Body=b"", IfMatch=first)
     assert code_of(missing) == "NoSuchKey"
     assert code_of(lambda: delete(Bucket=bucket, Key="k", IfMatch=first)) == "PreconditionFailed"
     delete(Bucket=bucket, Key="k", IfMatch=second)
@@ -170,11 +170,11 @@ def test_directories_are_made_shown_and_deleted_only_if_they_are_empty(
         s3.delete_object(Bucket=bucket, Key=key)
     assert fs.read_bytes(f"/s3/{bucket}/d/k") == b"x"
     put = s3.put_object
-    below = lambda: put(Bucket=bucket, Key="d/k/below", Body=b"")  # noqa: E731
+    below = partial(put, Bucket=bucket, Key="d/k/below", Body=b"")
     assert code_of(below) == "ExistingObjectIsFile"
-    over = lambda: put(Bucket=bucket, Key="d", Body=b"")  # noqa: E731
+    over = partial(put, Bucket=bucket, Key="d", Body=b"")
     assert code_of(over) == "ExistingObjectIsDirectory"
-    full = lambda: put(Bucket=bucket, Key="e/", Body=b"x")  # noqa: E731
+    full = partial(put, Bucket=bucket, Key="e/", Body=b"x")
     assert code_of(full) == "MaxMessageLengthExceeded"
     s3.delete_object(Bucket=bucket, Key="d/k")
     s3.delete_object(Bucket=bucket, Key="d/")
@@ -195,7 +195,7 @@ def test_listings_have_pages_prefixes_and_both_versions(s3: Any, bucket: str) ->
     assert (keys, prefixes) == (["a-b", "a.b", "a0", "ä b"], ["a/"])
     assert keys_of(s3, bucket, StartAfter="a/b") == ordered[2:]
     assert keys_of(s3, bucket, Prefix="a/") == ordered[2:4]
-    bad = lambda: s3.list_objects_v2(Bucket=bucket, ContinuationToken="%")  # noqa: E731
+    bad = partial(s3.list_objects_v2, Bucket=bucket, ContinuationToken="%")
     assert code_of(bad) == "InvalidArgument"
     owner = s3.list_objects_v2(Bucket=bucket, FetchOwner=True)["Contents"][0]["Owner"]
     assert owner["ID"] == USER
@@ -221,16 +221,14 @@ def test_an_object_is_copied_within_and_between_buckets(s3: Any, bucket: str) ->
     got = s3.get_object(Bucket=f"{bucket}x", Key="c")
     assert (got["Body"].read(), got["ETag"]) == (b"data", copied["CopyObjectResult"]["ETag"])
     copy = s3.copy_object
-    to_itself = lambda: copy(Bucket=bucket, Key="a b", CopySource=source)  # noqa: E731
+    to_itself = partial(copy, Bucket=bucket, Key="a b", CopySource=source)
     assert code_of(to_itself) == "InvalidRequest"
-    stale = lambda: copy(  # noqa: E731
-        Bucket=bucket, Key="c", CopySource=source, CopySourceIfMatch='"x"'
-    )
+    stale = partial(copy, Bucket=bucket, Key="c", CopySource=source, CopySourceIfMatch='"x"')
     assert code_of(stale) == "PreconditionFailed"
     copy(Bucket=bucket, Key="c", CopySource=source, CopySourceIfMatch=etag)
-    missing = lambda: copy(Bucket=bucket, Key="c", CopySource=f"{bucket}/no")  # noqa: E731
+    missing = partial(copy, Bucket=bucket, Key="c", CopySource=f"{bucket}/no")
     assert code_of(missing) == "NoSuchKey"
-    leaving = lambda: copy(Bucket=bucket, Key="c", CopySource=f"{bucket}/../x")  # noqa: E731
+    leaving = partial(copy, Bucket=bucket, Key="c", CopySource=f"{bucket}/../x")
     assert code_of(leaving) == "InvalidArgument"
 
 
@@ -262,7 +260,7 @@ def test_parts_of_any_order_become_an_object(s3: Any, bucket: str, fs: MemoryFil
     assert got["Body"].read() == PART[:-1] + b"1" + PART + b"234"
     assert got["ETag"] == told["ETag"]
     assert fs.list_status(f"/s3/{bucket}/.howdah-s3/{USER}/uploads") == []
-    again = lambda: s3.upload_part(**upload, PartNumber=1, Body=b"")  # noqa: E731
+    again = partial(s3.upload_part, **upload, PartNumber=1, Body=b"")
     assert code_of(again) == "NoSuchUpload"
 
 
@@ -289,7 +287,7 @@ def test_an_upload_is_conditional_too(s3: Any, bucket: str) -> None:
     parts = {"Parts": [{"PartNumber": 1, "ETag": etag}]}
     s3.put_object(Bucket=bucket, Key="k", Body=b"there")
     complete = s3.complete_multipart_upload
-    new = lambda: complete(**upload, MultipartUpload=parts, IfNoneMatch="*")  # noqa: E731
+    new = partial(complete, **upload, MultipartUpload=parts, IfNoneMatch="*")
     assert code_of(new) == "PreconditionFailed"
     assert s3.get_object(Bucket=bucket, Key="k")["Body"].read() == b"there"
     complete(**upload, MultipartUpload=parts)

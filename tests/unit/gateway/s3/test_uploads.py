@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -55,6 +55,10 @@ class Files(MemoryFileSystem):
         replace: bool = True,
     ) -> None:
         self._attributes[self.get_file_status(path).file_id, name] = value or b""
+
+    def get_xattrs(self, path: PathLike, names: Iterable[str] = ()) -> dict[str, bytes]:
+        file_id = self.get_file_status(path).file_id
+        return {name: value for (of, name), value in self._attributes.items() if of == file_id}
 
     def get_xattr(self, path: PathLike, name: str) -> bytes:
         try:

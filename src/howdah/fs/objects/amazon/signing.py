@@ -76,7 +76,11 @@ class Scope:
         """The signature of what `lines` say behind algorithm, time and scope: of a request its
         digest, of a chunk the signature before it and its digest."""
         to_sign = "\n".join((algorithm, when, self.text(when), *lines))
-        return _hmac(self._signing_key(secret_key, when[:8]), to_sign).hex()
+        return self.signature_of(secret_key, when, to_sign)
+
+    def signature_of(self, secret_key: str, when: str, text: str) -> str:
+        """The signature of a text as it is, on the day of `when`: of a form's policy."""
+        return _hmac(self._signing_key(secret_key, when[:8]), text).hex()
 
     def _signing_key(self, secret_key: str, day: str) -> bytes:
         wanted = secret_key, day

@@ -10,5 +10,10 @@
 - `listing`    keys in S3's order, out of directories
 - `documents`  XML of requests and answers
 - `metadata`   what is kept with an object beside its bytes
+- `tags`       pairs of texts that objects are marked with
+- `multipart`  uploads in parts
+- `forms`      uploads of browsers, as they come
+- `policies`   what such a form may upload, and who says so
+- `cors`       what pages of other servers may do in a browser
 - `refusals`   errors in S3's words
 """

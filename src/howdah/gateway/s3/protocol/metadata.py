@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from howdah.gateway.s3.protocol import tags
 from howdah.gateway.s3.protocol.checksums import PREFIX as CHECKSUM_PREFIX
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.requests import S3Request
@@ -18,6 +19,7 @@ from howdah.gateway.s3.protocol.requests import S3Request
 ATTRIBUTE: Final = "user.howdah.s3"
 MADE: Final = "user.howdah.s3.made"
 """On a directory that no client asked for: it goes with the last object in it."""
+TAGGING: Final = "x-amz-tagging"
 META_PREFIX: Final = "x-amz-meta-"
 MAX_META_BYTES: Final = 2048
 DEFAULT_TYPE: Final = "binary/octet-stream"
@@ -47,6 +49,8 @@ class Metadata:
     """The sum of the whole object, as a header."""
     upload: str = ""
     """The id of the upload that it came by."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """In an attribute of their own."""
 
     def encoded(self) -> bytes:
         """Return it as the attribute has it; empty where there is nothing to keep."""
@@ -67,7 +71,17 @@ class Metadata:
         if with_checksum and self.checksum:
             shown |= self.checksum
             shown["x-amz-checksum-type"] = "FULL_OBJECT"
+        if self.tags:
+            shown["x-amz-tagging-count"] = str(len(self.tags))
         return shown
+
+
+def metadata_in(attributes: Mapping[str, bytes]) -> Metadata:
+    """Return what the attributes of a file say."""
+    found = decoded(attributes.get(ATTRIBUTE, b""))
+    if tags.ATTRIBUTE in attributes:
+        return replace(found, tags=tags.decoded(attributes[tags.ATTRIBUTE]))
+    return found
 
 
 def decoded(data: bytes) -> Metadata:
@@ -137,7 +151,13 @@ def metadata_of(request: S3Request, checksum: Mapping[str, str] | None = None) -
             raise Refused("InvalidArgument", f"the value of {name} has unprintable characters")
     if any(not _is_token(name) for name in meta):
         raise Refused("InvalidArgument", f"names of {META_PREFIX}… are letters, digits and - _ .")
-    return Metadata(headers, meta, checksum or {})
+    return Metadata(headers, meta, checksum or {}, tags=tags_of(request))
+
+
+def tags_of(request: S3Request) -> dict[str, str]:
+    """Return the tags that a request gives a new object. Raises Refused."""
+    text = request.header(TAGGING)
+    return tags.tags_of_header(text) if text else {}
 
 
 def _size(fields: Mapping[str, str]) -> int:
@@ -167,7 +187,6 @@ _UNSUPPORTED: Final = {
     "x-amz-object-lock-legal-hold": _NO_VERSIONS,
     "x-amz-object-lock-mode": _NO_VERSIONS,
     "x-amz-object-lock-retain-until-date": _NO_VERSIONS,
-    "x-amz-tagging": "objects have no tags yet",
     "x-amz-website-redirect-location": "there are no websites",
     "x-amz-write-offset-bytes": "objects are not appended to",
 }

@@ -6,6 +6,7 @@ What an upload knows of itself is a document of JSON beside its parts.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -15,6 +16,7 @@ from itertools import pairwise
 from typing import Final
 
 from howdah.fs.status import FileStatus
+from howdah.gateway.s3.protocol import tags
 from howdah.gateway.s3.protocol.conditions import etag_of, same_etag
 from howdah.gateway.s3.protocol.documents import parsed
 from howdah.gateway.s3.protocol.metadata import Metadata, decoded
@@ -38,7 +40,11 @@ class About:
     metadata: Metadata
 
     def encoded(self) -> bytes:
-        fields = {"key": self.key, "metadata": self.metadata.encoded().decode()}
+        fields = {
+            "key": self.key,
+            "metadata": self.metadata.encoded().decode(),
+            "tags": tags.encoded(self.metadata.tags).decode(),
+        }
         return json.dumps(fields).encode()
 
 
@@ -46,7 +52,9 @@ def about_of(data: bytes) -> About:
     """Return what an upload has written of itself. Raises Refused where it is damaged."""
     try:
         fields = json.loads(data)
-        return About(str(fields["key"]), decoded(str(fields["metadata"]).encode()))
+        metadata = decoded(str(fields["metadata"]).encode())
+        kept = tags.decoded(str(fields["tags"]).encode())
+        return About(str(fields["key"]), dataclasses.replace(metadata, tags=kept))
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Refused("InternalError", f"{ABOUT} of this upload is damaged: abort it") from None
 

@@ -48,7 +48,6 @@ class Operation:
 
 _NO_VERSIONS: Final = "HDFS keeps no versions of a file"
 _NO_SUCH_RIGHTS: Final = "permissions and ACLs are those of HDFS"
-_NOT_YET: Final = "not yet"
 
 
 def _served() -> Iterator[Operation]:
@@ -65,6 +64,12 @@ def _served() -> Iterator[Operation]:
     yield Operation(
         "DeleteObjects", "POST", bucket, ("delete",), note="a directory is never deleted with it"
     )
+    yield Operation(
+        "PostObject",
+        "POST",
+        bucket,
+        note="a form of a browser: its policy is signed by version 4 or 2",
+    )
     yield Operation("GetObject", "GET", key, note="ranges, conditions, response-* parameters")
     yield Operation("HeadObject", "HEAD", key)
     yield Operation(
@@ -72,6 +77,16 @@ def _served() -> Iterator[Operation]:
     )
     yield Operation("CopyObject", "PUT", key, is_copy=True, note="bytes go through the gateway")
     yield Operation("DeleteObject", "DELETE", key, note="a directory only if it is empty")
+    yield Operation(
+        "GetObjectAttributes",
+        "GET",
+        key,
+        ("attributes",),
+        note="an object that came in parts is shown as one",
+    )
+    yield Operation("GetObjectTagging", "GET", key, ("tagging",))
+    yield Operation("PutObjectTagging", "PUT", key, ("tagging",))
+    yield Operation("DeleteObjectTagging", "DELETE", key, ("tagging",))
     yield Operation("CreateMultipartUpload", "POST", key, ("uploads",))
     yield Operation("UploadPart", "PUT", key, ("partNumber", "uploadId"))
     yield Operation("UploadPartCopy", "PUT", key, ("partNumber", "uploadId"), is_copy=True)
@@ -85,7 +100,12 @@ def _refused() -> Iterator[Operation]:
         ("BucketAccelerateConfiguration", "accelerate", "GET PUT", "there is no such service"),
         ("BucketAcl", "acl", "GET PUT", _NO_SUCH_RIGHTS),
         ("BucketAnalyticsConfiguration", "analytics", "GET PUT DELETE", "there is no such service"),
-        ("BucketCors", "cors", "GET PUT DELETE", _NOT_YET),
+        (
+            "BucketCors",
+            "cors",
+            "GET PUT DELETE",
+            "howdah.s3.cors.origins counts for all buckets",
+        ),
         ("BucketEncryption", "encryption", "GET PUT DELETE", "there are no encryption zones yet"),
         (
             "BucketIntelligentTieringConfiguration",
@@ -103,7 +123,7 @@ def _refused() -> Iterator[Operation]:
         ("BucketPolicyStatus", "policyStatus", "GET", _NO_SUCH_RIGHTS),
         ("BucketReplication", "replication", "GET PUT DELETE", "there is howdah sync"),
         ("BucketRequestPayment", "requestPayment", "GET PUT", "there is no such service"),
-        ("BucketTagging", "tagging", "GET PUT DELETE", _NOT_YET),
+        ("BucketTagging", "tagging", "GET PUT DELETE", "there is no such service"),
         ("BucketWebsite", "website", "GET PUT DELETE", "there is no such service"),
         ("ObjectLockConfiguration", "object-lock", "GET PUT", _NO_VERSIONS),
         ("PublicAccessBlock", "publicAccessBlock", "GET PUT DELETE", _NO_SUCH_RIGHTS),
@@ -114,19 +134,10 @@ def _refused() -> Iterator[Operation]:
     yield Operation(
         "ListObjectVersions", "GET", Level.BUCKET, ("versions",), is_served=False, note=_NO_VERSIONS
     )
-    yield Operation(
-        "PostObject",
-        "POST",
-        Level.BUCKET,
-        is_served=False,
-        note="presigned URLs for PUT are served",
-    )
     for name, parameter, methods, why in (
         ("ObjectAcl", "acl", "GET PUT", _NO_SUCH_RIGHTS),
-        ("ObjectAttributes", "attributes", "GET", _NOT_YET),
         ("ObjectLegalHold", "legal-hold", "GET PUT", _NO_VERSIONS),
         ("ObjectRetention", "retention", "GET PUT", _NO_VERSIONS),
-        ("ObjectTagging", "tagging", "GET PUT DELETE", _NOT_YET),
         ("ObjectTorrent", "torrent", "GET", "there is no such service"),
     ):
         for method in methods.split():

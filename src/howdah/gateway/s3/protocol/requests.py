@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote_to_bytes
 from howdah.fs.objects.amazon.signing import query_text
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.web.http import Request, first_values
+from howdah.web.known_hosts import host_of
 
 _UNESCAPED: Final = "/-_.~"
 
@@ -63,10 +64,23 @@ class S3Request:
         return min(int(text), most)
 
 
-def request_of(request: Request) -> S3Request:
+def bucket_of_host(request: Request, domains: Sequence[str]) -> str | None:
+    """Return the bucket that the host of a request names, which is below one of the domains; None
+    where the path names it."""
+    host = host_of(request.headers.get("host", ""))
+    if host is None:
+        return None
+    below = [domain for domain in domains if host.endswith(f".{domain}")]
+    return host.removesuffix(f".{max(below, key=len)}") if below and host not in domains else None
+
+
+def request_of(request: Request, domains: Sequence[str] = ()) -> S3Request:
     """Return what a request is about. Raises Refused for a path that is not in UTF-8."""
     path, _, query = request.target.partition("?")
     raw_bucket, _, raw_key = path.removeprefix("/").partition("/")
+    in_host = bucket_of_host(request, domains)
+    if in_host is not None:
+        raw_bucket, raw_key = in_host, path.removeprefix("/")
     fields = parse_qsl(query, keep_blank_values=True, errors="replace")
     return S3Request(
         request.method,

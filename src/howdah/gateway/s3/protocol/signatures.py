@@ -182,7 +182,7 @@ def _of_header(request: S3Request, header: str) -> Signed:
         )
     when = request.headers.get("x-amz-date", "")
     code = "AuthorizationHeaderMalformed"
-    access_key, scope = _credential(fields["Credential"], when, code)
+    access_key, scope = credential_of(fields["Credential"], when, code)
     names = _names(fields["SignedHeaders"], code)
     return Signed(access_key, scope, when, names, fields["Signature"], _payload(payload))
 
@@ -200,7 +200,7 @@ def _of_query(request: S3Request) -> Signed:
     ):
         raise Refused(code, f"X-Amz-Expires is a number of seconds, at most {_LONGEST_S}")
     when = request.query["X-Amz-Date"]
-    access_key, scope = _credential(request.query["X-Amz-Credential"], when, code)
+    access_key, scope = credential_of(request.query["X-Amz-Credential"], when, code)
     payload = request.headers.get(CONTENT_SHA256) or UNSIGNED
     return Signed(
         access_key,
@@ -214,7 +214,9 @@ def _of_query(request: S3Request) -> Signed:
     )
 
 
-def _credential(text: str, when: str, code: str) -> tuple[str, Scope]:
+def credential_of(text: str, when: str, code: str) -> tuple[str, Scope]:
+    """Return the access key and the scope of a credential. Raises Refused, with the code for one
+    that is malformed."""
     parts = text.rsplit("/", 4)
     if len(parts) != 5 or parts[3] != "s3" or parts[4] != "aws4_request":
         raise Refused(code, "Credential is ACCESS_KEY/DAY/REGION/s3/aws4_request")
