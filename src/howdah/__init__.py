@@ -93,12 +93,22 @@ if os.environ.get("HOWDAH_COMPILED", "").lower() == "on":
 def __getattr__(name: str) -> object:
     home = _HOME.get(name)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise _unknown(name)
     import importlib
 
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
+
+
+def _unknown(name: str) -> AttributeError:
+    place = os.path.join(__path__[0], name)
+    if os.path.isdir(place) or os.path.exists(f"{place}.py"):
+        # `from howdah import x` asks for a name before it imports the module.
+        return AttributeError(f"howdah.{name} is a module: import howdah.{name}", name=name)
+    from howdah.wrong_names import MODULE, WrongName
+
+    return WrongName(__name__, name, __dir__, MODULE)
 
 
 def __dir__() -> list[str]:

@@ -171,10 +171,15 @@ def test_the_keys_of_object_stores_are_a_site_file() -> None:
 
 
 def test_the_guide_to_python(
-    howdah_cluster: MiniCluster, fs: FileSystem, root: str, monkeypatch: pytest.MonkeyPatch
+    howdah_cluster: MiniCluster,
+    fs: FileSystem,
+    root: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("fsspec")
     pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)  # for files of this machine
     # install() is for the rest of the process: what was there comes back.
     registry = sys.modules["fsspec.registry"]
     monkeypatch.setitem(registry._registry, "hdfs", None)

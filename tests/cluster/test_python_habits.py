@@ -1,7 +1,8 @@
-"""What Python users type by habit, on HDFS: paths, `howdah.open`."""
+"""What Python users type by habit, on HDFS: paths, `howdah.open`, everyday verbs."""
 
 from __future__ import annotations
 
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -107,3 +108,36 @@ def test_a_path_is_used_in_another_process(top: Path) -> None:
         [sys.executable, "-c", code], input=pickle.dumps(top / "f"), capture_output=True, check=True
     )
     assert child.stdout == b"there\n"
+
+
+def test_trees_go_to_a_cluster_and_back(top: Path, tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "source"
+    (source / "b").mkdir(parents=True)
+    (source / "[x]*").write_bytes(b"1")
+    (source / "b" / "big").write_bytes(bytes(5 << 20))
+    fs, told = top.fs, list[int]()
+    assert fs.put(source, f"{top.path}/", recursive=True, callback=told.append) == (
+        f"{top.path}/source"
+    )
+    assert sum(told) == (5 << 20) + 1
+    assert (top / "source/[x]*").read_bytes() == b"1"
+    fs.move(top / "source", top / "moved")
+    fs.copy(top / "moved", top / "copied", recursive=True)
+    fs.get(top / "copied", tmp_path / "back", recursive=True)
+    assert (tmp_path / "back" / "b" / "big").stat().st_size == 5 << 20
+    assert [path.name for path in top.rglob("*") if "_COPYING_" in path.name] == []
+    with pytest.raises(FileExistsError):
+        fs.put(source / "[x]*", top / "moved/[x]*", overwrite=False)
+    copied = (top / "moved").copy(Path(f"file://{tmp_path}") / "local")
+    assert (tmp_path / "local" / "[x]*").read_bytes() == b"1"
+    assert copied.is_dir()
+
+
+def test_a_status_prints_as_ls_does(top: Path) -> None:
+    path = top / "f"
+    path.write_text("abc")
+    path.chmod(0o640)
+    status = path.status()
+    text = f"-rw-r----- {status.replication} {status.owner} {status.group} 3 "
+    assert str(status).startswith(text)
+    assert str(status).endswith(path.path)

@@ -7,7 +7,7 @@ import itertools
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, overload
 
 from howdah import errors
 from howdah.aio.streams import AsyncInputStream, AsyncOutputStream
@@ -19,6 +19,7 @@ from howdah.fs.pythonic import ReadMode, WriteMode
 from howdah.fs.registry import connect as connect_blocking
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.wrong_names import FILESYSTEM, WrongName
 
 CALL_THREADS: Final = 8
 DATA_THREADS: Final = 16
@@ -182,6 +183,11 @@ class AsyncFileSystem:
     read_text = _awaited_data(FileSystem.read_text)
     write_text = _awaited_data(FileSystem.write_text)
 
+    put = _awaited_data(FileSystem.put)
+    get = _awaited_data(FileSystem.get)
+    copy = _awaited_data(FileSystem.copy)
+    move = _awaited_data(FileSystem.move)
+
     async def read_many(
         self, wanted: Sequence[tuple[PathLike, int, int]], *, return_errors: bool = False
     ) -> list[bytes | Exception]:
@@ -214,6 +220,13 @@ class AsyncFileSystem:
     list_status = _awaited(FileSystem.list_status)
     glob_status = _awaited(FileSystem.glob_status)
     ls = _awaited(FileSystem.ls)
+    glob = _awaited(FileSystem.glob)
+    stat = _awaited(FileSystem.stat)
+    isdir = _awaited(FileSystem.isdir)
+    isfile = _awaited(FileSystem.isfile)
+    touch = _awaited(FileSystem.touch)
+    chmod = _awaited(FileSystem.chmod)
+    chown = _awaited(FileSystem.chown)
     mkdirs = _awaited(FileSystem.mkdirs)
     mkdir = _awaited(FileSystem.mkdir)
     rename = _awaited(FileSystem.rename)
@@ -307,6 +320,12 @@ class AsyncFileSystem:
     def __repr__(self) -> str:
         filesystem = self._filesystem
         return f"{type(self).__name__}({'' if filesystem is None else repr(filesystem.uri)})"
+
+    if not TYPE_CHECKING:  # else every name would be known
+
+        def __getattr__(self, name: str) -> object:
+            kind = type(self)
+            raise WrongName(kind.__name__, name, lambda: dir(kind), FILESYSTEM)
 
 
 def _close_later(opened: Future[Any]) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Protocol, Self, runtime_checkable
 
 from howdah import errors
-from howdah.fs import capabilities, glob, paths
+from howdah.fs import capabilities, glob, paths, transfers
 from howdah.fs.attributes import AttributeOperations
 from howdah.fs.builders import CreateFileBuilder, OpenFileBuilder, Progress
 from howdah.fs.bulk_delete import BulkDelete
@@ -35,6 +35,7 @@ from howdah.fs.status import (
     FileStatus,
     FsStatistics,
     FsStatus,
+    Listing,
     QuotaUsage,
     ServerCopies,
     ServerCopy,
@@ -394,6 +395,104 @@ class FileSystem(AttributeOperations, PythonFiles):
 
         return Path.of(self, path)
 
+    def put(
+        self,
+        local: PathLike,
+        path: PathLike = ".",
+        *,
+        recursive: bool = False,
+        overwrite: bool = True,
+        callback: object = None,
+    ) -> str:
+        """Copy a file of this machine here, or with `recursive` a directory; the path of the copy.
+
+        `path` is its new name, or a directory that gets it under its name. `callback` is called
+        with the number of bytes that were copied since it was called last: give it `bar.update` of
+        a tqdm bar, or a `Callback` of fsspec. No reader sees half a file. Raises `PathNotFound`,
+        `PathIsDirectory` without `recursive`, `PathExists` unless `overwrite`.
+
+        >>> import os, tempfile
+        >>> done = []
+        >>> with tempfile.TemporaryDirectory() as here:
+        ...     local = os.path.join(here, "numbers")
+        ...     with open(local, "w") as out:
+        ...         print("1 2 3", file=out)
+        ...     fs.put(local, "/docs", callback=done.append)
+        '/docs/numbers'
+        >>> fs.read_text("/docs/numbers"), sum(done)
+        ('1 2 3\\n', 6)
+        """
+        return transfers.put(
+            self, local, path, recursive=recursive, overwrite=overwrite, callback=callback
+        )
+
+    def get(
+        self,
+        path: PathLike,
+        local: PathLike = ".",
+        *,
+        recursive: bool = False,
+        overwrite: bool = True,
+        callback: object = None,
+    ) -> str:
+        """Copy a file to this machine, or with `recursive` a directory; the path of the copy. The
+        rest is as with `put`.
+
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as here:
+        ...     os.path.basename(fs.get("/docs/a", here)), os.listdir(here)
+        ('a', ['a'])
+        """
+        return transfers.get(
+            self, path, local, recursive=recursive, overwrite=overwrite, callback=callback
+        )
+
+    def copy(
+        self,
+        src: PathLike,
+        dst: PathLike,
+        *,
+        recursive: bool = False,
+        overwrite: bool = True,
+        callback: object = None,
+    ) -> str:
+        """Copy a file within this filesystem, or with `recursive` a directory; the path of the
+        copy. The rest is as with `put`. `Path.copy` copies between filesystems.
+
+        >>> fs.copy("/docs/a", "/docs/b")
+        '/docs/b'
+        >>> fs.mkdirs("/docs/c")
+        True
+        >>> fs.copy("/docs/a", "/docs/c")
+        '/docs/c/a'
+        """
+        source = self.resolve(src)
+        target = transfers.target_of(self, dst, paths.name_of(source))
+        transfers.copy(
+            self,
+            source,
+            self,
+            target,
+            recursive=recursive,
+            overwrite=overwrite,
+            callback=callback,
+        )
+        return target
+
+    def move(self, src: PathLike, dst: PathLike, *, overwrite: bool = True) -> str:
+        """Give a file or directory another name, or move it into a directory that is there; its
+        path then. Between the mount points of a view it is copied and deleted.
+
+        >>> fs.move("/docs/a", "/docs/b")
+        '/docs/b'
+        >>> fs.ls("/docs")
+        ['/docs/b']
+        """
+        source = self.resolve(src)
+        target = transfers.target_of(self, dst, paths.name_of(source))
+        transfers.move(self, source, self, target, overwrite=overwrite)
+        return target
+
     def create_file(self, path: PathLike) -> CreateFileBuilder:
         """A builder of a new file, or of an append to one (`howdah.fs.builders`)."""
         return CreateFileBuilder(self, path)
@@ -430,7 +529,7 @@ class FileSystem(AttributeOperations, PythonFiles):
 
     def list_status(self, path: PathLike) -> list[FileStatus]:
         """The entries of a directory by name, or the one of a file."""
-        return list(self.list_status_iter(path))
+        return Listing(self.list_status_iter(path))
 
     def glob_status(self, pattern: PathLike) -> list[FileStatus]:
         """Return the statuses that match a pattern (`howdah.fs.glob`), sorted by path."""
@@ -444,7 +543,7 @@ class FileSystem(AttributeOperations, PythonFiles):
         for alternative in glob.expand(text):
             for status in self._glob(glob.normal(glob.split(alternative))):
                 statuses[status.path] = status
-        return [statuses[path] for path in sorted(statuses)]
+        return Listing(statuses[path] for path in sorted(statuses))
 
     def _glob(self, components: list[str]) -> Iterator[FileStatus]:
         """Walk down the components; literal ones in a row cost no listing."""
@@ -542,6 +641,16 @@ class FileSystem(AttributeOperations, PythonFiles):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.uri!r})"
+
+    if not TYPE_CHECKING:  # else every name would be known
+
+        def __getattr__(self, name: str) -> object:
+            if name in dir(type(self)):
+                return object.__getattribute__(self, name)  # raises what it raised
+            from howdah.wrong_names import FILESYSTEM, WrongName
+
+            kind = type(self)
+            raise WrongName(kind.__name__, name, lambda: dir(kind), FILESYSTEM)
 
 
 def access_mode(mode: int) -> str:

@@ -27,13 +27,12 @@ import os
 import posixpath
 import re
 import stat
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, overload
 
 from howdah import errors as failures
-from howdah.fs import paths, registry
+from howdah.fs import paths, registry, transfers
 from howdah.fs.hdfs.links import MAX_LINKS, behind
 from howdah.fs.paths import PathLike
 from howdah.fs.pythonic import ReadMode, TextMode, WriteMode
@@ -108,6 +107,9 @@ class Path(paths.PathOfFileSystem):
 
     def _at(self, path: PathLike) -> Self:
         return type(self).of(self._fs, path)
+
+    def _target(self, path: PathLike) -> Self:
+        return path if isinstance(path, type(self)) else self._at(path)
 
     def _listed_at(self, status: FileStatus) -> Self:
         return type(self).of(self._fs, status.path, status)
@@ -598,17 +600,7 @@ class Path(paths.PathOfFileSystem):
 
         Raises `PathExists` unless `exist_ok`, `PathNotFound` without a parent.
         """
-        if not self.exists():
-            try:
-                self._fs.create(self.path, permission=mode, create_parent=False).close()
-            except failures.PathExists:
-                if not exist_ok:
-                    raise
-            return
-        if not exist_ok:
-            raise failures.PathExists(f"{self} is there already").about(self.path)
-        now_ms = time.time_ns() // 1_000_000
-        self._fs.set_times(self.path, now_ms, now_ms)
+        self._fs.touch(self.path, mode=mode, exist_ok=exist_ok)
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Delete a file or a link. Raises `PathIsDirectory`, and unless `missing_ok`
@@ -644,6 +636,46 @@ class Path(paths.PathOfFileSystem):
         self._fs.rename(self.path, new.path, overwrite=overwrite)
         return new
 
+    def copy(
+        self,
+        target: PathLike,
+        *,
+        follow_symlinks: bool = True,
+        preserve_metadata: bool = False,
+        callback: object = None,
+    ) -> Self:
+        """Copy the file, or the directory with all that is below, to exactly this path, which may
+        be of another filesystem; a file there is replaced. Return the new path.
+
+        `callback` is told the bytes, as by `fs.put`.
+        """
+        if not follow_symlinks or preserve_metadata:
+            raise failures.UnsupportedOperation(
+                "copies are of what links lead to, and have the attributes of new files"
+            )
+        new = self._target(target)
+        if self.is_dir() and new.exists():
+            raise failures.PathExists(f"{new} exists already").about(new.path)
+        transfers.copy(self._fs, self.path, new._fs, new.path, recursive=True, callback=callback)
+        return new
+
+    def copy_into(self, target_dir: PathLike, *, callback: object = None) -> Self:
+        """Copy it into a directory, under its name. Return the new path."""
+        directory = self._target(target_dir)
+        return self.copy(directory / self.name, callback=callback)
+
+    def move(self, target: PathLike) -> Self:
+        """Give it exactly this path, which may be of another filesystem; then it is copied and
+        deleted. A file there is replaced. Return the new path."""
+        new = self._target(target)
+        transfers.move(self._fs, self.path, new._fs, new.path)
+        return new
+
+    def move_into(self, target_dir: PathLike) -> Self:
+        """Move it into a directory, under its name. Return the new path."""
+        directory = self._target(target_dir)
+        return self.move(directory / self.name)
+
     def symlink_to(self, target: PathLike, target_is_directory: bool = False) -> None:
         """Make this path a link to `target`, which is kept as it is written."""
         self._fs.create_symlink(target, self.path, create_parent=False)
@@ -657,6 +689,14 @@ class Path(paths.PathOfFileSystem):
         if not follow_symlinks:
             raise failures.UnsupportedOperation(f"{self._fs.uri}: links have no modes of their own")
         self._fs.set_permission(self.path, mode)
+
+    if not TYPE_CHECKING:  # else every name would be known
+
+        def __getattr__(self, name: str) -> object:
+            from howdah.wrong_names import WrongName
+
+            kind = type(self)
+            raise WrongName(kind.__name__, name, lambda: dir(kind), {})
 
 
 class PathInfo:

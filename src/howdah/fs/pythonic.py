@@ -1,4 +1,7 @@
-"""What Python users type by habit: `open` with a mode, `ls`, `rm`, `read_bytes` and their kin.
+"""What Python users type by habit: `open` with a mode, `ls`, `stat`, `chmod`, `read_bytes`.
+
+Every operation has one name, which is Hadoop's. Those of everyday have one more, that of the shell
+and of Python's `os`; any other name is answered with the right one (`howdah.wrong_names`).
 
 Built on `create`, `append` and the rest of the interface, whose names are Hadoop's. Modes
 are those of Python's own `open`, with two differences: without a mode a file is opened as
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import io
+import time
 from abc import ABC, abstractmethod
 from typing import Any, Final, Literal, overload
 
@@ -34,7 +38,13 @@ class PythonFiles(ABC):
 
     @abstractmethod
     def create(
-        self, path: PathLike, *, overwrite: bool = False, buffer_size: int | None = None
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
     ) -> FSDataOutputStream: ...
     @abstractmethod
     def append(
@@ -46,6 +56,20 @@ class PythonFiles(ABC):
     def delete(self, path: PathLike, recursive: bool = False) -> bool: ...
     @abstractmethod
     def list_status(self, path: PathLike) -> list[FileStatus]: ...
+    @abstractmethod
+    def glob_status(self, pattern: PathLike) -> list[FileStatus]: ...
+    @abstractmethod
+    def is_directory(self, path: PathLike) -> bool: ...
+    @abstractmethod
+    def is_file(self, path: PathLike) -> bool: ...
+    @abstractmethod
+    def set_permission(self, path: PathLike, mode: int) -> None: ...
+    @abstractmethod
+    def set_owner(
+        self, path: PathLike, owner: str | None = None, group: str | None = None
+    ) -> None: ...
+    @abstractmethod
+    def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None: ...
     @abstractmethod
     def resolve(self, path: PathLike) -> str: ...
 
@@ -146,6 +170,80 @@ class PythonFiles(ABC):
         ['/docs/a']
         """
         return [status.path for status in self.list_status(path)]
+
+    def glob(self, pattern: PathLike) -> list[str]:
+        """The paths that match a pattern (`howdah.fs.glob`), sorted.
+
+        >>> fs.glob("/docs/*")
+        ['/docs/a']
+        """
+        return [status.path for status in self.glob_status(pattern)]
+
+    def stat(self, path: PathLike) -> FileStatus:
+        """As `get_file_status`.
+
+        >>> fs.stat("/docs/a").length
+        10
+        """
+        return self.get_file_status(path)
+
+    def isdir(self, path: PathLike) -> bool:
+        """As `is_directory`.
+
+        >>> fs.isdir("/docs")
+        True
+        """
+        return self.is_directory(path)
+
+    def isfile(self, path: PathLike) -> bool:
+        """As `is_file`.
+
+        >>> fs.isfile("/docs")
+        False
+        """
+        return self.is_file(path)
+
+    def touch(self, path: PathLike, *, mode: int | None = None, exist_ok: bool = True) -> None:
+        """Make an empty file, or set the times of what is there to now.
+
+        Raises `PathExists` unless `exist_ok`, `PathNotFound` without a parent.
+
+        >>> fs.touch("/docs/done")
+        >>> fs.stat("/docs/done").length
+        0
+        """
+        target = self.resolve(path)
+        try:
+            self.get_file_status(target)
+        except failures.PathNotFound:
+            try:
+                self.create(target, permission=mode, create_parent=False).close()
+            except failures.PathExists:  # another has made it meanwhile
+                if not exist_ok:
+                    raise
+            return
+        if not exist_ok:
+            raise failures.PathExists(f"{target} exists already").about(target)
+        now_ms = time.time_ns() // 1_000_000
+        self.set_times(target, now_ms, now_ms)
+
+    def chmod(self, path: PathLike, mode: int) -> None:
+        """As `set_permission`.
+
+        >>> fs.chmod("/docs/a", 0o600)
+        >>> fs.stat("/docs/a").permission_string
+        '-rw-------'
+        """
+        self.set_permission(path, mode)
+
+    def chown(self, path: PathLike, user: str | None = None, group: str | None = None) -> None:
+        """As `set_owner`: a user, a group or both, by name.
+
+        >>> fs.chown("/docs/a", group="staff")
+        >>> fs.stat("/docs/a").group
+        'staff'
+        """
+        self.set_owner(path, user, group)
 
     def rm(self, path: PathLike, recursive: bool = False) -> None:
         """Delete, as `delete`, but `PathNotFound` if nothing is there. No trash is involved.

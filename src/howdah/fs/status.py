@@ -9,7 +9,9 @@ scheme and authority. Nothing here knows a protocol.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
+from howdah.fs.paths import printable
 from howdah.native.records import quickly_made
 
 
@@ -21,10 +23,27 @@ def permission_string(mode: int, kind: str = "") -> str:
     return kind + "".join(letters)
 
 
+def time_string(time_ms: int) -> str:
+    """A time as listings show it, in this machine's zone: `2026-11-21 00:10:22`. One that no
+    calendar has stays a number."""
+    from datetime import datetime  # who lists needs none
+
+    try:
+        return f"{datetime.fromtimestamp(time_ms // 1000):%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, ValueError, OSError):
+        return f"{time_ms} ms"
+
+
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """One file, directory or link; `length` in bytes, `permission` as mode bits."""
+    """One file, directory or link; `length` in bytes, `permission` as mode bits.
+
+    It prints as a line of `ls -l`, and as a row of a table in a notebook.
+
+    >>> print(fs.stat("/docs/a"))
+    -rw-r--r-- 3 ... 10 2...-...-... ...:...:... /docs/a
+    """
 
     path: str
     length: int
@@ -74,6 +93,54 @@ class FileStatus:
         """As `ls -l` shows it, such as `drwxr-xr-x`."""
         kind = "d" if self.is_directory else "l" if self.is_symlink else "-"
         return permission_string(self.permission, kind) + ("+" if self.has_acl else "")
+
+    def _columns(self) -> tuple[str, str, str, str, str, str]:
+        """What stands before the path."""
+        replicas = str(self.replication) if self.is_file else "-"
+        who = printable(self.owner), printable(self.group)
+        when = time_string(self.modification_time_ms)
+        return self.permission_string, replicas, *who, str(self.length), when
+
+    def _link(self) -> str:
+        return "" if self.symlink is None else f" -> {printable(self.symlink)}"
+
+    def __str__(self) -> str:
+        return f"{' '.join(self._columns())} {printable(self.path)}{self._link()}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {' '.join(self._columns())} {self.path!r}{self._link()}>"
+
+    def _repr_html_(self) -> str:
+        return Listing([self])._repr_html_()
+
+    if not TYPE_CHECKING:  # else every name would be known
+
+        def __getattr__(self, name: str) -> object:
+            from howdah.wrong_names import FILE_STATUS, WrongName
+
+            kind = type(self)
+            raise WrongName(kind.__name__, name, lambda: dir(kind), FILE_STATUS)
+
+
+_MOST_ROWS: Final = 1000
+
+
+class Listing(list[FileStatus]):
+    """Statuses, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        """The first ones as a table; names are escaped."""
+        from html import escape
+
+        heads = ("rights", "replicas", "owner", "group", "bytes", "modified", "path")
+        rows = ["".join(f"<th>{head}</th>" for head in heads)]
+        for status in self[:_MOST_ROWS]:
+            cells = (*status._columns(), printable(status.path) + status._link())
+            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+        table = "".join(f"<tr>{row}</tr>" for row in rows)
+        more = len(self) - _MOST_ROWS
+        note = f"<p>and {more} more</p>" if more > 0 else ""
+        return f"<table>{table}</table>{note}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A record that is made quickly is the one that `dataclasses` makes."""
+"""Records are made quickly, as `dataclasses` makes them, and print as people read them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
 
+import howdah
 from howdah.fs.objects.store import ObjectInfo
-from howdah.fs.status import FileStatus
+from howdah.fs.status import FileStatus, Listing
 from howdah.native.records import quickly_made
 
 
@@ -88,3 +91,62 @@ def test_records_of_listings_have_all_their_fields_in_their_places(kind: type) -
     assert [getattr(made, each.name) for each in fields] == [*range(len(fields))]
     by_name = kind(**{each.name: place for place, each in enumerate(fields)})
     assert by_name == made
+
+
+@pytest.fixture
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+FILE = FileStatus("/docs/a", 10, False, 3, 1, 1_700_000_000_123, 0, 0o640, "ann", "staff")
+DIRECTORY = FileStatus("/docs", 0, True, 0, 0, 0, 0, 0o1777, "ann", "staff", has_acl=True)
+LINK = dataclasses.replace(FILE, path="/l", symlink="/docs/a", permission=0o777)
+
+
+@pytest.mark.usefixtures("utc")
+def test_a_status_prints_as_ls_does() -> None:
+    assert str(FILE) == "-rw-r----- 3 ann staff 10 2023-11-14 22:13:20 /docs/a"
+    assert str(DIRECTORY) == "drwxrwxrwt+ - ann staff 0 1970-01-01 00:00:00 /docs"
+    assert str(LINK) == "lrwxrwxrwx - ann staff 10 2023-11-14 22:13:20 /l -> /docs/a"
+    assert repr(FILE) == "<FileStatus -rw-r----- 3 ann staff 10 2023-11-14 22:13:20 '/docs/a'>"
+
+
+def test_a_time_that_no_calendar_has_is_a_number() -> None:
+    assert "9223372036854775807 ms" in str(
+        dataclasses.replace(FILE, modification_time_ms=2**63 - 1)
+    )
+
+
+def test_hostile_names_print_in_one_line_and_are_no_markup() -> None:
+    status = dataclasses.replace(
+        FILE, path="/a\n\x1b[2J<script>alert(1)</script>", owner="<b>", group="\r", symlink="<i>\n"
+    )
+    for text in (str(status), repr(status), status._repr_html_()):
+        assert text.isprintable()
+    assert "<script>" not in status._repr_html_()
+    assert "<b>" not in status._repr_html_()
+    assert "<i>" not in status._repr_html_()
+    assert "&lt;script&gt;" in status._repr_html_()
+
+
+def test_a_listing_is_a_table_of_bounded_length() -> None:
+    html = Listing([FILE, DIRECTORY])._repr_html_()
+    assert html.count("<tr>") == 3
+    assert "<td>drwxrwxrwt+</td>" in html
+    assert html.startswith("<table>")
+    long = Listing([FILE] * 1200)._repr_html_()
+    assert long.count("<tr>") == 1001
+    assert long.endswith("and 200 more</p>")
+    assert Listing([FILE]) == [FILE]
+
+
+def test_listings_of_filesystems_are_tables() -> None:
+    with howdah.connect("mem://listing/") as fs:
+        fs.write_text("/<a>", "x")
+        for listing in (fs.list_status("/"), fs.glob_status("/*")):
+            assert isinstance(listing, Listing)
+            assert "&lt;a&gt;" in listing._repr_html_()

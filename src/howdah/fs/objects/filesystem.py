@@ -37,6 +37,7 @@ from howdah.fs.status import (
     FileStatus,
     FsStatistics,
     FsStatus,
+    Listing,
     ServerCopies,
     ServerCopy,
     ServerDefaults,
@@ -318,7 +319,7 @@ class ObjectFileSystem(FileSystem):
         return self._tree.entries(target, lambda: self._tally.add(Count.LARGE_READ_OPS))
 
     def list_status(self, path: PathLike) -> list[FileStatus]:
-        return sorted(self.list_status_iter(path), key=by_path)
+        return Listing(sorted(self.list_status_iter(path), key=by_path))
 
     def walk(
         self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None
@@ -410,6 +411,7 @@ class ObjectFileSystem(FileSystem):
         removal, in many steps (`fs.s3.rename.copies`), and that files are copied by the store
         (`fs.s3.server.copies`)."""
         own = {
+            capabilities.ABORTABLE_STREAM,
             capabilities.ETAGS_AVAILABLE,
             f"fs.{self.scheme}.rename.copies",
             f"fs.{self.scheme}.server.copies",

@@ -1,0 +1,316 @@
+"""Whole files and trees from one filesystem to another: `put`, `get`, `copy` and `move`.
+
+1. A target that is a directory, or that is written as one (`/a/`, `.`), gets the source under its
+   name. Any other target is the new name. A directory is copied only if `recursive` asks for it.
+2. No reader sees half a file: it is written under another name (`NAME._COPYING_.NUMBER`) and
+   renamed, or by a stream that shows nothing before its end. What a failed copy has written is
+   removed. Files that were copied before it stay.
+3. A server that copies files itself does, if both are places of it.
+4. Names are names, whatever their characters. A name that leads out of the target is refused.
+5. New files have the mode, replication and block size that new files get there.
+6. Links are followed; those that lead back to a directory above are refused.
+
+The callback is told how many bytes were copied since it was told last. It may be
+
+- a function of that number, such as `bar.update` of a tqdm bar;
+- an object with `update`, such as that bar: its `total` is set if it has none;
+- a `Callback` of fsspec, which also learns the whole size.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah import errors
+from howdah.fs import capabilities, paths
+from howdah.fs.local.status import special_kind
+from howdah.fs.paths import PathLike
+from howdah.fs.status import FileStatus
+from howdah.fs.streams import FSDataOutputStream, give_up
+from howdah.options import CopyCheck
+
+if TYPE_CHECKING:
+    from howdah import FileSystem
+
+ByteCallback = Callable[[int], object]
+PIECE_BYTES: Final = 4 << 20
+TEMPORARY_SUFFIX: Final = "._COPYING_"
+"""What Hadoop's shell writes under. A router chooses the filesystem of such a name by the final
+one."""
+
+
+def copy(
+    source: FileSystem,
+    src: str,
+    target: FileSystem,
+    dst: str,
+    *,
+    recursive: bool = False,
+    overwrite: bool = True,
+    callback: object = None,
+) -> None:
+    """Copy a file, or with `recursive` a tree, to exactly this name.
+
+    Raises `PathNotFound`, `PathIsDirectory` for a directory without `recursive` or in the place of
+    a file, `PathExists` unless `overwrite`, IllegalArgument for a copy onto itself.
+    """
+    status = source.get_file_status(src)
+    _check_apart(source, status, target, dst)
+    tell = _told(callback, lambda: source.du(src))
+    if not status.is_directory:
+        _copy_file(source, status, target, dst, overwrite, tell)
+        return
+    if not recursive:
+        raise errors.PathIsDirectory(
+            f"{src} is a directory: recursive=True copies all that is below"
+        ).about(src)
+    for found, names in _below(source, status):
+        place = paths.join(dst, *names)
+        if found is None:
+            target.mkdirs(place)
+        else:
+            _copy_file(source, found, target, place, overwrite, tell)
+
+
+def move(
+    source: FileSystem, src: str, target: FileSystem, dst: str, *, overwrite: bool = True
+) -> None:
+    """Give a file or directory exactly this name: by a rename, and where none is possible by a
+    copy, after which the source is deleted."""
+    status = source.get_file_link_status(src)
+    if source.uri == target.uri:
+        if src == dst:
+            return
+        try:
+            source.rename(src, dst, overwrite=overwrite)
+            return
+        except errors.RemoteError as error:
+            if error.errno != errno.EXDEV:
+                raise
+    if status.is_directory and target.exists(dst):
+        raise errors.PathExists(f"{dst} exists already").about(dst)
+    copy(source, src, target, dst, recursive=True, overwrite=overwrite)
+    source.delete(src, recursive=True)
+
+
+def put(
+    fs: FileSystem,
+    local: PathLike,
+    path: PathLike,
+    *,
+    recursive: bool,
+    overwrite: bool,
+    callback: object,
+) -> str:
+    """Copy from this machine. Return the path of the copy."""
+    with _local_files() as files:
+        src = os.path.abspath(local)
+        dst = target_of(fs, path, os.path.basename(src))
+        copy(
+            files,
+            src,
+            fs,
+            dst,
+            recursive=recursive,
+            overwrite=overwrite,
+            callback=callback,
+        )
+    return dst
+
+
+def get(
+    fs: FileSystem,
+    path: PathLike,
+    local: PathLike,
+    *,
+    recursive: bool,
+    overwrite: bool,
+    callback: object,
+) -> str:
+    """Copy to this machine. Return the path of the copy there."""
+    with _local_files() as files:
+        src = fs.resolve(path)
+        given = os.fspath(local)
+        place = os.path.abspath(given) + (os.sep if given.endswith(os.sep) else "")
+        dst = target_of(files, place, paths.name_of(src))
+        copy(
+            fs,
+            src,
+            files,
+            dst,
+            recursive=recursive,
+            overwrite=overwrite,
+            callback=callback,
+        )
+    return dst
+
+
+def _local_files() -> FileSystem:
+    """The files of this machine. What is written gets no checksum files beside it."""
+    from howdah.fs.local import LocalFileSystem
+
+    files = LocalFileSystem()
+    files.set_write_checksum(False)
+    return files
+
+
+def target_of(fs: FileSystem, dst: PathLike, name: str) -> str:
+    """Where a source of this name goes (rule 1)."""
+    place = fs.resolve(dst)
+    last = paths.text_of(dst).rpartition(paths.SEPARATOR)[2]
+    into = last in ("", ".", "..") or fs.is_directory(place)
+    return paths.join(place, name) if into and name else place
+
+
+def _below(
+    fs: FileSystem, top: FileStatus, names: tuple[str, ...] = (), above: tuple[object, ...] = ()
+) -> Iterator[tuple[FileStatus | None, tuple[str, ...]]]:
+    """What is in a tree, with the names that lead there. None for a directory, which comes before
+    what it has."""
+    place = _identity(fs, top)
+    if place in above:
+        raise errors.LinkLoop(f"{top.path} leads to a directory above it").about(top.path)
+    yield None, names
+    for status in fs.list_status_iter(top.path):
+        name = _checked_name(status.name, top.path)
+        if fs.scheme == "file" and (kind := special_kind(status.path)):
+            raise errors.UnsupportedOperation(
+                f"{status.path} is {kind}, which is not copied with a tree"
+            )
+        here = fs.get_file_status(status.path) if status.is_symlink else status
+        if here.is_directory:
+            yield from _below(fs, here, (*names, name), (*above, place))
+        else:
+            yield here, (*names, name)
+
+
+def _identity(fs: FileSystem, directory: FileStatus) -> object:
+    """Equal for one directory by several names, where names can be links."""
+    if fs.scheme == "file":
+        return os.path.realpath(directory.path)
+    return directory.file_id or directory.path
+
+
+def _checked_name(name: str, directory: str) -> str:
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise errors.InvalidPath(f"{name!r} in {directory} is no name of a file").about(directory)
+    return name
+
+
+def _check_apart(source: FileSystem, status: FileStatus, target: FileSystem, dst: str) -> None:
+    here, src = source.resolve_path(status.path)
+    there, path = target.resolve_path(dst)
+    if here.uri != there.uri:
+        return
+    if src == path:
+        raise errors.IllegalArgument(f"{status.path} and {dst} are the same file")
+    if status.is_directory and paths.is_under(path, src):
+        raise errors.IllegalArgument(f"{dst} is in {status.path}, which cannot be copied there")
+
+
+def _copy_file(
+    source: FileSystem,
+    status: FileStatus,
+    target: FileSystem,
+    dst: str,
+    overwrite: bool,
+    tell: ByteCallback,
+) -> None:
+    old = _status_or_none(target, dst)
+    if old is not None and old.is_directory:
+        raise errors.PathIsDirectory(f"{dst} is a directory").about(dst)
+    if old is not None and not overwrite:
+        raise errors.PathExists(f"{dst} exists already").about(dst)
+    if _is_copied_by_server(source, status.path, target, dst, overwrite):
+        tell(status.length)
+        return
+    with source.open(status.path, PIECE_BYTES) as reading:
+        _write(reading, status.length, target, dst, overwrite, tell)
+
+
+def _status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
+    try:
+        return fs.get_file_status(path)
+    except errors.PathNotFound:
+        return None
+
+
+def _is_copied_by_server(
+    source: FileSystem, src: str, target: FileSystem, dst: str, overwrite: bool
+) -> bool:
+    here, name = source.resolve_path(src)
+    there, path = target.resolve_path(dst)
+    if not there.server_copies(here).are_offered:
+        return False
+    try:
+        there.copy_from(here, name, path, overwrite=overwrite, check=CopyCheck.NOTHING)
+    except errors.NotCopiedByServer:
+        return False
+    return True
+
+
+def _write(
+    reading: Any, length: int, target: FileSystem, dst: str, overwrite: bool, tell: ByteCallback
+) -> None:
+    """Write a file of what a stream has."""
+    appears_whole = target.has_path_capability(dst, capabilities.ABORTABLE_STREAM)
+    path = dst if appears_whole else f"{dst}{TEMPORARY_SUFFIX}.{secrets.token_hex(4)}"
+    out: FSDataOutputStream | None = None
+    try:
+        out = target.create(path, overwrite=overwrite)
+        piece = memoryview(bytearray(min(PIECE_BYTES, max(length + 1, 4096))))
+        while count := reading.readinto(piece):
+            out.write(piece[:count])
+            tell(count)
+        out.close()
+        if path != dst:
+            target.rename(path, dst, overwrite=overwrite)
+    except BaseException as error:
+        if out is not None:
+            _discard(target, path, out, error, appears_whole=appears_whole)
+        raise
+
+
+def _discard(
+    fs: FileSystem,
+    path: str,
+    out: FSDataOutputStream,
+    cause: BaseException,
+    *,
+    appears_whole: bool,
+) -> None:
+    """Remove what a failed copy has written; if that fails too, the cause says so."""
+    give_up(out, cause)
+    if appears_whole:
+        return  # what is there is the old file
+    try:
+        fs.delete(path)
+    except (errors.HowdahError, OSError) as error:
+        cause.add_note(f"removing {path} failed as well: {error}")
+
+
+def _told(callback: Any, total: Callable[[], int]) -> ByteCallback:
+    """A callback as a function."""
+    if callback is None:
+        return lambda count: None
+    # fsspec's have every name, so theirs come first.
+    if hasattr(callback, "relative_update"):
+        callback.set_size(total())
+        tell: ByteCallback = callback.relative_update
+        return tell
+    if callable(callback):
+        tell = callback
+        return tell
+    if hasattr(callback, "update"):
+        if getattr(callback, "total", 0) is None:
+            callback.total = total()
+        tell = callback.update
+        return tell
+    raise TypeError(
+        f"a callback is a function of a number of bytes, or has update(), as a tqdm bar; not "
+        f"{type(callback).__name__}"
+    )
