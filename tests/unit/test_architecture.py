@@ -60,7 +60,9 @@ PURE_ENOUGH = {
 # -- 3. arrows -----------------------------------------------------------------------
 
 SERVERS = {"namenode", "datanode", "journalnode", "router", "failover"}
-CLIENTS = {"aio", "client", "fs", "fsspec", "balancer", "copy", "gateway", "spark", "sync"}
+CLIENTS = {
+    *("aio", "client", "fs", "fsspec", "balancer", "copy", "gateway", "mount", "spark", "sync"),
+}
 # Rooms of a package of which none knows another one.
 APART = {
     "howdah.copy": {"common", "locks"},

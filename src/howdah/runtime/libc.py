@@ -110,3 +110,26 @@ def view_of(address: int, length_bytes: int) -> memoryview:
     """Show the bytes of a mapping. They must not be looked at once it has ended."""
     mapped = (ctypes.c_ubyte * length_bytes).from_address(address)
     return memoryview(mapped).cast("B").toreadonly()
+
+
+def mount(source: str, directory: str, kind: str, flags: int, options: str) -> None:
+    """Mount a filesystem as mount(2) does. Raises OSError."""
+    call = _function(
+        "mount",
+        ctypes.c_int,
+        *(ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p),
+    )
+    names = (os.fsencode(source), os.fsencode(directory), os.fsencode(kind))
+    if call is None:
+        raise OSError(errno.ENOSYS, "mount: this system has none")
+    if call(*names, flags, os.fsencode(options)) < 0:
+        raise _failed(f"mount at {directory}")
+
+
+def unmount(directory: str, flags: int) -> None:
+    """End a mount as umount2(2) does. Raises OSError."""
+    call = _function("umount2", ctypes.c_int, ctypes.c_char_p, ctypes.c_int)
+    if call is None:
+        raise OSError(errno.ENOSYS, "umount2: this system has none")
+    if call(os.fsencode(directory), flags) < 0:
+        raise _failed(f"umount of {directory}")

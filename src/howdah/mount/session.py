@@ -1,0 +1,200 @@
+"""The conversation with the kernel (shell).
+
+A descriptor gives one request at a time, whole, and takes one answer at a time. A few threads read
+from it; each answers what it has read before it reads again, so that the kernel finds a free one
+while another waits for a server. Requests that are no requests, and errors that nobody foresaw, are
+answered with an error and told in the log; the conversation goes on.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.mount.calls import Answer, Calls
+from howdah.mount.failures import OF_THE_CALLER, Refused, number_of
+from howdah.mount.protocol import answers
+from howdah.mount.protocol.answers import Buffer
+from howdah.mount.protocol.negotiation import BUFFER_BYTES, negotiate
+from howdah.mount.protocol.operations import Operation
+from howdah.mount.protocol.requests import (
+    Header,
+    Init,
+    Malformed,
+    Unknown,
+    parse_body,
+    parse_header,
+)
+from howdah.runtime import unexpected_errors
+from howdah.runtime.log_throttle import LogThrottleBySubject
+
+log = logging.getLogger(__name__)
+
+THREADS: Final = 16
+_LOGGED_EVERY_MS: Final = 10_000
+_AGAIN: Final = frozenset((errno.ENOENT, errno.EINTR, errno.EAGAIN))
+"""A request was taken back before it was read: there will be others."""
+_NO_ANSWER: Final = frozenset((Operation.FORGET, Operation.BATCH_FORGET, Operation.INTERRUPT))
+
+
+class Session:
+    """Answers the kernel's requests from a descriptor, until it is unmounted."""
+
+    def __init__(
+        self,
+        descriptor: int,
+        calls: Calls,
+        on_end: Callable[[], object],
+        threads: int = THREADS,
+    ) -> None:
+        """`on_end` is called when the kernel asks for nothing any more."""
+        self._descriptor: Final = descriptor
+        self._calls = calls
+        self._on_end = on_end
+        self._threads = threads
+        self._is_stopped = False
+        self._running: list[threading.Thread] = []
+        self._throttle = LogThrottleBySubject(_LOGGED_EVERY_MS)
+        self._throttle_lock = threading.Lock()
+
+    def start(self) -> None:
+        """Agree with the kernel on how to speak, and begin to answer. Raises Malformed for a kernel
+        that is too old, and OSError."""
+        buffer = bytearray(BUFFER_BYTES)
+        while True:
+            count = self._next(buffer)
+            if count is None:
+                raise OSError(errno.ENODEV, "it was unmounted before it began")
+            request = memoryview(buffer)[:count]
+            header = parse_header(request)
+            if header.operation != Operation.INIT:
+                raise Malformed(f"the kernel begins with operation {header.operation}")
+            init = parse_body(header, request)
+            assert isinstance(init, Init)
+            try:
+                agreed = negotiate(init)
+            except Malformed:
+                self._send(answers.failure(header.unique, errno.EPROTO))
+                raise
+            self._send(answers.answer(header.unique, (agreed.answer,)))
+            if agreed.is_final:
+                break
+        for number in range(self._threads):
+            thread = threading.Thread(target=self._work, name=f"mount-{number}", daemon=True)
+            thread.start()
+            self._running.append(thread)
+
+    def stop(self) -> None:
+        """Take no more requests; those that are being answered end."""
+        self._is_stopped = True
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait until nothing is answered any more, which is when the kernel asks for nothing any
+        more; whether it came to that."""
+        give_up_at = time.monotonic() + timeout_s
+        for thread in self._running:
+            thread.join(max(give_up_at - time.monotonic(), 0))
+        return not any(thread.is_alive() for thread in self._running)
+
+    def _work(self) -> None:
+        buffer = bytearray(BUFFER_BYTES)
+        try:
+            while not self._is_stopped:
+                count = self._next(buffer)
+                if count is None:
+                    break
+                self._answer(memoryview(buffer)[:count])
+        except OSError as error:
+            log.critical("the kernel's requests cannot be read: %s", error)
+        self._on_end()
+
+    def _next(self, buffer: bytearray) -> int | None:
+        """Read a request into a buffer; None when there will be no more."""
+        while True:
+            try:
+                return os.readv(self._descriptor, [buffer]) or None
+            except OSError as error:
+                if error.errno == errno.ENODEV:
+                    return None
+                if error.errno not in _AGAIN:
+                    raise
+
+    def _answer(self, request: memoryview) -> None:
+        try:
+            header = parse_header(request)
+        except Malformed as error:
+            log.error("the kernel sent what is no request: %s", error)
+            return
+        try:
+            self._send_answer(header, self._calls.answer(header, parse_body(header, request)))
+        except Unknown:
+            self._fail(header, errno.ENOSYS)
+        except Malformed as error:
+            log.error("the kernel sent what is no request: %s", error)
+            self._fail(header, errno.EIO)
+        except (errors.HowdahError, Refused, OSError, EOFError) as error:
+            number = number_of(error)
+            self._tell(header, number, error)
+            self._fail(header, number)
+        except Exception as error:  # noqa: BLE001 - a defect in one call is not the end of all
+            unexpected_errors.note(
+                _name_of(header.operation), error, "the program that asked gets EIO"
+            )
+            self._fail(header, errno.EIO)
+
+    def _send_answer(self, header: Header, answer: Answer) -> None:
+        if answer is not None and header.operation not in _NO_ANSWER:
+            self._send(answers.answer(header.unique, answer))
+
+    def _fail(self, header: Header, number: int) -> None:
+        if header.operation not in _NO_ANSWER:
+            self._send(answers.failure(header.unique, number))
+
+    def _send(self, parts: Sequence[Buffer]) -> None:
+        try:
+            os.writev(self._descriptor, parts)
+        except OSError as error:
+            # ENOENT: the process that asked is gone.
+            if error.errno not in (errno.ENOENT, errno.ENODEV, errno.EPIPE):
+                log.error("the kernel does not take an answer: %s", error)
+                if len(parts) > 1:
+                    # Else whoever asked would wait for ever.
+                    _, _, unique = answers.HEADER.unpack(parts[0])
+                    self._send(answers.failure(unique, errno.EIO))
+
+    def _tell(self, header: Header, number: int, error: BaseException) -> None:
+        """Say in the log why something was refused or failed."""
+        if number in OF_THE_CALLER:
+            return
+        name, what = _name_of(header.operation), self._calls.about(header)
+        with self._throttle_lock:
+            kept_back = self._throttle.suppressed_count(
+                f"{name} {number}", time.monotonic_ns() // 1_000_000
+            )
+        if kept_back is None:
+            return
+        log.log(
+            logging.WARNING if number == errno.EIO else logging.INFO,
+            "%s of %s for process %d of user %d: %s (%s)%s",
+            name,
+            paths.printable(what),
+            header.pid,
+            header.uid,
+            error,
+            errno.errorcode.get(number, number),
+            f"; {kept_back} more were like that" if kept_back else "",
+        )
+
+
+def _name_of(operation: int) -> str:
+    try:
+        return Operation(operation).name
+    except ValueError:
+        return f"operation {operation}"
