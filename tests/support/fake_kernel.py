@@ -258,7 +258,9 @@ class FakeKernel:
     def forget(self, node: int, lookups: int = 1) -> None:
         self.send(request(Operation.FORGET, struct.pack("=Q", lookups), node=node))
 
-    def list(self, node: int = ROOT_ID, *, size: int = 4096, plus: bool = True) -> Iterator[Listed]:
+    def entries(
+        self, node: int = ROOT_ID, *, size: int = 4096, plus: bool = True
+    ) -> Iterator[Listed]:
         """All entries of a directory, as many at a time as fit into `size`."""
         data = self.ask(Operation.OPENDIR, struct.pack("=LL", 0, 0), node=node)
         handle = struct.unpack("=QLL", data)[0]
@@ -266,16 +268,16 @@ class FakeKernel:
         offset = 0
         while True:
             body = struct.pack("=QQLLQLL", handle, offset, size, 0, 0, 0, 0)
-            entries = listed(self.ask(operation, body, node=node), plus=plus)
-            if not entries:
+            found = listed(self.ask(operation, body, node=node), plus=plus)
+            if not found:
                 break
-            yield from entries
-            offset = entries[-1].offset
+            yield from found
+            offset = found[-1].offset
         self.ask(Operation.RELEASEDIR, struct.pack("=QLLQ", handle, 0, 0, 0), node=node)
 
     def names(self, node: int = ROOT_ID) -> list[bytes]:
         """The names in a directory, without the dots."""
-        return [each.name for each in self.list(node) if each.name not in (b".", b"..")]
+        return [each.name for each in self.entries(node) if each.name not in (b".", b"..")]
 
 
 @contextmanager

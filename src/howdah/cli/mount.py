@@ -38,7 +38,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     if not options.foreground:
         return _start(options)
     begin(options)
-    from howdah.mount.calls import MountSettings
+    from howdah.mount.mounted_tree import MountSettings
     from howdah.mount.server import Wanted, run
 
     settings = MountSettings(options.attr_timeout, options.entry_timeout, options.read_only)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,7 +22,8 @@ from howdah.fs.registry import connect
 from howdah.mount import device
 from howdah.mount.accounts import Accounts
 from howdah.mount.callers import Callers, EachCaller, OneCaller
-from howdah.mount.calls import Calls, MountSettings
+from howdah.mount.calls import Calls
+from howdah.mount.mounted_tree import MountedTree, MountSettings
 from howdah.mount.protocol.requests import Malformed
 from howdah.mount.session import THREADS, Session
 from howdah.runtime import serve
@@ -54,6 +56,8 @@ def run(conf: Configuration, wanted: Wanted, ready_file: Path | None = None) -> 
     logged and gives 1."""
     stop = AskedToEnd()
     serve.on_signals(stop.set)
+    # The terminal of a process in the foreground is closed: nothing may be left half mounted.
+    signal.signal(signal.SIGHUP, lambda *_: stop.set())
     # A program's own umask is applied by the kernel, and no other one.
     conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
     descriptor = None
@@ -75,7 +79,8 @@ def run(conf: Configuration, wanted: Wanted, ready_file: Path | None = None) -> 
         else:
             reachable = True
         source = f"{fs.uri}{root}"
-        calls = Calls(callers, accounts, root, wanted.settings, all_may_reach_root=reachable)
+        tree = MountedTree(callers, accounts, root, wanted.settings, all_may_reach_root=reachable)
+        calls = Calls(tree)
         descriptor = device.mount(
             directory,
             source,

@@ -18,8 +18,9 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.mount.calls import Answer, Calls
+from howdah.mount.calls import Calls
 from howdah.mount.failures import OF_THE_CALLER, Refused, number_of
+from howdah.mount.mounted_tree import Answer
 from howdah.mount.protocol import answers
 from howdah.mount.protocol.answers import Buffer
 from howdah.mount.protocol.negotiation import BUFFER_BYTES, negotiate
