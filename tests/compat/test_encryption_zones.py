@@ -40,7 +40,7 @@ class Scene:
     java: Callable[..., str]
 
 
-@pytest.fixture(scope="module", params=["hadoop"])
+@pytest.fixture(scope="module", params=["hadoop", "ours"])
 def scene(
     request: pytest.FixtureRequest,
     hadoop_classpath: str,
@@ -53,7 +53,7 @@ def scene(
         cluster = stack.enter_context(
             MixedCluster(
                 hadoop_classpath,
-                ["namenode"],
+                ["namenode"] if request.param == "hadoop" else [],
                 namenodes=1,
                 datanodes=1,
                 conf={

@@ -86,7 +86,7 @@ METHODS = pytest.mark.parametrize("method", sorted(KINDS))
 
 @pytest.fixture(scope="module")
 def readers() -> dict[str, Callable[[bytes], Any]]:
-    found = dict(requests.readers())
+    found = dict(requests.readers(lambda: False))
     if not found:
         pytest.skip("the kernel is not built here")
     return found

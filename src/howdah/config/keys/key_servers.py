@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from howdah.config.value_types import (
     boolean,
+    decimal,
     duration,
     integer,
     optional_integer,
@@ -83,4 +84,24 @@ HOWDAH_KMS_KEYS_FILE = optional_string(
 HOWDAH_KMS_PASSPHRASE_FILE = optional_string(
     "howdah.kms.passphrase.file",
     "The file whose first line is that passphrase; only its owner may read it.",
+)
+HADOOP_SECURITY_KMS_CLIENT_ENCRYPTED_KEY_CACHE_SIZE = integer(
+    "hadoop.security.kms.client.encrypted.key.cache.size",
+    500,
+    "How many keys for new files a namenode has ready of each key of an encryption zone.",
+    minimum=1,
+    maximum=10_000,
+)
+HADOOP_SECURITY_KMS_CLIENT_ENCRYPTED_KEY_CACHE_LOW_WATERMARK = decimal(
+    "hadoop.security.kms.client.encrypted.key.cache.low-watermark",
+    "0.3",
+    "Which share of them is left when more are asked for.",
+    minimum=0,
+    maximum=1,
+)
+HADOOP_SECURITY_KMS_CLIENT_ENCRYPTED_KEY_CACHE_EXPIRY = duration(
+    "hadoop.security.kms.client.encrypted.key.cache.expiry",
+    "43200000",
+    "ms",
+    "After what time those that no file has taken are dropped.",
 )

@@ -33,6 +33,7 @@ from howdah.namenode.service.calls.path_resolver import PathResolver
 from howdah.namenode.service.calls.permissions import Identities, Permissions
 from howdah.namenode.service.calls.retry_cache import RetryCache
 from howdah.namenode.service.calls.settings import Clock, Settings
+from howdah.namenode.service.calls.zone_keys import ZoneKeys
 from howdah.namenode.service.datanode_manager import DatanodeManager
 from howdah.namenode.service.role import Role
 from howdah.namenode.state.blocks.datanodes import DatanodeRegistry
@@ -112,6 +113,9 @@ class Namesystem:
         self.block_tokens: BlockTokens | None = None
         """What signs blocks for clients; None where datanodes ask for no tokens. Who makes the
         namesystem sets it before the first call."""
+        self.zone_keys: ZoneKeys | None = None
+        """Keys for new files in encryption zones; None where no key server is configured. Set as
+        that is."""
         self.last_txid = 0
         """Transaction id of the last edit that was made or followed; the shell sets it to the
         journal's at the start."""

@@ -33,22 +33,27 @@ class EncryptedKey:
             raise errors.ProtocolViolation(f"a key of {len(self.material)} bytes, not of 16 to 32")
 
 
+def check_cipher(suite: int, version: int, path: str) -> None:
+    """Raises UnsupportedOperation for another cipher or protocol than Hadoop's usual ones."""
+    if suite != AES_CTR:
+        name = types_pb2.CipherSuiteProto.Name(suite)  # type: ignore[arg-type]
+        raise errors.UnsupportedOperation(
+            f"{path} is encrypted by {name}, and only AES_CTR_NOPADDING is supported"
+        )
+    if version != ENCRYPTION_ZONES:
+        name = types_pb2.CryptoProtocolVersionProto.Name(version)  # type: ignore[arg-type]
+        raise errors.UnsupportedOperation(
+            f"{path} is in a zone of version {name}, and only ENCRYPTION_ZONES is supported"
+        )
+
+
 def encrypted_key_of(proto: types_pb2.FileEncryptionInfoProto) -> EncryptedKey:
     """Return the key of a file, as its namenode keeps it.
 
     Raises UnsupportedOperation for another cipher or protocol than Hadoop's usual ones, and
     ProtocolViolation.
     """
-    if proto.suite != AES_CTR:
-        name = types_pb2.CipherSuiteProto.Name(proto.suite)
-        raise errors.UnsupportedOperation(
-            f"it is encrypted by {name}, and only AES_CTR_NOPADDING is supported"
-        )
-    if proto.cryptoProtocolVersion != ENCRYPTION_ZONES:
-        name = types_pb2.CryptoProtocolVersionProto.Name(proto.cryptoProtocolVersion)
-        raise errors.UnsupportedOperation(
-            f"it is in a zone of version {name}, and only ENCRYPTION_ZONES is supported"
-        )
+    check_cipher(proto.suite, proto.cryptoProtocolVersion, "it")
     key = EncryptedKey(proto.keyName, proto.ezKeyVersionName, proto.iv, proto.key)
     key.check()
     return key

@@ -68,6 +68,7 @@ from howdah.namenode.server.security import (
     security_of,
 )
 from howdah.namenode.server.webhdfs.pages import webhdfs_of
+from howdah.namenode.server.zone_keys import zone_keys_of
 from howdah.namenode.service.audit.line_format import Shown
 from howdah.namenode.service.fsck.report import Fsck
 from howdah.namenode.service.ha.durability_barrier import DurableBarrier
@@ -169,6 +170,9 @@ class Namenode:
         namesystem.on_role.append(self._observer_reads.role_changed)
         peers = peers or Peers({})
         namesystem.block_tokens = make_block_tokens(conf, namesystem, peers.names)
+        namesystem.zone_keys = zone_keys_of(
+            conf, namesystem, security.caller or security.superuser, background_threads.poster(loop)
+        )
         self.ha = self._high_availability(loaded, peers)
         storage = make_storage(conf, loaded, namesystem, barrier, log, self.ha)
         self.checkpoints = storage.checkpoints

@@ -50,7 +50,6 @@ class XAttrCalls:
         namesystem.safe_mode.check(f"Cannot set XAttr on {path}")
         who = namesystem.identities.of(caller.user)
         _check_namespace(who, xattr, is_raw=paths.is_raw(path))
-        xattrs.check_supported(path, (xattr,))
         resolved, inode = self._writable(caller, path, xattr)
         exists = any(xattrs.name_of(have) == xattrs.name_of(xattr) for have in inode.xattrs)
         _check_flags(xattr, exists=exists, create=create, replace=replace)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from howdah import errors
 from howdah.formats.edits import edits
+from howdah.namenode.service.calls.encryption_zones import ZoneCalls
 from howdah.namenode.service.calls.new_inodes import ensure_parent, initial_acl
 from howdah.namenode.service.calls.permissions import Access, Identity
 from howdah.namenode.service.calls.resolved_path import Resolved
@@ -63,6 +64,7 @@ class TreeCalls:
 
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
+        self._zones = ZoneCalls(namesystem)
 
     def mkdirs(
         self,
@@ -272,6 +274,7 @@ class TreeCalls:
 
     def _check_limits(self, source: Resolved, target: Resolved, parent: Directory) -> None:
         namesystem = self._namesystem
+        self._zones.check_move(source, target)
         paths.check_new_name(
             target.path,
             target.components[-1],

@@ -23,6 +23,7 @@ from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode, Symlink
 from howdah.namenode.state.tree import quotas, reserved
+from howdah.namenode.state.tree.encryption_zones import Zone, zone_of
 from howdah.namenode.state.tree.snapshot_views import (
     DotSnapshot,
     SnapshotDirectory,
@@ -39,13 +40,15 @@ SLICE_INODES = 5000
 class Listing:
     """One page of a directory, in order; `remaining` entries come after it.
 
-    Files in it may be given by their ids. `policy_above` is the directory's storage policy.
+    Files in it may be given by their ids. `policy_above` is the directory's storage policy, `zone`
+    the encryption zone that it is in.
     """
 
     entries: list[INode | int]
     names: list[str]
     remaining: int
     policy_above: int = 0
+    zone: Zone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +128,10 @@ class Queries:
         resolved.require()
         return resolved.require_file().block_size_bytes
 
-    def check_named(self, caller: Caller, path: str) -> None:
-        """Raises what any read of the path raises, where nothing is asked of it."""
-        self._namesystem.resolver.resolve_checked(caller, path)
+    def named(self, caller: Caller, path: str) -> INode:
+        """What is there of a path. Raises what any read of the path raises, where nothing is asked
+        of it."""
+        return self._namesystem.resolver.resolve_checked(caller, path)[1].last_existing
 
     def is_closed(self, caller: Caller, path: str) -> bool:
         _, resolved = self._namesystem.resolver.resolve_checked(caller, path)
@@ -183,7 +187,8 @@ class Queries:
         page, remaining = inode.names_after(start_after, namesystem.settings.listing_limit)
         entries = inode.pick(page)
         policy = storage_policies.effective_id(inode)
-        return Listing(entries, page, remaining, policy)
+        zone = zone_of(inode) if namesystem.namespace.zones else None
+        return Listing(entries, page, remaining, policy, zone)
 
     def _name_of(self, reserved: str) -> str:
         try:

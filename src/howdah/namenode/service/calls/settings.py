@@ -26,6 +26,10 @@ def _some_milliseconds(seconds: float) -> int:
     return max(milliseconds(seconds), 1)
 
 
+def _given(text: str | None) -> str:
+    return text or ""
+
+
 class Clock(Protocol):
     """Wall time for times that people read, monotonic time for waiting."""
 
@@ -55,6 +59,8 @@ class Settings:
     encrypt_data_transfer: bool = setting(keys.DFS_ENCRYPT_DATA_TRANSFER)
     """Whether data connections are encrypted by keys that this namenode gives out."""
     encryption_algorithm: str = setting(keys.DFS_ENCRYPT_DATA_TRANSFER_ALGORITHM)
+    key_provider_uri: str = setting(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH, _given)
+    """Where clients find the keys of encryption zones; "" is nowhere."""
     max_component_bytes: int = setting(keys.DFS_NAMENODE_FS_LIMITS_MAX_COMPONENT_LENGTH)
     max_directory_items: int = setting(keys.DFS_NAMENODE_FS_LIMITS_MAX_DIRECTORY_ITEMS)
     protected_directories: ProtectedDirectories = NOTHING

@@ -16,7 +16,7 @@ from howdah.namenode.service.calls.administration import Administration, Adminis
 from howdah.namenode.service.calls.storage import Images, NameStorage
 from howdah.namenode.service.calls.tokens import TokenCalls
 from howdah.namenode.service.namesystem import Namesystem
-from howdah.namenode.service.protocols import unsupported_calls
+from howdah.namenode.service.protocols import client_encryption
 from howdah.namenode.service.protocols.client_acls import AclMethods
 from howdah.namenode.service.protocols.client_administration import NamenodeMethods
 from howdah.namenode.service.protocols.client_attributes import AttributeMethods
@@ -24,6 +24,7 @@ from howdah.namenode.service.protocols.client_blocks import BlockMethods
 from howdah.namenode.service.protocols.client_caching import CacheMethods
 from howdah.namenode.service.protocols.client_coding import CodingMethods
 from howdah.namenode.service.protocols.client_datanodes import DatanodeMethods
+from howdah.namenode.service.protocols.client_encryption import EncryptionMethods
 from howdah.namenode.service.protocols.client_files import FileMethods
 from howdah.namenode.service.protocols.client_queries import QueryMethods
 from howdah.namenode.service.protocols.client_snapshots import SnapshotMethods
@@ -62,6 +63,7 @@ class ClientProtocol:
         """`storage`, `images` and `files` are None where there are no files, as in a test
         of the namesystem. `ha_state` is a name of HAServiceStateProto. `tokens` is None where
         delegation tokens are not issued."""
+        self._namespace = namesystem.namespace
         self.administration = Administration(namesystem, files)
         writing = Writing(namesystem)
         self._files = FileMethods(namesystem, leases, recovery, writing)
@@ -81,7 +83,7 @@ class ClientProtocol:
             DatanodeMethods(namesystem, self.administration),
             NamenodeMethods(namesystem, self.administration, storage, images, ha_state),
             TokenMethods(tokens),
-            unsupported_calls.AbsentFeatureMethods(namesystem),
+            EncryptionMethods(namesystem),
         )
         self._quick = FastReads(namesystem)
 
@@ -91,9 +93,9 @@ class ClientProtocol:
             1,
             client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"],
             *self.families,
-            refused=unsupported_calls.REFUSED,
+            refused=client_encryption.REFUSED,
             quick=self._quick.methods,
-            readers=requests.readers(),
+            readers=requests.readers(lambda: bool(self._namespace.zones)),
         )
 
     @property
@@ -105,8 +107,10 @@ class ClientProtocol:
         """Datanodes reported, or time passed: answer what can be of `complete` and `append`."""
         self._files.closes.recheck(inode_ids)
         self._files.appends.recheck(inode_ids)
+        self._files.awaiting_keys.recheck()
 
     def refuse_waiting(self, error: errors.HowdahError) -> None:
         """Answer all that wait with an error: what they wait for will not happen here."""
         self._files.closes.refuse_all(error)
         self._files.appends.refuse_all(error)
+        self._files.awaiting_keys.refuse_all(error)

@@ -13,6 +13,7 @@ from howdah import errors
 from howdah.namenode.service.block_tokens import WRITE
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.namespace_reads import Queries
+from howdah.namenode.service.calls.zone_keys import KeyAwaited
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.fast_path import requests
@@ -25,10 +26,14 @@ from howdah.namenode.service.writing.create_append import Opening
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.service.writing.pending_appends import PendingAppends
 from howdah.namenode.service.writing.pending_completes import PendingCompletes
+from howdah.namenode.service.writing.pending_creates import PendingCreates
 from howdah.namenode.service.writing.truncation import Truncation
+from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File, INode
 from howdah.namenode.state.tree import coding_policies
+from howdah.namenode.state.tree.encryption_zones import file_key, zone_of
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import Deferred, Early, Encoded
 from howdah.protocol.striping.policies import Policy
@@ -60,10 +65,12 @@ class FileMethods:
         self._concat = Concat(namesystem)
         self.closes = PendingCompletes(Closing(namesystem, writing))
         self.appends = PendingAppends(namesystem, self._append)
+        self.awaiting_keys = PendingCreates(namesystem)
 
     def create(
         self, request: pb.CreateRequestProto | requests.Create, caller: Caller
-    ) -> pb.CreateResponseProto | Encoded:
+    ) -> pb.CreateResponseProto | Encoded | Deferred:
+        """Answered when there is a key for it, in an encryption zone."""
         fields = request if isinstance(request, tuple) else requests.create_of(request)
         (
             src,
@@ -77,6 +84,11 @@ class FileMethods:
             ec_policy,
             storage_policy,
         ) = fields
+        # A request that was not read as a message names no version.
+        knows_zones = (
+            not isinstance(request, tuple)
+            and types_pb2.ENCRYPTION_ZONES in request.cryptoProtocolVersion
+        )
 
         def run() -> pb.CreateResponseProto | Encoded:
             file = self._opening.create(
@@ -94,6 +106,7 @@ class FileMethods:
                 unmasked=unmasked,
                 coding_policy=ec_policy,
                 should_replicate=bool(flags & _SHOULD_REPLICATE),
+                knows_zones=knows_zones,
             )
             data = self._answers.created(file)
             return self._created(file) if data is None else Encoded(data)
@@ -108,13 +121,25 @@ class FileMethods:
                 )
             return self._created(inode)
 
-        return self._once(caller, run, rebuild, is_long=True)
+        def create() -> pb.CreateResponseProto | Encoded:
+            return self._once(caller, run, rebuild, is_long=True)
+
+        try:
+            return create()
+        except KeyAwaited as awaited:
+            return self.awaiting_keys.hold(awaited.key_name, lambda: _as_message(create()))
 
     def _created(self, inode: INode) -> pb.CreateResponseProto:
         answer = pb.CreateResponseProto()
         encoders.file_status(inode, b"", into=answer.fs)
         encoders.show_coding(answer.fs, self._coding(inode))
+        self._show_encryption(answer.fs, inode)
         return answer
+
+    def _show_encryption(self, status: types_pb2.HdfsFileStatusProto, inode: INode) -> None:
+        if self._namesystem.namespace.zones:
+            zone = zone_of(inode)
+            encoders.show_encryption(status, file_key(inode.xattrs, zone), in_zone=zone is not None)
 
     def _coding(self, inode: INode) -> Policy | None:
         return coding_policies.of(inode, self._namesystem.namespace.coding_policies)
@@ -149,6 +174,8 @@ class FileMethods:
         def answer(file: File, last: Block | None) -> pb.AppendResponseProto:
             response = pb.AppendResponseProto(stat=encoders.file_status(file, b""))
             encoders.show_coding(response.stat, self._coding(file))
+            if not paths.is_raw(request.src):
+                self._show_encryption(response.stat, file)
             if last is not None:
                 response.block.CopyFrom(
                     encoders.located_block(
@@ -242,3 +269,9 @@ class FileMethods:
             inode_id=inode_id,
             last=None if last is None else encoders.named_block(self._namesystem.settings, last),
         )
+
+
+def _as_message(answer: pb.CreateResponseProto | Encoded) -> pb.CreateResponseProto:
+    if isinstance(answer, Encoded):
+        return pb.CreateResponseProto.FromString(answer.data)
+    return answer

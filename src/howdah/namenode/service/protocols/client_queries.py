@@ -12,10 +12,13 @@ from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
+from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import File, INode
 from howdah.namenode.state.tree import coding_policies
+from howdah.namenode.state.tree.encryption_zones import file_key, zone_of
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.encryption_zones.messages import encryption_info_of
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.striping.policies import Policy
 
@@ -54,7 +57,7 @@ class QueryMethods:
         answer = pb.GetFileInfoResponseProto()
         if inode is not None:
             encoders.file_status(inode, b"", into=answer.fs)
-            self._mark(inode, answer.fs)
+            self._mark(inode, answer.fs, request.src)
         return answer
 
     def get_file_link_info(
@@ -64,7 +67,7 @@ class QueryMethods:
         answer = pb.GetFileLinkInfoResponseProto()
         if inode is not None:
             encoders.file_status(inode, b"", into=answer.fs)
-            self._mark(inode, answer.fs)
+            self._mark(inode, answer.fs, request.src)
         return answer
 
     def get_located_file_info(
@@ -80,7 +83,7 @@ class QueryMethods:
         if tokens is not None and request.needBlockToken and answer.fs.HasField("locations"):
             self._queries.check_access(caller, request.src, Access.READ)
             tokens.sign_all(answer.fs.locations, caller.user, READ)
-        self._mark(inode, answer.fs)
+        self._mark(inode, answer.fs, request.src)
         return answer
 
     def get_listing(
@@ -101,6 +104,7 @@ class QueryMethods:
         places_left = self._namesystem.settings.listing_limit
         files = self._namesystem.namespace.inodes.files
         policies = self._namesystem.namespace.coding_policies
+        zone = None if paths.is_raw(request.src) else page.zone
         for name, entry in zip(page.names, page.entries, strict=True):
             if isinstance(entry, int) and not request.needLocation:
                 status = entries.add()
@@ -109,6 +113,9 @@ class QueryMethods:
                 encoders.show_file(status, entry, glance, page.policy_above)
                 if glance[4].coding_policy_id:
                     encoders.show_coding(status, policies.by_id(glance[4].coding_policy_id))
+                if zone is not None:
+                    key = file_key(glance[4].xattrs, zone)
+                    encoders.show_encryption(status, key, in_zone=True)
                 continue
             if places_left <= 0:
                 break
@@ -117,7 +124,7 @@ class QueryMethods:
             if locations is not None:
                 places_left -= sum(len(block.locs) for block in locations.blocks)
             status = encoders.file_status(inode, name.encode(), locations, into=entries.add())
-            self._mark(inode, status)
+            self._mark(inode, status, request.src)
         self.entries_listed += len(entries)
         answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
         return answer
@@ -145,6 +152,10 @@ class QueryMethods:
         encoders.located_blocks(
             self._namesystem.settings, found, self._coding(found.file), into=answer.locations
         )
+        if self._namesystem.namespace.zones and not paths.is_raw(request.src):
+            key = file_key(found.file.xattrs, zone_of(found.file))
+            if key is not None:
+                answer.locations.fileEncryptionInfo.CopyFrom(encryption_info_of(key))
         tokens = self._namesystem.block_tokens
         if tokens is not None:
             tokens.sign_all(answer.locations, caller.user, READ)
@@ -196,13 +207,21 @@ class QueryMethods:
     def get_enclosing_root(
         self, request: pb.GetEnclosingRootRequestProto, caller: Caller
     ) -> pb.GetEnclosingRootResponseProto:
-        self._queries.check_named(caller, request.filename)
-        return pb.GetEnclosingRootResponseProto(enclosingRootPath="/")
+        """That of the encryption zone, beyond which nothing is moved."""
+        found = self._queries.named(caller, request.filename)
+        zone = zone_of(found) if self._namesystem.namespace.zones else None
+        root = "/" if zone is None else zone.directory.path
+        return pb.GetEnclosingRootResponseProto(enclosingRootPath=root)
 
-    def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto) -> None:
+    def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto, path: str) -> None:
         """Clients ask a directory's status whether it may have snapshots. The root's always
-        says so, as in Hadoop."""
+        says so, as in Hadoop. Of an encrypted file there is its key, but for who asks by the raw
+        `path`."""
         encoders.show_coding(status, self._coding(inode))
+        if self._namesystem.namespace.zones:
+            zone = zone_of(inode)
+            key = None if paths.is_raw(path) else file_key(inode.xattrs, zone)
+            encoders.show_encryption(status, key, in_zone=zone is not None)
         roots = self._namesystem.namespace.snapshots.roots
         if inode is self._namesystem.namespace.root:
             status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED

@@ -19,6 +19,7 @@ from howdah.namenode.state.inodes.file_table import Glance
 from howdah.namenode.state.inodes.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.state.inodes.storage_policies import StoragePolicy
 from howdah.proto import rpc_pb2, types_pb2
+from howdah.protocol.encryption_zones.messages import EncryptedKey, encryption_info_of
 from howdah.protocol.striping.messages import policy_to_proto
 from howdah.protocol.striping.policies import Policy
 
@@ -131,6 +132,16 @@ def show_coding(status: types_pb2.HdfsFileStatusProto, policy: Policy | None) ->
     if policy is not None:
         status.flags |= types_pb2.HdfsFileStatusProto.HAS_EC
         status.ecPolicy.CopyFrom(policy_to_proto(policy))
+
+
+def show_encryption(
+    status: types_pb2.HdfsFileStatusProto, key: EncryptedKey | None, *, in_zone: bool
+) -> None:
+    """Add to a status that what it is of is in an encryption zone, and the key of a file."""
+    if in_zone:
+        status.flags |= types_pb2.HdfsFileStatusProto.HAS_CRYPT
+    if key is not None:
+        status.fileEncryptionInfo.CopyFrom(encryption_info_of(key))
 
 
 def datanode_id(node: Datanode) -> types_pb2.DatanodeIDProto:
@@ -337,7 +348,7 @@ def server_defaults(settings: Settings) -> types_pb2.FsServerDefaultsProto:
         encryptDataTransfer=settings.encrypt_data_transfer,
         trashInterval=settings.trash_interval_minutes,
         checksumType=settings.checksum_type,  # type: ignore[arg-type]
-        keyProviderUri="",
+        keyProviderUri=settings.key_provider_uri,
         policyId=storage_policies.HOT.policy_id,
         snapshotTrashRootEnabled=False,
     )

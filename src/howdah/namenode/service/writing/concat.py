@@ -17,6 +17,7 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import File
 from howdah.namenode.state.tree import quotas
+from howdah.namenode.state.tree.encryption_zones import zone_of
 from howdah.protocol.rpc.call import Caller
 
 
@@ -36,6 +37,11 @@ class Concat:
         if resolved.inode is not None:
             namesystem.permissions.check(who, resolved.inode, Access.WRITE)
         target = resolved.require_file()
+        if namesystem.namespace.zones and zone_of(target) is not None:
+            # Each file has its own key.
+            raise errors.IllegalArgument(
+                "concat can not be called for files in an encryption zone."
+            )
         if target.under_construction:
             raise errors.IllegalArgument(f"concat: target file {target_path} is under construction")
         sources = [self._source(caller, path, target) for path in source_paths]

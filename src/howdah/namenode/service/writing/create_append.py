@@ -15,6 +15,7 @@ from howdah.formats.edits import edits
 from howdah.namenode.service.attributes.coding import CodingCalls
 from howdah.namenode.service.attributes.owner_mode_times import check_replication
 from howdah.namenode.service.attributes.policies import policy_named
+from howdah.namenode.service.calls.encryption_zones import ZoneCalls
 from howdah.namenode.service.calls.namespace_changes import check_names, require_parent
 from howdah.namenode.service.calls.new_inodes import ensure_parent, initial_acl
 from howdah.namenode.service.calls.permissions import Access
@@ -45,6 +46,7 @@ class Opening:
         self._namesystem = namesystem
         self._leases = leases
         self._coding = CodingCalls(namesystem)
+        self._zones = ZoneCalls(namesystem)
 
     def create(
         self,
@@ -63,13 +65,16 @@ class Opening:
         lazy_persist: bool = False,
         coding_policy: str = "",
         should_replicate: bool = False,
+        knows_zones: bool = False,
     ) -> File:
         """A new, empty file under construction by `client_name`.
 
         It takes the place of an old one with `overwrite`, and has to without `create`.
         `lazy_persist` (CreateFlag.LAZY_PERSIST) means that policy. `unmasked` is the mode before
         the client's umask, if it says so. `coding_policy` names an erasure coding policy, where
-        the directory's is not to count; with `should_replicate` there is none.
+        the directory's is not to count; with `should_replicate` there is none. A client that
+        `knows_zones` encrypts what it writes in one. Raises KeyAwaited where no key lies ready for
+        it.
         """
         namesystem = self._namesystem
         paths.check_length("create", path)
@@ -108,6 +113,9 @@ class Opening:
         namesystem.limits.check_objects()
         check_names(namesystem, resolved)
         namesystem.limits.check_quota_of_new_names(resolved)
+        attributes = self._zones.attributes_for_new_file(
+            _nearest(resolved.trail), is_raw=paths.is_raw(path), knows_zones=knows_zones
+        )
         now_ms = namesystem.clock.wall_ms()
         parent = ensure_parent(namesystem, who, resolved, None, now_ms)
         if old is None:
@@ -132,6 +140,7 @@ class Opening:
                 overwrite=overwrite,
                 storage_policy_id=policy_id,
                 acl=acl,
+                xattrs=attributes,
                 erasure_coding_policy_id=0 if coding is None else coding.policy_id,
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,

@@ -35,7 +35,7 @@ from howdah.namenode.state.images.rows import (
     children_in_order,
 )
 from howdah.namenode.state.images.snapshots import SnapshotRecords
-from howdah.namenode.state.inodes import limits, xattrs
+from howdah.namenode.state.inodes import limits
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit
 from howdah.namenode.state.inodes.directory import MODE_MASK
 from howdah.namenode.state.inodes.file_blocks import edit_blocks
@@ -250,6 +250,7 @@ def read_image(
         _end_leases(namespace)
         namespace.tally.count_all(namespace.inodes)
         namespace.marks.find_all(namespace.inodes)
+        namespace.zones.find_all(namespace.inodes)
         _load_tokens(namespace, reader.secrets())
         _load_caching(namespace, reader.cache())
     except OverflowError as error:
@@ -373,7 +374,6 @@ def _set_features(directory: Directory, record: rec.DirectoryRecord) -> None:
     if record.acl:
         directory.acl = record.acl
     if record.xattrs:
-        xattrs.check_supported(f"its directory {record.name!r}", record.xattrs)
         directory.xattrs = record.xattrs
 
 

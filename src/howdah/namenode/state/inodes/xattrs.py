@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from howdah import errors
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
 
 UNREADABLE_BY_SUPERUSER: Final = (XAttrNamespace.SECURITY, "hdfs.unreadable.by.superuser")
@@ -17,21 +16,11 @@ SATISFY_STORAGE_POLICY: Final = (XAttrNamespace.USER, "hdfs.sps")
 """The mark of what a storage policy satisfier is to look at. As in Hadoop it is in the namespace
 of users: the satisfier takes it off by a call like any other."""
 ENCRYPTION_ZONE: Final = (XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
+"""Of directories: the key of the zone (ZoneEncryptionInfoProto)."""
+ENCRYPTED_FILE: Final = (XAttrNamespace.RAW, "hdfs.crypto.file.encryption.info")
+"""Of files in a zone: their own key, encrypted (PerFileEncryptionInfoProto)."""
 ERASURE_CODING: Final = (XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy")
 """Of directories: an erasure coding policy by its name, which stands behind its length."""
-_UNSUPPORTED: Final = {
-    ENCRYPTION_ZONE: "an encryption zone",
-}
-"""Attributes by which Hadoop's namenode acts on what is written later."""
-
-
-def check_supported(path: str, new: Sequence[XAttr]) -> None:
-    """Raise UnsupportedOperation for an attribute that asks for what is not there: files would
-    silently be written without it."""
-    for xattr in new:
-        feature = _UNSUPPORTED.get(name_of(xattr))
-        if feature is not None:
-            raise errors.UnsupportedOperation(f"{path} is {feature}, which is not supported")
 
 
 def with_set(have: Sequence[XAttr], new: Sequence[XAttr]) -> tuple[XAttr, ...]:

@@ -15,13 +15,14 @@ from howdah.namenode.state.inodes import acls, limits, xattrs
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit
 from howdah.namenode.state.inodes.directory import MODE_MASK
 from howdah.namenode.state.inodes.inodes import File, INode
+from howdah.namenode.state.tree.encryption_zones import ZoneIndex
 from howdah.namenode.state.tree.satisfier_queue import SatisfierQueue
 
 
 class AttributeEdits:
     """`existing` and `file` find the inode of an edit, or raise EditDoesNotFit.
     `replication_changed` is called with a file whose blocks may have to have more replicas
-    than before, or fewer; `marks` follow what edits set and remove."""
+    than before, or fewer; `marks` and `zones` follow what edits set and remove."""
 
     def __init__(
         self,
@@ -29,11 +30,13 @@ class AttributeEdits:
         file: Callable[[str, edits.Edit], File],
         replication_changed: Callable[[File], None],
         marks: SatisfierQueue,
+        zones: ZoneIndex,
     ) -> None:
         self._existing = existing
         self._file = file
         self._replication_changed = replication_changed
         self._marks = marks
+        self._zones = zones
         self.appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {
             edits.SetReplicationOp: self._set_replication,
             edits.SetPermissionsOp: self._set_permissions,
@@ -80,8 +83,8 @@ class AttributeEdits:
 
     def _set_xattr(self, op: edits.SetXAttrOp) -> None:
         inode = self._existing(op.path, op)
-        xattrs.check_supported(op.path, op.xattrs)
         inode.xattrs = xattrs.with_set(inode.xattrs, op.xattrs)
+        self._zones.follow(inode, op.xattrs)
         if xattrs.is_marked(op.xattrs):
             self._marks.follow(inode)
 
@@ -99,5 +102,4 @@ def begin_with(
     if acl:
         inode.mode, inode.acl = acls.stored_as(inode.mode, acl)
     if attributes:
-        xattrs.check_supported(inode.name, attributes)
         inode.xattrs = attributes

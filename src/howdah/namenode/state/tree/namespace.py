@@ -54,6 +54,7 @@ from howdah.namenode.state.tree.attribute_edits import AttributeEdits, begin_wit
 from howdah.namenode.state.tree.coding_policies import CodingPolicies
 from howdah.namenode.state.tree.delegation_tokens import DelegationTokens
 from howdah.namenode.state.tree.deletion import Deletion
+from howdah.namenode.state.tree.encryption_zones import ZoneIndex
 from howdah.namenode.state.tree.leases import LeaseRegistry
 from howdah.namenode.state.tree.path_cache import Way, Ways
 from howdah.namenode.state.tree.quota_edits import QuotaEdits
@@ -106,6 +107,7 @@ class Namespace:
         self.blocks: Final = self._files.blocks
         self.leases: Final = leases if leases is not None else LeaseRegistry()
         self.marks: Final = SatisfierQueue()
+        self.zones: Final = ZoneIndex()
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.last_group_id = NO_GROUP_ID
@@ -166,7 +168,7 @@ class Namespace:
             **self.coding_policies.appliers,
             **self.tokens.appliers,
             **AttributeEdits(
-                self.existing, self._file, self._replication_changed, self.marks
+                self.existing, self._file, self._replication_changed, self.marks, self.zones
             ).appliers,
             **QuotaEdits(self.existing, self.directory, self.inodes, self.tally).appliers,
         }
@@ -611,6 +613,7 @@ class Namespace:
         self._attach(directory, parent, op)
         if op.xattrs:
             self.marks.follow(directory)
+            self.zones.follow(directory, op.xattrs)
         parent.mtime_ms = op.timestamp_ms
 
     def _symlink(self, op: edits.SymlinkOp) -> None:

@@ -9,7 +9,7 @@ import pytest
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.namenode.service.audit.calls import OF_OTHER_PROTOCOLS, RULES
 from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown, escaped
-from howdah.namenode.service.protocols.unsupported_calls import REFUSED
+from howdah.namenode.service.protocols.client_encryption import REFUSED
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import refresh_pb2, rpc_pb2, types_pb2
 from howdah.protocol.rpc.call import Caller

@@ -104,8 +104,13 @@ CODES: Final = {
 is a list of numbers that no handler asks for."""
 
 
-def readers() -> Mapping[str, Callable[[bytes], Any]]:
-    """What reads the requests of a method: the same tuple as `..._of` a message, or None."""
+_CREATE_NEAR_ZONES: Final = b"spsvbvl-PSS"
+
+
+def readers(has_zones: Callable[[], bool]) -> Mapping[str, Callable[[bytes], Any]]:
+    """What reads the requests of a method: the same tuple as `..._of` a message, or None. Where
+    the namespace has encryption zones, a `create` that says what its client knows of them is left
+    to the message."""
     fields = getattr(kernel(), "request_fields", None)
     if fields is None:
         return {}
@@ -113,4 +118,7 @@ def readers() -> Mapping[str, Callable[[bytes], Any]]:
     def reader(codes: bytes) -> Callable[[bytes], Any]:
         return lambda request: fields(request, codes)
 
-    return {method: reader(codes) for method, codes in CODES.items()}
+    def create(request: bytes) -> Any:
+        return fields(request, _CREATE_NEAR_ZONES if has_zones() else CODES["create"])
+
+    return {**{method: reader(codes) for method, codes in CODES.items()}, "create": create}

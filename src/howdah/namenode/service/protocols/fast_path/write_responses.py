@@ -28,7 +28,7 @@ class WrittenAnswers:
     def created(self, file: File) -> bytes | None:
         """The status of a file, as the answer to `create` has it. None for one of which there is
         more to tell than its row has."""
-        if storage_policies.effective_id(file) or file.acl or file.coding_policy_id:
+        if storage_policies.effective_id(file) or file.acl or file.coding_policy_id or file.xattrs:
             return None
         return file_status.file_status(file.inode_id, self._tables.now())
 

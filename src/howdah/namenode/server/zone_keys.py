@@ -1,0 +1,111 @@
+"""Asks key servers for the keys of new files, on threads beside the loop (shell).
+
+The namenode asks as itself: its users' rights count when they open a file. It has one question
+about a key under way at a time (`howdah.namenode.service.calls.zone_keys`), and a key server that
+hangs holds up a thread and nobody else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.namenode.service.calls.encryption_zones import zones_after
+from howdah.namenode.service.calls.zone_keys import Made, ZoneKeys
+from howdah.namenode.service.namesystem import Namesystem
+from howdah.protocol.encryption_zones.provider_address import ProviderAddress
+from howdah.runtime import background_threads, unexpected_errors
+
+if TYPE_CHECKING:
+    from howdah.client.encryption.key_servers import KeyServers
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_MOST_AT_ONCE: Final = 8
+"""Questions to key servers: one for each zone's key at most, and those about new zones."""
+
+
+class KeyFetcher:
+    """Implements a `KeyServer` for one namenode; its methods are called on the loop."""
+
+    def __init__(self, servers: KeyServers, post: Callable[[Callable[[], None]], None]) -> None:
+        """`post` calls on the loop what it is given."""
+        self._servers = servers
+        self._post = post
+        self._under_way = 0
+
+    def generate(self, key_name: str, count: int, done: Callable[[Made], None]) -> None:
+        self._ask(lambda: self._servers.generate(key_name, count), done)
+
+    def check(self, key_name: str, done: Callable[[errors.HowdahError | None], None]) -> None:
+        def exists() -> None:
+            if self._servers.metadata(key_name) is None:
+                raise errors.RemoteError(f"Key {key_name} doesn't exist.")
+
+        self._ask(exists, done)
+
+    def _ask(self, ask: Callable[[], T], done: Callable[[T | errors.HowdahError], None]) -> None:
+        if self._under_way >= _MOST_AT_ONCE:
+            busy = errors.RetriableError("too many questions to key servers are under way")
+            self._post(lambda: done(busy))
+            return
+        self._under_way += 1
+
+        def heard(outcome: T | errors.HowdahError) -> None:
+            self._under_way -= 1
+            done(outcome)
+
+        def work() -> None:
+            outcome: T | errors.HowdahError
+            try:
+                outcome = ask()
+            except errors.HowdahError as error:
+                outcome = error
+            except Exception as error:  # noqa: BLE001 - who waits for keys hears it
+                unexpected_errors.note("a question to key servers", error, "no key has come")
+                outcome = errors.RemoteError(f"the key servers could not be asked: {error!r}")
+            self._post(lambda: heard(outcome))
+
+        future = background_threads.begin(work, "howdah-zone-keys")
+        if future.done() and (error := future.exception()) is not None:
+            failed = errors.RetriableError(str(error))
+            self._post(lambda: heard(failed))
+
+
+def zone_keys_of(
+    conf: Configuration,
+    namesystem: Namesystem,
+    caller: str,
+    post: Callable[[Callable[[], None]], None],
+) -> ZoneKeys | None:
+    """Return the keys for new files in zones; None where no key servers are configured. An active
+    namenode has some ready for each zone before the first file comes. Raises
+    InvalidConfiguration."""
+    address = conf.get(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH)
+    if not address:
+        return None
+    from howdah.client.encryption.key_servers import KeyServers
+
+    servers = KeyServers(ProviderAddress.of(address), conf, caller)
+    zone_keys = ZoneKeys(
+        KeyFetcher(servers, post),
+        namesystem.clock.monotonic_ms,
+        size=conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_ENCRYPTED_KEY_CACHE_SIZE),
+        low=conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_ENCRYPTED_KEY_CACHE_LOW_WATERMARK),
+        expiry_ms=round(
+            conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_ENCRYPTED_KEY_CACHE_EXPIRY) * 1000
+        ),
+    )
+
+    def role_changed() -> None:
+        if not namesystem.role.writable:
+            return
+        for zone in zones_after(namesystem):
+            zone_keys.warm_up(zone.key_name)
+
+    namesystem.on_role.append(role_changed)
+    return zone_keys
