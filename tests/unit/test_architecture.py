@@ -59,7 +59,7 @@ PURE_ENOUGH = {
 
 # -- 3. arrows -----------------------------------------------------------------------
 
-SERVERS = {"namenode", "datanode", "journalnode", "router", "failover"}
+SERVERS = {"namenode", "datanode", "journalnode", "router", "failover", "kms"}
 CLIENTS = {
     *("aio", "client", "fs", "fsspec", "balancer", "copy", "gateway", "mount", "spark", "sync"),
 }

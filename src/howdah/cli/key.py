@@ -16,7 +16,7 @@ from howdah.config import Configuration, keys
 from howdah.errors import HowdahError, InvalidConfiguration
 
 if TYPE_CHECKING:
-    from howdah.client.encryption.key_servers import KeyServers
+    from howdah.security.key_servers import KeyServers
 
 _CIPHER = "AES/CTR/NoPadding"
 _LENGTH_BITS = 128
@@ -89,9 +89,9 @@ def _parser() -> Arguments:
 
 
 def _servers(options: Namespace, conf: Configuration) -> KeyServers:
-    from howdah.client.encryption.key_servers import KeyServers
     from howdah.protocol.encryption_zones.provider_address import ProviderAddress
     from howdah.security.identity import user_of
+    from howdah.security.key_servers import KeyServers
 
     address = options.provider or conf.get(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH)
     if not address:

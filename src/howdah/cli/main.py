@@ -94,6 +94,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "compact": Command("merge small files into larger ones", "howdah.cli.compact:main"),
     "completion": Command("print a completion script for a shell", "howdah.cli.completion:main"),
+    "crypto": Command("manage encryption zones", "howdah.cli.crypto:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
     "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
     "doctor": Command("diagnose an installation", "howdah.cli.setup.doctor:main"),
@@ -133,7 +134,6 @@ COMMANDS: dict[str, Command] = {
     "zookeeper": Command("run a ZooKeeper for a local cluster", "howdah.cli.servers:zookeeper"),
     "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),
     # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
-    "crypto": Command("manage encryption zones", None),
     "envvars": Command("print variables of the environment", None),
     "jmxget": Command("print values of JMX beans", None),
     "nfs3": Command("run an NFS gateway", None),

@@ -18,6 +18,7 @@ from howdah import errors
 from howdah.client.located_blocks_decoder import Located
 from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_caching import CachingMethods
+from howdah.client.namenode_encryption import EncryptionMethods
 from howdah.client.namenode_erasure_coding import ErasureCodingMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
 from howdah.client.namenodes.calls import NamenodeCalls, PreparesCalls
@@ -58,7 +59,9 @@ def _paths_of(method: str, request: Message) -> tuple[str | None, str | None]:
     return path, getattr(request, "dst", None)
 
 
-class NamenodeProxy(AttributeMethods, ErasureCodingMethods, SnapshotMethods, CachingMethods):
+class NamenodeProxy(
+    AttributeMethods, EncryptionMethods, ErasureCodingMethods, SnapshotMethods, CachingMethods
+):
     """A namespace's ClientProtocol. Thread-safe and fork-safe, as `RpcClient` is."""
 
     def __init__(self, calls: NamenodeCalls) -> None:

@@ -358,9 +358,13 @@ class FileSystem(AttributeOperations, PythonFiles):
         mount point."""
         return self, self.resolve(path)
 
+    def trash_root(self, path: PathLike) -> str:
+        """The directory of the trash that a path goes to, if it is deleted by its user."""
+        return paths.join(self.home_directory(), TRASH_NAME)
+
     def trash_place(self, path: PathLike) -> tuple[FileSystem, str, str]:
         """Where the trash for a path is: a filesystem, the path there, the root of the trash."""
-        return self, self.resolve(path), paths.join(self.home_directory(), TRASH_NAME)
+        return self, self.resolve(path), self.trash_root(path)
 
     def datanode_report(self, kind: str = "live") -> list[DatanodeReport]:
         """The datanodes that are `all`, `live`, `dead`, `decommissioning`, …"""

@@ -63,8 +63,11 @@ class Trash:
     def __init__(
         self, fs: FileSystem, *, now: Callable[[], float], root: str | None = None
     ) -> None:
+        """Without a `root`, things go to the trash that is theirs (`FileSystem.trash_root`), and
+        what is closed and emptied is the one in the user's home."""
         self._fs = fs
         self._now = now
+        self._is_of_path = root is None
         self.root = root_of(fs.home_directory()) if root is None else root
 
     def move(self, path: str) -> Moved | None:
@@ -94,23 +97,24 @@ class Trash:
 
         Raises `IllegalArgument` for what contains the trash.
         """
-        if paths.is_under(path, self.root):
+        root = self._fs.trash_root(path) if self._is_of_path else self.root
+        if paths.is_under(path, root):
             return None
-        if paths.is_under(self.root, path):
+        if paths.is_under(root, path):
             raise errors.IllegalArgument(
                 f'Cannot move "{self._fs.uri}{path}" to the trash, as it contains the trash'
             )
-        target = place_of(self.root, path)
-        directory = self._free_directory(paths.parent_of(target) or self.root)
+        target = place_of(root, path)
+        directory = self._free_directory(root, paths.parent_of(target) or root)
         target = paths.join(directory, paths.name_of(target))
         target = self._free(target, self._fs.exists)
         self._fs.mkdirs(directory, DIRECTORY_MODE)
         return target
 
-    def _free_directory(self, directory: str) -> str:
+    def _free_directory(self, root: str, directory: str) -> str:
         """The directory, its first component that is a file renamed by the time."""
-        below = directory.removeprefix(self.root).strip(paths.SEPARATOR)
-        current = self.root
+        below = directory.removeprefix(root).strip(paths.SEPARATOR)
+        current = root
         for name in below.split(paths.SEPARATOR):
             current = self._free(paths.join(current, name), self._fs.is_file)
         return current

@@ -277,8 +277,10 @@ METHODS: Final[Mapping[str, Method]] = {
     "renewDelegationToken": Method(WRITE, "", OWN, webhdfs="RENEWDELEGATIONTOKEN"),
     "cancelDelegationToken": Method(WRITE, "", OWN, webhdfs="CANCELDELEGATIONTOKEN"),
     "getDataEncryptionKey": Method(UNCHECKED, "", OWN, COORDINATED),
-    "createEncryptionZone": Method(WRITE, "src", EVERY),
-    "listEncryptionZones": Method(READ, "", REFUSED, COORDINATED),
+    "createEncryptionZone": Method(
+        WRITE, "src", EVERY, audit="createEncryptionZone", traits=ONCE | SHOWS_OWNER
+    ),
+    "listEncryptionZones": Method(READ, "", REFUSED, COORDINATED, audit="listEncryptionZones"),
     "reencryptEncryptionZone": Method(WRITE, "zone", EVERY),
     "listReencryptionStatus": Method(READ, "", REFUSED, COORDINATED),
     "getEZForPath": Method(READ, "src", ONE, COORDINATED, audit="getEZForPath", traits=SHOWS_OWNER),

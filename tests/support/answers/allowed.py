@@ -53,7 +53,6 @@ ALLOWED: Final = (
         "how many children the directory had in the snapshot; Hadoop counts what it has now",
     ),
     Allowed("getSnapshotListing", "*.childrenNum", "the same"),
-    Allowed("listEncryptionZones", "*", _NOT_HERE + "encryption zones"),
     Allowed(
         "getHAServiceState",
         "*",

@@ -6,12 +6,12 @@ from typing import Protocol
 
 from howdah import errors
 from howdah.client.encryption.cipher import FileCipher
-from howdah.client.encryption.key_servers import KeyServers
 from howdah.config import Configuration, keys
 from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime.fork_safety import made_once
+from howdah.security.key_servers import KeyServers
 
 
 class Namenode(Protocol):

@@ -40,6 +40,7 @@ from howdah.fs.status import (
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2
+from howdah.protocol.trash_names import TRASH_NAME
 from howdah.runtime.fork_safety import made_once
 from howdah.security.identity import user_of
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from howdah.client.state.writing.statistics import OutputStatistics
     from howdah.client.writing.output_stream import OutputStream
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
+    from howdah.fs.hdfs.encryption import EncryptionZone, EncryptionZones, FileEncryptionInfo
     from howdah.fs.hdfs.walk import BatchedWalk
     from howdah.fs.inotify import InotifyStream
 
@@ -385,6 +387,51 @@ class HdfsFileSystem(HdfsNamespace):
         resolved = None if path is None else self.resolve(path)
         only = directive_message(directive_id, resolved, pool, None, None)
         return [cache_directive(entry) for entry in self._namenode.cache_directives(only)]
+
+    # --- encryption zones -------------------------------------------------------------
+
+    @made_once
+    def _zones(self) -> EncryptionZones:
+        from howdah.fs.hdfs.encryption import EncryptionZones
+
+        return EncryptionZones(self._namenode)
+
+    def create_encryption_zone(
+        self, path: PathLike, key_name: str, *, provision_trash: bool = True
+    ) -> None:
+        """Make an empty directory an encryption zone: the keys of its files are encrypted by this
+        key of the key servers. It gets a directory for its users' trash, as nothing is moved out
+        of a zone. Only for the superuser. Raises RemoteError for what cannot be a zone, or a key
+        that is not there."""
+        self._zones.create(self.resolve(path), key_name, provision_trash=provision_trash)
+
+    def list_encryption_zones(self) -> Iterator[EncryptionZone]:
+        """All zones. Only for the superuser."""
+        return self._zones.list()
+
+    @follow_links
+    def get_encryption_zone(self, path: PathLike) -> EncryptionZone | None:
+        """The zone that a path is in; None outside of zones."""
+        return self._zones.of(self.resolve(path))
+
+    def provision_encryption_zone_trash(self, path: PathLike) -> None:
+        """Make the directory of the trash of a zone, where it is missing. Raises IllegalArgument
+        for what is no zone, and PathExists."""
+        self._zones.provision_trash(self.resolve(path))
+
+    @follow_links
+    def get_file_encryption_info(self, path: PathLike) -> FileEncryptionInfo | None:
+        """How a file is encrypted; None for what is not. Raises PathNotFound."""
+        return self._zones.info_of(self.resolve(path))
+
+    def trash_root(self, path: PathLike) -> str:
+        """The trash of what is in a zone is in the zone."""
+        if self._client.server_defaults().keyProviderUri:
+            resolved = self.resolve(path)
+            zone = self._zones.of(paths.parent_of(resolved) or resolved)
+            if zone is not None:
+                return paths.join(zone.path, TRASH_NAME, self.user)
+        return super().trash_root(path)
 
     # --- the filesystem as a whole --------------------------------------------------------
 

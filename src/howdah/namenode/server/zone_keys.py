@@ -20,7 +20,7 @@ from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime import background_threads, unexpected_errors
 
 if TYPE_CHECKING:
-    from howdah.client.encryption.key_servers import KeyServers
+    from howdah.security.key_servers import KeyServers
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ def zone_keys_of(
     address = conf.get(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH)
     if not address:
         return None
-    from howdah.client.encryption.key_servers import KeyServers
+    from howdah.security.key_servers import KeyServers
 
     servers = KeyServers(ProviderAddress.of(address), conf, caller)
     zone_keys = ZoneKeys(

@@ -36,12 +36,12 @@ class EncryptedKey:
 def check_cipher(suite: int, version: int, path: str) -> None:
     """Raises UnsupportedOperation for another cipher or protocol than Hadoop's usual ones."""
     if suite != AES_CTR:
-        name = types_pb2.CipherSuiteProto.Name(suite)  # type: ignore[arg-type]
+        name = types_pb2.CipherSuiteProto.Name(suite)
         raise errors.UnsupportedOperation(
             f"{path} is encrypted by {name}, and only AES_CTR_NOPADDING is supported"
         )
     if version != ENCRYPTION_ZONES:
-        name = types_pb2.CryptoProtocolVersionProto.Name(version)  # type: ignore[arg-type]
+        name = types_pb2.CryptoProtocolVersionProto.Name(version)
         raise errors.UnsupportedOperation(
             f"{path} is in a zone of version {name}, and only ENCRYPTION_ZONES is supported"
         )

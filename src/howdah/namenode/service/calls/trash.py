@@ -13,11 +13,12 @@ Nothing happens in safe mode. A step that fails is logged, and tried again next 
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
+from howdah.namenode.service.calls.encryption_zones import zones_after
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes import paths
@@ -68,19 +69,28 @@ class TrashEmptier:
 
     def round(self) -> Generator[str, None, None]:
         """All trashes, one at a step; each step says what went wrong, or nothing."""
-        homes = self._namesystem.namespace.find(HOMES)
-        if not isinstance(homes, Directory):
-            return
-        for name in list(homes.sorted_names()):
+        for trash in self._trashes():
             if self._namesystem.safe_mode.on:
                 return
-            trash = paths.join([*paths.split(HOMES), name, TRASH_NAME])
             try:
                 self._empty(trash)
             except errors.HowdahError as error:
                 yield f"the trash {trash} is left as it is: {error}"
             else:
                 yield ""
+
+    def _trashes(self) -> Iterator[str]:
+        """Those in the homes of users, and of each encryption zone, out of which nothing moves."""
+        for name in self._names_in(HOMES):
+            yield paths.join([*paths.split(HOMES), name, TRASH_NAME])
+        for zone in zones_after(self._namesystem):
+            of_zone = paths.join([*paths.split(zone.directory.path), TRASH_NAME])
+            for name in self._names_in(of_zone):
+                yield f"{of_zone}/{name}"
+
+    def _names_in(self, path: str) -> list[str]:
+        directory = self._namesystem.namespace.find(path)
+        return list(directory.sorted_names()) if isinstance(directory, Directory) else []
 
     def _empty(self, trash: str) -> None:
         directory = self._namesystem.namespace.find(trash)

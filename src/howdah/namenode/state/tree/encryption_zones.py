@@ -36,10 +36,6 @@ class Zone(NamedTuple):
     directory: Directory
     key_name: str
 
-    def to_proto_fields(self) -> tuple[int, str]:
-        """Return its id and its path."""
-        return self.directory.inode_id, self.directory.path
-
 
 class ZoneIndex:
     """The ids of the directories that are zones, or have been."""

@@ -1,0 +1,463 @@
+"""Encryption zones at the namenode: made, found, kept; keys of new files; what cannot cross."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.formats.edits.edits import XAttr, XAttrNamespace
+from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.calls.trash import TrashEmptier
+from howdah.namenode.service.calls.zone_keys import KeyAwaited, Made, ZoneKeys
+from howdah.namenode.service.writing.pending_creates import WAIT_MS
+from howdah.namenode.state.tree.encryption_zones import Zone, file_key, zone_of
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.protocol.encryption_zones.messages import EncryptedKey, encrypted_key_of
+from howdah.protocol.rpc.service import Deferred
+from howdah.testing.in_memory import InMemoryNamenode, reloaded
+
+CLIENT = b"c" * 16
+
+
+class Server:
+    """A key server that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.known = {"payroll", "audit"}
+        self.asked: list[tuple[str, int, Callable[[Made], None]]] = []
+        self.checks: list[tuple[str, Callable[[errors.HowdahError | None], None]]] = []
+        self.answers_at_once = True
+        self._number = 0
+
+    def generate(self, key_name: str, count: int, done: Callable[[Made], None]) -> None:
+        self.asked.append((key_name, count, done))
+        if self.answers_at_once:
+            self.answer()
+
+    def check(self, key_name: str, done: Callable[[errors.HowdahError | None], None]) -> None:
+        self.checks.append((key_name, done))
+        if self.answers_at_once:
+            self.answer_checks()
+
+    def answer(self, error: errors.HowdahError | None = None) -> None:
+        asked, self.asked = self.asked, []
+        for key_name, count, done in asked:
+            made = [self.key(key_name) for _ in range(count)]
+            done(made if error is None else error)
+
+    def answer_checks(self) -> None:
+        checks, self.checks = self.checks, []
+        for key_name, done in checks:
+            missing = errors.RemoteError(f"Key {key_name} doesn't exist.")
+            done(None if key_name in self.known else missing)
+
+    def key(self, key_name: str) -> EncryptedKey:
+        self._number += 1
+        data = self._number.to_bytes(16, "big")
+        return EncryptedKey(key_name, f"{key_name}@0", data, data[::-1])
+
+
+class Scene:
+    def __init__(self) -> None:
+        self.namenode = InMemoryNamenode()
+        self.server = Server()
+        self.namesystem = self.namenode.namesystem
+        self.namesystem.zone_keys = ZoneKeys(
+            self.server, self.namenode.clock.monotonic_ms, size=4, low=0.5, expiry_ms=1000_000
+        )
+        self.namenode.join("d0")
+
+    def call(self, method: str, request: Any, **how: Any) -> Any:
+        answer = self.namenode.call(method, request, **how)
+        return answer
+
+    def settled(self, answer: Any) -> Any:
+        """What came of a deferred answer."""
+        assert isinstance(answer, Deferred)
+        outcomes: list[Any] = []
+        answer.when_settled(outcomes.append)
+        assert outcomes, "it is still open"
+        if isinstance(outcomes[0], errors.HowdahError):
+            raise outcomes[0]
+        return outcomes[0]
+
+    def mkdir(self, path: str) -> None:
+        perm = types_pb2.FsPermissionProto(perm=0o755)
+        self.call("mkdirs", pb.MkdirsRequestProto(src=path, masked=perm, createParent=True))
+
+    def make_zone(self, path: str, key_name: str = "payroll", **how: Any) -> None:
+        request = pb.CreateEncryptionZoneRequestProto(src=path, keyName=key_name)
+        self.settled(self.call("createEncryptionZone", request, **how))
+
+    def create(self, path: str, *, versions: tuple[int, ...] = (2,), **how: Any) -> Any:
+        request = pb.CreateRequestProto(
+            src=path,
+            masked=types_pb2.FsPermissionProto(perm=0o644),
+            clientName="writer",
+            createFlag=1,
+            createParent=True,
+            replication=1,
+            blockSize=1 << 20,
+            cryptoProtocolVersion=versions,  # type: ignore[arg-type]
+        )
+        return self.call("create", request, **how)
+
+    def status(self, path: str) -> types_pb2.HdfsFileStatusProto:
+        answer = self.call("getFileInfo", pb.GetFileInfoRequestProto(src=path))
+        status: types_pb2.HdfsFileStatusProto = answer.fs
+        return status
+
+    def rename(self, src: str, dst: str) -> None:
+        self.call("rename2", pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=False))
+
+    def zones(self) -> list[tuple[str, str]]:
+        answer = self.call("listEncryptionZones", pb.ListEncryptionZonesRequestProto(id=0))
+        return [(zone.path, zone.keyName) for zone in answer.zones]
+
+
+@pytest.fixture
+def scene() -> Scene:
+    scene = Scene()
+    scene.mkdir("/z")
+    scene.mkdir("/plain")
+    scene.make_zone("/z")
+    return scene
+
+
+def test_a_zone_is_an_attribute_and_one_edit(scene: Scene) -> None:
+    [logged] = [e for e in scene.namenode.edits() if isinstance(e, edits.SetXAttrOp)]
+    assert (logged.path, len(logged.xattrs)) == ("/z", 1)
+    assert logged.xattrs[0].name == "hdfs.crypto.encryption.zone"
+    assert scene.zones() == [("/z", "payroll")]
+    zone = scene.call("getEZForPath", pb.GetEZForPathRequestProto(src="/z/a/b")).zone
+    assert (zone.path, zone.keyName, zone.suite, zone.cryptoProtocolVersion) == (
+        "/z", "payroll", types_pb2.AES_CTR_NOPADDING, types_pb2.ENCRYPTION_ZONES,
+    )  # fmt: skip
+    assert not scene.call("getEZForPath", pb.GetEZForPathRequestProto(src="/plain")).HasField(
+        "zone"
+    )
+    assert scene.status("/z").flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT
+    assert not scene.status("/plain").flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT
+
+
+def test_a_file_has_a_key_of_its_own_wherever_it_is_asked_for(scene: Scene) -> None:
+    infos = []
+    for name in ("a", "b"):
+        made = scene.create(f"/z/{name}").fs
+        shown = made.fileEncryptionInfo
+        assert made.flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT
+        assert scene.status(f"/z/{name}").fileEncryptionInfo == shown
+        locations = scene.call(
+            "getBlockLocations",
+            pb.GetBlockLocationsRequestProto(src=f"/z/{name}", offset=0, length=1),
+        ).locations
+        assert locations.fileEncryptionInfo == shown
+        infos.append(shown)
+    listed = scene.call(
+        "getListing", pb.GetListingRequestProto(src="/z", startAfter=b"", needLocation=False)
+    )
+    assert [one.fileEncryptionInfo for one in listed.dirList.partialListing] == infos
+    assert encrypted_key_of(infos[0]) != encrypted_key_of(infos[1])
+    assert {info.ezKeyVersionName for info in infos} == {"payroll@0"}
+
+
+def test_the_raw_path_shows_no_key(scene: Scene) -> None:
+    scene.create("/z/a")
+    raw = scene.status("/.reserved/raw/z/a")
+    assert not raw.HasField("fileEncryptionInfo")
+    listed = scene.call(
+        "getListing",
+        pb.GetListingRequestProto(src="/.reserved/raw/z", startAfter=b"", needLocation=False),
+    )
+    assert not listed.dirList.partialListing[0].HasField("fileEncryptionInfo")
+    names = scene.call("listXAttrs", pb_xattrs("/.reserved/raw/z/a")).xAttrs
+    assert [one.name for one in names] == ["hdfs.crypto.file.encryption.info"]
+    assert not scene.call("listXAttrs", pb_xattrs("/z/a")).xAttrs
+
+
+def pb_xattrs(path: str) -> types_pb2.ListXAttrsRequestProto:
+    return types_pb2.ListXAttrsRequestProto(src=path)
+
+
+def test_who_copies_raw_brings_zone_and_key(scene: Scene) -> None:
+    shown = scene.create("/z/a").fs.fileEncryptionInfo
+    scene.mkdir("/copy")
+    for source, target in (("/z", "/copy"), ("/z/a", "/copy/a")):
+        if target.endswith("/a"):
+            made = scene.create(f"/.reserved/raw{target}")
+            assert not made.fs.HasField("fileEncryptionInfo")
+        got = scene.call(
+            "getXAttrs", types_pb2.GetXAttrsRequestProto(src=f"/.reserved/raw{source}")
+        ).xAttrs
+        for xattr in got:
+            scene.call(
+                "setXAttr",
+                types_pb2.SetXAttrRequestProto(
+                    src=f"/.reserved/raw{target}", xAttr=xattr, flag=types_pb2.XATTR_CREATE
+                ),
+            )
+    assert scene.status("/copy/a").fileEncryptionInfo == shown
+    assert scene.zones() == [("/z", "payroll"), ("/copy", "payroll")]
+
+
+def test_a_client_that_knows_no_zones_writes_nothing(scene: Scene) -> None:
+    for versions in ((), (1,)):
+        with pytest.raises(errors.RemoteError, match="No crypto protocol versions") as refused:
+            scene.create("/z/a", versions=versions)
+        assert refused.value.remote_class.endswith("UnknownCryptoProtocolVersionException")
+    assert not scene.call("getFileInfo", pb.GetFileInfoRequestProto(src="/z/a")).HasField("fs")
+    assert scene.create("/plain/a", versions=()).fs.fileId
+
+
+def test_keys_are_asked_for_before_they_are_all_taken(scene: Scene) -> None:
+    scene.server.answers_at_once = False
+    for name in ("a", "b", "c"):
+        scene.create(f"/z/{name}")
+    [(key_name, count, _)] = scene.server.asked
+    assert (key_name, count) == ("payroll", 3)
+    scene.create("/z/d")
+    scene.server.answer()
+    scene.create("/z/e")
+
+
+def test_a_call_that_finds_no_key_waits_for_one(scene: Scene) -> None:
+    scene.server.answers_at_once = False
+    for number in range(4):
+        scene.create(f"/z/{number}")
+    held = [scene.create(f"/z/deep/{name}", client_id=CLIENT, call_id=number + 1)
+            for number, name in enumerate("xy")]  # fmt: skip
+    assert not held[0].settled
+    # Nothing was changed for it yet.
+    assert scene.namesystem.namespace.find("/z/deep") is None
+    scene.create("/plain/a")
+    scene.server.answer()
+    assert {self_of(scene.settled(answer)) for answer in held} == {"payroll"}
+    # A repeated call has the first one's file.
+    again = scene.create("/z/deep/x", client_id=CLIENT, call_id=1, retry_count=1)
+    assert again.fs.fileId == scene.settled(held[0]).fs.fileId
+
+
+def self_of(answer: pb.CreateResponseProto) -> str:
+    return answer.fs.fileEncryptionInfo.keyName
+
+
+def test_a_key_server_that_refuses_is_named(scene: Scene) -> None:
+    scene.server.answers_at_once = False
+    for number in range(4):
+        scene.create(f"/z/{number}")
+    held = scene.create("/z/x")
+    scene.server.answer(errors.AccessDenied("the key server refuses hdfs"))
+    with pytest.raises(errors.AccessDenied, match="refuses hdfs"):
+        scene.settled(held)
+    # The next one asks again.
+    held = scene.create("/z/x")
+    scene.server.answer()
+    assert scene.settled(held).fs.fileId
+
+
+def test_nobody_waits_for_ever(scene: Scene) -> None:
+    scene.server.answers_at_once = False
+    for number in range(4):
+        scene.create(f"/z/{number}")
+    held = scene.create("/z/x")
+    scene.namenode.tick(WAIT_MS - 1)
+    assert not held.settled
+    scene.namenode.tick(1)
+    with pytest.raises(errors.RemoteError, match="no key by payroll within"):
+        scene.settled(held)
+    scene.server.answer()
+    assert scene.namesystem.namespace.find("/z/x") is None
+
+
+def test_who_is_gone_opens_nothing(scene: Scene) -> None:
+    scene.server.answers_at_once = False
+    for number in range(4):
+        scene.create(f"/z/{number}")
+    held = scene.create("/z/x")
+    held.withdraw()
+    scene.server.answer()
+    assert scene.namesystem.namespace.find("/z/x") is None
+
+
+def test_a_standby_answers_those_who_wait(scene: Scene) -> None:
+    scene.server.answers_at_once = False
+    for number in range(4):
+        scene.create(f"/z/{number}")
+    held = scene.create("/z/x")
+    scene.namenode.client.refuse_waiting(errors.StandbyError("not here"))
+    with pytest.raises(errors.StandbyError):
+        scene.settled(held)
+
+
+@pytest.mark.parametrize(
+    ("path", "key_name", "words"),
+    [
+        ("/none", "payroll", "cannot find /none"),
+        ("/z", "payroll", "Directory /z is already an encryption zone"),
+        ("/full", "payroll", "non-empty directory"),
+        ("/full/f", "payroll", "for a file"),
+        ("/plain", "none", "Key none doesn't exist."),
+        ("/plain", "", "Must specify a key name"),
+    ],
+)
+def test_what_is_no_zone(scene: Scene, path: str, key_name: str, words: str) -> None:
+    scene.create("/full/f")
+    with pytest.raises(errors.HowdahError, match=words):
+        scene.make_zone(path, key_name)
+
+
+def test_zones_are_made_and_listed_by_superusers(scene: Scene) -> None:
+    with pytest.raises(errors.AccessDenied):
+        scene.make_zone("/plain", user="bob")
+    with pytest.raises(errors.AccessDenied):
+        scene.call("listEncryptionZones", pb.ListEncryptionZonesRequestProto(id=0), user="bob")
+
+
+def test_without_key_servers_there_are_no_zones(scene: Scene) -> None:
+    scene.namesystem.zone_keys = None
+    with pytest.raises(errors.RemoteError, match="since no key provider is available"):
+        scene.make_zone("/plain")
+    with pytest.raises(errors.RemoteError, match="No KeyProvider is configured"):
+        scene.create("/z/a")
+
+
+def test_nothing_crosses_the_bounds_of_a_zone(scene: Scene) -> None:
+    scene.mkdir("/z2")
+    scene.make_zone("/z2", "audit")
+    scene.create("/z/a")
+    scene.create("/plain/p")
+    for source, target, words in (
+        ("/z/a", "/plain/a", "/z/a can't be moved from an encryption zone."),
+        ("/plain/p", "/z/p", "/plain/p can't be moved into an encryption zone."),
+        ("/z/a", "/z2/a", "from encryption zone /z to encryption zone /z2."),
+    ):
+        with pytest.raises(errors.RemoteError, match=words):
+            scene.rename(source, target)
+        with pytest.raises(errors.RemoteError, match=words):
+            scene.call("rename", pb.RenameRequestProto(src=source, dst=target))
+    scene.mkdir("/z/in")
+    scene.rename("/z/a", "/z/in/a")
+    scene.rename("/z", "/elsewhere")
+    assert scene.zones() == [("/elsewhere", "payroll"), ("/z2", "audit")]
+    assert scene.status("/elsewhere/in/a").fileEncryptionInfo.keyName == "payroll"
+    with pytest.raises(
+        errors.IllegalArgument, match="concat can not be called for files in an enc"
+    ):
+        scene.call("concat", pb.ConcatRequestProto(trg="/elsewhere/in/a", srcs=["/elsewhere/in/b"]))
+
+
+def test_a_zone_in_a_zone_has_its_own_key(scene: Scene) -> None:
+    scene.mkdir("/z/inner")
+    scene.make_zone("/z/inner", "audit")
+    assert self_of(scene.create("/z/inner/a")) == "audit"
+    assert self_of(scene.create("/z/a")) == "payroll"
+    # As what is in the outer zone it stays there.
+    with pytest.raises(errors.RemoteError, match="from an encryption zone"):
+        scene.rename("/z/inner", "/inner")
+    scene.rename("/z/inner", "/z/moved")
+    answer = scene.call("getEnclosingRoot", pb.GetEnclosingRootRequestProto(filename="/z/moved/a"))
+    assert answer.enclosingRootPath == "/z/moved"
+
+
+def test_log_and_image_have_all_of_it(scene: Scene) -> None:
+    scene.create("/z/a")
+    before = scene.status("/z/a").fileEncryptionInfo
+    replayed = InMemoryNamenode()
+    replayed.namesystem.role.writable = False
+    for number, edit in enumerate(scene.namenode.edits()[1:], start=2):
+        replayed.namesystem.follow(edits.LoggedEdit(number, edit))
+    for namespace in (reloaded(scene.namesystem.namespace), replayed.namesystem.namespace):
+        assert namespace.zones
+        file = namespace.find("/z/a")
+        assert file is not None
+        zone = zone_of(file)
+        assert isinstance(zone, Zone)
+        assert file_key(file.xattrs, zone) == encrypted_key_of(before)
+
+
+def test_zones_that_are_gone_are_not_listed(scene: Scene) -> None:
+    scene.call("delete", pb.DeleteRequestProto(src="/z", recursive=True))
+    assert scene.zones() == []
+    scene.namenode.tick(1000)
+    assert scene.zones() == []
+
+
+def test_listings_of_zones_have_pages(scene: Scene) -> None:
+    for number in range(120):
+        scene.mkdir(f"/many/{number:03}")
+        scene.make_zone(f"/many/{number:03}")
+    found: list[str] = []
+    behind, pages = 0, 0
+    while True:
+        request = pb.ListEncryptionZonesRequestProto(id=behind)
+        answer = scene.call("listEncryptionZones", request)
+        found += [zone.path for zone in answer.zones]
+        pages += 1
+        if not answer.hasMore:
+            break
+        behind = answer.zones[-1].id
+    assert pages == 2
+    assert found == ["/z", *(f"/many/{number:03}" for number in range(120))]
+
+
+def test_a_damaged_zone_takes_no_file(scene: Scene) -> None:
+    namespace = scene.namesystem.namespace
+    directory = namespace.find("/z")
+    assert directory is not None
+    directory.xattrs = (XAttr(XAttrNamespace.RAW, "hdfs.crypto.encryption.zone", b"\xff"),)
+    with pytest.raises(errors.RemoteError, match="is damaged"):
+        scene.create("/z/a")
+
+
+def test_snapshots_keep_the_key(scene: Scene) -> None:
+    before = scene.create("/z/a").fs.fileEncryptionInfo
+    scene.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/z"))
+    scene.call("createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/z", snapshotName="s"))
+    scene.call("delete", pb.DeleteRequestProto(src="/z/a", recursive=True))
+    assert scene.status("/z/.snapshot/s/a").fileEncryptionInfo == before
+
+
+def test_the_trash_of_a_zone_is_emptied(scene: Scene) -> None:
+    scene.mkdir("/z/.Trash/bob/Current/z/a")
+    hour_ms = 3_600_000
+    emptier = TrashEmptier(
+        scene.namesystem,
+        TreeCalls(scene.namesystem),
+        interval_ms=hour_ms,
+        checkpoint_interval_ms=hour_ms,
+    )
+    trash = scene.namesystem.namespace.find("/z/.Trash/bob")
+    assert trash is not None
+    for left in (1, 0):
+        while not emptier.is_due():
+            scene.namenode.tick(hour_ms // 2)
+        assert not any(emptier.round())
+        names = list(trash.sorted_names())  # type: ignore[attr-defined]
+        if left:
+            assert len(names) == 1
+            assert names[0] != "Current"
+        scene.namenode.tick(2 * hour_ms)
+    assert names == []
+
+
+def test_keys_of_zone_keys_end() -> None:
+    server, now = Server(), [0]
+    keys = ZoneKeys(server, lambda: now[0], size=4, low=0.5, expiry_ms=100)
+    server.answers_at_once = False
+    keys.warm_up("a")
+    keys.warm_up("a")
+    assert len(server.asked) == 1
+    server.answer()
+    keys.take("a")
+    now[0] = 100
+    with pytest.raises(KeyAwaited):
+        keys.take("a")
+    server.answer()
+    keys.forget("a")
+    with pytest.raises(KeyAwaited):
+        keys.take("a")
