@@ -319,7 +319,12 @@ def at_privileged_ports(
         monkeypatch.setattr(type(kdc), "environment", property(lambda _: there))
         keytab = directory / "datanode.keytab"
         shutil.copy(kdc.services_keytab, keytab)
-        shutil.chown(keytab, request.param)
+        secret = directory / "cookies"
+        secret.write_text("a secret of all servers")
+        secret.chmod(0o600)
+        for path in (keytab, secret):
+            shutil.chown(path, request.param)
+        conf["hadoop.http.authentication.signature.secret.file"] = str(secret)
         conf["dfs.datanode.keytab.file"] = str(keytab)
         conf["dfs.web.authentication.kerberos.keytab"] = str(keytab)
         with kdc.in_environment():
