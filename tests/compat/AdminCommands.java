@@ -7,6 +7,7 @@ import java.util.Arrays;
 import org.apache.hadoop.fs.FsShell;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.tools.CacheAdmin;
+import org.apache.hadoop.hdfs.tools.CryptoAdmin;
 import org.apache.hadoop.hdfs.tools.DFSAdmin;
 import org.apache.hadoop.hdfs.tools.DiskBalancerCLI;
 import org.apache.hadoop.hdfs.tools.GetConf;
@@ -16,7 +17,7 @@ import org.apache.hadoop.util.ToolRunner;
 
 /**
  * Runs each argument, a command line with tabs between its words, as `hdfs` would: `dfs`,
- * `dfsadmin`, `cacheadmin`, `diskbalancer`, `dfsrouteradmin` or `getconf` and what belongs to it.
+ * `dfsadmin`, `cacheadmin`, `crypto`, `diskbalancer`, `dfsrouteradmin` or `getconf` and what belongs to it.
  */
 public class AdminCommands {
   public static void main(String[] commands) {
@@ -56,6 +57,9 @@ public class AdminCommands {
     }
     if (name.equals("dfs")) {
       return new FsShell(new HdfsConfiguration());
+    }
+    if (name.equals("crypto")) {
+      return new CryptoAdmin(new HdfsConfiguration());
     }
     if (name.equals("cacheadmin")) {
       return new CacheAdmin(new HdfsConfiguration());

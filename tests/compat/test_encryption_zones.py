@@ -37,7 +37,13 @@ class Scene:
     cluster: MiniCluster
     fs: HdfsFileSystem
     provider: str
-    java: Callable[..., str]
+    run: Callable[..., subprocess.CompletedProcess[str]]
+
+    def java(self, tool: str, *words: str) -> str:
+        """What a tool of Hadoop's prints, which succeeds."""
+        done = self.run(tool, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
 
 @pytest.fixture(scope="module", params=["hadoop", "ours"])
@@ -64,22 +70,22 @@ def scene(
             )
         )
 
-        def java(tool: str, *words: str) -> str:
-            done = subprocess.run(
+        def run(tool: str, *words: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
                 [*hadoop_java(hadoop_classpath, cluster.conf_dir), tool, *words],
                 capture_output=True,
                 text=True,
+                errors="replace",
                 timeout=90,
                 check=False,
             )
-            assert done.returncode == 0, done.stdout + done.stderr
-            return done.stdout
 
         fs = stack.enter_context(cluster.connect())
         fs.mkdirs(ZONE)
-        said = java(CRYPTO_ADMIN, "-createZone", "-keyName", "payroll", "-path", ZONE)
+        scene = Scene(cluster, fs, provider, run)
+        said = scene.java(CRYPTO_ADMIN, "-createZone", "-keyName", "payroll", "-path", ZONE)
         assert "Added encryption zone" in said
-        yield Scene(cluster, fs, provider, java)
+        yield scene
 
 
 def test_what_one_client_writes_the_other_reads(scene: Scene, tmp_path: Path) -> None:
@@ -150,3 +156,87 @@ def test_a_key_that_is_away_is_named(scene: Scene) -> None:
         pytest.raises(errors.Unreachable, match=r"/zone/kept.*key server"),
     ):
         lost.open(f"{ZONE}/kept")
+
+
+COMMANDS = [
+    "-listZones",
+    "-listZones more",
+    "-createZone -path /zone",
+    "-createZone -keyName payroll",
+    "-createZone -keyName payroll -path /none",
+    "-createZone -keyName none -path /empty",
+    "-createZone -keyName payroll -path /zone",
+    "-createZone -keyName payroll -path /full",
+    "-createZone -keyName payroll -path /full/file",
+    "-provisionTrash -path /zone",
+    "-provisionTrash -path /empty",
+    "-provisionTrash -path /zone/in",
+    "-getFileEncryptionInfo -path /zone/in/file",
+    "-getFileEncryptionInfo -path /full/file",
+    "-getFileEncryptionInfo -path /none",
+    "-nonsense",
+]
+
+
+def test_the_command_says_what_hadoops_says(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene.fs.mkdirs("/empty")
+    scene.fs.mkdirs("/zone/in")
+    for path in ("/zone/in/file", "/full/file"):
+        scene.fs.create(path, overwrite=True).close()
+    ours = []
+    capsys.readouterr()
+    for words in COMMANDS:
+        code = main(["-fs", scene.cluster.uri, "crypto", *words.split()])
+        out, err = capsys.readouterr()
+        ours.append((code, out.rstrip(), err.splitlines()[:1]))
+    lines = ["\t".join(["crypto", *words.split()]) for words in COMMANDS]
+    answered = scene.java(str(Path(__file__).with_name("AdminCommands.java")), *lines)
+    theirs = []
+    for part in answered.split("\1")[1:]:
+        number, out, err = part.split("\2")
+        said = [line for line in err.splitlines() if not line.startswith("log4j:")]
+        theirs.append((int(number), out.rstrip(), said[:1]))
+    differ = [each for each in zip(COMMANDS, ours, theirs, strict=True) if each[1] != each[2]]
+    assert not differ, "\n".join(map(str, differ))
+
+
+def test_nothing_moves_out_of_a_zone_but_to_its_trash(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with scene.fs.create(f"{ZONE}/deleted") as out:
+        out.write(DATA)
+    with pytest.raises(errors.RemoteError, match="can't be moved from an encryption zone"):
+        scene.fs.rename(f"{ZONE}/deleted", "/deleted")
+    trash = ["-D", "fs.trash.interval=60", "-fs", scene.cluster.uri]
+    assert main([*trash, "dfs", "-rm", f"{ZONE}/deleted"]) == 0
+    kept = f"{ZONE}/.Trash/{scene.fs.user}/Current{ZONE}/deleted"
+    assert scene.fs.read_bytes(kept) == DATA
+    capsys.readouterr()
+
+
+def test_new_files_have_keys_by_the_last_version(scene: Scene) -> None:
+    scene.fs.mkdirs("/rolled")
+    assert main(["key", "create", "rolled", "-provider", scene.provider]) == 0
+    scene.fs.create_encryption_zone("/rolled", "rolled")
+    with scene.fs.create("/rolled/before") as out:
+        out.write(DATA)
+    assert main(["key", "roll", "rolled", "-provider", scene.provider]) == 0
+    info = scene.fs.get_file_encryption_info("/rolled/before")
+    assert info is not None
+    assert (info.key_name, info.version_name) == ("rolled", "rolled@0")
+    assert scene.fs.read_bytes("/rolled/before") == DATA
+    zone = scene.fs.get_encryption_zone("/rolled/before")
+    assert zone is not None
+    assert (zone.path, zone.key_name) == ("/rolled", "rolled")
+    assert "/rolled" in {each.path for each in scene.fs.list_encryption_zones()}
+
+
+def test_java_walks_through_a_zone(scene: Scene) -> None:
+    with scene.fs.create(f"{ZONE}/listed") as out:
+        out.write(DATA)
+    assert f"{ZONE}/listed" in scene.java(SHELL, "-ls", ZONE)
+    assert scene.java(SHELL, "-cat", f"{ZONE}/listed").encode()[: len(PATTERN)] == PATTERN
+    scene.java(SHELL, "-appendToFile", "/etc/hostname", f"{ZONE}/listed")
+    assert scene.fs.read_bytes(f"{ZONE}/listed") == DATA + Path("/etc/hostname").read_bytes()

@@ -10,7 +10,9 @@ from typing import Final
 
 from howdah import errors
 from howdah.cli.arguments.admin_commands import (
+    EXIT_FAILURE,
     Command,
+    Nonsense,
     Program,
     Words,
     Wrong,
@@ -42,7 +44,14 @@ def _create_zone(words: Words, conf: Configuration) -> int:
         raise Wrong("You must specify a key name with -keyName.")
     words.none_left()
     with connected(conf, checked_path(path)) as fs:
-        fs.create_encryption_zone(path, key_name)
+        try:
+            fs.create_encryption_zone(path, key_name)
+        except (errors.AccessDenied, errors.SafeMode, errors.Unreachable):
+            raise
+        except errors.HowdahError as error:
+            # Hadoop's client takes no other error apart that a namenode answers to this call.
+            complain(f"RemoteException: {error.message.partition(chr(10))[0]}")
+            return EXIT_FAILURE
     print(f"Added encryption zone {path}")
     return 0
 
@@ -74,7 +83,10 @@ def _path_of(words: Words, command: str) -> str:
 def _provision_trash(words: Words, conf: Configuration) -> int:
     path = _path_of(words, "-provisionTrash")
     with connected(conf, path) as fs:
-        fs.provision_encryption_zone_trash(path)
+        try:
+            fs.provision_encryption_zone_trash(path)
+        except errors.IllegalArgument as error:
+            raise Nonsense(f"IllegalArgumentException: {error.message}") from None
     print(f"Created a trash directory for {path}")
     return 0
 
@@ -88,7 +100,7 @@ def _file_encryption_info(words: Words, conf: Configuration) -> int:
             complain(error_text(error))
             return _EXIT_FAILURE
     if info is None:
-        print(f"No FileEncryptionInfo found for path {path}")
+        complain(f"No FileEncryptionInfo found for path {path}")
         return _EXIT_NOTHING
     print(
         "{cipherSuite: {name: AES/CTR/NoPadding, algorithmBlockSize: 16}, cryptoProtocolVersion: "

@@ -54,6 +54,8 @@ def file_status(status: types_pb2.HdfsFileStatusProto) -> Json:
     }
     if flags & types_pb2.HdfsFileStatusProto.HAS_ACL:
         shown["aclBit"] = True
+    if flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT:
+        shown["encBit"] = True
     if flags & types_pb2.HdfsFileStatusProto.HAS_EC and status.HasField("ecPolicy"):
         policy = policy_from_proto(status.ecPolicy)
         shown["ecBit"] = True

@@ -161,10 +161,14 @@ def home_directory(asked: ParsedRequest, user: str) -> Steps:
 
 
 def trash_root(asked: ParsedRequest, user: str) -> Steps:
-    """Everybody's is in his home: there are no encryption zones, and snapshottable directories
+    """Everybody's is in his home, but for what is in an encryption zone. Snapshottable directories
     have none of their own."""
-    yield from ()
-    return json_response({"Path": f"{HOME_PREFIX}/{user}/{TRASH_NAME}"})
+    above = asked.path.rstrip("/").rpartition("/")[0] or "/"
+    answer = yield Rpc("getEZForPath", pb.GetEZForPathRequestProto(src=above))
+    root = f"{HOME_PREFIX}/{user}/{TRASH_NAME}"
+    if answer.HasField("zone"):
+        root = f"{answer.zone.path}/{TRASH_NAME}/{user}"
+    return json_response({"Path": root})
 
 
 def trash_roots(asked: ParsedRequest, user: str) -> Steps:
