@@ -33,7 +33,7 @@ _MOST_THREADS: Final = 256
 
 def main(argv: list[str], conf: Configuration) -> int:
     """Mount a directory of a filesystem."""
-    options = _parser().parse_args(argv)
+    options = arguments().parse_args(argv)
     _apply(options)
     if not options.foreground:
         return _start(options)
@@ -47,7 +47,8 @@ def main(argv: list[str], conf: Configuration) -> int:
     return run(conf, wanted, ready_file.absolute() if ready_file else None)
 
 
-def _parser() -> Arguments:
+def arguments() -> Arguments:
+    """What `howdah mount` can be told."""
     parser = Arguments(
         prog="howdah mount",
         description="mount a directory of a filesystem, such as hdfs://namenode:8020/data",

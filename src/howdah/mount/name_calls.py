@@ -7,6 +7,7 @@ import logging
 import stat
 
 from howdah import errors
+from howdah.fs.api import FileSystem
 from howdah.mount.failures import Refused
 from howdah.mount.mounted_tree import (
     MODE_BITS,
@@ -117,17 +118,40 @@ class NameCalls:
         return ()
 
     def remove_directory(self, header: Header, body: requests.Named) -> Answer:
-        self._tree.check_writable()
-        parent = self._tree.node(header.node_id)
-        name, path = self._tree.below(parent, body.name)
-        with self._tree.callers.of(header.uid) as fs:
+        tree = self._tree
+        tree.check_writable()
+        parent = tree.node(header.node_id)
+        name, path = tree.below(parent, body.name)
+        with tree.callers.of(header.uid) as fs:
             if not fs.get_file_link_status(path).is_directory:
                 raise errors.PathIsNotDirectory(f"{path} is no directory")
-            if not fs.delete(path):
+            try:
+                is_gone = fs.delete(path)
+            except errors.DirectoryNotEmpty:
+                if not self._cleared(fs, parent, name, path):
+                    raise
+                is_gone = fs.delete(path)
+            if not is_gone:
                 raise errors.PathNotFound(f"{path} is not there")
-        with self._tree.lock:
-            self._tree.nodes.removed(parent, name)
+        with tree.lock:
+            tree.nodes.removed(parent, name)
         return ()
+
+    def _cleared(self, fs: FileSystem, parent: Node, name: str, path: str) -> bool:
+        """Move files that were deleted while they were open out of a directory, if it has no
+        others: to those who list it, it is empty."""
+        tree = self._tree
+        hidden = [each.name for each in fs.list_status_iter(path)]
+        with tree.lock:
+            directory = tree.nodes.child(parent, name)
+        if directory is None or not all(each.startswith(tree.hidden_prefix) for each in hidden):
+            return False
+        above = tree.path(parent).rstrip("/")
+        for each in hidden:
+            fs.rename(f"{path}/{each}", f"{above}/{each}")
+            with tree.lock:
+                tree.nodes.renamed(directory, each, parent, each)
+        return True
 
     def rename(self, header: Header, body: requests.Rename) -> Answer:
         self._tree.check_writable()

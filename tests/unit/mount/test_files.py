@@ -419,6 +419,25 @@ def test_a_deleted_file_may_be_written_on(kernel: FakeKernel, fs: MemoryFileSyst
     assert fs.list_status("/data") == []
 
 
+def test_a_directory_is_removed_with_a_deleted_file_that_is_open(
+    kernel: FakeKernel, fs: MemoryFileSystem
+) -> None:
+    directory = kernel.mkdir(b"d").node
+    found, handle = kernel.create(b"f", os.O_RDWR, node=directory)
+    kernel.write(found.node, handle, 0, b"scratch")
+    kernel.unlink(b"f", node=directory)
+    fs.write_bytes("/data/d/other", b"")
+    with refused(errno.ENOTEMPTY):
+        kernel.rmdir(b"d")
+    fs.delete("/data/d/other")
+    kernel.rmdir(b"d")
+    assert not fs.exists("/data/d")
+    assert kernel.names() == []
+    assert kernel.read(found.node, handle, 0, 100) == b"scratch"
+    kernel.close(found.node, handle)
+    assert fs.list_status("/data") == []
+
+
 def test_a_file_is_renamed_while_it_is_written(kernel: FakeKernel, fs: MemoryFileSystem) -> None:
     found, handle = kernel.create(b"f")
     kernel.write(found.node, handle, 0, b"one")

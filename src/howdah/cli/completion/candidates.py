@@ -18,6 +18,7 @@ from howdah.cli import (
     getconf,
     haadmin,
     main,
+    mount,
     storagepolicies,
 )
 from howdah.cli.arguments.admin_commands import HELP
@@ -49,7 +50,7 @@ _TAKE_PATHS: Final = (
     "sync",
     "verify",
 )
-_TAKE_FILES: Final = ("classpath", "debug", "namespace", "oev", "oiv")
+_TAKE_FILES: Final = ("classpath", "debug", "mount", "namespace", "oev", "oiv", "umount")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,8 @@ def lines() -> dict[str, Line]:
         "groups": ("--json",),
         "doctor": options_of(doctor.arguments().format_help()),
         "init": options_of(init.arguments().format_help()),
+        "mount": options_of(mount.arguments().format_help()),
+        "umount": ("--lazy",),
         "sync": options_of(sync.usage()),
     }
     by_name = {}

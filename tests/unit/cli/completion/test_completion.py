@@ -201,3 +201,5 @@ def test_commands_with_a_parser_of_their_own_are_completed_too() -> None:
     assert {"--role", "--json"} <= set(found["doctor"].place.words)
     assert {"-delete", "-bandwidth", "--dry-run"} <= set(found["sync"].place.words)
     assert found["sync"].place.remote
+    assert {"--read-only", "--allow-other", "-o"} <= set(found["mount"].place.words)
+    assert found["umount"].place.local
