@@ -45,6 +45,7 @@ SCRIPTS = (
     "transfer",
     "webhdfs",
     "objects",
+    "mount",
     "sync",
     "recovery",
     "failover",

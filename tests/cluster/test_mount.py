@@ -66,12 +66,12 @@ def test_files_come_in_and_out_whole(mount: Mount, fs: HdfsFileSystem, tmp_path:
 
 def test_a_listing_shows_what_there_is(mount: Mount, fs: HdfsFileSystem) -> None:
     fs.mkdirs(f"{ROOT}/listed/below")
-    for number in range(120):
+    for number in range(40):
         fs.write_bytes(f"{ROOT}/listed/{number:03}", b"x" * number)
     lines = mount.shell("ls -l listed").splitlines()[1:]
-    assert [line.split()[4] for line in lines] == [*map(str, range(120)), "0"]
+    assert [line.split()[4] for line in lines] == [*map(str, range(40)), "0"]
     assert lines[-1].startswith("drwx")
-    assert mount.shell("find listed -type f | wc -l").strip() == "120"
+    assert mount.shell("find listed -type f | wc -l").strip() == "40"
 
 
 def test_a_shell_writes_and_appends(mount: Mount, fs: HdfsFileSystem) -> None:
@@ -131,9 +131,9 @@ def test_what_cannot_be_written_is_refused_at_open_and_harms_nothing(
         "try:\n"
         "    open('kept', 'r+b')\n"
         "except OSError as error:\n"
-        "    print(errno.errorcode[error.errno])\n"
+        "    print(error.errno == errno.EOPNOTSUPP)\n"
     )
-    assert said == "EOPNOTSUPP\n"
+    assert said == "True\n"
     assert mount.run(
         "dd", "if=/dev/zero", "of=kept", "conv=notrunc", "count=1", check=False
     ).returncode
