@@ -1,7 +1,8 @@
 """`howdah s3`: runs a gateway for S3; `howdah s3 keys` manages the access keys of its users.
 
 A secret is shown once, when its key is made. One that is brought along is the first line of stdin
-(`--stdin`): an argument could be seen by every user of the machine.
+(`--stdin`): an argument could be seen by every user of the machine. For the same reason a
+passphrase is the first line of a file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from howdah.config import Configuration, keys
 from howdah.errors import IllegalArgument, InvalidConfiguration
 from howdah.formats.access_keys import AccessKey
 
-_ACTIONS = ("add", "delete", "list")
+_ACTIONS = ("add", "delete", "list", "encrypt", "decrypt")
 _ACCESS_LETTERS = string.ascii_uppercase + string.digits
 _SECRET_LETTERS = string.ascii_letters + string.digits
 _ACCESS_LENGTH = 20
@@ -43,7 +44,11 @@ def main(argv: list[str], conf: Configuration) -> int:
 
 
 def _keys(argv: list[str], conf: Configuration) -> int:
-    from howdah.gateway.s3.access_keys import change_access_keys, read_access_keys
+    from howdah.gateway.s3.access_keys import (
+        change_access_keys,
+        configured_passphrase,
+        read_access_keys,
+    )
 
     parser = Arguments(
         prog="howdah s3 keys",
@@ -61,21 +66,38 @@ def _keys(argv: list[str], conf: Configuration) -> int:
     parser.add_argument(
         "--stdin", action="store_true", help="add: the secret is the first line of stdin"
     )
+    parser.add_argument(
+        "--passphrase-file",
+        metavar="FILE",
+        help="the file whose first line is the passphrase of an encrypted file; otherwise "
+        f"{keys.HOWDAH_S3_KEYS_PASSPHRASE_FILE.name}",
+    )
     parser.add_argument("action", choices=_ACTIONS, help="what to do")
     parser.add_argument(
         "name", nargs="?", help="add: the user; delete: the access key; list: nothing, or a user"
     )
     words = parser.parse_args(argv)
     path = Path(words.file or _configured(conf)).expanduser()
+    if words.passphrase_file:
+        name = keys.HOWDAH_S3_KEYS_PASSPHRASE_FILE.name
+        conf = conf.with_values({name: words.passphrase_file})
+    passphrase = configured_passphrase(conf)
+    if words.action in ("encrypt", "decrypt"):
+        seals = words.action == "encrypt"
+        change_access_keys(path, lambda found: None, passphrase=passphrase, seals=seals)
+        print(f"{path} is {'encrypted' if seals else 'plain text'} now")
+        return 0
     if words.action == "list":
-        for key in read_access_keys(path).values():
+        for key in read_access_keys(path, passphrase).values():
             if words.name in (None, key.user):
                 print(key.access_key, key.user)
         return 0
     if words.name is None:
         raise UsageError(f"{words.action}: which {'user' if words.action == 'add' else 'key'}?")
     if words.action == "delete":
-        change_access_keys(path, lambda found: _delete(found, words.name, path))
+        change_access_keys(
+            path, lambda found: _delete(found, words.name, path), passphrase=passphrase
+        )
         print(f"{words.name} counts for nothing any more, also in presigned URLs")
         return 0
     made = AccessKey(
@@ -83,7 +105,9 @@ def _keys(argv: list[str], conf: Configuration) -> int:
         _line_of_stdin() if words.stdin else _random(_SECRET_LETTERS, _SECRET_LENGTH),
         words.name,
     )
-    change_access_keys(path, lambda found: _add(found, made, path), creates=True)
+    change_access_keys(
+        path, lambda found: _add(found, made, path), creates=True, passphrase=passphrase
+    )
     print(f"AWS_ACCESS_KEY_ID={made.access_key}")
     if not words.stdin:
         print(f"AWS_SECRET_ACCESS_KEY={made.secret_key}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
+from howdah.formats.sealed_text import is_sealed
 from howdah.gateway.s3.access_keys import read_access_keys
 
 
@@ -54,6 +55,42 @@ def test_a_secret_may_be_brought_along(
     assert read_access_keys(path)["MINE"].secret_key == "secret/of+mine"
     assert keys(path, "--access-key", "MINE", "add", "bob") == 1
     assert read_access_keys(path)["MINE"].user == "ann"
+
+
+def test_the_file_is_encrypted_by_a_passphrase(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, secret = tmp_path / "keys", tmp_path / "passphrase"
+    secret.write_text("correct horse battery\nand more\n")
+    secret.chmod(0o600)
+    by = ("--passphrase-file", str(secret))
+    assert keys(path, "add", "ann") == 0
+    assert keys(path, *by, "encrypt") == 0
+    assert "ann" not in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    capsys.readouterr()
+    assert keys(path, "list") == 1
+    assert "is encrypted" in capsys.readouterr().err
+    assert keys(path, *by, "add", "bob") == 0
+    assert is_sealed(path.read_text()), "it stays so"
+    capsys.readouterr()
+    assert keys(path, *by, "list", "bob") == 0
+    assert capsys.readouterr().out.endswith(" bob\n")
+    other = tmp_path / "other"
+    other.write_text("another passphrase\n")
+    other.chmod(0o600)
+    assert keys(path, "--passphrase-file", str(other), "list") == 1
+    assert "not its passphrase" in capsys.readouterr().err
+    other.chmod(0o644)
+    assert keys(path, "--passphrase-file", str(other), "list") == 1
+    assert "can be read by others" in capsys.readouterr().err
+    assert keys(path, *by, "decrypt") == 0
+    assert [key.user for key in read_access_keys(path).values()].count("ann") == 1
+    assert keys(path, "encrypt") == 1
+    assert "is not set" in capsys.readouterr().err
+    new = tmp_path / "new"
+    assert keys(new, *by, "add", "ann") == 0
+    assert is_sealed(new.read_text())
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,10 @@ HOWDAH_S3_KEYS_FILE = optional_string(
     "howdah.s3.keys.file",
     "The file of access keys of a gateway for S3, which howdah s3 keys writes.",
 )
+HOWDAH_S3_KEYS_PASSPHRASE_FILE = optional_string(
+    "howdah.s3.keys.passphrase.file",
+    "The file whose first line is the passphrase of an encrypted file of access keys.",
+)
 HOWDAH_S3_ANONYMOUS_USER = optional_string(
     "howdah.s3.anonymous.user",
     "As whom a gateway for S3 serves unsigned requests; without a value it refuses them.",

@@ -51,6 +51,8 @@ _MAX_COMPLETE_BYTES: Final = 4 << 20
 _MAX_CREATE_BYTES: Final = 64 << 10
 _MAX_DELETED: Final = 1000
 _MAX_UPLOADS: Final = 1000
+_NO_VERSION: Final = "null"
+"""What S3 calls the version of an object in a bucket without versions."""
 _ATTRIBUTES: Final = frozenset({"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"})
 
 
@@ -182,6 +184,21 @@ def list_objects_v2(call: Call) -> Answer:
     return _listed(call, page, shown, children, with_owner=with_owner)
 
 
+def list_object_versions(call: Call) -> Answer:
+    marker = call.request.text("key-marker")
+    page, shown = _page(call, marker)
+    children: list[Child] = [
+        ("KeyMarker", shown(marker)),
+        ("VersionIdMarker", call.request.text("version-id-marker")),
+    ]
+    if page.is_truncated and page.entries:
+        children += [
+            ("NextKeyMarker", shown(page.entries[-1].key)),
+            ("NextVersionIdMarker", _NO_VERSION),
+        ]
+    return _listed(call, page, shown, children, with_owner=True, with_versions=True)
+
+
 def _page(call: Call, after: str) -> tuple[listing.Page, Callable[[str], str]]:
     """What is listed, and how keys are shown in it."""
     request = call.request
@@ -208,6 +225,7 @@ def _listed(
     children: list[Child],
     *,
     with_owner: bool,
+    with_versions: bool = False,
 ) -> Response:
     request = call.request
     children = [
@@ -222,12 +240,18 @@ def _listed(
     if request.text("encoding-type"):
         children.append(("EncodingType", "url"))
     for entry in page.entries:
-        if entry.status is not None:
-            children.append(("Contents", _contents(entry.key, entry.status, shown, with_owner)))
+        if entry.status is None:
+            continue
+        contents = _contents(entry.key, entry.status, shown, with_owner)
+        if with_versions:
+            own: list[Child] = [("VersionId", _NO_VERSION), ("IsLatest", _flag(True))]
+            children.append(("Version", own + contents))
+        else:
+            children.append(("Contents", contents))
     for entry in page.entries:
         if entry.status is None:
             children.append(("CommonPrefixes", [("Prefix", shown(entry.key))]))
-    return _xml("ListBucketResult", children)
+    return _xml("ListVersionsResult" if with_versions else "ListBucketResult", children)
 
 
 def _contents(
@@ -778,6 +802,7 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "HeadObject": head_object,
     "ListBuckets": list_buckets,
     "ListMultipartUploads": list_multipart_uploads,
+    "ListObjectVersions": list_object_versions,
     "ListObjects": list_objects,
     "ListObjectsV2": list_objects_v2,
     "ListParts": list_parts,

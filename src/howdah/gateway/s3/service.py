@@ -23,7 +23,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.gateway.clients import Clients
 from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
-from howdah.gateway.s3.access_keys import AccessKeyFile
+from howdah.gateway.s3.access_keys import AccessKeyFile, configured_passphrase
 from howdah.gateway.s3.body import Body
 from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.calls import CALLS, Call, Gateway, PostedForm
@@ -85,7 +85,10 @@ class S3Gateway:
                 f"{keys.HOWDAH_S3_KEYS_FILE.name} is not set: howdah s3 keys add USER makes the "
                 "file of access keys"
             )
-        self._access_keys = AccessKeyFile(Path(keys_file).expanduser()) if keys_file else None
+        self._access_keys: AccessKeyFile | None = None
+        if keys_file:
+            path = Path(keys_file).expanduser()
+            self._access_keys = AccessKeyFile(path, configured_passphrase(conf))
         if self._access_keys is not None:
             self._access_keys.keys()
         self._caller_for = _caller_for(conf)

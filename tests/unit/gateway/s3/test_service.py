@@ -21,6 +21,7 @@ from botocore.exceptions import ClientError
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
+from howdah.gateway.s3.access_keys import change_access_keys
 from howdah.gateway.s3.service import S3Gateway
 from tests.support.s3_gateway import Door, add_key, in_process
 
@@ -199,6 +200,28 @@ def test_listings_have_pages_prefixes_and_both_versions(s3: Any, bucket: str) ->
     assert code_of(bad) == "InvalidArgument"
     owner = s3.list_objects_v2(Bucket=bucket, FetchOwner=True)["Contents"][0]["Owner"]
     assert owner["ID"] == USER
+
+
+def test_each_object_is_its_only_version(s3: Any, bucket: str) -> None:
+    for name in ("a/x", "a/y", "b"):
+        s3.put_object(Bucket=bucket, Key=name, Body=b"x")
+    pages = s3.get_paginator("list_object_versions").paginate(
+        Bucket=bucket, PaginationConfig={"PageSize": 1}
+    )
+    found = [each for page in pages for each in page.get("Versions", [])]
+    assert [(each["Key"], each["VersionId"], each["IsLatest"]) for each in found] == [
+        ("a/x", "null", True),
+        ("a/y", "null", True),
+        ("b", "null", True),
+    ]
+    page = s3.list_object_versions(Bucket=bucket, Delimiter="/")
+    assert [each["Prefix"] for each in page["CommonPrefixes"]] == ["a/"]
+    wanted = [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in found]
+    told = s3.delete_objects(Bucket=bucket, Delete={"Objects": wanted})
+    assert len(told["Deleted"]) == 3
+    wanted[0]["VersionId"] = "other"
+    told = s3.delete_objects(Bucket=bucket, Delete={"Objects": wanted[:1]})
+    assert [each["Code"] for each in told["Errors"]] == ["NoSuchVersion"]
 
 
 def test_many_objects_are_deleted_at_once(s3: Any, bucket: str) -> None:
@@ -413,6 +436,27 @@ def test_a_key_that_is_taken_away_counts_no_more(tmp_path: Path) -> None:
         path.chmod(0o644)
         assert code_of(lambda: door.client().list_buckets()) == "InternalError"
     forget("s3-keys")
+
+
+def test_a_file_of_keys_may_be_encrypted(tmp_path: Path) -> None:
+    add_key(tmp_path / "access-keys", "ann")
+    secret = tmp_path / "passphrase"
+    secret.write_text("correct horse battery\n")
+    secret.chmod(0o600)
+    passphrase = "correct horse battery"
+    change_access_keys(
+        tmp_path / "access-keys", lambda found: None, passphrase=lambda: passphrase, seals=True
+    )
+    settings = {
+        "fs.defaultFS": "mem://s3-sealed",
+        "howdah.s3.keys.file": str(tmp_path / "access-keys"),
+    }
+    with pytest.raises(errors.InvalidConfiguration, match="is encrypted"):
+        S3Gateway(Configuration(settings))
+    settings["howdah.s3.keys.passphrase.file"] = str(secret)
+    gateway = S3Gateway(Configuration(settings))
+    assert [user for _, user in gateway.access_keys().values()] == ["ann"]
+    gateway.close()
 
 
 def test_a_file_is_uploaded_and_downloaded_in_parts(s3: Any, bucket: str) -> None:

@@ -60,6 +60,9 @@ def _served() -> Iterator[Operation]:
     yield Operation("GetBucketVersioning", "GET", bucket, ("versioning",), note="always off")
     yield Operation("ListObjects", "GET", bucket)
     yield Operation("ListObjectsV2", "GET", bucket, ("list-type",))
+    yield Operation(
+        "ListObjectVersions", "GET", bucket, ("versions",), note="each object is its version null"
+    )
     yield Operation("ListMultipartUploads", "GET", bucket, ("uploads",))
     yield Operation(
         "DeleteObjects", "POST", bucket, ("delete",), note="a directory is never deleted with it"
@@ -131,9 +134,6 @@ def _refused() -> Iterator[Operation]:
         for method in methods.split():
             yield _refusal(name, method, Level.BUCKET, parameter, why)
     yield _refusal("BucketVersioning", "PUT", Level.BUCKET, "versioning", _NO_VERSIONS)
-    yield Operation(
-        "ListObjectVersions", "GET", Level.BUCKET, ("versions",), is_served=False, note=_NO_VERSIONS
-    )
     for name, parameter, methods, why in (
         ("ObjectAcl", "acl", "GET PUT", _NO_SUCH_RIGHTS),
         ("ObjectLegalHold", "legal-hold", "GET PUT", _NO_VERSIONS),
