@@ -80,11 +80,12 @@ def in_process(directory: Path, uri: str, user: str, **settings: str) -> Iterato
 
 
 @contextmanager
-def before(cluster: MiniCluster, user: str, *options: str) -> Iterator[Door]:
-    """`howdah s3` before a cluster."""
+def before(cluster: MiniCluster, user: str, *options: str, name: str = "s3") -> Iterator[Door]:
+    """`howdah s3` before a cluster; several have names of their own."""
     key = add_key(cluster.dir / "access-keys", user)
-    ready = cluster.dir / "s3.ready"
-    command = [sys.executable, "-m", "howdah", "s3", "-D", f"fs.defaultFS={cluster.uri}"]
+    ready = cluster.dir / f"{name}.ready"
+    command = [sys.executable, "-m", "howdah", "--conf", str(cluster.dir / "namenode" / "conf")]
+    command += ["s3", "-D", f"fs.defaultFS={cluster.uri}"]
     command += ["-D", f"{keys.HOWDAH_S3_ADDRESS.name}=127.0.0.1:0"]
     command += ["-D", f"{keys.HOWDAH_S3_KEYS_FILE.name}={cluster.dir / 'access-keys'}"]
     command += [*options, "--ready-file", str(ready)]

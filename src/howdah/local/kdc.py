@@ -193,6 +193,8 @@ class Realm:
             keys.DFS_SECONDARY_NAMENODE_KEYTAB_FILE.name: keytab,
             keys.HTTPFS_HADOOP_AUTHENTICATION_KERBEROS_PRINCIPAL.name: self._at(_HOST, _GATEWAY),
             keys.HTTPFS_HADOOP_AUTHENTICATION_KERBEROS_KEYTAB.name: keytab,
+            keys.HOWDAH_S3_KERBEROS_PRINCIPAL.name: self._at(_HOST, _GATEWAY),
+            keys.HOWDAH_S3_KERBEROS_KEYTAB.name: keytab,
             keys.DFS_WEB_AUTHENTICATION_KERBEROS_PRINCIPAL.name: web,
             keys.DFS_WEB_AUTHENTICATION_KERBEROS_KEYTAB.name: keytab,
             keys.HADOOP_HTTP_AUTHENTICATION_TYPE.name: "kerberos",
