@@ -215,7 +215,7 @@ def test_the_first_steps_in_python(
 
 def test_the_guide_to_testing_with_kerberos() -> None:
     """That of the secured cluster, which wants programs that are not everywhere."""
-    secured = blocks_of("docs/testing.md")[3]
+    secured = blocks_of("docs/testing.md")[5]
     assert "secure=True" in secured.code
     try:
         check_available()
@@ -227,7 +227,7 @@ def test_the_guide_to_testing_with_kerberos() -> None:
 
 
 def test_the_guide_to_testing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster, several, federated, _, contract, suite = blocks_of("docs/testing.md")
+    cluster, _, _, several, federated, _, contract, suite = blocks_of("docs/testing.md")
     names: dict[str, Any] = {}
     cluster.run(names)
     assert names["cluster"].names
@@ -254,6 +254,19 @@ def test_the_guide_to_testing(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_guide_to_fixtures(tmp_path: Path) -> None:
+    _, fixtures, unittests, *_ = blocks_of("docs/testing.md")
+    (tmp_path / "test_fixtures.py").write_text(fixtures.code)
+    (tmp_path / "test_unittest.py").write_text(unittests.code)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert "2 passed" in done.stdout, done.stdout
 
 
 # --- shells -----------------------------------------------------------------------------------

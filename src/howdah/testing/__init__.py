@@ -10,7 +10,7 @@
 `simulate` runs a function as a client of a cluster that is simulated from a seed and fails
 (docs/simulation.md).
 
-`howdah.testing.plugin` is the pytest plugin (fixture `howdah_cluster`).
+`howdah.testing.plugin` is the pytest plugin (fixtures `howdah_cluster` and `howdah_dir`).
 `howdah.testing.spark` runs Hadoop's own client against the cluster, and
 `howdah.testing.spark_cluster` has Spark as processes. `check_filesystem` holds any
 filesystem against the stream contract (`howdah.testing.contract`). `howdah.testing.in_memory`
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from howdah.local.kdc import NoKdc as NoKdc
     from howdah.local.servers import ServerFailed as ServerFailed
     from howdah.testing.contract import check_filesystem as check_filesystem
+    from howdah.testing.directories import fresh_directory as fresh_directory
     from howdah.testing.minicluster import MiniCluster as MiniCluster
     from howdah.testing.world.simulation import Simulation as Simulation
     from howdah.testing.world.simulation import SimulationFailed as SimulationFailed
@@ -41,6 +42,7 @@ __all__ = [
     "Simulation",
     "SimulationFailed",
     "check_filesystem",
+    "fresh_directory",
     "simulate",
 ]
 
@@ -53,6 +55,7 @@ _HOME = {
     "Simulation": "howdah.testing.world.simulation",
     "SimulationFailed": "howdah.testing.world.simulation",
     "check_filesystem": "howdah.testing.contract",
+    "fresh_directory": "howdah.testing.directories",
     "simulate": "howdah.testing.world.simulation",
 }
 
