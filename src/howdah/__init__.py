@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from howdah.config import Configuration
     from howdah.errors import HowdahError
     from howdah.fs.api import FileSystem
+    from howdah.fs.arrow_filesystem import arrow as arrow
     from howdah.fs.filesystem_path import Path
     from howdah.fs.filesystem_path import open as open
     from howdah.fs.registry import connect
@@ -63,6 +64,7 @@ _HOME = {
     "Configuration": "howdah.config",
     "HowdahError": "howdah.errors",
     "FileSystem": "howdah.fs.api",
+    "arrow": "howdah.fs.arrow_filesystem",
     "Path": "howdah.fs.filesystem_path",
     "open": "howdah.fs.filesystem_path",
     "connect": "howdah.fs.registry",
@@ -112,5 +114,5 @@ def _unknown(name: str) -> AttributeError:
 
 
 def __dir__() -> list[str]:
-    # In `__all__` it would take the place of Python's own with `from howdah import *`.
-    return [*__all__, "open"]
+    # `from howdah import *` takes neither: one would hide Python's own, the other wants pyarrow.
+    return [*__all__, "arrow", "open"]

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -141,3 +142,25 @@ def test_a_status_prints_as_ls_does(top: Path) -> None:
     text = f"-rw-r----- {status.replication} {status.owner} {status.group} 3 "
     assert str(status).startswith(text)
     assert str(status).endswith(path.path)
+
+
+def test_a_data_set_of_arrow(howdah_cluster: MiniCluster, top: Path) -> None:
+    pa: Any = pytest.importorskip("pyarrow")
+    dataset: Any = pytest.importorskip("pyarrow.dataset")
+    files = howdah.arrow(howdah_cluster.uri)
+    place = f"{top.path}/[t]*"
+    table = pa.table({"x": list(range(1000)), "y": ["a", "b"] * 500})
+    schema = pa.schema([("y", pa.string())])
+    dataset.write_dataset(
+        table,
+        place,
+        filesystem=files,
+        format="parquet",
+        partitioning=dataset.partitioning(schema, flavor="hive"),
+    )
+    read = dataset.dataset(place, filesystem=pickle.loads(pickle.dumps(files)), partitioning="hive")
+    assert read.to_table(filter=dataset.field("y") == "b").num_rows == 500
+    assert sorted(path.name for path in Path(f"{howdah_cluster.uri}{place}").iterdir()) == [
+        "y=a",
+        "y=b",
+    ]
