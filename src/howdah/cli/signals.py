@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_WORDS = {
-    signal.SIGINT: "Interrupted",
-    signal.SIGTERM: "Terminated",
-    signal.SIGHUP: "Hangup",
-}
+_WORDS = {signal.SIGINT: "Interrupted", signal.SIGTERM: "Terminated"}
+if hasattr(signal, "SIGHUP"):
+    _WORDS[signal.SIGHUP] = "Hangup"
+_HAS_TIMER = hasattr(signal, "setitimer")
+"""Without one, as on Windows, a thread sends the signal again."""
 ENDING = tuple(_WORDS)
 AGAIN_S = 0.01
 """How long a destructor has to end before what was lost in it is raised again."""
@@ -108,15 +108,20 @@ def _raised_again() -> Iterator[None]:
         def again(_: int, __: FrameType | None) -> None:
             raise Terminated(number)
 
-        signal.signal(signal.SIGALRM, again)
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        if _HAS_TIMER:
+            signal.signal(signal.SIGALRM, again)
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        else:
+            signal.signal(number, again)
+            threading.Timer(AGAIN_S, signal.raise_signal, (number,)).start()
 
-    with handled_by(lambda number, frame: None, signal.SIGALRM):
+    with handled_by(lambda number, frame: None, *((signal.SIGALRM,) if _HAS_TIMER else ())):
         sys.unraisablehook = hook
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            if _HAS_TIMER:
+                signal.setitimer(signal.ITIMER_REAL, 0)
             sys.unraisablehook = before
 
 

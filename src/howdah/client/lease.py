@@ -196,4 +196,5 @@ def _before_fork() -> None:
             thread.join(max(deadline_s - time.monotonic(), 0.0))
 
 
-os.register_at_fork(before=_before_fork)
+if hasattr(os, "register_at_fork"):  # there is no fork on Windows
+    os.register_at_fork(before=_before_fork)

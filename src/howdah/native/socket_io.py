@@ -8,12 +8,18 @@ what they raise ends it.
 from __future__ import annotations
 
 import enum
-import select
 import socket
 import time
+from typing import Final
+
+from howdah.native.polling import POLLIN, POLLOUT, poll
 
 FOR_EVER = 0
 """A deadline that never comes."""
+_AT_ONCE: Final[int] = getattr(socket, "MSG_DONTWAIT", 0)
+_PIECE_BYTES: Final = 16 << 10
+"""Where no call can be told not to wait, so many bytes are sent at a time: whoever can be written
+to takes them."""
 
 
 class Outcome(enum.IntEnum):
@@ -47,10 +53,12 @@ def send_whole(sock: socket.socket, data: bytes, end_ns: int) -> None:
     """All of it; `Ended` as STUCK or BROKEN."""
     view = memoryview(data)
     while view:
+        if not _AT_ONCE:
+            _wait(sock, POLLOUT, end_ns, Outcome.STUCK)
         try:
-            view = view[sock.send(view, socket.MSG_DONTWAIT) :]
+            view = view[sock.send(view if _AT_ONCE else view[:_PIECE_BYTES], _AT_ONCE) :]
         except BlockingIOError:
-            _wait(sock, select.POLLOUT, end_ns, Outcome.STUCK)
+            _wait(sock, POLLOUT, end_ns, Outcome.STUCK)
         except OSError as error:
             raise _broken(error) from None
 
@@ -58,9 +66,9 @@ def send_whole(sock: socket.socket, data: bytes, end_ns: int) -> None:
 def receive_some(sock: socket.socket, room: memoryview, end_ns: int) -> int:
     """At least one byte; `Ended` as SILENT or BROKEN."""
     while True:
-        _wait(sock, select.POLLIN, end_ns, Outcome.SILENT)
+        _wait(sock, POLLIN, end_ns, Outcome.SILENT)
         try:
-            count = sock.recv_into(room, 0, socket.MSG_DONTWAIT)
+            count = sock.recv_into(room, 0, _AT_ONCE)
         except BlockingIOError:
             continue
         except OSError as error:
@@ -77,7 +85,7 @@ def _broken(error: OSError) -> Ended:
 
 
 def _wait(sock: socket.socket, events: int, end_ns: int, late: Outcome) -> None:
-    arrival = select.poll()
+    arrival = poll()
     arrival.register(sock, events)
     while True:
         left_ms = None

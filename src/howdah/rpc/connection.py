@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import socket
 import struct
 import threading
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from howdah import errors
 from howdah.config.value_types import Address
 from howdah.native.loader import kernel
+from howdah.native.polling import KERNEL_TIME_OUTS, POLLIN, comes, poll
 from howdah.native.socket_io import Ended, Outcome, deadline_ns, receive_some, send_whole
 from howdah.protocol.rpc import wire
 from howdah.rpc.http_detection import by_first_bytes
@@ -203,8 +203,8 @@ class Connection:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._told_s = {socket.SO_RCVTIMEO: 0.0, socket.SO_SNDTIMEO: 0.0}
-        self._readable = select.poll()
-        self._readable.register(self._socket, select.POLLIN)
+        self._readable = poll()
+        self._readable.register(self._socket, POLLIN)
         self._stream: WrappedStream | None = None
         # Sent together with the first call: a connection costs no round trip.
         if isinstance(user, ProvenUser) and user.proves_itself_at(address):
@@ -395,6 +395,8 @@ class Connection:
             else:
                 self._bound(socket.SO_RCVTIMEO, deadline_s)
             try:
+                if not KERNEL_TIME_OUTS:
+                    self._wait_for_bytes(deadline_s, meanwhile if looks else None)
                 piece = self._socket.recv(RECV_BYTES)
             except BlockingIOError:
                 if not looks or meanwhile is None:
@@ -411,6 +413,12 @@ class Connection:
                     raise Dead("end of stream")
                 return piece
 
+    def _wait_for_bytes(self, deadline_s: float, meanwhile: Waits | None) -> None:
+        """Raises BlockingIOError when it is time to look, or the time is over."""
+        left_s = max(deadline_s - time.monotonic(), LEAST_TIMEOUT_S)
+        if not comes(self._socket, left_s if meanwhile is None else meanwhile.every_s):
+            raise BlockingIOError
+
     def _bound(self, option: int, deadline_s: float) -> None:
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
@@ -420,7 +428,7 @@ class Connection:
             self._set_timeout(option, left_s)
 
     def _set_timeout(self, option: int, timeout_s: float) -> None:
-        if self._told_s[option] != timeout_s:
+        if self._told_s[option] != timeout_s and KERNEL_TIME_OUTS:
             seconds, rest_s = divmod(max(timeout_s, LEAST_TIMEOUT_S), 1)
             value = _TIMEVAL.pack(int(seconds), int(rest_s * 1_000_000))
             self._socket.setsockopt(socket.SOL_SOCKET, option, value)

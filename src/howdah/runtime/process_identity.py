@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import queue
-import resource
 import select
 import sys
 import threading
@@ -91,6 +90,8 @@ def stat_fields(task: Path) -> list[str]:
 
 def descriptors_after_raise() -> int:
     """How many files a server that is started from here may open, once it has raised its limit."""
+    import resource  # clients do without
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(_number(soft), min(_number(hard), MOST_DESCRIPTORS))
 
@@ -102,6 +103,8 @@ def raise_descriptor_limit() -> tuple[int, int]:
 
     Raises OSError or ValueError where the system does not let it.
     """
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = descriptors_after_raise()
     if _number(soft) < wanted:
@@ -110,6 +113,8 @@ def raise_descriptor_limit() -> tuple[int, int]:
 
 
 def _number(limit: int) -> int:
+    import resource
+
     return sys.maxsize if limit == resource.RLIM_INFINITY else limit
 
 

@@ -20,7 +20,6 @@ import array
 import contextlib
 import errno
 import os
-import select
 import socket
 import struct
 import time
@@ -28,6 +27,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeGuard
 
 from howdah import errors
+from howdah.native.polling import KERNEL_TIME_OUTS, POLLIN, POLLOUT, comes, poll
 from howdah.runtime.signal_handlers import is_raised_by_handler
 
 READ_AHEAD_BYTES = 8 * 1024
@@ -163,8 +163,8 @@ def _connect_to(
     sock.setblocking(False)
     code = sock.connect_ex(where)
     if code == errno.EINPROGRESS and not attempt.given_up:
-        arrival = select.poll()
-        arrival.register(sock, select.POLLOUT)
+        arrival = poll()
+        arrival.register(sock, POLLOUT)
         left_s = timeout_s
         if comes_before(word, timeout_s) and not arrival.poll(word.after_s * 1000):
             word.show()
@@ -228,7 +228,7 @@ class Connection:
         self.takes_descriptors = takes_descriptors
         self._descriptors: list[int] = []
         family = sock.family
-        self.is_local = family == socket.AF_UNIX
+        self.is_local = family == getattr(socket, "AF_UNIX", None)
         """A Unix domain socket, which descriptors can pass."""
         peer, here = _end(sock.getpeername), _end(sock.getsockname)
         self.is_same_machine = self.is_local or _is_on_one_machine(peer, here)
@@ -272,6 +272,8 @@ class Connection:
     # --- time-outs ---
 
     def _set_timeout(self, option: int, timeout_s: float) -> None:
+        if not KERNEL_TIME_OUTS:
+            return
         seconds = max(timeout_s, 0.0)
         whole = int(seconds)
         micros = int((seconds - whole) * 1_000_000)
@@ -323,6 +325,10 @@ class Connection:
             self._set_timeout(socket.SO_RCVTIMEO, self._silence_s)
             self._kernels_timeout_s = self._silence_s
         try:
+            if not KERNEL_TIME_OUTS:
+                flags = 0  # bytes are taken as they come
+                if not comes(self._sock, self._silence_s):
+                    raise BlockingIOError
             if self.takes_descriptors:
                 count = self._recv_with_descriptors(view)
             else:
@@ -454,6 +460,8 @@ class Connection:
         """True when a read would not wait, also where it would find the end."""
         if self._start < self._end:
             return True
+        if not hasattr(socket, "MSG_DONTWAIT"):
+            return self.wait_for_input(0)
         try:
             self._sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -466,8 +474,8 @@ class Connection:
         """True as soon as a read would not wait, also where it would find the end."""
         if self._start < self._end:
             return True
-        arrival = select.poll()
-        arrival.register(self._sock, select.POLLIN)
+        arrival = poll()
+        arrival.register(self._sock, POLLIN)
         return bool(arrival.poll(timeout_s * 1000))
 
     def take_read_ahead(self) -> bytes:
@@ -561,6 +569,10 @@ class Connection:
         `OSError` with EFAULT for one that is a mapped file, and has no bytes there any more.
         """
         left = [memoryview(buffer) for buffer in buffers if len(buffer)]
+        if not hasattr(self._sock, "sendmsg"):
+            for buffer in left:
+                self.send_all(buffer)
+            return
         while left:
             try:
                 sent = self._sock.sendmsg(left)

@@ -6,9 +6,7 @@ it: a call waits until the groups of its caller are known (`KnownGroups.when_kno
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -41,6 +39,11 @@ class Groups:
         known = self.static.get(user)
         if known is not None:
             return known
+        try:
+            import grp
+            import pwd
+        except ImportError:
+            return ()  # as on Windows, which knows users in another way
         try:
             gid = pwd.getpwnam(user).pw_gid
         except (KeyError, ValueError):
