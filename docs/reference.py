@@ -1,8 +1,7 @@
 """Writes docs/reference.md: the public members of a filesystem, with their examples.
 
-Signatures and texts are those of the code; an example stands in a member's docstring or
-in reference_examples.txt. `./dev reference` writes the page, and a test runs every example
-and compares the page with what would be written.
+Signatures, texts and examples are those of the code: of the docstrings. `./dev reference` writes
+the page, and a test runs every example and compares the page with what would be written.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 HERE = Path(__file__).parent
 PAGE = HERE / "reference.md"
-EXAMPLES = HERE / "reference_examples.txt"
+SCHEME = ("The scheme of the filesystem's URIs.", ">>> fs.scheme\n'hdfs'")
+"""A constant has no docstring."""
 HEAD = """\
 # Reference: the filesystem
 
@@ -35,20 +35,14 @@ def members() -> Iterator[str]:
 def text_of(name: str) -> str:
     """The docstring of a member, its own or that of the interface."""
     if name == "scheme":
-        return "The scheme of the filesystem's URIs."
+        return "\n\n".join(SCHEME)
     return inspect.getdoc(getattr(HdfsFileSystem, name)) or ""
-
-
-def examples() -> dict[str, str]:
-    """The examples that are in no docstring, by member."""
-    parts = re.split(r"^\[(\w+)\]\n", EXAMPLES.read_text("utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
 
 
 def parts_of(name: str) -> tuple[str, str]:
     """What is said of a member, and its example."""
     text, found, example = text_of(name).partition(">>>")
-    return text.strip(), (found + example).strip() or examples().get(name, "")
+    return text.strip(), (found + example).strip()
 
 
 def signature_of(name: str) -> str:

@@ -92,14 +92,26 @@ class FileSystem(AttributeOperations, PythonFiles):
     @property
     @abstractmethod
     def uri(self) -> str:
-        """Scheme and authority, such as `hdfs://namenode:8020`."""
+        """Scheme and authority, such as `hdfs://namenode:8020`.
+
+        >>> fs.uri
+        'hdfs://127.0.0.1:...'
+        """
 
     @abstractmethod
     def home_directory(self) -> str:
-        """The caller's directory."""
+        """The caller's directory.
+
+        >>> fs.home_directory()
+        '/user/...'
+        """
 
     def working_directory(self) -> str:
-        """Where relative paths start: the home directory, but for local files."""
+        """Where relative paths start: the home directory, but for local files.
+
+        >>> fs.working_directory() == fs.home_directory()
+        True
+        """
         return self.home_directory()
 
     def resolve(self, path: PathLike) -> str:
@@ -115,7 +127,11 @@ class FileSystem(AttributeOperations, PythonFiles):
         return paths.normalize(location.path, self.working_directory())
 
     def qualify(self, path: PathLike) -> str:
-        """The full URI of a path."""
+        """The full URI of a path.
+
+        >>> fs.qualify("/docs/a")
+        'hdfs://127.0.0.1:.../docs/a'
+        """
         return self.uri + self.resolve(path)
 
     def _check_own(self, location: paths.Location) -> None:
@@ -158,37 +174,72 @@ class FileSystem(AttributeOperations, PythonFiles):
 
     @abstractmethod
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
-        """Make a directory and those above it; true as well if it was there."""
+        """Make a directory and those above it; true as well if it was there.
+
+        >>> fs.mkdirs("/docs/b/c", permission=0o700)
+        True
+        """
 
     @abstractmethod
     def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
         """Make one directory, whose parent must exist. If it is there already, `PathExists` is
-        raised, but not on HDFS: its namenodes answer as if they had made it."""
+        raised, but not on HDFS: its namenodes answer as if they had made it.
+
+        >>> fs.mkdir("/docs/b")
+        True
+        """
 
     @abstractmethod
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
         """Give `src` the name `dst`; an existing `dst` is an error unless `overwrite`.
 
         Unlike a shell's `mv` this never moves into a directory.
+
+        >>> fs.rename("/docs/a", "/docs/b")
+        >>> fs.ls("/docs")
+        ['/docs/b']
         """
 
     def rename_to_trash(self, src: PathLike, dst: PathLike) -> None:
         """Give `src` a name in the trash, from where it is deleted some day: whoever may not
         delete it may not move it there, either. HDFS holds that against the permissions of a
-        recursive delete; elsewhere it is a rename. Raises `PathExists`, `AccessDenied`."""
+        recursive delete; elsewhere it is a rename. Raises `PathExists`, `AccessDenied`.
+
+        >>> fs.mkdirs("/user/me/.Trash/Current/docs")
+        True
+        >>> fs.rename_to_trash("/docs/a", "/user/me/.Trash/Current/docs/a")
+        >>> fs.exists("/docs/a")
+        False
+        """
         self.rename(src, dst)
 
     @abstractmethod
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
-        """Delete; false if there was nothing. A directory with content wants `recursive`."""
+        """Delete; false if there was nothing. A directory with content wants `recursive`.
+
+        >>> fs.delete("/docs", recursive=True)
+        True
+        >>> fs.delete("/docs")           # nothing is there any more
+        False
+        """
 
     @abstractmethod
     def get_file_status(self, path: PathLike) -> FileStatus:
-        """What is at `path`, links followed; raises `PathNotFound`."""
+        """What is at `path`, links followed; raises `PathNotFound`.
+
+        >>> status = fs.get_file_status("/docs/a")
+        >>> status.path, status.length, status.is_directory, oct(status.permission)
+        ('/docs/a', 10, False, '0o644')
+        """
 
     @abstractmethod
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
-        """The entries of a directory by name, or the one of a file; fetched page by page."""
+        """The entries of a directory by name, or the one of a file; fetched page by page.
+
+        >>> for status in fs.list_status_iter("/docs"):     # fetched page by page
+        ...     print(status.path)
+        /docs/a
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -209,12 +260,22 @@ class FileSystem(AttributeOperations, PythonFiles):
 
         `new_block` leaves the last block as it is and begins another, `sync_block` forces
         each block to disk when it is finished; without blocks neither means anything.
+
+        >>> with fs.append("/docs/a") as out:
+        ...     out.write(b"more")
+        4
+        >>> fs.read_bytes("/docs/a")
+        b'0123456789more'
         """
         self._unsupported("append")
 
     def server_copies(self, source: FileSystem) -> ServerCopies:
         """Whether files of `source` are copied here by the server, so that no byte of them comes
-        by this machine: `copy_from` does it then."""
+        by this machine: `copy_from` does it then.
+
+        >>> fs.server_copies(fs).are_offered  # of a bucket they are
+        False
+        """
         return ServerCopies(are_offered=False)
 
     def copy_from(
@@ -232,6 +293,13 @@ class FileSystem(AttributeOperations, PythonFiles):
         Raises `NotCopiedByServer` if the server cannot, or refuses, or tells too little for
         `check`; `FileChanged` if the source was replaced meanwhile; `PathNotFound`,
         `PathIsDirectory`, `PathExists`, `ParentNotDirectory`.
+
+        >>> from howdah import errors
+        >>> try:
+        ...     fs.copy_from(fs, "/docs/a", "/docs/b")  # HDFS copies nothing itself
+        ... except errors.NotCopiedByServer:
+        ...     print("read it and write it")
+        read it and write it
         """
         raise errors.NotCopiedByServer(f"{self.uri} copies no files of {source.uri} itself")
 
@@ -240,19 +308,39 @@ class FileSystem(AttributeOperations, PythonFiles):
 
         True if that is done; false if the last block is being recovered, so that the
         file can be opened for writing only a little later.
+
+        >>> done = fs.truncate("/docs/a", 4)     # False: its last block is recovered for a moment
+        >>> fs.get_file_status("/docs/a").length
+        4
         """
         self._unsupported("truncate")
 
     def concat(self, target: PathLike, sources: Sequence[PathLike]) -> None:
-        """Move the content of `sources`, in order, to the end of `target`; they are gone then."""
+        """Move the content of `sources`, in order, to the end of `target`; they are gone then.
+
+        >>> fs.write_bytes("/docs/b", b"abc")
+        3
+        >>> fs.concat("/docs/a", ["/docs/b"])
+        >>> fs.read_bytes("/docs/a"), fs.exists("/docs/b")
+        (b'0123456789abc', False)
+        """
         self._unsupported("concat")
 
     def recover_lease(self, path: PathLike) -> bool:
-        """Take a file away from a writer that is gone; true if it is closed now."""
+        """Take a file away from a writer that is gone; true if it is closed now.
+
+        >>> fs.recover_lease("/docs/a")          # nobody has it open
+        True
+        """
         self._unsupported("recover_lease")
 
     def is_file_closed(self, path: PathLike) -> bool:
-        """Whether nobody has the file open for writing."""
+        """Whether nobody has the file open for writing.
+
+        >>> with fs.append("/docs/a"):
+        ...     fs.is_file_closed("/docs/a")
+        False
+        """
         self._unsupported("is_file_closed")
 
     def get_path_handle(
@@ -261,25 +349,52 @@ class FileSystem(AttributeOperations, PythonFiles):
         """A handle to a file, which is opened later as long as it is still the same.
 
         Its content may differ by then if `may_change`, its path if `may_move`.
+
+        >>> handle = fs.get_path_handle(fs.get_file_status("/docs/a"), may_move=True)
+        >>> fs.rename("/docs/a", "/docs/b")
+        >>> fs.open_path_handle(handle).read()
+        b'0123456789'
         """
         self._unsupported("get_path_handle")
 
     def open_path_handle(
         self, handle: PathHandle, buffer_size: int | None = None
     ) -> FSDataInputStream:
-        """Open what a handle stands for; raises `InvalidPathHandle` if that has changed."""
+        """Open what a handle stands for; raises `InvalidPathHandle` if that has changed.
+
+        >>> handle = fs.get_path_handle(fs.get_file_status("/docs/a"))
+        >>> fs.delete("/docs/a")
+        True
+        >>> fs.open_path_handle(handle)
+        Traceback (most recent call last):
+        howdah.errors.InvalidPathHandle: ...
+        """
         self._unsupported("open_path_handle")
 
     def multipart_uploader(self, path: PathLike) -> NoReturn:
-        """No filesystem of howdah takes a file in parts; write it, or `concat` files."""
+        """No filesystem of howdah takes a file in parts; write it, or `concat` files.
+
+        >>> fs.multipart_uploader("/docs/a")
+        Traceback (most recent call last):
+        howdah.errors.UnsupportedOperation: ...
+        """
         self._unsupported("multipart_uploader")
 
     def get_file_link_status(self, path: PathLike) -> FileStatus:
-        """As `get_file_status`, but of a link itself."""
+        """As `get_file_status`, but of a link itself.
+
+        >>> fs.create_symlink("a", "/docs/link")
+        >>> fs.get_file_link_status("/docs/link").symlink
+        'a'
+        """
         return self.get_file_status(path)
 
     def supports_symlinks(self) -> bool:
-        """Whether symbolic links can be made here; those that are there are followed anyway."""
+        """Whether symbolic links can be made here; those that are there are followed anyway.
+
+        >>> fs.supports_symlinks()               # howdah.client.symlinks.enabled
+        True
+        """
         return False
 
     def create_symlink(
@@ -289,53 +404,104 @@ class FileSystem(AttributeOperations, PythonFiles):
 
         A relative target counts from the directory of the link, wherever that is by then;
         a full URI leads to another filesystem. Raises `PathExists`.
+
+        >>> fs.create_symlink("a", "/docs/link")         # wants howdah.client.symlinks.enabled
+        >>> fs.read_bytes("/docs/link")
+        b'0123456789'
         """
         self._unsupported("create_symlink")
 
     def get_link_target(self, path: PathLike) -> str:
-        """The target of a link as it was written; `RemoteError` if there is no link."""
+        """The target of a link as it was written; `RemoteError` if there is no link.
+
+        >>> fs.create_symlink("a", "/docs/link")
+        >>> fs.get_link_target("/docs/link")
+        'a'
+        """
         self._unsupported("get_link_target")
 
     def get_file_checksum(
         self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
     ) -> FileChecksum | None:
-        """A checksum of the content (of its first `length` bytes); None if there is none."""
+        """A checksum of the content (of its first `length` bytes); None if there is none.
+
+        >>> fs.get_file_checksum("/docs/a").algorithm
+        'MD5-of-0MD5-of-512CRC32C'
+        """
         return None
 
     def set_permission(self, path: PathLike, mode: int) -> None:
-        """Set the mode bits, sticky bit included."""
+        """Set the mode bits, sticky bit included.
+
+        >>> fs.set_permission("/docs/a", 0o600)
+        """
         self._unsupported("set_permission")
 
     def set_owner(self, path: PathLike, owner: str | None = None, group: str | None = None) -> None:
-        """Set owner, group or both."""
+        """Set owner, group or both.
+
+        >>> fs.set_owner("/docs/a", owner="anna", group="staff")
+        >>> fs.get_file_status("/docs/a").owner
+        'anna'
+        """
         self._unsupported("set_owner")
 
     def set_replication(self, path: PathLike, replication: int) -> bool:
-        """Ask for another number of replicas; false for a directory."""
+        """Ask for another number of replicas; false for a directory.
+
+        >>> fs.set_replication("/docs/a", 2)
+        True
+        """
         self._unsupported("set_replication")
 
     def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None:
-        """Set times in milliseconds since the epoch; -1 leaves one alone."""
+        """Set times in milliseconds since the epoch; -1 leaves one alone.
+
+        >>> fs.set_times("/docs/a", mtime_ms=86_400_000)
+        >>> fs.get_file_status("/docs/a").modification_time_ms
+        86400000
+        """
         self._unsupported("set_times")
 
     def access(self, path: PathLike, mode: int) -> None:
-        """Raise `AccessDenied` unless the caller has `os.R_OK | os.W_OK | os.X_OK` of `mode`."""
+        """Raise `AccessDenied` unless the caller has `os.R_OK | os.W_OK | os.X_OK` of `mode`.
+
+        >>> import os
+        >>> fs.access("/docs/a", os.R_OK | os.W_OK)  # AccessDenied if one is not allowed
+        """
         self._unsupported("access")
 
     def get_status(self, path: PathLike | None = None) -> FsStatus:
         """Capacity, used and remaining bytes; on a view of several filesystems those of the
-        one that has `path`."""
+        one that has `path`.
+
+        >>> status = fs.get_status()
+        >>> status.capacity > status.used
+        True
+        """
         self._unsupported("get_status")
 
     def statistics(self) -> FsStatistics:
         """Bytes and operations since this filesystem was connected; of a view the sum of those
-        that it has reached."""
+        that it has reached.
+
+        >>> before = fs.statistics()
+        >>> fs.read_bytes("/docs/a")
+        b'0123456789'
+        >>> fs.statistics().bytes_read - before.bytes_read
+        10
+        """
         self._unsupported("statistics")
 
     def block_locations(
         self, path: PathLike, start: int = 0, length: int | None = None
     ) -> list[BlockLocation]:
-        """Where the bytes from `start` on lie."""
+        """Where the bytes from `start` on lie.
+
+        >>> [location] = fs.block_locations("/docs/a")
+        >>> location.offset, location.length, len(location.hosts)
+        (0, 10, 3)
+        """
         status = self.get_file_status(path)
         if status.is_directory or start >= status.length:
             return []
@@ -346,16 +512,28 @@ class FileSystem(AttributeOperations, PythonFiles):
         depends on the path.
 
         Raises `NotInMountPoint` for a path of a view that is in none of them, or without one.
+
+        >>> fs.server_defaults().replication
+        3
         """
         self._unsupported("server_defaults")
 
     def child_filesystems(self) -> list[FileSystem]:
-        """The filesystems that this one is made of; itself, if it is no view of others."""
+        """The filesystems that this one is made of; itself, if it is no view of others.
+
+        >>> fs.child_filesystems() == [fs]     # a view of several has one for each mount point
+        True
+        """
         return [self]
 
     def resolve_path(self, path: PathLike) -> tuple[FileSystem, str]:
         """The filesystem that has a path, and its path there: another than this one behind a
-        mount point."""
+        mount point.
+
+        >>> there, path = fs.resolve_path("/docs/a")  # behind a mount point: another filesystem
+        >>> path
+        '/docs/a'
+        """
         return self, self.resolve(path)
 
     def trash_root(self, path: PathLike) -> str:
@@ -363,19 +541,36 @@ class FileSystem(AttributeOperations, PythonFiles):
         return paths.join(self.home_directory(), TRASH_NAME)
 
     def trash_place(self, path: PathLike) -> tuple[FileSystem, str, str]:
-        """Where the trash for a path is: a filesystem, the path there, the root of the trash."""
+        """Where the trash for a path is: a filesystem, the path there, the root of the trash.
+
+        >>> there, path, trash = fs.trash_place("/docs/a")
+        >>> path, trash.endswith("/.Trash")
+        ('/docs/a', True)
+        """
         return self, self.resolve(path), self.trash_root(path)
 
     def datanode_report(self, kind: str = "live") -> list[DatanodeReport]:
-        """The datanodes that are `all`, `live`, `dead`, `decommissioning`, …"""
+        """The datanodes that are `all`, `live`, `dead`, `decommissioning`, …
+
+        >>> len(fs.datanode_report("live"))
+        3
+        """
         self._unsupported("datanode_report")
 
     def path_capabilities(self, path: PathLike) -> frozenset[str]:
-        """What is offered at a path: names of `howdah.fs.capabilities`, and own ones."""
+        """What is offered at a path: names of `howdah.fs.capabilities`, and own ones.
+
+        >>> "fs.capability.paths.append" in fs.path_capabilities("/docs")
+        True
+        """
         return frozenset((capabilities.BULK_DELETE,))
 
     def has_path_capability(self, path: PathLike, capability: str) -> bool:
-        """Whether an operation is offered at a path, by Hadoop's capability names."""
+        """Whether an operation is offered at a path, by Hadoop's capability names.
+
+        >>> fs.has_path_capability("/docs", "fs.capability.paths.append")
+        True
+        """
         self.resolve(path)
         return capabilities.canonical(capability) in self.path_capabilities(path)
 
@@ -498,19 +693,38 @@ class FileSystem(AttributeOperations, PythonFiles):
         return target
 
     def create_file(self, path: PathLike) -> CreateFileBuilder:
-        """A builder of a new file, or of an append to one (`howdah.fs.builders`)."""
+        """A builder of a new file, or of an append to one (`howdah.fs.builders`).
+
+        >>> with fs.create_file("/docs/new/b").recursive().replication(2).build() as out:
+        ...     out.write(b"abc")
+        3
+        """
         return CreateFileBuilder(self, path)
 
     def open_file(self, path: PathLike) -> OpenFileBuilder:
-        """A builder of a stream to read."""
+        """A builder of a stream to read.
+
+        >>> policy = "fs.option.openfile.read.policy"
+        >>> with fs.open_file("/docs/a").opt(policy, "random").build() as stream:
+        ...     stream.pread(3, 4)
+        b'3456'
+        """
         return OpenFileBuilder(self, path)
 
     def bulk_delete(self, base_path: PathLike) -> BulkDelete:
-        """Deletes many files below `base_path` and says which it could not delete."""
+        """Deletes many files below `base_path` and says which it could not delete.
+
+        >>> fs.bulk_delete("/docs").delete(["/docs/a", "/docs/none"])  # what was not deleted
+        []
+        """
         return BulkDelete(self, base_path)
 
     def exists(self, path: PathLike) -> bool:
-        """Whether something is at `path`."""
+        """Whether something is at `path`.
+
+        >>> fs.exists("/docs/a"), fs.exists("/docs/none")
+        (True, False)
+        """
         try:
             self.get_file_status(path)
         except (errors.PathNotFound, errors.ParentNotDirectory):
@@ -518,25 +732,41 @@ class FileSystem(AttributeOperations, PythonFiles):
         return True
 
     def is_directory(self, path: PathLike) -> bool:
-        """Whether a directory is at `path`."""
+        """Whether a directory is at `path`.
+
+        >>> fs.is_directory("/docs"), fs.is_directory("/docs/a")
+        (True, False)
+        """
         try:
             return self.get_file_status(path).is_directory
         except (errors.PathNotFound, errors.ParentNotDirectory):
             return False
 
     def is_file(self, path: PathLike) -> bool:
-        """Whether a file is at `path`."""
+        """Whether a file is at `path`.
+
+        >>> fs.is_file("/docs/a"), fs.is_file("/docs")
+        (True, False)
+        """
         try:
             return self.get_file_status(path).is_file
         except (errors.PathNotFound, errors.ParentNotDirectory):
             return False
 
     def list_status(self, path: PathLike) -> list[FileStatus]:
-        """The entries of a directory by name, or the one of a file."""
+        """The entries of a directory by name, or the one of a file.
+
+        >>> [(status.name, status.length) for status in fs.list_status("/docs")]
+        [('a', 10)]
+        """
         return Listing(self.list_status_iter(path))
 
     def glob_status(self, pattern: PathLike) -> list[FileStatus]:
-        """Return the statuses that match a pattern (`howdah.fs.glob`), sorted by path."""
+        """Return the statuses that match a pattern (`howdah.fs.glob`), sorted by path.
+
+        >>> [status.path for status in fs.glob_status("/docs/{a,b}*")]
+        ['/docs/a']
+        """
         statuses: dict[str, FileStatus] = {}
         location = paths.parse(pattern)
         if location.is_qualified:
@@ -585,6 +815,10 @@ class FileSystem(AttributeOperations, PythonFiles):
         """As `os.walk`, top down: (path, directories, files). Prune by editing the list.
 
         What cannot be listed is told to `on_error` and left out, else it is raised.
+
+        >>> for path, directories, files in fs.walk("/docs"):
+        ...     print(path, [file.name for file in files])
+        /docs ['a']
         """
         yield from self._walked(self.resolve(path), self.list_status_iter, on_error)
 
@@ -609,7 +843,12 @@ class FileSystem(AttributeOperations, PythonFiles):
             yield from self._walked(directory.path, list_one, on_error)
 
     def content_summary(self, path: PathLike) -> ContentSummary:
-        """Totals of everything below `path`."""
+        """Totals of everything below `path`.
+
+        >>> summary = fs.content_summary("/docs")
+        >>> summary.length, summary.file_count, summary.directory_count, summary.space_consumed
+        (10, 1, 1, 30)
+        """
         status = self.get_file_status(path)
         if not status.is_directory:
             return ContentSummary(status.length, 1, 0, status.length * max(status.replication, 1))
@@ -623,7 +862,12 @@ class FileSystem(AttributeOperations, PythonFiles):
         return ContentSummary(length, files, directories, consumed)
 
     def quota_usage(self, path: PathLike) -> QuotaUsage:
-        """Return the use of everything below `path`, and its quotas."""
+        """Return the use of everything below `path`, and its quotas.
+
+        >>> usage = fs.quota_usage("/docs")
+        >>> usage.names, usage.quota
+        (2, -1)
+        """
         summary = self.content_summary(path)
         return QuotaUsage(
             summary.file_count + summary.directory_count,
@@ -634,7 +878,11 @@ class FileSystem(AttributeOperations, PythonFiles):
         )
 
     def du(self, path: PathLike) -> int:
-        """Bytes of all files below `path`, each counted once."""
+        """Bytes of all files below `path`, each counted once.
+
+        >>> fs.du("/docs")
+        10
+        """
         return self.content_summary(path).length
 
     def __enter__(self) -> Self:

@@ -42,7 +42,7 @@ class FileStatus:
     It prints as a line of `ls -l`, and as a row of a table in a notebook.
 
     >>> print(fs.stat("/docs/a"))
-    -rw-r--r-- 3 ... 10 2...-...-... ...:...:... /docs/a
+    -rw-r--r-- ... 10 ...-...-... ...:...:... /docs/a
     """
 
     path: str

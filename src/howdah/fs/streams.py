@@ -114,17 +114,34 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
 
     @property
     def name(self) -> str:
-        """The path within the filesystem."""
+        """The path within the filesystem.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     out.name
+        '/docs/b'
+        """
         return self._inner.path
 
     @property
     def mode(self) -> str:
-        """`wb`, as of a file that Python opened."""
+        """`wb`, as of a file that Python opened.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     out.mode
+        'wb'
+        """
         return "wb"
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
+        """Whether `close` was called.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     out.closed
+        False
+        >>> out.closed
+        True
+        """
         return self._inner.closed
 
     def writable(self) -> bool:
@@ -137,6 +154,12 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
         does (OS-036). Returns the number of bytes written, always all of them.
         Raises `TypeError` for what holds no bytes and `IndexError` for a slice
         that is not within the data; nothing is written then.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     out.write(b"abc"), out.write(b"0123456789", 2, 5), out.write(65)
+        (3, 5, 1)
+        >>> fs.read_bytes("/docs/b")
+        b'abc23456A'
         """
         if type(data) is bytes and off is None and length is None:
             self._inner.write(data)
@@ -157,19 +180,37 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
 
         HDFS does nothing: full packets are on their way already. A closed stream
         ignores it (OS-051).
+
+        >>> with fs.create("/docs/b") as out:
+        ...     out.write(b"abc")
+        ...     out.flush()
+        3
         """
         flush = getattr(self._inner, "flush", None)
         if flush is not None and not self._inner.closed:
             flush()
 
     def hflush(self) -> None:
-        """Make all that was written visible to new readers; it is in the datanodes' memory."""
+        """Make all that was written visible to new readers; it is in the datanodes' memory.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     out.write(b"abc")
+        ...     out.hflush()
+        ...     fs.read_bytes("/docs/b")
+        3
+        b'abc'
+        """
         self._inner.hflush()
 
     def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
         """As `hflush`, and on the disks of the datanodes; `flags` as `SyncFlag` says.
 
         Raises `UnsupportedOperation` for flags where files have no blocks.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     out.write(b"abc")
+        ...     out.hsync()
+        3
         """
         if flags:
             # Not part of the protocol: only streams that know blocks take flags.
@@ -179,7 +220,13 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
             self._inner.hsync()
 
     def get_pos(self) -> int:
-        """The length of the file as its writer sees it."""
+        """The length of the file as its writer sees it.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     _ = out.write(b"abc")
+        ...     out.get_pos()
+        3
+        """
         return self._inner.get_pos()
 
     def tell(self) -> int:
@@ -191,11 +238,20 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
         """Whether this stream offers `hsync`, `hflush`, `dropbehind`, …; closed or not.
 
         The innermost stream answers (OS-006). Case doesn't matter (OS-100).
+
+        >>> with fs.create("/docs/b") as out:
+        ...     out.has_capability("hsync"), out.has_capability("nonsense")
+        (True, False)
         """
         return self._inner.has_capability(capabilities.canonical(capability))
 
     def set_drop_behind(self, drop: bool | None) -> None:
-        """Whether datanodes drop the data from their caches; None: as they are configured."""
+        """Whether datanodes drop the data from their caches; None: as they are configured.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     if out.has_capability("dropbehind"):
+        ...         out.set_drop_behind(True)
+        """
         self._inner.set_drop_behind(drop)
 
     def abort(self) -> AbortableResult:
@@ -204,6 +260,10 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
         Raises `UnsupportedOperation` unless the stream has the capability
         `fs.capability.outputstream.abortable`. HDFS has not: its files exist from
         `create` on.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     if out.has_capability("fs.capability.outputstream.abortable"):
+        ...         out.abort()        # on an object store nothing was written then
         """
         if not self.has_capability(capabilities.ABORTABLE_STREAM):
             raise errors.UnsupportedOperation(f"{self.name} cannot be aborted; delete it")
@@ -212,14 +272,28 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
         return result
 
     def statistics(self) -> Any:
-        """Counts of what the stream did: a record whose type is the inner stream's own."""
+        """Counts of what the stream did: a record whose type is the inner stream's own.
+
+        >>> with fs.create("/docs/b") as out:
+        ...     _ = out.write(b"abc")
+        ...     hasattr(out, "statistics")      # UnsupportedOperation where none are kept
+        True
+        """
         statistics = getattr(self._inner, "statistics", None)
         if statistics is None:
             raise errors.UnsupportedOperation(f"{self.name} keeps no statistics")
         return statistics()
 
     def close(self) -> None:
-        """Write back everything and complete the file; only the first call does anything."""
+        """Write back everything and complete the file; only the first call does anything.
+
+        >>> out = fs.create("/docs/b")
+        >>> out.write(b"abc")
+        3
+        >>> out.close()
+        >>> fs.stat("/docs/b").length
+        3
+        """
         self._inner.close()
 
     def __exit__(
@@ -333,19 +407,40 @@ class FSDataInputStream(io.BufferedReader, DataInput):
 
     @property
     def size(self) -> int:
-        """Bytes in the file, as of its opening."""
+        """Bytes in the file, as of its opening.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     stream.size
+        10
+        """
         return self._inner.length
 
     def get_pos(self) -> int:
-        """The offset of the next byte that `read` returns."""
+        """The offset of the next byte that `read` returns.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     stream.read(4), stream.get_pos()
+        (b'0123', 4)
+        """
         return self.tell()
 
     def pread(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes from `offset`; fewer only at the end of the file."""
+        """Up to `length` bytes from `offset`; fewer only at the end of the file.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     stream.pread(4, 3), stream.tell()
+        (b'456', 0)
+        """
         return self._inner.pread(offset, length)
 
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
-        """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
+        """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     room = bytearray(3)
+        ...     stream.pread_into(4, room), bytes(room)
+        (3, b'456')
+        """
         return self._inner.pread_into(offset, buffer)
 
     def pread_view(self, offset: int, length: int) -> memoryview:
@@ -354,6 +449,10 @@ class FSDataInputStream(io.BufferedReader, DataInput):
         On `hdfs://` it is not copied for a range within one block that a datanode of this
         machine has, with short-circuit reads switched on. It is then the memory of the
         datanode's file, checked against its checksums, and stays valid while the view exists.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     bytes(stream.pread_view(4, 3))
+        b'456'
         """
         view = getattr(self._inner, "pread_view", None)
         if view is None:
@@ -362,7 +461,12 @@ class FSDataInputStream(io.BufferedReader, DataInput):
         return memory
 
     def read_fully(self, offset: int, length: int) -> bytes:
-        """Exactly `length` bytes from `offset`; `EOFError` if the file ends before."""
+        """Exactly `length` bytes from `offset`; `EOFError` if the file ends before.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     stream.read_fully(7, 3)
+        b'789'
+        """
         data = self.pread(offset, length)
         if len(data) < length:
             raise EOFError(f"{self.name} ends {length - len(data)} bytes before {offset + length}")
@@ -373,6 +477,12 @@ class FSDataInputStream(io.BufferedReader, DataInput):
 
         The position stays where it is. Raises `ValueError` for ranges that overlap and
         `EOFError` for one that goes beyond the end of the file.
+
+        >>> from howdah import FileRange
+        >>> with fs.open("/docs/a") as stream:
+        ...     futures = stream.read_vectored([FileRange(0, 2), FileRange(8, 2)])
+        ...     [bytes(future.result()) for future in futures]
+        [b'01', b'89']
         """
         check_ranges(ranges, self.size)
         vectored = getattr(self._inner, "read_vectored", None)
@@ -387,22 +497,46 @@ class FSDataInputStream(io.BufferedReader, DataInput):
         return futures
 
     def statistics(self) -> Any:
-        """Counts of what the stream did: a record whose type is the inner stream's own."""
+        """Counts of what the stream did: a record whose type is the inner stream's own.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     hasattr(stream, "statistics")      # UnsupportedOperation where none are kept
+        True
+        """
         statistics = getattr(self._inner, "statistics", None)
         if statistics is None:
             raise errors.UnsupportedOperation(f"{self.name} keeps no statistics")
         return statistics()
 
     def has_capability(self, capability: str) -> bool:
-        """Whether this stream offers `in:readahead`, `in:unbuffer`, …; closed or not."""
+        """Whether this stream offers `in:readahead`, `in:unbuffer`, …; closed or not.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     stream.has_capability("nonsense")
+        False
+        """
         return self._inner.has_capability(capabilities.canonical(capability))
 
     def unbuffer(self) -> None:
-        """Let go of connections until the next read."""
+        """Let go of connections until the next read.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     _ = stream.read(4)
+        ...     if stream.has_capability("in:unbuffer"):
+        ...         stream.unbuffer()
+        ...     stream.read()
+        b'456789'
+        """
         self._inner.unbuffer()
 
     def close(self) -> None:
-        """Let go of everything; a thread that waits for bytes is woken up where that can be."""
+        """Let go of everything; a thread that waits for bytes is woken up where that can be.
+
+        >>> stream = fs.open("/docs/a")
+        >>> stream.close()
+        >>> stream.closed
+        True
+        """
         # BufferedReader would wait until that thread has read.
         stop_reading = getattr(self._inner, "stop_reading", None)
         if stop_reading is not None:
@@ -410,9 +544,19 @@ class FSDataInputStream(io.BufferedReader, DataInput):
         super().close()
 
     def set_drop_behind(self, drop: bool | None) -> None:
-        """Whether datanodes drop what was read from their caches; None: as they are configured."""
+        """Whether datanodes drop what was read from their caches; None: as they are configured.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     if stream.has_capability("in:dropbehind"):
+        ...         stream.set_drop_behind(True)
+        """
         self._inner.set_drop_behind(drop)
 
     def set_readahead(self, length: int | None) -> None:
-        """How many bytes datanodes read ahead; None: as they are configured."""
+        """How many bytes datanodes read ahead; None: as they are configured.
+
+        >>> with fs.open("/docs/a") as stream:
+        ...     if stream.has_capability("in:readahead"):
+        ...         stream.set_readahead(1 << 20)
+        """
         self._inner.set_readahead(length)

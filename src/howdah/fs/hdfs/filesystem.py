@@ -130,29 +130,51 @@ class HdfsFileSystem(HdfsNamespace):
 
     @property
     def client(self) -> DFSClient:
-        """The client underneath, for what the interface has no method for."""
+        """The client underneath, for what the interface has no method for.
+
+        >>> fs.client.default_replication()
+        3
+        """
         return self._client
 
     @made_once
     def administration(self) -> Administration:
-        """What administrators ask of the namenode; most of it only the superuser may do."""
+        """What administrators ask of the namenode; most of it only the superuser may do.
+
+        >>> fs.administration.open_files("/docs")
+        <generator ...>
+        """
         from howdah.fs.hdfs.administration import Administration
 
         return Administration(self._namenode)
 
     def list_open_files(self, path: PathLike = "/") -> Iterator[OpenFileEntry]:
-        """The files below `path` that somebody is writing. Only for the superuser."""
+        """The files below `path` that somebody is writing. Only for the superuser.
+
+        >>> with fs.append("/docs/a"):
+        ...     [entry.path for entry in fs.list_open_files("/docs")]
+        ['/docs/a']
+        """
         return self.administration.open_files(self.resolve(path))
 
     def list_corrupt_files(self, path: PathLike = "/") -> Iterator[str]:
         """The files below `path` that have lost every good replica of a block. Only for
-        the superuser."""
+        the superuser.
+
+        >>> list(fs.list_corrupt_files("/docs"))
+        []
+        """
         return self.administration.corrupt_files(self.resolve(path))
 
     def inotify(self, last_txid: int | None = None) -> InotifyStream:
         """What happens in the namespace from now on, or since transaction `last_txid`.
 
         Only for the superuser. See `howdah.fs.inotify`.
+
+        >>> events = fs.inotify()
+        >>> fs.rename("/docs/a", "/docs/b")
+        >>> events.take(timeout_s=20).events[0].destination
+        '/docs/b'
         """
         from howdah.fs.inotify import InotifyStream
 
@@ -188,6 +210,12 @@ class HdfsFileSystem(HdfsNamespace):
         directory is; with `replicate` it is replicated there too. Raises `IllegalArgument` for
         both, and `RemoteError` for a policy that is not enabled. An erasure coded file has no
         `hflush` and `hsync`: they do nothing.
+
+        >>> with fs.create("/docs/b", replication=2) as out:
+        ...     _ = out.write(b"one line\\n")
+        ...     out.hflush()             # every new reader sees it from here on
+        >>> fs.get_file_status("/docs/b").replication
+        2
         """
         if replicate:
             flags |= CreateFlag.SHOULD_REPLICATE
@@ -266,7 +294,12 @@ class HdfsFileSystem(HdfsNamespace):
         self, path: PathLike, after: str = ""
     ) -> Iterator[tuple[FileStatus, bool]]:
         """What is in a directory behind the name `after`, and whether it is a file that is open
-        for writing."""
+        for writing.
+
+        >>> with fs.append("/docs/a"):
+        ...     [(status.path, is_written) for status, is_written in fs.list_with_writers("/docs")]
+        [('/docs/a', True)]
+        """
 
         return list_with_writers(self._namenode, self.resolve(path), after)
 
@@ -306,7 +339,13 @@ class HdfsFileSystem(HdfsNamespace):
         default_replication: int | None = None,
     ) -> None:
         """Make a pool: the caller's, with mode 0o755, and without bounds unless they are given.
-        Only for the superuser. Raises InvalidRequest if there is one of that name."""
+        Only for the superuser. Raises InvalidRequest if there is one of that name.
+
+        >>> fs.add_cache_pool("tables", mode=0o750, limit_bytes=1 << 30)
+        >>> [pool.name for pool in fs.list_cache_pools() if pool.limit_bytes == 1 << 30]
+        ['tables']
+        >>> fs.remove_cache_pool("tables")
+        """
         self._namenode.add_cache_pool(
             pool_message(name, owner, group, mode, limit_bytes, max_ttl_ms, default_replication)
         )
@@ -322,17 +361,36 @@ class HdfsFileSystem(HdfsNamespace):
         max_ttl_ms: int | None = None,
         default_replication: int | None = None,
     ) -> None:
-        """Change what is given of a pool. Only for the superuser. Raises InvalidRequest."""
+        """Change what is given of a pool. Only for the superuser. Raises InvalidRequest.
+
+        >>> fs.add_cache_pool("grown")
+        >>> fs.modify_cache_pool("grown", default_replication=2)
+        >>> [pool.name for pool in fs.list_cache_pools() if pool.default_replication == 2]
+        ['grown']
+        >>> fs.remove_cache_pool("grown")
+        """
         self._namenode.modify_cache_pool(
             pool_message(name, owner, group, mode, limit_bytes, max_ttl_ms, default_replication)
         )
 
     def remove_cache_pool(self, name: str) -> None:
-        """The pool goes with its directives. Only for the superuser. Raises InvalidRequest."""
+        """The pool goes with its directives. Only for the superuser. Raises InvalidRequest.
+
+        >>> fs.add_cache_pool("gone")
+        >>> fs.remove_cache_pool("gone")
+        >>> "gone" in [pool.name for pool in fs.list_cache_pools()]
+        False
+        """
         self._namenode.remove_cache_pool(name)
 
     def list_cache_pools(self) -> list[CachePool]:
-        """All pools, by name."""
+        """All pools, by name.
+
+        >>> fs.add_cache_pool("mine")
+        >>> "mine" in [pool.name for pool in fs.list_cache_pools()]
+        True
+        >>> fs.remove_cache_pool("mine")
+        """
         return [cache_pool(entry) for entry in self._namenode.cache_pools()]
 
     def add_cache_directive(
@@ -350,6 +408,12 @@ class HdfsFileSystem(HdfsNamespace):
 
         Raises InvalidRequest where it would be more than the pool may hold, unless `force`
         is set, and AccessDenied for those who may not write to the pool.
+
+        >>> fs.add_cache_pool("lookups")
+        >>> number = fs.add_cache_directive("/docs/a", "lookups", replication=2)
+        >>> [directive.path for directive in fs.list_cache_directives(directive_id=number)]
+        ['/docs/a']
+        >>> fs.remove_cache_pool("lookups")
         """
         return self._namenode.add_cache_directive(
             directive_message(None, self.resolve(path), pool, replication, ttl_ms), force=force
@@ -365,14 +429,30 @@ class HdfsFileSystem(HdfsNamespace):
         ttl_ms: int | None = None,
         force: bool = False,
     ) -> None:
-        """Change what is given of a directive. Raises what `add_cache_directive` does."""
+        """Change what is given of a directive. Raises what `add_cache_directive` does.
+
+        >>> fs.add_cache_pool("hot")
+        >>> number = fs.add_cache_directive("/docs/a", "hot")
+        >>> fs.modify_cache_directive(number, replication=3, ttl_ms=3_600_000)
+        >>> fs.list_cache_directives(directive_id=number)[0].replication
+        3
+        >>> fs.remove_cache_pool("hot")
+        """
         resolved = None if path is None else self.resolve(path)
         self._namenode.modify_cache_directive(
             directive_message(directive_id, resolved, pool, replication, ttl_ms), force=force
         )
 
     def remove_cache_directive(self, directive_id: int) -> None:
-        """What no other directive asks for is not cached any more. Raises InvalidRequest."""
+        """What no other directive asks for is not cached any more. Raises InvalidRequest.
+
+        >>> fs.add_cache_pool("brief")
+        >>> number = fs.add_cache_directive("/docs/a", "brief")
+        >>> fs.remove_cache_directive(number)
+        >>> fs.list_cache_directives(pool="brief")
+        []
+        >>> fs.remove_cache_pool("brief")
+        """
         self._namenode.remove_cache_directive(directive_id)
 
     def list_cache_directives(
@@ -383,7 +463,14 @@ class HdfsFileSystem(HdfsNamespace):
         directive_id: int | None = None,
     ) -> list[CacheDirective]:
         """Those of pools that the caller may read, by id; with this path, of this pool, or of
-        this id only. Raises InvalidRequest if there is none of that id."""
+        this id only. Raises InvalidRequest if there is none of that id.
+
+        >>> fs.add_cache_pool("listed")
+        >>> _ = fs.add_cache_directive("/docs", "listed")
+        >>> [directive.path for directive in fs.list_cache_directives(pool="listed")]
+        ['/docs']
+        >>> fs.remove_cache_pool("listed")
+        """
         resolved = None if path is None else self.resolve(path)
         only = directive_message(directive_id, resolved, pool, None, None)
         return [cache_directive(entry) for entry in self._namenode.cache_directives(only)]
@@ -402,30 +489,59 @@ class HdfsFileSystem(HdfsNamespace):
         """Make an empty directory an encryption zone: the keys of its files are encrypted by this
         key of the key servers. It gets a directory for its users' trash, as nothing is moved out
         of a zone. Only for the superuser. Raises RemoteError for what cannot be a zone, or a key
-        that is not there."""
+        that is not there.
+
+        >>> _ = fs.mkdir("/docs/zone")
+        >>> fs.create_encryption_zone("/docs/zone", "key")      # this cluster has no key servers
+        Traceback (most recent call last):
+            ...
+        howdah.errors.RemoteError: ...
+        """
         self._zones.create(self.resolve(path), key_name, provision_trash=provision_trash)
 
     def list_encryption_zones(self) -> Iterator[EncryptionZone]:
-        """All zones. Only for the superuser."""
+        """All zones. Only for the superuser.
+
+        >>> list(fs.list_encryption_zones())      # this cluster has no key servers
+        []
+        """
         return self._zones.list()
 
     @follow_links
     def get_encryption_zone(self, path: PathLike) -> EncryptionZone | None:
-        """The zone that a path is in; None outside of zones."""
+        """The zone that a path is in; None outside of zones.
+
+        >>> fs.get_encryption_zone("/docs/a") is None
+        True
+        """
         return self._zones.of(self.resolve(path))
 
     def provision_encryption_zone_trash(self, path: PathLike) -> None:
         """Make the directory of the trash of a zone, where it is missing. Raises IllegalArgument
-        for what is no zone, and PathExists."""
+        for what is no zone, and PathExists.
+
+        >>> fs.provision_encryption_zone_trash("/docs")           # which is no zone
+        Traceback (most recent call last):
+            ...
+        howdah.errors.IllegalArgument: ...
+        """
         self._zones.provision_trash(self.resolve(path))
 
     @follow_links
     def get_file_encryption_info(self, path: PathLike) -> FileEncryptionInfo | None:
-        """How a file is encrypted; None for what is not. Raises PathNotFound."""
+        """How a file is encrypted; None for what is not. Raises PathNotFound.
+
+        >>> fs.get_file_encryption_info("/docs/a") is None
+        True
+        """
         return self._zones.info_of(self.resolve(path))
 
     def trash_root(self, path: PathLike) -> str:
-        """The trash of what is in a zone is in the zone."""
+        """The trash of what is in a zone is in the zone.
+
+        >>> fs.trash_root("/docs/a").endswith("/.Trash")
+        True
+        """
         if self._client.server_defaults().keyProviderUri:
             resolved = self.resolve(path)
             zone = self._zones.of(paths.parent_of(resolved) or resolved)
@@ -442,6 +558,9 @@ class HdfsFileSystem(HdfsNamespace):
         """`enter`, `leave`, `force_exit` or `get`; whether the namenode is in safe mode then.
 
         `checked` wants the answer of the active namenode, where there are several.
+
+        >>> fs.set_safe_mode("get")              # whether the namenode takes no changes
+        False
         """
         name = f"SAFEMODE_{action.upper()}"
         if name not in list(client_namenode_pb2.SafeModeActionProto.keys()):
@@ -460,6 +579,10 @@ class HdfsFileSystem(HdfsNamespace):
 
         A client of observers (`ObserverReadProxyProvider`) sees its own changes at once, and
         those of others when its observer has read them, or after this.
+
+        >>> fs.msync()
+        >>> fs.exists("/docs/a")                 # whoever made it before
+        True
         """
         self._namenode.msync()
 

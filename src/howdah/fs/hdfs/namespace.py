@@ -101,12 +101,19 @@ class HdfsNamespace(FileSystem):
         return f"{self.scheme}://{self._authority}"
 
     def close(self) -> None:
-        """Let go of the filesystems that links led to."""
+        """Let go of the filesystems that links led to.
+
+        >>> fs.close()                   # or `with howdah.connect(uri) as fs:`
+        """
         while self._elsewhere:
             self._elsewhere.popitem()[1].close()
 
     def resolve(self, path: PathLike) -> str:
-        """The same; raises `InvalidPath` for names that aren't UTF-8."""
+        """The same; raises `InvalidPath` for names that aren't UTF-8.
+
+        >>> fs.resolve("/docs//b/../a/")
+        '/docs/a'
+        """
         resolved = super().resolve(path)
         try:
             if not resolved.isascii():
@@ -137,6 +144,9 @@ class HdfsNamespace(FileSystem):
 
         Whoever has the token has the user's rights: write it to no log. Raises AccessDenied, and
         `RemoteError` for who is known by a token himself.
+
+        >>> fs.get_delegation_token("yarn") is None       # a token on a cluster secured by Kerberos
+        True
         """
         from howdah.formats.tokens.token import Token
 
@@ -145,11 +155,20 @@ class HdfsNamespace(FileSystem):
 
     def renew_delegation_token(self, token: Token) -> int:
         """Until when the token is good now, in milliseconds since 1970. Raises AccessDenied for who
-        is not its renewer, and InvalidToken for one that is over."""
+        is not its renewer, and InvalidToken for one that is over.
+
+        >>> token = fs.get_delegation_token("alice")
+        >>> until_ms = 0 if token is None else fs.renew_delegation_token(token)
+        """
         return self._namenode.renew_delegation_token(token.to_proto())
 
     def cancel_delegation_token(self, token: Token) -> None:
-        """Make a token worthless at once. Its owner and its renewer may."""
+        """Make a token worthless at once. Its owner and its renewer may.
+
+        >>> token = fs.get_delegation_token("alice")      # None: this cluster is not secured
+        >>> if token is not None:
+        ...     fs.cancel_delegation_token(token)
+        """
         self._namenode.cancel_delegation_token(token.to_proto())
 
     def _token_service(self) -> str:
@@ -422,12 +441,21 @@ class HdfsNamespace(FileSystem):
 
     @follow_links
     def allow_snapshot(self, path: PathLike) -> None:
-        """Make a directory snapshottable. Only for the superuser."""
+        """Make a directory snapshottable. Only for the superuser.
+
+        >>> fs.allow_snapshot("/docs")
+        >>> fs.create_snapshot("/docs", "monday")
+        '/docs/.snapshot/monday'
+        """
         self._namenode.allow_snapshot(self.resolve(path))
 
     @follow_links
     def disallow_snapshot(self, path: PathLike) -> None:
-        """It must not have any snapshots. Only for the superuser."""
+        """It must not have any snapshots. Only for the superuser.
+
+        >>> fs.allow_snapshot("/docs")
+        >>> fs.disallow_snapshot("/docs")
+        """
         self._namenode.disallow_snapshot(self.resolve(path))
 
     @follow_links
@@ -437,21 +465,45 @@ class HdfsNamespace(FileSystem):
         Without a name the snapshot gets one from the time, such as
         `s20260102-030405.006`. Raises SnapshotError if the directory is not
         snapshottable, or has one of that name.
+
+        >>> fs.allow_snapshot("/docs")
+        >>> there = fs.create_snapshot("/docs", "monday")
+        >>> fs.delete("/docs/a")
+        True
+        >>> fs.read_bytes(f"{there}/a")
+        b'0123456789'
         """
         return self._namenode.create_snapshot(self.resolve(path), name)
 
     @follow_links
     def rename_snapshot(self, path: PathLike, old: str, new: str) -> None:
-        """Give a snapshot another name, under which its path is read from then on."""
+        """Give a snapshot another name, under which its path is read from then on.
+
+        >>> fs.allow_snapshot("/docs")
+        >>> _ = fs.create_snapshot("/docs", "monday")
+        >>> fs.rename_snapshot("/docs", "monday", "first")
+        >>> fs.ls("/docs/.snapshot")
+        ['/docs/.snapshot/first']
+        """
         self._namenode.rename_snapshot(self.resolve(path), old, new)
 
     @follow_links
     def delete_snapshot(self, path: PathLike, name: str) -> None:
-        """What only this snapshot has is gone then."""
+        """What only this snapshot has is gone then.
+
+        >>> fs.allow_snapshot("/docs")
+        >>> _ = fs.create_snapshot("/docs", "monday")
+        >>> fs.delete_snapshot("/docs", "monday")
+        """
         self._namenode.delete_snapshot(self.resolve(path), name)
 
     def list_snapshottable_directories(self) -> list[SnapshottableDirectory]:
-        """Those that the caller owns; all of them, for the superuser."""
+        """Those that the caller owns; all of them, for the superuser.
+
+        >>> fs.allow_snapshot("/docs")
+        >>> "/docs" in [directory.path for directory in fs.list_snapshottable_directories()]
+        True
+        """
         return [
             snapshottable_directory(message)
             for message in self._namenode.snapshottable_directories()
@@ -459,7 +511,13 @@ class HdfsNamespace(FileSystem):
 
     @follow_links
     def list_snapshots(self, path: PathLike) -> list[SnapshotStatus]:
-        """The snapshots of a directory, by name."""
+        """The snapshots of a directory, by name.
+
+        >>> fs.allow_snapshot("/docs")
+        >>> _ = fs.create_snapshot("/docs", "monday")
+        >>> [snapshot.path for snapshot in fs.list_snapshots("/docs")]
+        ['/docs/.snapshot/monday']
+        """
         return [
             snapshot_status(message) for message in self._namenode.snapshots(self.resolve(path))
         ]
@@ -469,6 +527,13 @@ class HdfsNamespace(FileSystem):
         """What leads from the snapshot `old` of a directory to the snapshot `new`.
 
         An empty name is the directory as it is now.
+
+        >>> fs.allow_snapshot("/docs")
+        >>> _ = fs.create_snapshot("/docs", "monday")
+        >>> fs.rename("/docs/a", "/docs/b")
+        >>> diff = fs.snapshot_diff("/docs", "monday")
+        >>> [(entry.type.name, entry.path, entry.target) for entry in diff.entries]
+        [('MODIFY', '.', None), ('RENAME', './a', './b')]
         """
         resolved = self.resolve(path)
         return SnapshotDiffReport(
@@ -561,6 +626,11 @@ class HdfsNamespace(FileSystem):
 
         A link at the end is followed if it is to be the `last` one. Raises `LinkLoop`,
         `UnresolvedLink` where links are not to be followed.
+
+        >>> fs.create_symlink("a", "/docs/link")
+        >>> there, path = fs.behind_links("/docs/link", last=True)
+        >>> path
+        '/docs/a'
         """
         start = followed = self.resolve(path)
         here: HdfsNamespace = self
