@@ -82,15 +82,26 @@ def zone_keys_of(
     caller: str,
     post: Callable[[Callable[[], None]], None],
 ) -> ZoneKeys | None:
-    """Return the keys for new files in zones; None where no key servers are configured. An active
-    namenode has some ready for each zone before the first file comes. Raises
-    InvalidConfiguration."""
-    address = conf.get(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH)
-    if not address:
+    """Return the keys for new files in zones; None where no key servers are configured, or such as
+    are not supported: files in zones are refused then, and nothing else. An active namenode has
+    some keys ready for each zone before the first file comes."""
+    text = conf.get(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH)
+    if not text:
+        return None
+    try:
+        address = ProviderAddress.of(text)
+    except errors.InvalidConfiguration as error:
+        log.error(
+            "%s (from %s) is not supported: %s. No encryption zones are made, and no files in "
+            "those that are there",
+            keys.HADOOP_SECURITY_KEY_PROVIDER_PATH.name,
+            conf.source(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH.name),
+            error,
+        )
         return None
     from howdah.security.key_servers import KeyServers
 
-    servers = KeyServers(ProviderAddress.of(address), conf, caller)
+    servers = KeyServers(address, conf, caller)
     zone_keys = ZoneKeys(
         KeyFetcher(servers, post),
         namesystem.clock.monotonic_ms,
