@@ -6,7 +6,6 @@ import io
 
 import pytest
 
-from howdah import errors
 from howdah.formats.edits import edits as ed
 from howdah.formats.edits.codec import (
     LAYOUT_VERSION,
@@ -18,6 +17,7 @@ from howdah.formats.edits.segment_scan import SegmentReader, encode_header
 from howdah.formats.image import records as rec
 from howdah.formats.image.fsimage import ImageWriter
 from howdah.namenode.state.images.image import read_image, write_image
+from howdah.namenode.state.tree.encryption_zones import zone_of
 from howdah.namenode.state.tree.namespace import Namespace
 
 OWNED = ed.Permission("alice", "staff", 0o755)
@@ -27,7 +27,10 @@ MADE: list[ed.Edit] = [
     ed.CreateSnapshotOp("/d", "s1", 5),
     ed.CreateSnapshotOp("/d", "s2", 6),
 ]
-ZONE = ed.XAttr(ed.XAttrNamespace.RAW, "hdfs.crypto.encryption.zone", b"key")
+ZONE = ed.XAttr(
+    ed.XAttrNamespace.RAW, "hdfs.crypto.encryption.zone", b"\x08\x02\x10\x02\x1a\x07payroll"
+)
+"""As Hadoop 3.5.0 writes it: AES/CTR/NoPadding, version 2, the name of the key."""
 REPLICATED = ed.XAttr(
     ed.XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy", b"\0\0\0\x0breplication"
 )
@@ -76,15 +79,12 @@ def test_a_new_snapshot_may_have_the_name_of_one_that_is_to_be_deleted() -> None
     assert names(replayed(log)) == ["s2"]
 
 
-@pytest.mark.parametrize(
-    ("edit", "what"),
-    [
-        (ed.SetXAttrOp("/d", (ZONE,)), "/d is an encryption zone"),
-    ],
-)
-def test_what_would_be_written_without_its_protection_is_refused(edit: ed.Edit, what: str) -> None:
-    with pytest.raises(errors.UnsupportedOperation, match=f"{what}, which is not supported"):
-        replayed([*MADE, edit])
+def test_a_zone_of_a_log_is_one_here() -> None:
+    namespace = replayed([*MADE, ed.SetXAttrOp("/d", (ZONE,))])
+    zone = zone_of(namespace.find("/d"))
+    assert zone is not None
+    assert zone.key_name == "payroll"
+    assert namespace.zones
 
 
 def test_directory_whose_policy_is_replication_is_as_others() -> None:
@@ -94,10 +94,9 @@ def test_directory_whose_policy_is_replication_is_as_others() -> None:
     assert directory.xattrs == (REPLICATED,)
 
 
-@pytest.mark.parametrize("xattr", [ZONE])
-def test_directory_of_an_image_is_refused_as_in_a_log(xattr: ed.XAttr) -> None:
+def test_a_zone_of_an_image_is_one_here() -> None:
     root = rec.DirectoryRecord(16385, "", "root", "staff", 0o755, 1)
-    root.xattrs = (xattr,)
+    root.xattrs = (ZONE,)
     out = io.BytesIO()
     writer = ImageWriter(out)
     writer.namesystem(rec.NamesystemRecord(77, 1000, 1000, 0, 1073741824, 9))
@@ -109,8 +108,11 @@ def test_directory_of_an_image_is_refused_as_in_a_log(xattr: ed.XAttr) -> None:
     writer.secrets(rec.SecretsRecord())
     writer.cache(rec.CacheRecord())
     writer.finish()
-    with pytest.raises(errors.UnsupportedOperation, match="cannot be loaded: its directory"):
-        read_image(io.BytesIO(out.getvalue()), "fsimage")
+    namespace, _ = read_image(io.BytesIO(out.getvalue()), "fsimage")
+    zone = zone_of(namespace.root)
+    assert zone is not None
+    assert zone.key_name == "payroll"
+    assert namespace.zones
 
 
 @pytest.mark.req("FS-022")
