@@ -195,6 +195,7 @@ class NamenodeStatus:
     """Whether there is an image to go back to from it."""
     snapshots: int = 0
     snapshottable_directories: int = 0
+    encryption_zones: int = 0
     warnings: Sequence[str] = ()
     """What an operator should not overlook, in sentences."""
     ha_state: str = "active"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from howdah import __version__
+from howdah.namenode.service.calls.encryption_zones import zones_after
 from howdah.namenode.service.fsck.corrupt_files import some_corrupt
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Datanode
@@ -101,6 +102,7 @@ def namenode_status(
         rollback_image=around.rollback_image,
         snapshots=namesystem.namespace.snapshots.count,
         snapshottable_directories=len(namesystem.namespace.snapshots.roots),
+        encryption_zones=len(zones_after(namesystem)),
         warnings=around.warnings,
         ha_state=around.ha_state,
         last_transition_ms=around.last_transition_ms,

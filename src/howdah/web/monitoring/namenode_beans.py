@@ -23,8 +23,7 @@ _BLOCK_MANAGER: Final = "org.apache.hadoop.hdfs.server.blockmanagement.BlockMana
 _CACHING: Final = frozenset({"NORMAL", "DECOMMISSION_INPROGRESS", "ENTERING_MAINTENANCE"})
 """What datanodes cache that are in these states counts."""
 _ABSENT: Final[Mapping[str, object]] = {
-    # Encryption, provided storage, and locks that somebody waits for.
-    "NumEncryptionZones": 0,
+    # Provided storage, and locks that somebody waits for.
     "ProvidedCapacityTotal": 0,
     "LockQueueLength": 0,
     "ReadLockLongHoldCount": 0,
@@ -313,6 +312,7 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         **_volume_failures(status),
         "Snapshots": status.snapshots,
         "SnapshottableDirectories": status.snapshottable_directories,
+        "NumEncryptionZones": status.encryption_zones,
         **_ABSENT,
         "CurrentTokensCount": status.delegation_tokens,
         **_block_groups(status),
@@ -359,7 +359,7 @@ def _namesystem_state(status: NamenodeStatus) -> Bean:
             }
         ),
         "FsLockQueueLength": 0,
-        "NumEncryptionZones": 0,
+        "NumEncryptionZones": status.encryption_zones,
         "ProvidedCapacityTotal": 0,
         "CurrentTokensCount": status.delegation_tokens,
     }

@@ -10,6 +10,7 @@ import pytest
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
+from howdah.namenode.service.calls.encryption_zones import zones_after
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.calls.trash import TrashEmptier
 from howdah.namenode.service.calls.zone_keys import KeyAwaited, Made, ZoneKeys
@@ -115,6 +116,9 @@ class Scene:
     def rename(self, src: str, dst: str) -> None:
         self.call("rename2", pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=False))
 
+    def zones_counted(self) -> int:
+        return len(zones_after(self.namesystem))
+
     def zones(self) -> list[tuple[str, str]]:
         answer = self.call("listEncryptionZones", pb.ListEncryptionZonesRequestProto(id=0))
         return [(zone.path, zone.keyName) for zone in answer.zones]
@@ -134,6 +138,7 @@ def test_a_zone_is_an_attribute_and_one_edit(scene: Scene) -> None:
     assert (logged.path, len(logged.xattrs)) == ("/z", 1)
     assert logged.xattrs[0].name == "hdfs.crypto.encryption.zone"
     assert scene.zones() == [("/z", "payroll")]
+    assert scene.zones_counted() == 1
     zone = scene.call("getEZForPath", pb.GetEZForPathRequestProto(src="/z/a/b")).zone
     assert (zone.path, zone.keyName, zone.suite, zone.cryptoProtocolVersion) == (
         "/z", "payroll", types_pb2.AES_CTR_NOPADDING, types_pb2.ENCRYPTION_ZONES,
