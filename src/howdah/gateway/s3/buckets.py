@@ -67,6 +67,12 @@ class Buckets:
             raise Refused("NoSuchBucket", "The specified bucket does not exist", BucketName=name)
         return status
 
+    def check_owner(self, fs: FileSystem, name: str, wanted: str) -> None:
+        """Raises Refused unless a bucket belongs to whom a client expects."""
+        owner = self.existing(fs, name).owner
+        if owner != wanted:
+            raise Refused("AccessDenied", f"Access Denied: the bucket {name} is not {wanted}'s")
+
     def all(self, fs: FileSystem) -> Iterator[tuple[str, FileStatus]]:
         """Yield all buckets that the user can see, in the order of their names."""
         found: dict[str, FileStatus] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -20,6 +21,7 @@ from howdah.gateway.s3.protocol.conditions import etag_of, http_time, iso_time
 from howdah.gateway.s3.protocol.documents import (
     CONTENT_TYPE,
     Child,
+    Element,
     document,
     parsed,
     url_encoded,
@@ -46,13 +48,23 @@ from howdah.gateway.s3.uploads import Sweeper, Uploads
 from howdah.web.channel import Channel
 from howdah.web.http import Part, Response, part_wanted
 
+OWNER: Final = "x-amz-expected-bucket-owner"
+SOURCE_OWNER: Final = "x-amz-source-expected-bucket-owner"
 _MAX_DELETE_BYTES: Final = 4 << 20
 _MAX_COMPLETE_BYTES: Final = 4 << 20
 _MAX_CREATE_BYTES: Final = 64 << 10
 _MAX_DELETED: Final = 1000
 _MAX_UPLOADS: Final = 1000
+_MAX_BUCKETS: Final = 10_000
 _NO_VERSION: Final = "null"
 """What S3 calls the version of an object in a bucket without versions."""
+_RANGE: Final = re.compile(r"\s{0,9}bytes=\d{1,19}-\d{1,19}\s{0,9}\Z", re.ASCII)
+_CONDITIONS: Final = {
+    "ETag": "if-match",
+    "LastModifiedTime": conditions.IF_MODIFIED_AT,
+    "Size": conditions.IF_SIZE,
+}
+"""Headers of a deletion, by the elements that say the same for one of many."""
 _ATTRIBUTES: Final = frozenset({"ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"})
 
 
@@ -112,14 +124,28 @@ Answer = Response | None
 
 
 def list_buckets(call: Call) -> Answer:
+    request = call.request
+    prefix, token = request.text("prefix"), request.text("continuation-token")
+    after = _key_of_token(token) if token else ""
+    most = request.number("max-buckets", _MAX_BUCKETS, least=1, most=_MAX_BUCKETS)
+    found = [
+        (name, status)
+        for name, status in call.gateway.buckets.all(call.fs)
+        if name.startswith(prefix) and name > after
+    ]
     children: list[Child] = [
         (
             "Bucket",
             [("Name", name), ("CreationDate", iso_time(status.modification_time_ms))],
         )
-        for name, status in call.gateway.buckets.all(call.fs)
+        for name, status in found[:most]
     ]
-    return _xml("ListAllMyBucketsResult", [("Owner", _owner(call.user)), ("Buckets", children)])
+    told: list[Child] = [("Owner", _owner(call.user)), ("Buckets", children)]
+    if len(found) > most:
+        told.append(("ContinuationToken", _token(found[most - 1][0])))
+    if prefix:
+        told.append(("Prefix", prefix))
+    return _xml("ListAllMyBucketsResult", told)
 
 
 def head_bucket(call: Call) -> Answer:
@@ -176,8 +202,7 @@ def list_objects_v2(call: Call) -> Answer:
     if token is not None:
         children.append(("ContinuationToken", token))
     if page.is_truncated and page.entries:
-        last = page.entries[-1].key.encode()
-        children.append(("NextContinuationToken", base64.urlsafe_b64encode(last).decode()))
+        children.append(("NextContinuationToken", _token(page.entries[-1].key)))
     if start_after:
         children.append(("StartAfter", shown(start_after)))
     with_owner = request.text("fetch-owner") == "true"
@@ -267,6 +292,10 @@ def _contents(
     if with_owner:
         fields.append(("Owner", _owner(status.owner)))
     return fields
+
+
+def _token(key: str) -> str:
+    return base64.urlsafe_b64encode(key.encode()).decode()
 
 
 def _key_of_token(token: str) -> str:
@@ -506,7 +535,7 @@ def delete_objects(call: Call) -> Answer:
         # Blanks around a key are part of it.
         name = next((child.text for child in element.all("Key")), "")
         try:
-            _delete_one(bucket, name, element.value("VersionId"), element.value("ETag"))
+            _delete_one(bucket, name, element)
         except Refused as refused:
             children.append(("Error", _error_of_key(name, refused)))
         except errors.HowdahError as error:
@@ -517,10 +546,12 @@ def delete_objects(call: Call) -> Answer:
     return _xml("DeleteResult", children)
 
 
-def _delete_one(bucket: Bucket, name: str, version: str | None, etag: str | None) -> None:
-    if version not in (None, "", "null"):
+def _delete_one(bucket: Bucket, name: str, element: Element) -> None:
+    if element.value("VersionId") not in (None, "", _NO_VERSION):
         raise Refused("NoSuchVersion", "HDFS keeps no versions of a file")
-    bucket.delete(checked_key(name), {} if etag is None else {"if-match": etag})
+    wanted = {header: element.value(name) for name, header in _CONDITIONS.items()}
+    headers = {header: value for header, value in wanted.items() if value is not None}
+    bucket.delete(checked_key(name), headers)
 
 
 def _error_of_key(name: str, refused: Refused) -> list[Child]:
@@ -601,7 +632,13 @@ def _source_part(header: str | None, size_bytes: int) -> Part:
     except ValueError:
         part = None
     last = header.rpartition("-")[2].strip()
-    if part is None or not last.isdigit() or int(last) >= size_bytes:
+    if last.isdigit() and len(last) < 20 and _RANGE.match(header) and int(last) >= size_bytes:
+        raise Refused(
+            "InvalidRange",
+            f"The requested range is not satisfiable: the source has {size_bytes} bytes",
+            ActualObjectSize=str(size_bytes),
+        )
+    if part is None or not _RANGE.match(header):
         raise Refused(
             "InvalidArgument",
             "The x-amz-copy-source-range value must be of the form bytes=first-last where first "
@@ -621,6 +658,9 @@ def _source(call: Call) -> tuple[Bucket, Key]:
         )
     if version not in ("", "null"):
         raise Refused("NoSuchVersion", "HDFS keeps no versions of a file")
+    expected = call.request.headers.get(SOURCE_OWNER)
+    if expected is not None:
+        call.gateway.buckets.check_owner(call.fs, bucket, expected)
     return call.bucket(bucket), checked_key(key)
 
 

@@ -302,7 +302,7 @@ class Bucket:
 
     def check_writable(self, key: Key, headers: Mapping[str, str]) -> None:
         """Refuse what would be refused in the end, before its bytes come. Raises Refused."""
-        if conditions.must_be_new(headers) or "if-match" in headers:
+        if conditions.must_be_new(headers) or conditions.are_about_the_object(headers):
             status = self.find(key)
             if conditions.must_be_new(headers) and status is not None:
                 raise precondition_failed()
@@ -362,7 +362,7 @@ class Bucket:
         is_new = conditions.must_be_new(headers)
         status = self.fs.get_file_status(path)
         with self._shared.locks.held(target):
-            if "if-match" in headers:
+            if conditions.are_about_the_object(headers):
                 conditions.check_replacing(headers, self.find(key))
             self._rename(path, target, key, is_new=is_new)
         return dataclasses.replace(status, path=target)
@@ -441,10 +441,10 @@ class Bucket:
         path = self.path_of(key)
         with self._shared.locks.held(path):
             status = self.find(key)
-            conditions.check_replacing(headers, status)
             if status is None:
                 self.check_exists()
                 return
+            conditions.check_deleting(headers, status)
             try:
                 self.fs.delete(path)
             except errors.DirectoryNotEmpty:

@@ -26,7 +26,7 @@ from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.s3.access_keys import AccessKeyFile, configured_passphrase
 from howdah.gateway.s3.body import Body
 from howdah.gateway.s3.buckets import Buckets
-from howdah.gateway.s3.calls import CALLS, Call, Gateway, PostedForm
+from howdah.gateway.s3.calls import CALLS, OWNER, Call, Gateway, PostedForm
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Shared
 from howdah.gateway.s3.protocol.cors import allowed_origin, headers_for, is_pattern, preflight
@@ -237,6 +237,8 @@ class Operation:
                 Condition="Content-Type",
             )
         with gateway.clients.of(self._user) as fs:
+            if OWNER in request.headers and operation.name != "CreateBucket":
+                gateway.parts.buckets.check_owner(fs, request.bucket, request.headers[OWNER])
             return CALLS[operation.name](
                 Call(gateway.parts, fs, self._user, request, channel, signed, secret_key, posted)
             )

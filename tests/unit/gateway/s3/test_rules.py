@@ -201,13 +201,46 @@ def test_conditions_of_reading(headers: dict[str, str], outcome: bool | None) ->
 def test_conditions_of_writing() -> None:
     assert conditions.must_be_new({"if-none-match": "*"})
     assert not conditions.must_be_new({})
-    with pytest.raises(Refused, match="If-None-Match"):
-        conditions.must_be_new({"if-none-match": ETAG})
+    assert not conditions.must_be_new({"if-none-match": ETAG})
+    assert conditions.are_about_the_object({"if-none-match": ETAG})
+    assert not conditions.are_about_the_object({"if-none-match": "*"})
+    conditions.check_replacing({"if-none-match": ETAG}, None)
+    conditions.check_replacing({"if-none-match": '"x"'}, status())
+    with pytest.raises(Refused) as refused:
+        conditions.check_replacing({"if-none-match": ETAG}, status())
+    assert refused.value.code == "PreconditionFailed"
     conditions.check_replacing({"if-match": ETAG}, status())
     for there, code in ((None, "NoSuchKey"), (status(length=9), "PreconditionFailed")):
         with pytest.raises(Refused) as refused:
             conditions.check_replacing({"if-match": ETAG}, there)
         assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("headers", "holds"),
+    [
+        ({}, True),
+        ({"if-match": ETAG}, True),
+        ({"if-match": "*"}, True),
+        ({"if-match": '"x"'}, False),
+        ({"x-amz-if-match-size": "3"}, True),
+        ({"x-amz-if-match-size": "4"}, False),
+        ({"x-amz-if-match-size": "three"}, False),
+        ({"x-amz-if-match-last-modified-time": AFTER}, True),
+        ({"x-amz-if-match-last-modified-time": "2023-11-14T22:13:20Z"}, True),
+        ({"x-amz-if-match-last-modified-time": "2023-11-14T22:13:20"}, True),
+        ({"x-amz-if-match-last-modified-time": BEFORE}, False),
+        ({"x-amz-if-match-last-modified-time": "yesterday"}, False),
+        ({"if-match": ETAG, "x-amz-if-match-size": "4"}, False),
+    ],
+)
+def test_a_deletion_is_for_the_object_that_was_meant(headers: dict[str, str], holds: bool) -> None:
+    if holds:
+        conditions.check_deleting(headers, status())
+        return
+    with pytest.raises(Refused) as refused:
+        conditions.check_deleting(headers, status())
+    assert refused.value.code == "PreconditionFailed"
 
 
 def test_a_time_without_a_zone_is_of_utc(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,67 @@ def test_listings_have_pages_prefixes_and_both_versions(s3: Any, bucket: str) ->
     assert code_of(bad) == "InvalidArgument"
     owner = s3.list_objects_v2(Bucket=bucket, FetchOwner=True)["Contents"][0]["Owner"]
     assert owner["ID"] == USER
+
+
+def test_one_of_many_is_deleted_only_if_it_is_the_one_that_was_meant(s3: Any, bucket: str) -> None:
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x")
+    head = s3.head_object(Bucket=bucket, Key="k")
+    for wrong in ({"Size": 2}, {"ETag": '"x"'}, {"LastModifiedTime": datetime(2015, 1, 1)}):
+        told = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": "k", **wrong}]})
+        assert [each["Code"] for each in told["Errors"]] == ["PreconditionFailed"]
+    delete = partial(s3.delete_object, Bucket=bucket, Key="k")
+    assert code_of(partial(delete, IfMatchSize=2)) == "PreconditionFailed"
+    right = {"Size": 1, "ETag": head["ETag"], "LastModifiedTime": head["LastModified"]}
+    told = s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": "k", **right}]})
+    assert [each["Key"] for each in told["Deleted"]] == ["k"]
+    delete(IfMatch='"x"')
+
+
+def test_a_bucket_is_that_of_its_owner_or_nothing_is_done(s3: Any, bucket: str) -> None:
+    place = {"Bucket": bucket, "Key": "k"}
+    s3.put_object(**place, Body=b"x", ExpectedBucketOwner=USER)
+    for act in (
+        partial(s3.put_object, **place, Body=b"y", ExpectedBucketOwner="bob"),
+        partial(s3.get_object, **place, ExpectedBucketOwner="bob"),
+        partial(s3.delete_bucket, Bucket=bucket, ExpectedBucketOwner="bob"),
+        partial(
+            s3.copy_object,
+            Bucket=bucket,
+            Key="copy",
+            CopySource=place,
+            ExpectedSourceBucketOwner="bob",
+        ),
+    ):
+        assert code_of(act) == "AccessDenied"
+    assert s3.get_object(**place)["Body"].read() == b"x"
+
+
+def test_buckets_are_listed_page_by_page(s3: Any, bucket: str) -> None:
+    names = [f"{bucket}-{number}" for number in range(3)]
+    for name in names:
+        s3.create_bucket(Bucket=name)
+    pages = s3.get_paginator("list_buckets").paginate(
+        Prefix=f"{bucket}-", PaginationConfig={"PageSize": 2}
+    )
+    assert [[each["Name"] for each in page["Buckets"]] for page in pages] == [names[:2], names[2:]]
+
+
+def test_a_part_is_not_copied_from_behind_the_end(s3: Any, bucket: str) -> None:
+    s3.put_object(Bucket=bucket, Key="source", Body=b"01234")
+    upload = {"Bucket": bucket, "Key": "k"}
+    upload["UploadId"] = s3.create_multipart_upload(**upload)["UploadId"]
+    copy = partial(s3.upload_part_copy, **upload, PartNumber=1, CopySource=f"{bucket}/source")
+    for text, code in (
+        ("bytes=0-5", "InvalidRange"),
+        ("bytes=7-9", "InvalidRange"),
+        ("bytes=0-", "InvalidArgument"),
+        ("bytes=-3", "InvalidArgument"),
+        ("bytes=3-1", "InvalidArgument"),
+        ("0-2", "InvalidArgument"),
+        ("bytes=0-2,3-5", "InvalidArgument"),
+    ):
+        assert code_of(partial(copy, CopySourceRange=text)) == code
+    copy(CopySourceRange="bytes=0-4")
 
 
 def test_each_object_is_its_only_version(s3: Any, bucket: str) -> None:

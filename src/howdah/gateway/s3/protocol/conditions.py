@@ -18,6 +18,8 @@ from howdah.gateway.s3.protocol.refusals import Refused
 
 DIRECTORY_ETAG: Final = '"d41d8cd98f00b204e9800998ecf8427e"'
 """Of the empty object that a directory is."""
+IF_MODIFIED_AT: Final = "x-amz-if-match-last-modified-time"
+IF_SIZE: Final = "x-amz-if-match-size"
 COPY_PREFIX: Final = "x-amz-copy-source-"
 
 
@@ -84,26 +86,39 @@ def check_copying(headers: Mapping[str, str], status: FileStatus) -> None:
 
 
 def must_be_new(headers: Mapping[str, str]) -> bool:
-    """Return whether a write is for a key that there is not. Raises Refused."""
-    wanted = headers.get("if-none-match")
-    if wanted is None:
-        return False
-    if wanted.strip() != "*":
-        raise Refused(
-            "NotImplemented", "If-None-Match of a write is supported as *, for any object"
-        )
-    return True
+    """Return whether a write is for a key that there is not."""
+    return headers.get("if-none-match", "").strip() == "*"
+
+
+def are_about_the_object(headers: Mapping[str, str]) -> bool:
+    """Return whether a write depends on which object is there."""
+    return "if-match" in headers or ("if-none-match" in headers and not must_be_new(headers))
 
 
 def check_replacing(headers: Mapping[str, str], status: FileStatus | None) -> None:
-    """Raises Refused where a write or a deletion is not for the object that is there."""
-    wanted = headers.get("if-match")
-    if wanted is None:
-        return
-    if status is None or status.is_directory:
-        raise Refused("NoSuchKey", "there is no object that If-Match could be about")
-    if not _names(wanted, etag_of(status)):
+    """Raises Refused where a write is not for the object that is there."""
+    wanted, known = headers.get("if-match"), headers.get("if-none-match")
+    if wanted is not None:
+        if status is None or status.is_directory:
+            raise Refused("NoSuchKey", "there is no object that If-Match could be about")
+        if not _names(wanted, etag_of(status)):
+            raise _failed("If-Match")
+    if known is not None and status is not None and _names(known, etag_of(status)):
+        raise _failed("If-None-Match")
+
+
+def check_deleting(headers: Mapping[str, str], status: FileStatus) -> None:
+    """Raises Refused where a deletion is not for the object that is there."""
+    if "if-match" in headers and not _names(headers["if-match"], etag_of(status)):
         raise _failed("If-Match")
+    when = headers.get(IF_MODIFIED_AT)
+    if when is not None and _time_of_any(when) != status.modification_time_ms // 1000:
+        raise _failed(IF_MODIFIED_AT)
+    size = headers.get(IF_SIZE)
+    if size is not None:
+        size_bytes = 0 if status.is_directory else status.length
+        if size.strip() != str(size_bytes):
+            raise _failed(IF_SIZE)
 
 
 def same_etag(text: str, etag: str) -> bool:
@@ -125,6 +140,18 @@ def _failed(condition: str) -> Refused:
         "At least one of the pre-conditions you specified did not hold",
         Condition=condition,
     )
+
+
+def _time_of_any(text: str) -> int | None:
+    """Return a time of a header, or one as XML has it, in seconds; None for what is none."""
+    found = _time(text)
+    if found is not None:
+        return found
+    try:
+        time = datetime.fromisoformat(text.strip())
+        return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        return None
 
 
 def _time(text: str | None) -> int | None:
