@@ -170,6 +170,10 @@ class WrongName(AttributeError):
         self._known = known
         self._habits = habits
 
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        """Elsewhere it is an AttributeError of the same text."""
+        return AttributeError, (str(self),)
+
     def __str__(self) -> str:
         text, name = str(self.args[0]), str(self.name)
         if name.startswith("_"):

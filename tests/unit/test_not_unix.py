@@ -56,4 +56,8 @@ assert [each.name for each in path.parent.iterdir()] == ["b"]
 with howdah.open(str(path)) as stream:
     assert stream.read() == "x"
 assert path.owner() == "ann"
+conf = howdah.Configuration({"fs.viewfs.mounttable.all.link./m": "mem://not-unix/"})
+with howdah.connect("viewfs://all/", conf=conf) as view:
+    assert view.read_text("/m/a/b") == "x"
+    assert view.stat("/").group == "ann"      # no groups are known
 """)

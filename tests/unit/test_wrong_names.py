@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 import subprocess
 import sys
@@ -43,6 +45,15 @@ def test_a_filesystem_says_what_it_has_instead(fs: FileSystem, name: str, answer
     assert str(raised.value).endswith(answer)
     assert raised.value.name == name
     assert not hasattr(fs, name)
+
+
+def test_the_error_travels_between_processes(fs: FileSystem) -> None:
+    """As `multiprocessing` and its kin send what a task raised."""
+    with pytest.raises(AttributeError) as raised:
+        fs.listdir  # type: ignore[attr-defined] # noqa: B018
+    for again in (pickle.loads(pickle.dumps(raised.value)), copy.copy(raised.value)):
+        assert isinstance(again, AttributeError)
+        assert str(again) == "MemoryFileSystem has no 'listdir': it is ls(path)"
 
 
 def test_the_asynchronous_filesystem_says_the_same() -> None:
