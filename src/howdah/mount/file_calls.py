@@ -8,6 +8,7 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
@@ -29,9 +30,13 @@ from howdah.mount.protocol.operations import (
 from howdah.mount.protocol.requests import Header
 from howdah.mount.reading import Reader
 from howdah.mount.state.nodes import Node
+from howdah.mount.state.read_plan import FIRST_STEP_BYTES, LONGEST_STEP_BYTES
 from howdah.mount.writing import WrittenFile
 
 log = logging.getLogger(__name__)
+
+READ_AHEAD_BYTES: Final = 256 << 20
+"""Of all open files together."""
 
 
 class FileCalls:
@@ -88,8 +93,13 @@ class FileCalls:
         with handle.lock:
             if handle.reader is None:
                 handle.cuts = _cuts(handle.file)
-                handle.reader = Reader(lambda: self._open_stream(handle))
+                handle.reader = Reader(lambda: self._open_stream(handle), self._longest_step)
             return handle.reader
+
+    def _longest_step(self) -> int:
+        """How far one of all open files is read ahead, so that they fit into memory."""
+        share = READ_AHEAD_BYTES // max(len(self._tree.handles), 1)
+        return max(min(share, LONGEST_STEP_BYTES), FIRST_STEP_BYTES)
 
     def _open_stream(self, handle: FileHandle) -> FSDataInputStream:
         written = handle.file.written

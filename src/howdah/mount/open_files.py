@@ -90,6 +90,9 @@ class Handles:
         self._handles: dict[int, FileHandle | DirectoryHandle] = {}
         self._files: dict[int, OpenFile] = {}
 
+    def __len__(self) -> int:
+        return len(self._handles)
+
     def open_file(
         self, node: Node, status: FileStatus, fs: FileSystem, flags: int, stack: ExitStack
     ) -> FileHandle:

@@ -13,14 +13,26 @@ from collections.abc import Callable
 from howdah import errors
 from howdah.fs.streams import FSDataInputStream
 from howdah.mount.protocol.answers import Buffer
-from howdah.mount.state.read_plan import Extend, ReadAlone, Serve, Window
+from howdah.mount.state.read_plan import (
+    LONGEST_STEP_BYTES,
+    Extend,
+    ReadAlone,
+    Serve,
+    Window,
+)
 
 
 class Reader:
     """Reads one file. Thread-safe."""
 
-    def __init__(self, open_stream: Callable[[], FSDataInputStream]) -> None:
-        """Opens the file. Raises what `open_stream` does."""
+    def __init__(
+        self,
+        open_stream: Callable[[], FSDataInputStream],
+        longest_step_bytes: Callable[[], int] = lambda: LONGEST_STEP_BYTES,
+    ) -> None:
+        """Opens the file. `longest_step_bytes` is how much may be read ahead now. Raises what
+        `open_stream` does."""
+        self._longest_step_bytes = longest_step_bytes
         self._open = open_stream
         self._stream = open_stream()
         self._openings = 1
@@ -52,7 +64,7 @@ class Reader:
             stream = self._stream
             if offset >= stream.size or size <= 0:
                 return b""
-            plan = self._window.plan(offset, size, stream.size)
+            plan = self._window.plan(offset, size, stream.size, self._longest_step_bytes())
             if isinstance(plan, Extend):
                 self._extend(plan)
                 plan = Serve(offset - self._window.begin)

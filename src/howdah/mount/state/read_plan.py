@@ -6,8 +6,8 @@ fills in growing steps up to whole megabytes. Rules:
 
 1. What is within the window is served from it.
 2. A request that begins within the window or not far behind its end extends it, so far as the
-   request needs, and by at least a step; the step doubles each time. Bytes that lie further behind
-   than `KEPT_BYTES` are dropped.
+   request needs, and by at least a step; the step doubles each time, up to what the caller
+   allows, who may have many files open. Bytes further behind than `KEPT_BYTES` are dropped.
 3. Any other request is read by itself (`pread`). If the next one continues it, a window begins
    there.
 """
@@ -60,8 +60,15 @@ class Window:
         self._last_alone_end = -1
         self._is_new = True
 
-    def plan(self, offset: int, size: int, file_length: int) -> Plan:
+    def plan(
+        self,
+        offset: int,
+        size: int,
+        file_length: int,
+        longest_step_bytes: int = LONGEST_STEP_BYTES,
+    ) -> Plan:
         """What to do for a request of which at least a byte is within the file."""
+        self._step_bytes = min(self._step_bytes, longest_step_bytes)
         wanted_end = min(offset + size, file_length)
         if self.begin <= offset and wanted_end <= self.end:
             return Serve(offset - self.begin)

@@ -70,6 +70,17 @@ def test_a_jump_leaves_the_window_as_it_is() -> None:
     assert done(window, REQUEST, REQUEST, length) == Serve(REQUEST)
 
 
+def test_many_open_files_read_less_ahead() -> None:
+    window, length = Window(), 64 * MIB
+    for at in range(0, 8 * MIB, REQUEST):
+        done(window, at, REQUEST, length)
+    plan = window.plan(8 * MIB + REQUEST, REQUEST, length, FIRST_STEP_BYTES)
+    while not isinstance(plan, Extend):
+        at += REQUEST
+        plan = window.plan(at, REQUEST, length, FIRST_STEP_BYTES)
+    assert plan.read_bytes == FIRST_STEP_BYTES
+
+
 def test_a_small_file_is_read_at_once() -> None:
     window = Window()
     assert done(window, 0, REQUEST, 10) == Extend(0, 10, 0)
