@@ -21,7 +21,7 @@ import pytest
 from howdah.mount import device
 from howdah.testing.waiting import wait_until
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 100.0
 
 
 def need_fuse() -> None:

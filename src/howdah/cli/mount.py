@@ -6,7 +6,6 @@ as mount(8) does; with `--foreground` it is that process. The process is a new o
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -22,8 +21,6 @@ from howdah.cli.servers import LOG_FORMS, LOG_LEVELS, begin
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
-
-log = logging.getLogger(__name__)
 
 _START_TIMEOUT_S: Final = 120.0
 _POLL_S: Final = 0.05

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import time
 from contextlib import ExitStack
@@ -30,8 +29,6 @@ from howdah.mount.protocol.operations import (
 from howdah.mount.protocol.requests import Header
 from howdah.mount.state.nodes import Node
 from howdah.mount.writing import WrittenFile
-
-log = logging.getLogger(__name__)
 
 _UNIT_BYTES: Final = 4096
 _ATTRIBUTE_SPACES: Final = (b"user.", b"trusted.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -21,13 +20,9 @@ from howdah.mount.mounted_tree import (
 from howdah.mount.open_files import DirectoryHandle
 from howdah.mount.protocol import answers, requests
 from howdah.mount.protocol.answers import DirectoryEntry
-from howdah.mount.protocol.operations import (
-    Operation,
-)
+from howdah.mount.protocol.operations import Operation
 from howdah.mount.protocol.requests import Header
 from howdah.mount.state.nodes import Node
-
-log = logging.getLogger(__name__)
 
 _DOTS: Final = 2
 """`.` and `..` come first in a listing."""

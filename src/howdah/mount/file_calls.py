@@ -24,9 +24,7 @@ from howdah.mount.mounted_tree import (
 )
 from howdah.mount.open_files import FileHandle, OpenFile
 from howdah.mount.protocol import answers, requests
-from howdah.mount.protocol.operations import (
-    OpenAnswer,
-)
+from howdah.mount.protocol.operations import OpenAnswer
 from howdah.mount.protocol.requests import Header
 from howdah.mount.reading import Reader
 from howdah.mount.state.nodes import Node

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import stat
 
 from howdah import errors
@@ -16,13 +15,9 @@ from howdah.mount.mounted_tree import (
     link_target,
 )
 from howdah.mount.protocol import answers, requests
-from howdah.mount.protocol.operations import (
-    RenameFlag,
-)
+from howdah.mount.protocol.operations import RenameFlag
 from howdah.mount.protocol.requests import Header
 from howdah.mount.state.nodes import Node
-
-log = logging.getLogger(__name__)
 
 
 class NameCalls:

@@ -116,9 +116,7 @@ class WrittenFile:
         except errors.UnsupportedOperation:
             if length:
                 raise
-            # All that is left of the file is its name.
-            mode = self._fs.get_file_status(path).permission
-            self._stream = self._fs.create(path, overwrite=True, permission=mode)
+            self._stream = self._made_anew(path)
             return
         give_up_at = time.monotonic() + RECOVERY_TIMEOUT_S
         while not done and not self._fs.is_file_closed(path):
@@ -128,6 +126,12 @@ class WrittenFile:
                     f"{RECOVERY_TIMEOUT_S:.0f} s"
                 )
             time.sleep(_RECOVERY_POLL_S)
+
+    def _made_anew(self, path: str) -> FSDataOutputStream:
+        """An empty file in the place of one that is to be empty: all that is left of that one is
+        its name and its mode."""
+        mode = self._fs.get_file_status(path).permission
+        return self._fs.create(path, overwrite=True, permission=mode)
 
     def look_again(self) -> None:
         """See how long the file is by now, if nobody here writes it: others may have changed it."""
@@ -183,7 +187,13 @@ class WrittenFile:
 
     def _opened(self) -> FSDataOutputStream:
         if self._stream is None:
-            self._stream = self._fs.append(self._path())
+            path = self._path()
+            try:
+                self._stream = self._fs.append(path)
+            except errors.UnsupportedOperation:
+                if self.length:
+                    raise
+                self._stream = self._made_anew(path)
             found = self._stream.get_pos()
             if found != self.length:
                 # Somebody else has written meanwhile: this is not where the caller thinks it is.

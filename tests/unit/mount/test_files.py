@@ -313,6 +313,25 @@ def test_a_filesystem_that_cuts_nothing_makes_an_empty_file_anew(
         kernel.setattr(kernel.lookup(b"f").node, SetAttribute.SIZE, size=2)
 
 
+def test_a_filesystem_that_appends_nothing_fills_an_empty_file(
+    kernel: FakeKernel, fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(path: str) -> object:
+        raise errors.UnsupportedOperation("no append")
+
+    monkeypatch.setattr(fs, "append", refuses)
+    fs.write_bytes(PATH, b"old")
+    node = kernel.lookup(b"f").node
+    handle = kernel.open(node, os.O_WRONLY | os.O_APPEND)
+    with refused(errno.EOPNOTSUPP):
+        kernel.write(node, handle, 3, b"er", os.O_WRONLY | os.O_APPEND)
+    kernel.close(node, handle)
+    handle = kernel.open(node, os.O_WRONLY | os.O_TRUNC)
+    kernel.write(node, handle, 0, b"newer")
+    kernel.close(node, handle)
+    assert fs.read_bytes(PATH) == b"newer"
+
+
 def test_times_that_are_set_before_close_are_those_of_the_file(
     kernel: FakeKernel, fs: MemoryFileSystem
 ) -> None:
