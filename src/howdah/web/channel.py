@@ -336,19 +336,26 @@ class Channel:
         if self._left_bytes is not None and self._left_bytes > most_bytes:
             return None
         data = bytearray()
+        with self.form_in_time():
+            while piece := self.read():
+                data += piece
+                if len(data) > most_bytes:
+                    return None
+        return bytes(data)
+
+    @contextlib.contextmanager
+    def form_in_time(self) -> Iterator[None]:
+        """What is read of a form meanwhile, of which anybody may send one, comes within `FORM_S`.
+        Raises Gone."""
         try:
             with self._in_time(FORM_S, FORM_S):
-                while piece := self.read():
-                    data += piece
-                    if len(data) > most_bytes:
-                        return None
+                yield
         except Gone:
             raise
         except TimeoutError:
             raise Gone(f"a form did not come within {FORM_S:g} s") from None
         except OSError as error:
             raise Gone(f"a form did not come: {error}") from error
-        return bytes(data)
 
     @contextlib.contextmanager
     def _in_time(self, time_s: float, pause_s: float) -> Iterator[None]:

@@ -249,7 +249,9 @@ class Operation:
         if boundary is None:
             raise Refused("MalformedPOSTRequest", "the type of a form has its boundary")
         body = Body(channel, request, None, "", has_sums=False)
-        form = Form(body.pieces(), boundary)
+        with channel.form_in_time():
+            # Nobody knows yet whose it is.
+            form = Form(body.pieces(), boundary)
         signed = signed_form(form.fields)
         secret_key, user = self._known(signed.access_key)
         check_form_signature(signed, secret_key)

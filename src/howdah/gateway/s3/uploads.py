@@ -160,9 +160,12 @@ class Uploads:
     def _completed_before(self, key: Key, text: str) -> FileStatus | None:
         """The object, if this upload has made it already: whoever was not told asks again."""
         status = self._bucket.find(key)
-        if status is None or self._bucket.metadata(status.path).upload != text:
+        if status is None:
             return None
-        return status
+        try:
+            return status if self._bucket.metadata(status.path).upload == text else None
+        except errors.AccessDenied:
+            return None  # It is another user's, and may be replaced all the same.
 
     def _joined(
         self, directory: str, wanted: Sequence[WantedPart], files: Mapping[str, FileStatus]

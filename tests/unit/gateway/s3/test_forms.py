@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.gateway.s3.protocol.forms import Form, boundary_of
 from howdah.gateway.s3.protocol.policies import Lengths, check_policy, redirection
 from howdah.gateway.s3.protocol.refusals import Refused
+from howdah.web import channel
 from tests.support.s3_gateway import Door, in_process
 
 USER = "ann"
@@ -318,6 +320,20 @@ def test_a_form_needs_a_key_and_one_that_has_a_path(door: Door) -> None:
     del made["fields"]["key"]
     status, body, _ = posted(made["url"], made["fields"], b"x")
     assert (status, b"named &apos;key&apos;" in body or b"named 'key'" in body) == (400, True)
+
+
+def test_the_fields_of_a_form_have_to_come_in_time(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "FORM_S", 0.2)
+    host, _, port = door.address.partition(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        head = (
+            f"POST /data HTTP/1.1\r\nHost: {door.address}\r\nContent-Length: 1000\r\n"
+            f"Content-Type: multipart/form-data; boundary={BOUNDARY.decode()}\r\n\r\n"
+        )
+        connection.sendall(head.encode() + HEAD)
+        assert connection.recv(1000) == b"", "it is closed, though it might go on"
 
 
 def test_a_policy_ends(door: Door) -> None:

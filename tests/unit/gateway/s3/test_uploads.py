@@ -34,6 +34,7 @@ class Files(MemoryFileSystem):
     failing: str = ""
     undeleted: str = ""
     gone: str = ""
+    unreadable: str = ""
     has_concat: bool = True
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
@@ -57,6 +58,8 @@ class Files(MemoryFileSystem):
         self._attributes[self.get_file_status(path).file_id, name] = value or b""
 
     def get_xattrs(self, path: PathLike, names: Iterable[str] = ()) -> dict[str, bytes]:
+        if str(path) == self.unreadable:
+            raise errors.AccessDenied(str(path))
         file_id = self.get_file_status(path).file_id
         return {name: value for (of, name), value in self._attributes.items() if of == file_id}
 
@@ -191,6 +194,14 @@ def test_parts_that_another_gateway_takes_away_meanwhile_are_asked_for_again(
     with pytest.raises(Refused) as refused:
         Uploads(bucket).complete(KEY, upload, parts, {})
     assert refused.value.status == 503
+
+
+def test_an_object_is_replaced_that_its_user_may_not_read(files: Files, bucket: Bucket) -> None:
+    files.write_bytes("/b/dir/k", b"of another")
+    upload, parts = begun(bucket)
+    files.unreadable = "/b/dir/k"
+    Uploads(bucket).complete(KEY, upload, parts, {})
+    assert files.read_bytes("/b/dir/k") == b"".join(BODIES.values())
 
 
 def test_who_may_not_make_a_key_keeps_nothing_in_its_bucket(files: Files, bucket: Bucket) -> None:
