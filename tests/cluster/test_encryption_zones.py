@@ -55,7 +55,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         "hadoop.kms.blacklist.DECRYPT_EEK": "outsider",
     }
     with ExitStack() as stack:
-        provider, servers = stack.enter_context(key_servers(directory / "kms", access, 2))
+        provider, servers = stack.enter_context(
+            key_servers(directory / "kms", access, ["127.0.0.1", "127.0.0.2"])
+        )
         for name in ("payroll", "other"):
             assert main(["key", "create", name, "-provider", provider]) == 0
         cluster = stack.enter_context(

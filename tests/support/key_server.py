@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -81,9 +81,9 @@ class KeyServerProcess:
 
 @contextmanager
 def key_servers(
-    directory: Path, settings: Mapping[str, str], count: int = 1
+    directory: Path, settings: Mapping[str, str], hosts: Sequence[str] = ("127.0.0.1",)
 ) -> Iterator[tuple[str, list[KeyServerProcess]]]:
-    """Key servers over one file of keys, at addresses of the loopback: how clients are told of
+    """Key servers over one file of keys, at these names of the loopback: how clients are told of
     them, and their processes."""
     directory.mkdir(parents=True, exist_ok=True)
     passphrase = directory / "passphrase"
@@ -96,7 +96,6 @@ def key_servers(
         "howdah.kms.passphrase.file": str(passphrase),
         **settings,
     }
-    hosts = [f"127.0.0.{number}" for number in range(1, count + 1)]
     port = _free_port(hosts)
     with ExitStack() as stack:
         servers = []
@@ -107,7 +106,7 @@ def key_servers(
         yield f"kms://http@{';'.join(hosts)}:{port}/kms", servers
 
 
-def _free_port(hosts: list[str]) -> int:
+def _free_port(hosts: Sequence[str]) -> int:
     """One that none of the addresses has in use."""
     with socket.socket() as first:
         first.bind((hosts[0], 0))
