@@ -16,6 +16,7 @@ from howdah.config import keys
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
+from tests.support.mounts import mounted, need_fuse
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -94,6 +95,17 @@ def test_an_open_file_is_written_on_at_the_new_active(
     assert fs.get_file_status(path).length == len(whole)
     with fs.open(path) as file:
         assert file.read() == whole
+
+
+def test_a_mounted_directory_goes_on_at_the_new_active(
+    cluster: MiniCluster, fs: FileSystem, lose_active: Lose, tmp_path: Path
+) -> None:
+    need_fuse()
+    with mounted(f"{cluster.uri}/", tmp_path / "hdfs", "--conf", str(cluster.conf_dir)) as mount:
+        mount.shell("echo one > mounted")
+        lose_active.kill()
+        assert mount.shell("echo two >> mounted; cat mounted") == "one\ntwo\n"
+    assert fs.read_bytes("/mounted") == b"one\ntwo\n"
 
 
 @pytest.mark.req("FS-057", "FS-075")

@@ -22,18 +22,30 @@ from howdah.mount import device
 from howdah.testing.waiting import wait_until
 
 TIMEOUT_S = 100.0
+_CAP_SYS_ADMIN = 1 << 21
 
 
 def need_fuse() -> None:
     """Skip what this machine cannot do."""
     if not os.path.exists(device.DEVICE):
-        pytest.skip("/dev/fuse is missing on this machine")
+        pytest.skip("/dev/fuse is not installed on this machine")
     if os.geteuid() != 0 and shutil.which(device.HELPER) is None:
         pytest.skip("fusermount3 is not installed")
+    if os.geteuid() == 0 and not _capabilities() & _CAP_SYS_ADMIN:
+        pytest.skip("root may not mount on this machine: CAP_SYS_ADMIN is needed")
     try:
         os.close(os.open(device.DEVICE, os.O_RDWR))
     except OSError as error:
-        pytest.skip(f"/dev/fuse cannot be opened on this machine: {error.strerror}")
+        pytest.skip(f"/dev/fuse cannot be had on this machine: {error.strerror}")
+
+
+def _capabilities() -> int:
+    """What this process may do, as a set of bits."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "CapEff":
+            return int(value, 16)
+    return 0
 
 
 @dataclass

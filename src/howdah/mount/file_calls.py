@@ -173,7 +173,7 @@ class FileCalls:
         if cuts != handle.cuts or min(end, now) > length or body.offset >= length:
             handle.cuts = cuts
             reader.reopen(opening)
-        return (reader.read(body.offset, body.size),)
+        return reader.read(body.offset, body.size)
 
     def write(self, header: Header, body: requests.Write) -> Answer:
         handle = self._handle(body.handle)

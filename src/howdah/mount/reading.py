@@ -8,7 +8,8 @@ elsewhere is read beside it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from howdah import errors
 from howdah.fs.streams import FSDataInputStream
@@ -17,7 +18,6 @@ from howdah.mount.state.read_plan import (
     LONGEST_STEP_BYTES,
     Extend,
     ReadAlone,
-    Serve,
     Window,
 )
 
@@ -38,7 +38,8 @@ class Reader:
         self._openings = 1
         self._lock = threading.Lock()
         self._window = Window()
-        self._held = bytearray()
+        self._held: deque[tuple[int, memoryview]] = deque()
+        """Parts of the window in order, each with where it begins."""
 
     @property
     def opened(self) -> tuple[int, int]:
@@ -55,54 +56,67 @@ class Reader:
             self._stream.close()
             self._stream = stream
             self._openings += 1
-            self._window.forget()
-            self._held = bytearray()
+            self._forget()
 
-    def read(self, offset: int, size: int) -> Buffer:
-        """Up to `size` bytes from `offset`; fewer only at the end of the file."""
+    def read(self, offset: int, size: int) -> Sequence[Buffer]:
+        """Up to `size` bytes from `offset`, in parts; fewer only at the end of the file. The parts
+        are the window's own memory, which does not change."""
         with self._lock:
             stream = self._stream
             if offset >= stream.size or size <= 0:
-                return b""
+                return ()
             plan = self._window.plan(offset, size, stream.size, self._longest_step_bytes())
             if isinstance(plan, Extend):
                 self._extend(plan)
-                plan = Serve(offset - self._window.begin)
-            if isinstance(plan, Serve):
-                return bytes(memoryview(self._held)[plan.start : plan.start + size])
-        assert isinstance(plan, ReadAlone)
+            if not isinstance(plan, ReadAlone):
+                return self._held_parts(offset, min(offset + size, self._window.end))
         try:
-            return stream.pread(offset, size)
+            return (stream.pread(offset, size),)
         except errors.ClosedStream:
             if stream is self._stream:
                 raise
-            return self._stream.pread(offset, size)
+            return (self._stream.pread(offset, size),)
+
+    def _held_parts(self, offset: int, end: int) -> list[Buffer]:
+        parts: list[Buffer] = []
+        for start, data in self._held:
+            if start < end and offset < start + len(data):
+                parts.append(data[max(offset - start, 0) : end - start])
+        return parts
 
     def _extend(self, plan: Extend) -> None:
         if plan.restarts_at is not None:
-            self._held = bytearray()
-        del self._held[: plan.drop_bytes]
-        kept = len(self._held)
-        self._held += bytes(plan.read_bytes)
+            self._held.clear()
+        at = self._window.end
+        data = bytearray(plan.read_bytes)
         filled = 0
         try:
-            if self._stream.tell() != self._window.end:
-                self._stream.seek(self._window.end)
-            with memoryview(self._held) as view:
-                while filled < plan.read_bytes:
-                    count = self._stream.readinto(view[kept + filled :])
+            if self._stream.tell() != at:
+                self._stream.seek(at)
+            with memoryview(data) as view:
+                while filled < len(data):
+                    count = self._stream.readinto(view[filled:])
                     if not count:
                         break
                     filled += count
         except BaseException:
-            self._window.forget()
-            self._held = bytearray()
+            self._forget()
             raise
-        del self._held[kept + filled :]
         self._window.extended(plan, filled)
+        self._held.append((at, memoryview(data).toreadonly()[:filled]))
+        while self._held and _end(self._held[0]) <= self._window.begin:
+            self._held.popleft()
+
+    def _forget(self) -> None:
+        self._window.forget()
+        self._held.clear()
 
     def close(self) -> None:
         with self._lock:
             self._stream.close()
-            self._window.forget()
-            self._held = bytearray()
+            self._forget()
+
+
+def _end(part: tuple[int, memoryview]) -> int:
+    start, data = part
+    return start + len(data)

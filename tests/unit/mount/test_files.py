@@ -66,7 +66,7 @@ def test_many_read_one_open_file_at_once(fs: MemoryFileSystem, calls: Calls) -> 
     random.Random(4).shuffle(offsets)
 
     def read(offset: int) -> bool:
-        return bytes(reader.read(offset, 100_000)) == content[offset : offset + 100_000]
+        return b"".join(reader.read(offset, 100_000)) == content[offset : offset + 100_000]
 
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(read, offsets))
