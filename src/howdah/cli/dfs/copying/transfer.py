@@ -32,10 +32,9 @@ from howdah.errors import HowdahError, NotCopiedByServer
 from howdah.fs.capabilities import ABORTABLE_STREAM
 from howdah.fs.local.status import special_kind
 from howdah.fs.streams import FSDataOutputStream, give_up
+from howdah.fs.transfers import PIECE_BYTES, TEMPORARY_SUFFIX
 from howdah.options import CopyCheck, CreateFlag
 
-TEMPORARY_SUFFIX = "._COPYING_"
-PIECE_BYTES = 4 << 20
 DEFAULT_THREADS = 1
 DEFAULT_WAITING = 1024
 
