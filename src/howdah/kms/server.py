@@ -11,7 +11,7 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, check_protection, keys
 from howdah.config.value_types import Key
-from howdah.kms.key_file import KeyFile, read_passphrase
+from howdah.kms.key_file import KeyFile
 from howdah.kms.pages import PATH, ROLE, KeyPages
 from howdah.kms.security import guard_of
 from howdah.kms.service import KeyService
@@ -24,6 +24,7 @@ from howdah.runtime.tls.server import ServerTls
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.guarded_file import signature_of
+from howdah.security.sealing import passphrase_in
 from howdah.security.server_checks import THERE_WITH_KERBEROS, is_secured
 from howdah.web.channel import Patience
 from howdah.web.own_hosts import hosts_of
@@ -99,7 +100,7 @@ def key_file_of(conf: Configuration) -> KeyFile:
 
     found = KeyFile(
         path_of(keys.HOWDAH_KMS_KEYS_FILE),
-        read_passphrase(path_of(keys.HOWDAH_KMS_PASSPHRASE_FILE)),
+        passphrase_in(path_of(keys.HOWDAH_KMS_PASSPHRASE_FILE)),
     )
     found.keys()
     return found

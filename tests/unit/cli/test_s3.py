@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
-from howdah.formats.sealed_text import is_sealed
 from howdah.gateway.s3.access_keys import read_access_keys
+from howdah.security.sealing import is_sealed
 
 
 def keys(path: Path, *words: str) -> int:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
-from howdah.formats.sealed_text import is_sealed
-from howdah.security.sealing import passphrase_in, seal, unseal
+from howdah.security.sealing import is_sealed, passphrase_in, seal, unseal
 
 PASSPHRASE = "correct horse battery"
 TEXT = "AK1 secret-of-ann ann\n"
@@ -32,31 +31,20 @@ def test_the_same_text_is_sealed_in_another_way_each_time(sealed: str) -> None:
     assert seal(TEXT, PASSPHRASE) != sealed
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("ln=15", "ln=14"),
-        ("ln=15", "ln=30"),
-        ("scrypt", "other"),
-        ("aes-256-gcm ", "aes-256-gcm AAAA"),
-        ("aes-256-gcm ", "aes-256-gcm !"),
-        ("sealed 1\n", "sealed 1\n\n"),
-        ("sealed 1", "sealed 2"),
-    ],
-)
-def test_a_file_that_was_changed_is_refused(sealed: str, old: str, new: str) -> None:
-    changed = sealed.replace(old, new)
-    assert changed != sealed
-    with pytest.raises(errors.InvalidConfiguration) as refused:
-        unseal(changed, PASSPHRASE)
-    assert "secret-of-ann" not in str(refused.value)
+@pytest.mark.parametrize("part", range(5))
+def test_a_file_that_was_changed_is_refused(sealed: str, part: int) -> None:
+    parts = sealed.strip().split(".")
+    for other in ("", parts[part][:-8], ("B" if parts[part][0] == "A" else "A") + parts[part][1:]):
+        changed = ".".join([*parts[:part], other, *parts[part + 1 :]])
+        with pytest.raises(errors.InvalidConfiguration, match="damaged") as refused:
+            unseal(changed, PASSPHRASE)
+        assert "secret-of-ann" not in str(refused.value)
 
 
-def test_a_byte_that_was_changed_is_refused(sealed: str) -> None:
-    last = sealed.rstrip().splitlines()[-1]
-    other = ("B" if last[0] == "A" else "A") + last[1:]
+@pytest.mark.parametrize("text", ["", TEXT, "eyJhbGciOiJub25lIn0....", "eyJ" * 1000, "a.b.c"])
+def test_what_is_no_encrypted_file_is_refused(text: str) -> None:
     with pytest.raises(errors.InvalidConfiguration, match="damaged"):
-        unseal(sealed.replace(last, other), PASSPHRASE)
+        unseal(text, PASSPHRASE)
 
 
 def test_a_short_passphrase_is_refused() -> None:

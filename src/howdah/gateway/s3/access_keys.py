@@ -16,9 +16,8 @@ from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.formats.access_keys import AccessKey, parse, written
 from howdah.formats.malformed import MalformedRecord
-from howdah.formats.sealed_text import is_sealed
 from howdah.security.guarded_file import change_guarded, read_guarded, signature_of
-from howdah.security.sealing import passphrase_in, seal, unseal
+from howdah.security.sealing import is_sealed, passphrase_in, seal, unseal
 
 Passphrase = Callable[[], str]
 """Raises InvalidConfiguration."""
