@@ -80,6 +80,9 @@ class AttributeCalls:
             once.truncate(length)
             once.close()
             return
+        if handle is None:
+            # Whoever has opened the file cuts it, and may be another user.
+            self._tree.check_access(fs, node, os.W_OK)
         self._tree.written(fs, file).truncate(length)
 
     def _set_owner(
@@ -111,8 +114,11 @@ class AttributeCalls:
             atime_ms = milliseconds(now_ns if valid & SetAttribute.ATIME_NOW else body.atime_ns)
         file = self._tree.handles.opened(node)
         written = None if file is None else file.written
-        if written is not None and written.set_times(mtime_ms, atime_ms):
-            return
+        if written is not None and written.is_open:
+            # Whoever has opened the file sets them, and may be another user.
+            self._tree.check_access(fs, node, os.W_OK)
+            if written.set_times(mtime_ms, atime_ms):
+                return
         self._tree.at_path(node, lambda path: fs.set_times(path, mtime_ms, atime_ms))
 
     def access(self, header: Header, body: requests.Access) -> Answer:

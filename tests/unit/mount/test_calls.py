@@ -17,7 +17,7 @@ from howdah.mount.callers import EachCaller, OneCaller
 from howdah.mount.calls import Calls
 from howdah.mount.mounted_tree import MountedTree, MountSettings
 from howdah.mount.protocol.operations import ROOT_ID, Operation, RenameFlag, SetAttribute
-from tests.support.fake_kernel import Failed, FakeKernel, conversation
+from tests.support.fake_kernel import Failed, FakeKernel, conversation, setattr_body
 from tests.unit.mount.conftest import OWN_UID
 
 
@@ -363,6 +363,22 @@ def test_each_user_has_his_own_permissions(shared: FakeKernel, fs: MemoryFileSys
         shared.ask(Operation.ACCESS, access, node=node, uid=1)
     with refused(errno.EACCES):
         shared.lookup(b"secret", uid=2)
+
+
+def test_nobody_changes_a_file_by_the_rights_of_its_writer(
+    shared: FakeKernel, fs: MemoryFileSystem
+) -> None:
+    found, handle = shared.create(b"f", mode=0o644)
+    shared.write(found.node, handle, 0, b"hers")
+    for valid in (SetAttribute.SIZE, SetAttribute.MTIME):
+        body = setattr_body(valid, size=1)
+        with refused(errno.EACCES):
+            shared.ask(Operation.SETATTR, body, node=found.node, uid=1)
+    with refused(errno.EACCES):
+        shared.open(found.node, os.O_WRONLY, uid=1)
+    shared.close(found.node, handle)
+    assert fs.read_bytes("/data/f") == b"hers"
+    assert fs.get_file_status("/data/f").modification_time_ms > 1_700_000_000_000
 
 
 def test_what_one_user_may_see_is_not_remembered_for_others(
