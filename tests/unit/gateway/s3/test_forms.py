@@ -122,7 +122,14 @@ def policy_of(*conditions: object, expiration: object = LATER) -> str:
     return base64.b64encode(json.dumps(document).encode()).decode()
 
 
-FIELDS = {"key": "user/k", "acl": "private", "policy": "p", "x-ignore-a": "b", "file": "f"}
+FIELDS = {
+    "key": "user/k",
+    "acl": "private",
+    "policy": "p",
+    "x-ignore-a": "b",
+    "x-amz-checksum-crc32": "of the file",
+    "file": "f",
+}
 
 
 def test_a_policy_allows_what_all_its_conditions_do() -> None:

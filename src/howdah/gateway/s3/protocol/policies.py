@@ -29,7 +29,8 @@ _NOT_CHECKED: Final = frozenset(
     | {"x-amz-algorithm", "x-amz-date", "bucket"}
 )
 """Fields that need no condition, and have their own check."""
-_IGNORED: Final = "x-ignore-"
+_IGNORED: Final = ("x-ignore-", "x-amz-checksum-", "x-amz-sdk-checksum-")
+"""How the names of others begin: a sum only asks for more."""
 _TIMES: Final = ("%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%SZ")
 
 
