@@ -151,14 +151,13 @@ _VERDICTS: Final[Mapping[str, Mapping[str, Mapping[Rule, str]]]] = {
                 getCurrentEditLogTxid getEditsFromTxid setQuota setBalancerBandwidth
                 allowSnapshot disallowSnapshot addCachePool modifyCachePool removeCachePool
                 addErasureCodingPolicies removeErasureCodingPolicy enableErasureCodingPolicy
-                disableErasureCodingPolicy
+                disableErasureCodingPolicy createEncryptionZone listEncryptionZones
             """,
             Rule.TICKET: "getDelegationToken",
             Rule.RENEWER: "renewDelegationToken",
             Rule.TOKENS_OWNER: "cancelDelegationToken",
             Rule.NOT_SERVED: """
-                createEncryptionZone listEncryptionZones reencryptEncryptionZone
-                listReencryptionStatus
+                reencryptEncryptionZone listReencryptionStatus
             """,
         },
         f"{_HDFS}server.protocol.DatanodeProtocol": {
