@@ -16,6 +16,7 @@ MADE_OF_OTHERS: Final = {
     *("is_file", "list_status", "ls", "multipart_uploader", "open", "open_file"),
     *("open_path_handle", "read_bytes", "read_text", "rm", "server_copies", "walk"),
     *("write_bytes", "write_text"),
+    *("chmod", "chown", "copy", "get", "glob", "isdir", "isfile", "move", "put", "stat", "touch"),
 }
 """They count by what they call."""
 NOT_COUNTED: Final = {
@@ -23,11 +24,13 @@ NOT_COUNTED: Final = {
     *("list_corrupt_files", "list_open_files", "list_with_writers", "list_xattrs", "msync"),
     *("datanode_report", "recover_lease", "server_defaults", "set_safe_mode"),
     *("cancel_delegation_token", "get_delegation_token", "renew_delegation_token"),
+    *("create_encryption_zone", "get_encryption_zone", "list_encryption_zones"),
+    *("get_file_encryption_info", "provision_encryption_zone_trash", "trash_root"),
 }
 """As in DistributedFileSystem, or what only this client has."""
 NO_OPERATION: Final = {
     *("behind_links", "child_filesystems", "close", "has_path_capability", "home_directory"),
-    *("path_capabilities", "qualify", "resolve", "resolve_path", "statistics"),
+    *("path", "path_capabilities", "qualify", "resolve", "resolve_path", "statistics"),
     *("supports_symlinks", "trash_place", "working_directory"),
 }
 """They ask nobody, or of no path."""
