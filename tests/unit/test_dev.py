@@ -44,7 +44,9 @@ COMES_WITH = {
     "mypyc": "mypy",
     "opentelemetry": "opentelemetry-sdk",
     "py4j": "pyspark",
+    "tqdm": "datasets",
     "upath": "universal-pathlib",
+    "xdist": "pytest-xdist",
     "zstandard": "pyspark",
 }
 
