@@ -7,7 +7,7 @@ import re
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -32,10 +32,9 @@ from tests.support.security.secured_quorum import NAMESERVICE, SecuredQuorum
 from tests.support.security.servers import free_port
 from tests.support.security.who_may.addresses import (
     ENABLED_POLICY,
-    FORBIDDEN,
     OK,
     OPERATION_ROWS,
-    UNAUTHORIZED,
+    WEB_FRONTS,
     WEB_ROWS,
     OperationRow,
     WebRow,
@@ -47,12 +46,14 @@ from tests.support.security.who_may.asking import FORGED_PASSWORD, Askers
 from tests.support.security.who_may.calls import (
     ALLOWED,
     ANSWERED,
+    FRONTS,
     REFUSALS,
     ROWS,
     RpcRow,
     Rule,
     expected,
 )
+from tests.support.security.who_may.checking import check_answers, check_statuses
 from tests.support.security.who_may.data_asking import DataAskers, Keys, Place
 from tests.support.security.who_may.data_operations import ANSWERED as DATA_ANSWERED
 from tests.support.security.who_may.data_operations import (
@@ -70,7 +71,9 @@ from tests.support.security.who_may.requests import DIRECTORY, POOL
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
 HDFS = "org.apache.hadoop.hdfs."
-PORTS = list(dict.fromkeys(row.port for row in ROWS))
+HERE = [row for row in ROWS if row.port not in FRONTS]
+"""Those of a cluster; `test_who_may_fronts` asks what stands before it."""
+PORTS = list(dict.fromkeys(row.port for row in HERE))
 TOKEN_LIFE_S = 8
 KEYS_ROLL = {"dfs.block.access.key.update.interval": "1"}
 """The shortest that there is, in minutes: those who wait for an older key do not wait long."""
@@ -194,20 +197,15 @@ def datanode_port(cluster: SecuredQuorum) -> int:
     return datanode_of(cluster).ipc_port
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@pytest.mark.parametrize("row", HERE, ids=str)
 def test_a_call_is_answered_to_whom_the_table_says(askers: Askers, row: RpcRow) -> None:
     # Those whom it obeys are heard in a test of their own.
     not_now = ALLOWED[row.rule] if row.method in ENDING else ()
     found = {who: askers.ask(row, who) for who in Asker if who not in not_now}
-    wrong = {
-        who.name: (answer, wanted)
-        for who, answer in found.items()
-        if (wanted := expected(row, who)) != answer and (wanted != ANSWERED or answer in REFUSALS)
-    }
-    assert not wrong, "; ".join(f"{n}: {a}, not {w}" for n, (a, w) in wrong.items())
+    check_answers(found, {who: expected(row, who) for who in found})
 
 
-@pytest.mark.parametrize("row", WEB_ROWS, ids=str)
+@pytest.mark.parametrize("row", [row for row in WEB_ROWS if row.port not in WEB_FRONTS], ids=str)
 def test_an_address_is_answered_to_whom_the_table_says(askers: Askers, row: WebRow) -> None:
     check_statuses(
         {who: askers.status_of(row.port, row.target(NAMESERVICE), who) for who in Asker},
@@ -272,24 +270,7 @@ def test_a_call_by_a_block_token_is_answered_as_the_table_says(
     shown_at_the_datanode: DataAskers, row: RpcRow
 ) -> None:
     found = {shown: shown_at_the_datanode.call(row, shown) for shown in CALLERS}
-    wrong = {
-        shown.name: (answer, wanted)
-        for shown, answer in found.items()
-        if (wanted := expected_by_token(row, shown)) != answer
-        and (wanted != ANSWERED or answer in REFUSALS)
-    }
-    assert not wrong, "; ".join(f"{n}: {a}, not {w}" for n, (a, w) in wrong.items())
-
-
-def check_statuses(found: Mapping[Asker, int], wanted: Mapping[Asker, int]) -> None:
-    """All that is no refusal counts as an answer."""
-    refusals = (UNAUTHORIZED, FORBIDDEN)
-    wrong = {
-        who.name: (found[who], wanted[who])
-        for who in found
-        if wanted[who] not in (found[who], OK) or (wanted[who] == OK and found[who] in refusals)
-    }
-    assert not wrong, "; ".join(f"{n}: {a}, not {w}" for n, (a, w) in wrong.items())
+    check_answers(found, {shown: expected_by_token(row, shown) for shown in found})
 
 
 SPEAKERS = {

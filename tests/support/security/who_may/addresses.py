@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.datanode import web_access as datanode
+from howdah.gateway import security as gateway
 from howdah.journalnode import web_access as journalnode
 from howdah.namenode.server import web_access as namenode
+from howdah.namenode.server.process import secondary_security as secondary
+from howdah.router import web_access as router
 from howdah.web.access.rules import AccessRules
 from howdah.web.access.rules import Rule as WebRule
 from howdah.web.webhdfs.parameters import OPERATIONS, PREFIX
@@ -25,7 +28,12 @@ PORTS: Final[Mapping[str, AccessRules]] = {
     "datanode": datanode.RULES,
     "journalnode": journalnode.RULES,
     "controller": AccessRules({}),
+    "secondary": secondary.RULES,
+    "router": router.RULES,
+    "gateway": gateway.RULES,
 }
+WEB_FRONTS: Final = ("secondary", "router", "gateway")
+"""Those of what stands before a cluster, or beside a single namenode."""
 _PROVEN: Final = frozenset(Asker) - {Asker.NOBODY, Asker.FORGED, Asker.EXPIRED, Asker.TOKEN}
 _SERVERS: Final = frozenset({Asker.DATANODE, Asker.FOREIGN_DATANODE, Asker.JOURNALNODE})
 _BY_TOKEN: Final = frozenset({Asker.FORGED, Asker.EXPIRED, Asker.TOKEN})

@@ -26,7 +26,7 @@ from howdah.security.users import SecuredUser
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.who_may.addresses import FORBIDDEN, OK, UNAUTHORIZED
 from tests.support.security.who_may.askers import Asker
-from tests.support.security.who_may.calls import ANSWERED, RpcRow, opening, services
+from tests.support.security.who_may.calls import ANSWERED, FRONTS, RpcRow, opening, services
 from tests.support.security.who_may.requests import request_of
 
 FORGED_PASSWORD: Final = b"a planted secret of 1"
@@ -41,7 +41,12 @@ PRINCIPALS: Final[Mapping[Asker, str]] = {
     Asker.JOURNALNODE: "jn/localhost",
     Asker.PROXY: "oozie",
 }
-_SERVERS: Final = {"datanode": "dn", "journalnode": "jn"}
+_SERVERS: Final = {
+    "datanode": "dn",
+    "journalnode": "jn",
+    "router": "router",
+    "router-admin": "router",
+}
 """Who is expected at a port that is administered; elsewhere namenodes are."""
 _ADMINISTERED: Final = "hadoop.security.service.user.name.key"
 _PRINCIPAL_KEYS: Final = (
@@ -271,7 +276,8 @@ class Askers:
             case Asker.FORGED:
                 return self._forged(port)
         server = f"{_SERVERS.get(port, 'nn')}/_HOST@{REALM}"
-        return self._by_keytab({**self._conf, _ADMINISTERED: server}, who)
+        named = _PRINCIPAL_KEYS if port in FRONTS else (_ADMINISTERED,)
+        return self._by_keytab({**self._conf, **dict.fromkeys(named, server)}, who)
 
     def _by_keytab(self, conf: Mapping[str, str], who: Asker) -> str:
         principal = PRINCIPALS[who]

@@ -22,13 +22,20 @@ from howdah.namenode.server.lifeline import LifelineProtocol
 from howdah.namenode.service.protocols.ha_service import HAService, HASettings
 from howdah.namenode.service.protocols.namenode import NamenodeProtocol
 from howdah.namenode.service.protocols.refresh import Reconfiguration, refresh_services
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import protocol_info
 from howdah.protocol.rpc.service import Service
+from howdah.router import admin
+from howdah.router.calls.forwarding import REFUSED
+from howdah.router.state.refreshing import policy_service
+from howdah.router.state.refreshing import refresh_services as router_refresh_services
 from howdah.testing.in_memory import CLUSTER, InMemoryNamenode
 from tests.support.security.who_may.askers import Asker
 
 _UNUSED: Final[Any] = SimpleNamespace()
+_HDFS: Final = "org.apache.hadoop.hdfs."
+_CLIENT_PROTOCOL: Final = f"{_HDFS}protocol.ClientProtocol"
 
 
 class _Anything:
@@ -43,7 +50,18 @@ def services() -> Mapping[str, list[Service]]:
     namenode = InMemoryNamenode()
     anything: Any = _Anything()
     system = namenode.namesystem
+    client = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
     served = {
+        "router": [
+            # Each call is passed on or refused (`howdah.router.calls.forwarding`).
+            Service(_CLIENT_PROTOCOL, 1, client, anything),
+            policy_service(anything),
+        ],
+        "router-admin": [
+            Service(admin.PROTOCOL, 1, admin.DESCRIPTOR, anything),
+            policy_service(anything),
+            *router_refresh_services(),
+        ],
         "namenode": [
             namenode.client.service(),
             namenode.datanode.service(),
@@ -94,6 +112,7 @@ class Rule(Enum):
     ADMINISTRATORS = "the controller's user and `dfs.cluster.administrators`"
     OPERATOR = "the user of the datanode's principal"
     BLOCK_TOKEN = "who has a token for the block: see below"
+    MOUNT_POINT = "who may write the mount point, or the one above a new one, and the superuser"
     NOT_SERVED = "nobody: refused by name"
 
 
@@ -112,13 +131,13 @@ ALLOWED: Final[Mapping[Rule, frozenset[Asker]]] = {
     Rule.ADMINISTRATORS: _ABOVE,
     Rule.OPERATOR: _ABOVE,
     Rule.BLOCK_TOKEN: frozenset(),
+    Rule.MOUNT_POINT: _ABOVE | {Asker.OWNER},
     Rule.NOT_SERVED: frozenset(),
 }
 
-_HDFS: Final = "org.apache.hadoop.hdfs."
 _HADOOP: Final = "org.apache.hadoop."
 
-_VERDICTS: Final[Mapping[str, Mapping[str, Mapping[Rule, str]]]] = {
+_NAMENODES: Final[Mapping[str, Mapping[str, Mapping[Rule, str]]]] = {
     "namenode": {
         f"{_HDFS}protocol.ClientProtocol": {
             Rule.EVERYBODY: """
@@ -244,6 +263,51 @@ _VERDICTS: Final[Mapping[str, Mapping[str, Mapping[Rule, str]]]] = {
         protocol_info.PROTOCOL: {Rule.EVERYBODY: "getProtocolVersions getProtocolSignature"},
     },
 }
+
+
+def _at_routers() -> Mapping[Rule, str]:
+    """A router passes calls on as the user who makes them, and refuses some by name."""
+    refused = {*REFUSED, *_NAMENODES["namenode"][_CLIENT_PROTOCOL][Rule.NOT_SERVED].split()}
+    rules = {
+        rule: " ".join(name for name in names.split() if name not in refused)
+        for rule, names in _NAMENODES["namenode"][_CLIENT_PROTOCOL].items()
+    }
+    return {**rules, Rule.NOT_SERVED: " ".join(sorted(refused))}
+
+
+FRONTS: Final = ("router", "router-admin")
+"""The ports of what stands before a cluster."""
+_VERDICTS: Final[Mapping[str, Mapping[str, Mapping[Rule, str]]]] = {
+    **_NAMENODES,
+    "router": {
+        _CLIENT_PROTOCOL: _at_routers(),
+        f"{_HADOOP}security.authorize.RefreshAuthorizationPolicyProtocol": {
+            Rule.EVERYBODY: "refreshServiceAcl"
+        },
+        protocol_info.PROTOCOL: {Rule.EVERYBODY: "getProtocolVersions getProtocolSignature"},
+    },
+    "router-admin": {
+        f"{_HDFS}protocolPB.RouterAdminProtocol": {
+            Rule.MOUNT_POINT: """
+                addMountTableEntry addMountTableEntries updateMountTableEntry removeMountTableEntry
+            """,
+            Rule.SUPERUSER: """
+                enterSafeMode leaveSafeMode disableNameservice enableNameservice
+                refreshSuperUserGroupsConfiguration
+            """,
+            Rule.EVERYBODY: """
+                getMountTableEntries getSafeMode getDisabledNameservices
+                refreshMountTableEntries getDestination
+            """,
+        },
+        f"{_HADOOP}security.authorize.RefreshAuthorizationPolicyProtocol": {
+            Rule.EVERYBODY: "refreshServiceAcl"
+        },
+        f"{_HADOOP}ipc.RefreshCallQueueProtocol": {Rule.NOT_SERVED: "refreshCallQueue"},
+        f"{_HADOOP}ipc.GenericRefreshProtocol": {Rule.EVERYBODY: "refresh"},
+        protocol_info.PROTOCOL: {Rule.EVERYBODY: "getProtocolVersions getProtocolSignature"},
+    },
+}
 """By the kinds of ports and the Java names of protocols. What tells of a server's protocols is
 asked over a connection that speaks another one, the first of its port here."""
 
@@ -299,13 +363,14 @@ _REFUSED_BY: Final[Mapping[Rule, str]] = {
     Rule.ADMINISTRATORS: ACCESS,
     Rule.OPERATOR: ACCESS,
     Rule.BLOCK_TOKEN: ACCESS,
+    Rule.MOUNT_POINT: ACCESS,
     Rule.NOT_SERVED: UNSUPPORTED,
 }
 
 
 def expected(row: RpcRow, who: Asker) -> str:
     """The Java class of the exception by which a call is refused; `ANSWERED` where it is not."""
-    takes_tokens = row.port == "namenode"
+    takes_tokens = row.port in ("namenode", "router")
     is_by_token = who in (Asker.FORGED, Asker.EXPIRED, Asker.TOKEN)
     if row.method == "transitionToStandby" and is_by_token:
         return STANDBY  # It is asked of a standby, which may not know of a token yet.

@@ -50,8 +50,6 @@ Where this is stricter than Hadoop 3.5.0:
 - Administrators' calls of a datanode take no block token. Hadoop's datanode answers one that names
   its own user, as tokens of files that the superuser reads do.
 - `createSymlink` checks permissions before it says whether there are symbolic links.
-
-Not in this table yet: routers, gateways and secondary namenodes.
 """
 _PORTS: Final = {
     "namenode": "Namenode",
@@ -59,6 +57,8 @@ _PORTS: Final = {
     "datanode": "Datanode",
     "journalnode": "Journal node",
     "controller": "Failover controller",
+    "router": "Router, port of clients",
+    "router-admin": "Router, port of administrators",
 }
 _SHORT: Final = {
     "AccessControlException": "Access",

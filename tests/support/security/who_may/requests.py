@@ -22,10 +22,22 @@ POOL: Final = "alices"
 _PATHS: Final = frozenset(
     ("src", "dst", "path", "filename", "trg", "link", "zone", "snapshotRoot", "target")
 )
+MOUNT: Final = "/kept"
+"""A mount point of the owner's at routers, which nobody else may write."""
+_ENTRY: Final = {"destinations": [{"nameserviceId": "ns", "path": "/user"}]}
 _BY_ZKFC: Final = {"reqInfo": {"reqSource": "REQUEST_BY_ZKFC"}}
 _CLIENTS: Final = "org.apache.hadoop.hdfs.protocolPB.ClientNamenodeProtocolPB"
 
 FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "addMountTableEntry": {"entry": {"srcPath": f"{MOUNT}/one", **_ENTRY}},
+    "addMountTableEntries": {"entry": [{"srcPath": f"{MOUNT}/two", **_ENTRY}]},
+    "updateMountTableEntry": {
+        "entry": {"srcPath": MOUNT, "mode": 0o700, "ownerName": "alice", **_ENTRY}
+    },
+    "removeMountTableEntry": {"srcPath": MOUNT},
+    "getDestination": {"srcPath": MOUNT},
+    "disableNameservice": {"nameServiceId": "none"},
+    "enableNameservice": {"nameServiceId": "none"},
     "addCacheDirective": {"info": {"path": ABSENT, "pool": POOL}},
     "concat": {"srcs": [f"{DIRECTORY}/other"]},
     "create": {"src": f"{ABSENT}/file", "createFlag": 1, "replication": 1, "blockSize": 1 << 20},
