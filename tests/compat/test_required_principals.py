@@ -65,6 +65,8 @@ def test_a_protocol_between_servers_is_for_their_principals_alone(
         "fs.defaultFS": "hdfs://localhost:8020",
         "dfs.namenode.rpc-address": "localhost:8020",
         "dfs.journalnode.rpc-address": "localhost:8485",
+        "dfs.namenode.http-address": "localhost:0",
+        "dfs.journalnode.http-address": "localhost:0",
         "dfs.journalnode.kerberos.principal": f"jn/_HOST@{REALM}",
         "dfs.journalnode.keytab.file": str(kdc.services_keytab),
         "dfs.journalnode.kerberos.internal.spnego.principal": f"HTTP/_HOST@{REALM}",
