@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from howdah.config.value_types import Address
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
+from howdah.router.state.table.cache_ids import routers_id
 from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.router.store.factory import store_at, store_place
 from howdah.testing.waiting import wait_until
@@ -41,7 +43,9 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_enviro
 TOKEN_LIFE_S = 8
 LIFE = {
     "dfs.namenode.delegation.token.renew-interval": str(TOKEN_LIFE_S * 1000),
+    "delegation-token.renew-interval.sec": str(TOKEN_LIFE_S),
     "dfs.storage.policy.satisfier.mode": "external",
+    "dfs.federation.router.quota.enable": "true",
 }
 
 
@@ -81,6 +85,7 @@ def cluster(
             owner.mkdirs(DIRECTORY)
             owner.set_permission(DIRECTORY, 0o700)
             fs.add_cache_pool(POOL, owner="alice", mode=0o700)
+            assert owner.add_cache_directive(DIRECTORY, POOL) == 1
     return cluster
 
 
@@ -89,6 +94,13 @@ def listens(servers: HadoopServers, port: int) -> bool:
     servers.check()
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def pool_of(cluster: OurSecuredCluster) -> str:
+    """The id of its block pool."""
+    version = (cluster.name_directory / "current" / "VERSION").read_text()
+    (found,) = re.findall(r"^blockpoolID=(.+)$", version, re.M)
+    return str(found)
 
 
 def issued(fs: HdfsFileSystem | WebHdfsFileSystem) -> Token:
@@ -121,8 +133,9 @@ def at_router(
             },
             lambda: issued(owner),
             expired,
-            "BP-1-127.0.0.1-1",
+            pool_of(cluster),
             {"router": (host, int(port))},
+            directive_id=routers_id("ns", 1),
         )
         held.callback(asking.close)
         wait_until(lambda: time.monotonic() > issued_s + TOKEN_LIFE_S, 2 * TOKEN_LIFE_S)

@@ -82,9 +82,12 @@ class Askers:
         expired: Token,
         pool_id: str,
         web: Mapping[str, tuple[str, int]],
+        *,
+        directive_id: int = 1,
     ) -> None:
         """`addresses` are those of ports, by their kinds and by the calls that go elsewhere;
-        `web` those of web ports.
+        `web` those of web ports. `directive_id` is of the owner's cache directive, as the ports
+        know it.
         `issue` gives a token of the owner's, which he may renew himself."""
         self._kdc = kdc
         self._conf = dict(conf)
@@ -93,6 +96,7 @@ class Askers:
         self._expired = expired
         self._pool_id = pool_id
         self._web = dict(web)
+        self._directive_id = directive_id
         self.told: list[str] = []
         """What those hear who are refused, or meet an error."""
         self._cookies: dict[tuple[tuple[str, int], Asker], str] = {}
@@ -108,6 +112,11 @@ class Askers:
         """The Java class of the exception that a call is answered by; `ANSWERED` without one."""
         message, answer = self._messages(row)
         request = request_of(row.method, message, self._pool_id)
+        named: Any = request
+        if row.method == "modifyCacheDirective":
+            named.info.id = self._directive_id
+        elif row.method == "removeCacheDirective":
+            named.id = self._directive_id
         if row.method in ("renewDelegationToken", "cancelDelegationToken"):
             token = self._issue()
             field: Any = request

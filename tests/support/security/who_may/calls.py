@@ -27,7 +27,7 @@ from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import protocol_info
 from howdah.protocol.rpc.service import Service
 from howdah.router import admin
-from howdah.router.calls.forwarding import REFUSED
+from howdah.router.state.methods import REFUSED
 from howdah.router.state.refreshing import policy_service
 from howdah.router.state.refreshing import refresh_services as router_refresh_services
 from howdah.testing.in_memory import CLUSTER, InMemoryNamenode
