@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _MOST_IDLE: Final = 16
+_LONGEST_S: Final = 3600.0
 _UNAVAILABLE: Final = 503
 _ANSWERED: Final = (200, 201)
 
@@ -63,7 +64,8 @@ class KeyServers:
         self._sleep = sleep
         self._tls = ClientTls(conf)
         self._proofs = PageProofs(user)
-        self._timeout_s = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_TIMEOUT) or None
+        # 0 is for ever in Hadoop; nothing waits for ever here.
+        self._timeout_s = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_TIMEOUT) or _LONGEST_S
         retries = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_FAILOVER_MAX_RETRIES)
         self._retries = len(address.hosts) if retries is None else retries
         self._first_delay_s = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_FAILOVER_SLEEP_BASE_MILLIS)

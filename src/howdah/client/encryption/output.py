@@ -30,6 +30,7 @@ class _Encrypting(OutputStream):
         with self._cipher_lock, memoryview(data) as given, given.cast("B") as plain:
             for start in range(0, len(plain) or 1, _PIECE_BYTES):
                 piece = plain[start : start + _PIECE_BYTES]
+                # That of the class of streams behind this one.
                 super().write(self._cipher.applied(self.get_pos(), piece))  # type: ignore[safe-super]
 
 
