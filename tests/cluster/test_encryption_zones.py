@@ -96,6 +96,17 @@ def test_plain_text_is_on_no_disk(scene: Scene) -> None:
     assert found == []
 
 
+def test_a_copy_into_a_zone_is_held_against_its_length(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Checksums of files in zones are of cipher text."""
+    scene.write("/copied/from")
+    conf = ["--conf", str(scene.cluster.conf_dir)]
+    assert main([*conf, "sync", "/copied", "/zone/copied"]) == 0
+    assert "by their lengths alone" in "".join(capsys.readouterr())
+    assert scene.fs.read_bytes("/zone/copied/from") == DATA
+
+
 def test_who_may_read_the_file_needs_the_key_as_well(scene: Scene) -> None:
     scene.write("/zone/shared")
     scene.fs.set_permission("/zone/shared", 0o666)

@@ -330,12 +330,14 @@ class Copier:
         if not self._settings.skip_crc and length:
             checksum = checksum_of(self._fs, path, COMPOSITE)
             if checksum is not None and _TYPES.get(checksum.algorithm) == self._checksum_type():
-                if int.from_bytes(checksum.bytes, "big") != sum_:
+                if int.from_bytes(checksum.bytes, "big") == sum_:
+                    return checksum.algorithm
+                # In an encryption zone it is that of the cipher text.
+                if not self._fs.get_file_status(path).is_encrypted:
                     raise CopyFailed(
                         f"Checksum mismatch between what was read, {sum_:08x}, "
                         f"and {self._fs.uri}{path}, {checksum.hex()}"
                     )
-                return checksum.algorithm
         status = self._fs.get_file_status(path)
         if status.length != length:
             raise CopyFailed(
