@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import threading
 import time
 from contextlib import ExitStack
 from dataclasses import replace
@@ -24,17 +25,18 @@ from howdah.mount.mounted_tree import (
 )
 from howdah.mount.open_files import FileHandle, OpenFile
 from howdah.mount.protocol import answers, requests
+from howdah.mount.protocol.negotiation import MAX_READ_BYTES
 from howdah.mount.protocol.operations import OpenAnswer
 from howdah.mount.protocol.requests import Header
 from howdah.mount.reading import Reader
 from howdah.mount.state.nodes import Node
-from howdah.mount.state.read_plan import FIRST_STEP_BYTES, LONGEST_STEP_BYTES
+from howdah.mount.state.read_plan import MOST_HELD, REACH_BYTES
 from howdah.mount.writing import WrittenFile
 
 log = logging.getLogger(__name__)
 
-READ_AHEAD_BYTES: Final = 256 << 20
-"""Of all open files together."""
+MOST_HELD_BYTES: Final = 256 << 20
+"""Of what was read too early, for all open files together."""
 
 
 class FileCalls:
@@ -42,6 +44,7 @@ class FileCalls:
 
     def __init__(self, tree: MountedTree) -> None:
         self._tree = tree
+        self._rooms = threading.local()
 
     def open(self, header: Header, body: requests.Open) -> Answer:
         node = self._tree.node(header.node_id)
@@ -91,13 +94,13 @@ class FileCalls:
         with handle.lock:
             if handle.reader is None:
                 handle.cuts = _cuts(handle.file)
-                handle.reader = Reader(lambda: self._open_stream(handle), self._longest_step)
+                handle.reader = Reader(lambda: self._open_stream(handle), self._reach)
             return handle.reader
 
-    def _longest_step(self) -> int:
-        """How far one of all open files is read ahead, so that they fit into memory."""
-        share = READ_AHEAD_BYTES // max(len(self._tree.handles), 1)
-        return max(min(share, LONGEST_STEP_BYTES), FIRST_STEP_BYTES)
+    def _reach(self) -> int:
+        """How far one of all open files may be read too early."""
+        share = MOST_HELD_BYTES // MOST_HELD // max(len(self._tree.handles), 1)
+        return min(share, REACH_BYTES)
 
     def _open_stream(self, handle: FileHandle) -> FSDataInputStream:
         written = handle.file.written
@@ -162,6 +165,9 @@ class FileCalls:
         return handle
 
     def read(self, header: Header, body: requests.Read) -> Answer:
+        """The bytes are the thread's own, until it reads again."""
+        if body.size > MAX_READ_BYTES:
+            raise Refused(errno.EINVAL, f"{body.size} bytes are more than was agreed on")
         handle = self._handle(body.handle)
         reader = self._reader(handle)
         opening, length = reader.opened
@@ -173,7 +179,16 @@ class FileCalls:
         if cuts != handle.cuts or min(end, now) > length or body.offset >= length:
             handle.cuts = cuts
             reader.reopen(opening)
-        return reader.read(body.offset, body.size)
+        room = self._room()[: body.size]
+        return (room[: reader.read_into(body.offset, room)],)
+
+    def _room(self) -> memoryview:
+        """Where this thread puts the bytes of the answer that it is about to give: memory that is
+        used again costs no zeros."""
+        room: memoryview | None = getattr(self._rooms, "room", None)
+        if room is None:
+            room = self._rooms.room = memoryview(bytearray(MAX_READ_BYTES))
+        return room
 
     def write(self, header: Header, body: requests.Write) -> Answer:
         handle = self._handle(body.handle)

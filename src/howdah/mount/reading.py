@@ -1,25 +1,18 @@
 """A file that is open for reading (shell).
 
-It holds a window of the file (`howdah.mount.state.read_plan`), which a sequential stream fills.
-Several threads may ask at once: one fills the window, and the others wait for it. What lies
+It has one stream, which reads on (`howdah.mount.state.read_plan`). Several threads may ask at once:
+one reads from the stream, while others hand to the kernel what they have read before. What lies
 elsewhere is read beside it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from howdah import errors
 from howdah.fs.streams import FSDataInputStream
-from howdah.mount.protocol.answers import Buffer
-from howdah.mount.state.read_plan import (
-    LONGEST_STEP_BYTES,
-    Extend,
-    ReadAlone,
-    Window,
-)
+from howdah.mount.state.read_plan import REACH_BYTES, Reading, ReadOn
 
 
 class Reader:
@@ -28,18 +21,18 @@ class Reader:
     def __init__(
         self,
         open_stream: Callable[[], FSDataInputStream],
-        longest_step_bytes: Callable[[], int] = lambda: LONGEST_STEP_BYTES,
+        reach_bytes: Callable[[], int] = lambda: REACH_BYTES,
     ) -> None:
-        """Opens the file. `longest_step_bytes` is how much may be read ahead now. Raises what
-        `open_stream` does."""
-        self._longest_step_bytes = longest_step_bytes
+        """Opens the file. `reach_bytes` is how much of what comes too early it may hold now, and
+        a few times that in all. Raises what `open_stream` does."""
+        self._reach_bytes = reach_bytes
         self._open = open_stream
         self._stream = open_stream()
         self._openings = 1
         self._lock = threading.Lock()
-        self._window = Window()
-        self._held: deque[tuple[int, memoryview]] = deque()
-        """Parts of the window in order, each with where it begins."""
+        self._reading = Reading()
+        self._held: dict[int, memoryview] = {}
+        """What `_reading` holds, by the begin of each part."""
 
     @property
     def opened(self) -> tuple[int, int]:
@@ -58,65 +51,71 @@ class Reader:
             self._openings += 1
             self._forget()
 
-    def read(self, offset: int, size: int) -> Sequence[Buffer]:
-        """Up to `size` bytes from `offset`, in parts; fewer only at the end of the file. The parts
-        are the window's own memory, which does not change."""
+    def read_into(self, offset: int, room: memoryview) -> int:
+        """Fill `room` with bytes from `offset`; how many there were, fewer only at the end of the
+        file."""
         with self._lock:
             stream = self._stream
-            if offset >= stream.size or size <= 0:
-                return ()
-            plan = self._window.plan(offset, size, stream.size, self._longest_step_bytes())
-            if isinstance(plan, Extend):
-                self._extend(plan)
-            if not isinstance(plan, ReadAlone):
-                return self._held_parts(offset, min(offset + size, self._window.end))
+            room = room[: max(stream.size - offset, 0)]
+            if not room:
+                return 0
+            plan = self._reading.plan(offset, len(room), self._reach_bytes())
+            if isinstance(plan, ReadOn):
+                return self._read_on(plan, offset, room)
         try:
-            return (stream.pread(offset, size),)
+            return stream.pread_into(offset, room)
         except errors.ClosedStream:
             if stream is self._stream:
                 raise
-            return (self._stream.pread(offset, size),)
+            # It was opened again meanwhile.
+            return self._stream.pread_into(offset, room)
 
-    def _held_parts(self, offset: int, end: int) -> list[Buffer]:
-        parts: list[Buffer] = []
-        for start, data in self._held:
-            if start < end and offset < start + len(data):
-                parts.append(data[max(offset - start, 0) : end - start])
-        return parts
-
-    def _extend(self, plan: Extend) -> None:
-        if plan.restarts_at is not None:
-            self._held.clear()
-        at = self._window.end
-        data = bytearray(plan.read_bytes)
-        filled = 0
+    def _read_on(self, plan: ReadOn, offset: int, room: memoryview) -> int:
+        for begin, part in self._held.items():
+            first, last = max(begin, offset), min(begin + len(part), offset + plan.held_bytes)
+            if first < last:
+                room[first - offset : last - offset] = part[first - begin : last - begin]
+        rest = room[plan.held_bytes :]
+        if not rest:
+            return len(room)
         try:
-            if self._stream.tell() != at:
-                self._stream.seek(at)
-            with memoryview(data) as view:
-                while filled < len(data):
-                    count = self._stream.readinto(view[filled:])
-                    if not count:
-                        break
-                    filled += count
+            if plan.moves_to is not None:
+                self._reading.moved(plan.moves_to)
+            place = self._reading.place
+            if self._stream.tell() != place:
+                self._stream.seek(place)
+            if plan.early_bytes:
+                early = memoryview(bytearray(plan.early_bytes))
+                count = self._from_stream(early)
+                self._held[place] = early[:count]
+                self._reading.held_on(count)
+                if count < plan.early_bytes:
+                    return 0
+            count = self._from_stream(rest)
+            self._reading.read_on(count)
         except BaseException:
             self._forget()
             raise
-        self._window.extended(plan, filled)
-        self._held.append((at, memoryview(data).toreadonly()[:filled]))
-        while self._held and _end(self._held[0]) <= self._window.begin:
-            self._held.popleft()
+        if self._held:
+            begins = {begin for begin, _ in self._reading.held}
+            self._held = {begin: part for begin, part in self._held.items() if begin in begins}
+        return plan.held_bytes + count
+
+    def _from_stream(self, room: memoryview) -> int:
+        """Fill `room` by reading on; how much there was, less only at the end of the file."""
+        filled = 0
+        while filled < len(room):
+            count = self._stream.readinto(room[filled:])
+            if not count:
+                break
+            filled += count
+        return filled
 
     def _forget(self) -> None:
-        self._window.forget()
+        self._reading.forget()
         self._held.clear()
 
     def close(self) -> None:
         with self._lock:
             self._stream.close()
             self._forget()
-
-
-def _end(part: tuple[int, memoryview]) -> int:
-    start, data = part
-    return start + len(data)

@@ -19,7 +19,9 @@ MINOR: Final = 31
 _ANSWER: Final = struct.Struct("=IIIIHHIIHHI28x")
 _PAGE_BYTES: Final = 4096
 MAX_WRITE_BYTES: Final = 1 << 20
-"""The longest READ and WRITE."""
+"""The longest WRITE."""
+MAX_READ_BYTES: Final = MAX_WRITE_BYTES
+"""The longest READ: so many pages go into a request."""
 MAX_READAHEAD_BYTES: Final = 8 << 20
 _MAX_BACKGROUND: Final = 64
 """So many requests that no process waits for, such as those of reading ahead, are under way."""
@@ -33,6 +35,7 @@ WANTED: Final = (
     | Feature.DO_READDIRPLUS
     | Feature.PARALLEL_DIROPS
     | Feature.MAX_PAGES
+    | Feature.HANDLE_KILLPRIV_V2
 )
 NEEDED: Final = Feature.ATOMIC_O_TRUNC | Feature.BIG_WRITES
 BUFFER_BYTES: Final = MAX_WRITE_BYTES + _PAGE_BYTES
@@ -75,7 +78,7 @@ def _packed(readahead_bytes: int, features: Feature) -> bytes:
         _CONGESTION,
         MAX_WRITE_BYTES,
         _TIME_UNIT_NS,
-        MAX_WRITE_BYTES // _PAGE_BYTES,
+        MAX_READ_BYTES // _PAGE_BYTES,
         0,
         0,
     )

@@ -74,6 +74,9 @@ class Feature(IntFlag):
     DO_READDIRPLUS = 1 << 13
     PARALLEL_DIROPS = 1 << 18
     MAX_PAGES = 1 << 22
+    HANDLE_KILLPRIV_V2 = 1 << 28
+    """A write takes the rights of setuid, setgid and `security.capability` from a file, without the
+    kernel's asking for them before each. No file has such rights here."""
 
 
 class SetAttribute(IntFlag):
@@ -88,6 +91,7 @@ class SetAttribute(IntFlag):
     FH = 1 << 6
     ATIME_NOW = 1 << 7
     MTIME_NOW = 1 << 8
+    KILL_SUIDGID = 1 << 11
 
 
 class RenameFlag(IntFlag):
