@@ -133,6 +133,46 @@ def test_zones_survive_a_failover_and_a_kill(scene: Scene) -> None:
     assert [zone.path for zone in scene.fs.list_encryption_zones()] == ["/zone"]
 
 
+def test_re_encryption_goes_on_after_a_kill(scene: Scene) -> None:
+    """Of a batch that nobody has counted nothing is lost, and nothing is done for nothing."""
+    provider = scene.cluster.conf.raw("hadoop.security.key.provider.path") or ""
+    assert main(["key", "create", "rolled", "-provider", provider]) == 0
+    scene.fs.mkdirs("/rolled")
+    scene.fs.create_encryption_zone("/rolled", "rolled")
+    paths = [f"/rolled/{number % 7}/{number:03}" for number in range(200)]
+    for path in paths:
+        scene.write(path, path.encode())
+    assert main(["key", "roll", "rolled", "-provider", provider]) == 0
+    for server in scene.servers:
+        server.freeze()
+    killed = scene.cluster.active()
+    try:
+        # Keys of new files are ready, and batches wait for servers that hang.
+        for server in scene.servers:
+            server.thaw()
+        scene.fs.reencrypt_zone("/rolled")
+        for server in scene.servers:
+            server.freeze()
+        scene.cluster.kill(killed)
+        scene.cluster.active(but=killed)
+    finally:
+        for server in scene.servers:
+            server.thaw()
+
+    def is_over() -> bool:
+        return [each.state for each in scene.fs.list_reencryption()] == ["Completed"]
+
+    wait_until(is_over, 60)
+    scene.cluster.start(killed)
+    for path in paths:
+        info = scene.fs.get_file_encryption_info(path)
+        assert info is not None
+        assert info.version_name == "rolled@1"
+        assert scene.fs.read_bytes(path) == path.encode()
+    [status] = scene.fs.list_reencryption()
+    assert status.failures == 0
+
+
 def test_a_key_server_that_is_killed_is_passed_over(scene: Scene) -> None:
     scene.servers[0].kill()
     try:

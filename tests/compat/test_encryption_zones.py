@@ -4,6 +4,7 @@ our key server: what one writes the other reads, and datanodes have cipher text 
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing.minicluster import MiniCluster
+from howdah.testing.waiting import wait_until
 from tests.support.hadoop.java import hadoop_java
 from tests.support.hadoop.mixed import MixedCluster
 from tests.support.key_server import KEY_ACCESS, key_server
@@ -174,6 +176,20 @@ COMMANDS = [
     "-getFileEncryptionInfo -path /zone/in/file",
     "-getFileEncryptionInfo -path /full/file",
     "-getFileEncryptionInfo -path /none",
+    "-reencryptZone",
+    "-reencryptZone -start",
+    "-reencryptZone -path /zone",
+    "-reencryptZone -start -cancel -path /zone",
+    "-reencryptZone -start -path",
+    "-reencryptZone -start -path /zone more",
+    "-reencryptZone -start -path /none",
+    "-reencryptZone -cancel -path /none",
+    "-reencryptZone -start -path /empty",
+    "-reencryptZone -start -path /zone/in",
+    "-reencryptZone -start -path /full/file",
+    "-reencryptZone -cancel -path /zone",
+    "-listReencryptionStatus more",
+    "-listReencryptionStatus",
     "-nonsense",
 ]
 
@@ -231,6 +247,55 @@ def test_new_files_have_keys_by_the_last_version(scene: Scene) -> None:
     assert zone is not None
     assert (zone.path, zone.key_name) == ("/rolled", "rolled")
     assert "/rolled" in {each.path for each in scene.fs.list_encryption_zones()}
+
+
+def _statuses(said: str) -> list[list[str]]:
+    """Rows of a list of re-encryptions, without what differs: times."""
+    time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}[+-]\d{4}"
+    return [re.sub(time, "TIME", line).split() for line in said.splitlines()]
+
+
+def test_files_of_a_zone_are_re_encrypted_for_both(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fs, crypto = scene.fs, ["-fs", scene.cluster.uri, "crypto"]
+    assert main(["key", "create", "anew", "-provider", scene.provider]) == 0
+    for zone in ("/anew", "/inner"):
+        fs.mkdirs(zone)
+        fs.create_encryption_zone(zone, "anew")
+    paths = [f"/anew/{name}" for name in ("a", "d/b", "d/e/c", "empty")]
+    for path in paths:
+        with fs.create(path) as out:
+            out.write(DATA if "empty" not in path else b"")
+    before = {path: fs.get_file_encryption_info(path) for path in paths}
+    assert main(["key", "roll", "anew", "-provider", scene.provider]) == 0
+    for zone, submit in (
+        ("/anew", lambda words: scene.java(CRYPTO_ADMIN, *words)),
+        ("/inner", lambda words: main([*crypto, *words])),
+    ):
+        submit(["-reencryptZone", "-start", "-path", zone])
+    assert "submitted for zone: /inner action: START" in capsys.readouterr().out
+
+    def are_over() -> bool:
+        return all(each.state == "Completed" for each in fs.list_reencryption())
+
+    wait_until(are_over, 60)
+    assert {each.path: each.reencrypted for each in fs.list_reencryption()} == {
+        "/anew": len(paths), "/inner": 0
+    }  # fmt: skip
+    for path in paths:
+        info, old = fs.get_file_encryption_info(path), before[path]
+        assert info is not None
+        assert old is not None
+        assert (old.version_name, info.version_name, info.iv) == ("anew@0", "anew@1", old.iv)
+        data = DATA if "empty" not in path else b""
+        assert fs.read_bytes(path) == data
+        assert scene.java(SHELL, "-cat", path)[: len(PATTERN)].encode() == data[: len(PATTERN)]
+    capsys.readouterr()
+    assert main([*crypto, "-listReencryptionStatus"]) == 0
+    ours = capsys.readouterr().out
+    assert _statuses(ours) == _statuses(scene.java(CRYPTO_ADMIN, "-listReencryptionStatus"))
+    assert "There are re-encryption failures" not in ours
 
 
 def test_java_walks_through_a_zone(scene: Scene) -> None:

@@ -6,6 +6,7 @@ Output and exit codes are those of `hdfs crypto` (CryptoAdmin).
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 
 from howdah import errors
@@ -22,11 +23,14 @@ from howdah.cli.arguments.admin_commands import (
     error_text,
     usage_of,
 )
-from howdah.cli.arguments.tables import described
+from howdah.cli.arguments.tables import described, table
 from howdah.config import Configuration
 from howdah.fs.hdfs.encryption import EncryptionZone
 
 _EXIT_NOTHING: Final = 2
+_EXIT_NO_ACTION: Final = 2
+_EXIT_NO_ZONE: Final = 3
+_EXIT_REFUSED: Final = 4
 _EXIT_FAILURE: Final = 3
 
 
@@ -69,6 +73,74 @@ def _list_zones(words: Words, conf: Configuration) -> int:
 
 def _columns(zones: list[EncryptionZone]) -> tuple[list[str], list[str]]:
     return [zone.path for zone in zones], [zone.key_name for zone in zones]
+
+
+def _reencrypt_zone(words: Words, conf: Configuration) -> int:
+    path = words.value("-path")
+    starts, cancels = words.flag("-start"), words.flag("-cancel")
+    words.none_left()
+    if starts == cancels:
+        complain("You must specify either [-start] or [-cancel].")
+        return _EXIT_NO_ACTION
+    if path is None:
+        complain("You must specify a zone directory with [-path].")
+        return _EXIT_NO_ZONE
+    with connected(conf, checked_path(path)) as fs:
+        try:
+            fs.reencrypt_zone(path, cancel=cancels)
+        except errors.HowdahError as error:
+            complain(error_text(error))
+            return _EXIT_REFUSED
+    action = "CANCEL" if cancels else "START"
+    print(f"re-encrypt command successfully submitted for zone: {path} action: {action}")
+    return 0
+
+
+def _time_text(millis: int) -> str:
+    """A moment in local time. Hadoop: Time.formatTime."""
+    moment = datetime.fromtimestamp(millis // 1000).astimezone()
+    return f"{moment:%Y-%m-%d %H:%M:%S},{millis % 1000:03}{moment:%z}"
+
+
+_STATUS_COLUMNS: Final = (
+    "Zone Name",
+    "Status",
+    "EZKey Version Name",
+    "Submission Time",
+    "Is Canceled?",
+    "Completion Time",
+    "Number of files re-encrypted",
+    "Number of failures",
+    "Last File Checkpointed",
+)
+
+
+def _list_reencryption_status(words: Words, conf: Configuration) -> int:
+    words.none_left()
+    with connected(conf) as fs:
+        statuses = list(fs.list_reencryption())
+    rows = [
+        (
+            status.path,
+            status.state,
+            status.version_name,
+            _time_text(status.submitted_ms),
+            "true" if status.is_cancelled else "false",
+            "N/A" if status.completed_ms is None else _time_text(status.completed_ms),
+            str(status.reencrypted),
+            str(status.failures),
+            status.last_file,
+        )
+        for status in statuses
+    ]
+    print(table([(title, False) for title in _STATUS_COLUMNS], rows))
+    if any(status.failures for status in statuses):
+        print(
+            "There are re-encryption failures. Files that are failed to re-encrypt are still using "
+            "the old EDEKs. Please check NameNode log to see which files failed, then either fix "
+            "the error and re-encrypt again, or manually copy the failed files to use new EDEKs."
+        )
+    return 0
 
 
 def _path_of(words: Words, command: str) -> str:
@@ -154,5 +226,19 @@ COMMANDS: Final = (
         "Get encryption info of a file.",
         _file_encryption_info,
         ("<path>", "The path to the file to show encryption info."),
+    ),
+    _command(
+        "-reencryptZone",
+        "<action> -path <zone>",
+        "Issue a re-encryption command for an encryption zone. Requires superuser permissions.",
+        _reencrypt_zone,
+        ("<action>", "The re-encrypt action to perform. Must be -start or -cancel."),
+        ("<zone>", "The path to the zone to be re-encrypted."),
+    ),
+    _command(
+        "-listReencryptionStatus",
+        "",
+        "List re-encryption statuses of encryption zones. Requires superuser permissions.",
+        _list_reencryption_status,
     ),
 )

@@ -24,6 +24,21 @@ class EncryptionMethods(ABC):
         request = pb.CreateEncryptionZoneRequestProto(src=path, keyName=key_name)
         self.call("createEncryptionZone", request, pb.CreateEncryptionZoneResponseProto)
 
+    def reencrypt_encryption_zone(self, path: str, *, cancel: bool) -> None:
+        action = pb.CANCEL_REENCRYPT if cancel else pb.START_REENCRYPT
+        request = pb.ReencryptEncryptionZoneRequestProto(action=action, zone=path)
+        self.call("reencryptEncryptionZone", request, pb.ReencryptEncryptionZoneResponseProto)
+
+    def list_reencryption_status(
+        self, behind_id: int
+    ) -> tuple[list[pb.ZoneReencryptionStatusProto], bool]:
+        """Of zones behind an id, in their order, and whether there are more."""
+        request = pb.ListReencryptionStatusRequestProto(id=behind_id)
+        answer = self.call(
+            "listReencryptionStatus", request, pb.ListReencryptionStatusResponseProto
+        )
+        return list(answer.statuses), answer.hasMore
+
     def get_encryption_zone(self, path: str) -> pb.EncryptionZoneProto | None:
         request = pb.GetEZForPathRequestProto(src=path)
         answer = self.call("getEZForPath", request, pb.GetEZForPathResponseProto)

@@ -281,8 +281,10 @@ METHODS: Final[Mapping[str, Method]] = {
         WRITE, "src", EVERY, audit="createEncryptionZone", traits=ONCE | SHOWS_OWNER
     ),
     "listEncryptionZones": Method(READ, "", REFUSED, COORDINATED, audit="listEncryptionZones"),
-    "reencryptEncryptionZone": Method(WRITE, "zone", EVERY),
-    "listReencryptionStatus": Method(READ, "", REFUSED, COORDINATED),
+    "reencryptEncryptionZone": Method(WRITE, "zone", EVERY, traits=ONCE),
+    "listReencryptionStatus": Method(
+        READ, "", REFUSED, COORDINATED, audit="listReencryptionStatus"
+    ),
     "getEZForPath": Method(READ, "src", ONE, COORDINATED, audit="getEZForPath", traits=SHOWS_OWNER),
     "getErasureCodingPolicy": Method(
         READ, "src", ONE, COORDINATED, audit="getErasureCodingPolicy", webhdfs="GETECPOLICY"

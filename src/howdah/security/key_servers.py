@@ -108,6 +108,19 @@ class KeyServers:
             ],
         )
 
+    def reencrypt(self, wanted: Sequence[EncryptedKey]) -> list[EncryptedKey]:
+        """Have keys of files, which one key encrypts, encrypted anew by its last version. Those
+        that are by that version already come back as they are. Raises as `decrypt`."""
+        key_name = wanted[0].key_name
+        sent = json.dumps([key_calls.encrypted_key_fields(key) for key in wanted]).encode()
+        body = self._ask("POST", key_calls.reencrypt_target(key_name), sent, key_name)
+        return self._read(
+            key_name,
+            lambda: [
+                key_calls.encrypted_key_from(entry, key_name) for entry in key_calls.list_of(body)
+            ],
+        )
+
     def metadata(self, key_name: str) -> Mapping[str, Any] | None:
         """Return what is known of a key; None if there is none of that name."""
         target = f"/key/{quote(key_name, safe='')}/_metadata"

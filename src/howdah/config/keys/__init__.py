@@ -37,6 +37,7 @@ from howdah.config.keys.namenode import *
 from howdah.config.keys.objects import *
 from howdah.config.keys.placement import *
 from howdah.config.keys.quorum import *
+from howdah.config.keys.reencryption import *
 from howdah.config.keys.router import *
 from howdah.config.keys.rpc import *
 from howdah.config.keys.s3_gateway import *

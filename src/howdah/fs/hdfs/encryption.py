@@ -28,6 +28,28 @@ class EncryptionZone:
 
 
 @dataclass(frozen=True, slots=True)
+class ReencryptionStatus:
+    """How far the keys of a zone's files have been encrypted anew. Times are in milliseconds since
+    1970."""
+
+    path: str
+    """Of the zone."""
+    state: str
+    """`Submitted`, `Processing` or `Completed`."""
+    version_name: str
+    """Of the zone's key, when it was submitted."""
+    submitted_ms: int
+    is_cancelled: bool
+    completed_ms: int | None
+    reencrypted: int
+    """Files that have got new keys."""
+    failures: int
+    """Files that kept their keys, because key servers failed."""
+    last_file: str | None
+    """Up to which path, in the order of names, all is done."""
+
+
+@dataclass(frozen=True, slots=True)
 class FileEncryptionInfo:
     """How a file is encrypted: its own key, encrypted by a version of its zone's key."""
 
@@ -39,6 +61,22 @@ class FileEncryptionInfo:
     @classmethod
     def of(cls, key: EncryptedKey) -> FileEncryptionInfo:
         return cls(key.key_name, key.version_name, key.iv, key.material)
+
+
+def _reencryption(proto: client_namenode_pb2.ZoneReencryptionStatusProto) -> ReencryptionStatus:
+    from howdah.proto import client_namenode_pb2 as pb
+
+    return ReencryptionStatus(
+        proto.path,
+        pb.ReencryptionStateProto.Name(proto.state).capitalize(),
+        proto.ezKeyVersionName,
+        proto.submissionTime,
+        proto.canceled,
+        proto.completionTime if proto.HasField("completionTime") else None,
+        proto.numReencrypted,
+        proto.numFailures,
+        proto.lastFile if proto.HasField("lastFile") else None,
+    )
 
 
 def _zone(proto: client_namenode_pb2.EncryptionZoneProto) -> EncryptionZone:
@@ -68,6 +106,18 @@ class EncryptionZones:
                 return
             behind_id = zones[-1].id
             yield from map(_zone, zones)
+
+    def reencrypt(self, path: str, *, cancel: bool) -> None:
+        self._namenode.reencrypt_encryption_zone(path, cancel=cancel)
+
+    def reencryption_statuses(self) -> Iterator[ReencryptionStatus]:
+        behind_id, has_more = 0, True
+        while has_more:
+            statuses, has_more = self._namenode.list_reencryption_status(behind_id)
+            if not statuses:
+                return
+            behind_id = statuses[-1].id
+            yield from map(_reencryption, statuses)
 
     def provision_trash(self, path: str) -> None:
         """Make the directory in which users of a zone have their trash. Raises IllegalArgument

@@ -49,7 +49,12 @@ if TYPE_CHECKING:
     from howdah.client.state.writing.statistics import OutputStatistics
     from howdah.client.writing.output_stream import OutputStream
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
-    from howdah.fs.hdfs.encryption import EncryptionZone, EncryptionZones, FileEncryptionInfo
+    from howdah.fs.hdfs.encryption import (
+        EncryptionZone,
+        EncryptionZones,
+        FileEncryptionInfo,
+        ReencryptionStatus,
+    )
     from howdah.fs.hdfs.walk import BatchedWalk
     from howdah.fs.inotify import InotifyStream
 
@@ -526,6 +531,27 @@ class HdfsFileSystem(HdfsNamespace):
         howdah.errors.IllegalArgument: ...
         """
         self._zones.provision_trash(self.resolve(path))
+
+    def reencrypt_zone(self, path: PathLike, *, cancel: bool = False) -> None:
+        """Have the keys of a zone's files encrypted anew by the last version of its key, or leave
+        that where it is. The namenode does it by and by (`list_reencryption`); contents stay as
+        they are. Only for the superuser. Raises RemoteError for what is no zone, is under way
+        already, or is not under way.
+
+        >>> fs.reencrypt_zone("/docs")                 # this cluster has no key servers
+        Traceback (most recent call last):
+            ...
+        howdah.errors.RemoteError: ...
+        """
+        self._zones.reencrypt(self.resolve(path), cancel=cancel)
+
+    def list_reencryption(self) -> Iterator[ReencryptionStatus]:
+        """How far the zones are that were ever to be re-encrypted. Only for the superuser.
+
+        >>> list(fs.list_reencryption())               # this cluster has no key servers
+        []
+        """
+        return self._zones.reencryption_statuses()
 
     @follow_links
     def get_file_encryption_info(self, path: PathLike) -> FileEncryptionInfo | None:

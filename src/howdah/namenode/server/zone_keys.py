@@ -8,7 +8,7 @@ hangs holds up a thread and nobody else.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from howdah import errors
@@ -16,6 +16,7 @@ from howdah.config import Configuration, keys
 from howdah.namenode.service.calls.encryption_zones import zones_after
 from howdah.namenode.service.calls.zone_keys import Made, ZoneKeys
 from howdah.namenode.service.namesystem import Namesystem
+from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime import background_threads, unexpected_errors
 
@@ -48,6 +49,10 @@ class KeyFetcher:
 
         self._ask(exists, done)
 
+    def reencrypt(self, wanted: Sequence[EncryptedKey], done: Callable[[Made], None]) -> None:
+        """Who asks this counts his questions himself, and takes nobody's place here."""
+        self._begin(lambda: self._servers.reencrypt(wanted), done)
+
     def _ask(self, ask: Callable[[], T], done: Callable[[T | errors.HowdahError], None]) -> None:
         if self._under_way >= _MOST_AT_ONCE:
             busy = errors.RetriableError("too many questions to key servers are under way")
@@ -59,6 +64,9 @@ class KeyFetcher:
             self._under_way -= 1
             done(outcome)
 
+        self._begin(ask, heard)
+
+    def _begin(self, ask: Callable[[], T], heard: Callable[[T | errors.HowdahError], None]) -> None:
         def work() -> None:
             outcome: T | errors.HowdahError
             try:
@@ -113,6 +121,8 @@ def zone_keys_of(
     )
 
     def role_changed() -> None:
+        # What was made before another namenode was active may be by versions that are old now.
+        zone_keys.forget_all()
         if not namesystem.role.writable:
             return
         for zone in zones_after(namesystem):

@@ -132,6 +132,11 @@ def generate_target(key_name: str, count: int) -> str:
     return f"/key/{quote(key_name, safe='')}/_eek?eek_op=generate&num_keys={count}"
 
 
+def reencrypt_target(key_name: str) -> str:
+    """Return the address, below `/v1`, at which keys are encrypted anew by the last version."""
+    return f"/key/{quote(key_name, safe='')}/_reencryptbatch"
+
+
 def error_of(status: int, body: bytes, about: str) -> errors.HowdahError:
     """Return the error that a server's refusal stands for. `about` says who refuses what."""
     name, words = "", ""

@@ -171,13 +171,11 @@ _NAMENODES: Final[Mapping[str, Mapping[str, Mapping[Rule, str]]]] = {
                 allowSnapshot disallowSnapshot addCachePool modifyCachePool removeCachePool
                 addErasureCodingPolicies removeErasureCodingPolicy enableErasureCodingPolicy
                 disableErasureCodingPolicy createEncryptionZone listEncryptionZones
+                reencryptEncryptionZone listReencryptionStatus
             """,
             Rule.TICKET: "getDelegationToken",
             Rule.RENEWER: "renewDelegationToken",
             Rule.TOKENS_OWNER: "cancelDelegationToken",
-            Rule.NOT_SERVED: """
-                reencryptEncryptionZone listReencryptionStatus
-            """,
         },
         f"{_HDFS}server.protocol.DatanodeProtocol": {
             Rule.DATANODES: """
@@ -267,12 +265,11 @@ _NAMENODES: Final[Mapping[str, Mapping[str, Mapping[Rule, str]]]] = {
 
 def _at_routers() -> Mapping[Rule, str]:
     """A router passes calls on as the user who makes them, and refuses some by name."""
-    refused = {*REFUSED, *_NAMENODES["namenode"][_CLIENT_PROTOCOL][Rule.NOT_SERVED].split()}
     rules = {
-        rule: " ".join(name for name in names.split() if name not in refused)
+        rule: " ".join(name for name in names.split() if name not in REFUSED)
         for rule, names in _NAMENODES["namenode"][_CLIENT_PROTOCOL].items()
     }
-    return {**rules, Rule.NOT_SERVED: " ".join(sorted(refused))}
+    return {**rules, Rule.NOT_SERVED: " ".join(sorted(REFUSED))}
 
 
 FRONTS: Final = ("router", "router-admin")

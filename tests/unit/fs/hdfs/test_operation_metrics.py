@@ -25,6 +25,7 @@ NOT_COUNTED: Final = {
     *("datanode_report", "recover_lease", "server_defaults", "set_safe_mode"),
     *("cancel_delegation_token", "get_delegation_token", "renew_delegation_token"),
     *("create_encryption_zone", "get_encryption_zone", "list_encryption_zones"),
+    *("list_reencryption", "reencrypt_zone"),
     *("get_file_encryption_info", "provision_encryption_zone_trash", "trash_root"),
 }
 """As in DistributedFileSystem, or what only this client has."""

@@ -18,6 +18,7 @@ written, and no timer or thread of the role is left.
     trash emptier          checkpoints of trash that are old (TrashPolicyDefault.Emptier)
     lazy persist scrubber  files that were lost in memory (LazyPersistFileScrubber)
     marks of a satisfier   are taken off when none may run any more (StoragePolicySatisfyManager)
+    re-encryption          keys of files are encrypted anew (ReencryptionHandler)
     delegation tokens      other keys for them, and the removal of those that are over
                            (AbstractDelegationTokenSecretManager.ExpiredTokenRemover)
 """
@@ -33,6 +34,7 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.service.attributes.satisfaction import unmarking
+from howdah.namenode.service.calls.reencryption import Reencryptor
 from howdah.namenode.service.calls.tokens import TokenCalls
 from howdah.namenode.service.calls.trash import TrashEmptier
 from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
@@ -84,6 +86,7 @@ class ActiveParts:
     auto_roll: AutoRoll
     trash: TrashEmptier
     scrubber: LazyPersistScrubber
+    reencryptor: Reencryptor
     redundancy_interval_ms: int
     tokens: TokenCalls | None = None
     """None where no delegation tokens are issued."""
@@ -119,6 +122,7 @@ class Active:
                 PeriodicTask("trash emptier", self._empty_trash),
                 PeriodicTask("lazy persist scrubber", self._scrub),
                 PeriodicTask("marks of a satisfier", lambda: unmarking(namesystem)),
+                PeriodicTask("re-encryption", parts.reencryptor.turn),
                 PeriodicTask("delegation tokens", self._keep_tokens),
             ],
             soon,

@@ -433,6 +433,7 @@ def active_parts(
             TreeCalls(namesystem),
             interval_ms=1000 * conf.get(keys.DFS_NAMENODE_LAZYPERSIST_FILE_SCRUB_INTERVAL_SEC),
         ),
+        client.reencryptor,
         round(1000 * conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS)),
         tokens,
     )

@@ -141,6 +141,14 @@ def _safe_mode(request: Any, answer: Any) -> Subject:
     return Subject(pb.SafeModeActionProto.Name(request.action).lower())
 
 
+def _reencrypt(request: Any, answer: Any) -> Subject:
+    """Who may not has a line of its name alone."""
+    if answer is None:
+        return Subject("reencryptEncryptionZone", request.zone)
+    is_start = request.action == pb.START_REENCRYPT
+    return Subject(f"{'START' if is_start else 'CANCEL'}reencryption", request.zone)
+
+
 def _rolling_upgrade(request: Any, answer: Any) -> Subject:
     action = pb.RollingUpgradeActionProto.Name(request.action).lower()
     return Subject(f"{action}RollingUpgrade")
@@ -274,6 +282,8 @@ _BY_REQUEST: Final[Mapping[str, Rule]] = {
     "disableErasureCodingPolicy": Rule(
         lambda r, _: Subject("disableErasureCodingPolicy", r.ecPolicyName)
     ),
+    # Encryption zones.
+    "reencryptEncryptionZone": Rule(_reencrypt, keeps_answer=True),
     # The cluster and this namenode.
     "restoreFailedStorage": Rule(_restore),
     "setSafeMode": Rule(_safe_mode),

@@ -25,6 +25,10 @@ class AtMostOnce:
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
 
+    def is_repeated(self, caller: Caller) -> bool:
+        """Whether the call was done before, and `__call__` would repeat its answer."""
+        return RetryCache.applies(caller) and self._namesystem.retry_cache.knows(caller)
+
     def __call__(
         self,
         caller: Caller,

@@ -25,8 +25,6 @@ from howdah.namenode.state.tree.encryption_zones import (
 )
 from howdah.protocol.rpc.call import Caller
 
-PAGE: Final = 100
-"""Zones in an answer: dfs.namenode.list.encryption.zones.num.responses has this default."""
 UNKNOWN_VERSION: Final = "org.apache.hadoop.hdfs.UnknownCryptoProtocolVersionException"
 
 
@@ -93,7 +91,7 @@ class ZoneCalls:
         )
         found: list[Zone] = []
         for zone in zones_after(namesystem, behind_id):
-            if len(found) == PAGE:
+            if len(found) == namesystem.settings.zones_limit:
                 return found, True
             found.append(zone)
         return found, False
@@ -101,8 +99,9 @@ class ZoneCalls:
     def check_move(self, source: Resolved, target: Resolved) -> None:
         """Raises RemoteError for a move out of a zone, into one, or from one to another: the keys
         of files would be those of another zone. A zone itself moves as what is in the zone above
-        it."""
-        if not self._namesystem.namespace.zones or source.inode is None:
+        it. Nothing moves within a zone whose files' keys are being encrypted anew."""
+        zones = self._namesystem.namespace.zones
+        if not zones or source.inode is None:
             return
         is_zone = attribute_of(source.inode.xattrs, ENCRYPTION_ZONE) is not None
         before = zone_of(source.parent if is_zone else source.inode)
@@ -115,6 +114,11 @@ class ZoneCalls:
             raise errors.RemoteError(
                 f"{source.path} can't be moved from encryption zone {before.directory.path} to "
                 f"encryption zone {after.directory.path}."
+            )
+        if before is not None and zones.is_reencrypting(before.directory.inode_id):
+            raise errors.RemoteError(
+                f"{source.path} can't be moved because encryption zone {before.directory.path} is "
+                "currently under re-encryption"
             )
 
     def attributes_for_new_file(

@@ -61,6 +61,17 @@ class Settings:
     encryption_algorithm: str = setting(keys.DFS_ENCRYPT_DATA_TRANSFER_ALGORITHM)
     key_provider_uri: str = setting(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH, _given)
     """Where clients find the keys of encryption zones; "" is nowhere."""
+    zones_limit: int = setting(keys.DFS_NAMENODE_LIST_ENCRYPTION_ZONES_NUM_RESPONSES)
+    reencryption_limit: int = setting(keys.DFS_NAMENODE_LIST_REENCRYPTION_STATUS_NUM_RESPONSES)
+    reencryption_batch: int = setting(keys.DFS_NAMENODE_REENCRYPT_BATCH_SIZE)
+    reencryption_calls: int = setting(keys.DFS_NAMENODE_REENCRYPT_EDEK_THREADS)
+    reencryption_retry_ms: int = setting(keys.DFS_NAMENODE_REENCRYPT_SLEEP_INTERVAL, milliseconds)
+    reencryption_walk_share: float = setting(
+        keys.DFS_NAMENODE_REENCRYPT_THROTTLE_LIMIT_HANDLER_RATIO
+    )
+    reencryption_change_share: float = setting(
+        keys.DFS_NAMENODE_REENCRYPT_THROTTLE_LIMIT_UPDATER_RATIO
+    )
     max_component_bytes: int = setting(keys.DFS_NAMENODE_FS_LIMITS_MAX_COMPONENT_LENGTH)
     max_directory_items: int = setting(keys.DFS_NAMENODE_FS_LIMITS_MAX_DIRECTORY_ITEMS)
     protected_directories: ProtectedDirectories = NOTHING

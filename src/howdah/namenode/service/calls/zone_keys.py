@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -33,6 +33,9 @@ class KeyServer(Protocol):
     def check(self, key_name: str, done: Callable[[errors.HowdahError | None], None]) -> None:
         """Whether there is a key of that name."""
 
+    def reencrypt(self, wanted: Sequence[EncryptedKey], done: Callable[[Made], None]) -> None:
+        """Have keys of files encrypted anew, by the last version of one key."""
+
 
 class KeyAwaited(Exception):
     """No key for a new file lies ready; more were asked for."""
@@ -47,6 +50,8 @@ class _Kept:
     keys: deque[tuple[int, EncryptedKey]] = field(default_factory=deque)
     """With the time from which on they are not used."""
     is_asked: bool = False
+    is_stale: bool = False
+    """What was asked for is of no use: another version of the key may have been made since."""
     waiting: list[Callable[[errors.HowdahError | None], None]] = field(default_factory=list)
 
 
@@ -100,12 +105,35 @@ class ZoneKeys:
     ) -> None:
         """Tell `listener` once, when keys have come, or why none came."""
         kept = self._of(key_name)
+        if kept.keys:
+            listener(None)
+            return
         kept.waiting.append(listener)
         self._ask(key_name, kept)
 
     def forget(self, key_name: str) -> None:
-        """Keys that were made ahead are not used any more."""
-        self._of(key_name).keys.clear()
+        """Keys that were made ahead, and such as are being made, are not used any more."""
+        kept = self._of(key_name)
+        kept.keys.clear()
+        kept.is_stale = kept.is_asked
+
+    def forget_all(self) -> None:
+        """The same of all keys."""
+        for key_name in list(self._kept):
+            self.forget(key_name)
+
+    def version_name(self, key_name: str) -> str | None:
+        """By which version of a key the next one is encrypted; None where none lies ready."""
+        keys = self._of(key_name).keys
+        return keys[0][1].version_name if keys else None
+
+    def ready(self) -> dict[str, int]:
+        """How many keys lie ready, by the name of the key that encrypts them."""
+        return {key_name: len(kept.keys) for key_name, kept in sorted(self._kept.items())}
+
+    def reencrypt(self, wanted: Sequence[EncryptedKey], done: Callable[[Made], None]) -> None:
+        """Have keys of files encrypted anew, by the last version of one key."""
+        self._server.reencrypt(wanted, done)
 
     def _of(self, key_name: str) -> _Kept:
         kept = self._kept.get(key_name)
@@ -127,6 +155,11 @@ class ZoneKeys:
 
     def _came(self, key_name: str, kept: _Kept, made: Made) -> None:
         kept.is_asked = False
+        if kept.is_stale:
+            kept.is_stale = False
+            if kept.waiting:
+                self._ask(key_name, kept)
+            return
         error: errors.HowdahError | None = None
         if isinstance(made, errors.HowdahError):
             error = made

@@ -13,10 +13,10 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.service.calls.administration import Administration, AdministrationFiles
+from howdah.namenode.service.calls.reencryption import Reencryptor
 from howdah.namenode.service.calls.storage import Images, NameStorage
 from howdah.namenode.service.calls.tokens import TokenCalls
 from howdah.namenode.service.namesystem import Namesystem
-from howdah.namenode.service.protocols import client_encryption
 from howdah.namenode.service.protocols.client_acls import AclMethods
 from howdah.namenode.service.protocols.client_administration import NamenodeMethods
 from howdah.namenode.service.protocols.client_attributes import AttributeMethods
@@ -66,6 +66,7 @@ class ClientProtocol:
         self._namespace = namesystem.namespace
         self.administration = Administration(namesystem, files)
         writing = Writing(namesystem)
+        self.reencryptor = Reencryptor(namesystem)
         self._files = FileMethods(namesystem, leases, recovery, writing)
         self._queries = QueryMethods(namesystem)
         self.families: Final = (
@@ -83,7 +84,7 @@ class ClientProtocol:
             DatanodeMethods(namesystem, self.administration),
             NamenodeMethods(namesystem, self.administration, storage, images, ha_state),
             TokenMethods(tokens),
-            EncryptionMethods(namesystem),
+            EncryptionMethods(namesystem, self.reencryptor),
         )
         self._quick = FastReads(namesystem)
 
@@ -93,7 +94,6 @@ class ClientProtocol:
             1,
             client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"],
             *self.families,
-            refused=client_encryption.REFUSED,
             quick=self._quick.methods,
             readers=requests.readers(lambda: bool(self._namespace.zones)),
         )

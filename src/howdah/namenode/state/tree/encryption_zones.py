@@ -5,12 +5,14 @@ in Hadoop: a directory's says by which key its files' keys are encrypted, and a 
 key, encrypted, from its creation on. So the log, images, snapshots and standbys have it, too.
 
 What is below a zone belongs to the nearest one above. The key of a zone stays; a file keeps its key
-where it is moved, which is within its zone.
+where it is moved, which is within its zone. The attribute of a zone says, too, how far its files'
+keys were encrypted anew by another version of the zone's key (`Reencryption`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -37,27 +39,76 @@ class Zone(NamedTuple):
     key_name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reencryption:
+    """The last re-encryption of a zone: under way, cancelled or over. Hadoop:
+    ReencryptionInfoProto."""
+
+    version_name: str
+    """Of the zone's key when it was asked for: files whose keys it encrypts are passed over."""
+    submitted_ms: int
+    reencrypted: int = 0
+    failures: int = 0
+    """Files that kept the keys that they had, because key servers failed."""
+    last_file: str = ""
+    """Where it has come to: all up to this path, in the order of names, is done."""
+    completed_ms: int = 0
+    """0 as long as it is under way."""
+    is_cancelled: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.completed_ms)
+
+
 class ZoneIndex:
     """The ids of the directories that are zones, or have been."""
 
     def __init__(self) -> None:
         self._ids: set[int] = set()
+        self._reencrypting: set[int] = set()
 
     def __bool__(self) -> bool:
         return bool(self._ids)
 
     def follow(self, inode: INode, new: Sequence[XAttr]) -> None:
         """An inode was given attributes."""
-        if any(xattrs.name_of(xattr) == ENCRYPTION_ZONE for xattr in new):
-            self._ids.add(inode.inode_id)
+        for xattr in new:
+            if xattrs.name_of(xattr) == ENCRYPTION_ZONE:
+                self._follow(inode.inode_id, xattr.value or b"")
+
+    def _follow(self, inode_id: int, value: bytes) -> None:
+        self._ids.add(inode_id)
+        reencryption = reencryption_in(value)
+        if reencryption is None or reencryption.is_over:
+            self._reencrypting.discard(inode_id)
+        else:
+            self._reencrypting.add(inode_id)
 
     def find_all(self, inodes: Inodes) -> None:
         """Those that a namespace from an image has."""
-        self._ids = {
-            directory.inode_id
-            for directory in inodes.directories.values()
-            if directory.xattrs and attribute_of(directory.xattrs, ENCRYPTION_ZONE) is not None
-        }
+        self._ids.clear()
+        self._reencrypting.clear()
+        for directory in inodes.directories.values():
+            if directory.xattrs:
+                value = attribute_of(directory.xattrs, ENCRYPTION_ZONE)
+                if value is not None:
+                    self._follow(directory.inode_id, value)
+
+    @property
+    def has_reencryptions(self) -> bool:
+        """Whether there may be such a zone."""
+        return bool(self._reencrypting)
+
+    @property
+    def reencrypting(self) -> list[int]:
+        """The zones whose re-encryption is under way, in the order of their ids. Some may be
+        gone."""
+        return sorted(self._reencrypting)
+
+    def is_reencrypting(self, inode_id: int) -> bool:
+        """Whether the keys of the zone's files are being encrypted anew."""
+        return inode_id in self._reencrypting
 
     def ids_after(self, inode_id: int) -> Iterator[int]:
         """In their order. Some may be gone."""
@@ -66,6 +117,7 @@ class ZoneIndex:
     def discard(self, inode_id: int) -> None:
         """It is no zone any more, or gone for good."""
         self._ids.discard(inode_id)
+        self._reencrypting.discard(inode_id)
 
 
 def attribute_of(have: Sequence[XAttr], name: tuple[object, str]) -> bytes | None:
@@ -81,6 +133,46 @@ def zone_attribute(key_name: str) -> XAttr:
     info = types_pb2.ZoneEncryptionInfoProto(
         suite=AES_CTR, cryptoProtocolVersion=ENCRYPTION_ZONES, keyName=key_name
     )
+    return XAttr(*ENCRYPTION_ZONE, info.SerializeToString())
+
+
+def reencryption_in(value: bytes) -> Reencryption | None:
+    """Return what the attribute of a zone says of its last re-encryption; None where there was
+    none, or the attribute is damaged."""
+    try:
+        info = types_pb2.ZoneEncryptionInfoProto.FromString(value)
+    except DecodeError:
+        return None
+    if not info.HasField("reencryptionProto"):
+        return None
+    said = info.reencryptionProto
+    return Reencryption(
+        said.ezKeyVersionName,
+        said.submissionTime,
+        said.numReencrypted,
+        said.numFailures,
+        said.lastFile,
+        said.completionTime,
+        said.canceled,
+    )
+
+
+def with_reencryption(value: bytes, reencryption: Reencryption) -> XAttr:
+    """Return the attribute of a zone that says how far its re-encryption has come. Raises
+    DecodeError for one that is damaged."""
+    info = types_pb2.ZoneEncryptionInfoProto.FromString(value)
+    said = types_pb2.ReencryptionInfoProto(
+        ezKeyVersionName=reencryption.version_name,
+        submissionTime=reencryption.submitted_ms,
+        canceled=reencryption.is_cancelled,
+        numReencrypted=reencryption.reencrypted,
+        numFailures=reencryption.failures,
+    )
+    if reencryption.completed_ms:
+        said.completionTime = reencryption.completed_ms
+    if reencryption.last_file:
+        said.lastFile = reencryption.last_file
+    info.reencryptionProto.CopyFrom(said)
     return XAttr(*ENCRYPTION_ZONE, info.SerializeToString())
 
 

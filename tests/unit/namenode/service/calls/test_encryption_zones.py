@@ -2,126 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
-from howdah.namenode.service.calls.encryption_zones import zones_after
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.calls.trash import TrashEmptier
-from howdah.namenode.service.calls.zone_keys import KeyAwaited, Made, ZoneKeys
+from howdah.namenode.service.calls.zone_keys import KeyAwaited, ZoneKeys
 from howdah.namenode.service.writing.pending_creates import WAIT_MS
 from howdah.namenode.state.tree.encryption_zones import Zone, file_key, zone_of
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.encryption_zones.messages import EncryptedKey, encrypted_key_of
-from howdah.protocol.rpc.service import Deferred
+from howdah.protocol.encryption_zones.messages import encrypted_key_of
 from howdah.testing.in_memory import InMemoryNamenode, reloaded
+from tests.support.zones import Scene, Server
 
 CLIENT = b"c" * 16
-
-
-class Server:
-    """A key server that answers when it is told to."""
-
-    def __init__(self) -> None:
-        self.known = {"payroll", "audit"}
-        self.asked: list[tuple[str, int, Callable[[Made], None]]] = []
-        self.checks: list[tuple[str, Callable[[errors.HowdahError | None], None]]] = []
-        self.answers_at_once = True
-        self._number = 0
-
-    def generate(self, key_name: str, count: int, done: Callable[[Made], None]) -> None:
-        self.asked.append((key_name, count, done))
-        if self.answers_at_once:
-            self.answer()
-
-    def check(self, key_name: str, done: Callable[[errors.HowdahError | None], None]) -> None:
-        self.checks.append((key_name, done))
-        if self.answers_at_once:
-            self.answer_checks()
-
-    def answer(self, error: errors.HowdahError | None = None) -> None:
-        asked, self.asked = self.asked, []
-        for key_name, count, done in asked:
-            made = [self.key(key_name) for _ in range(count)]
-            done(made if error is None else error)
-
-    def answer_checks(self) -> None:
-        checks, self.checks = self.checks, []
-        for key_name, done in checks:
-            missing = errors.RemoteError(f"Key {key_name} doesn't exist.")
-            done(None if key_name in self.known else missing)
-
-    def key(self, key_name: str) -> EncryptedKey:
-        self._number += 1
-        data = self._number.to_bytes(16, "big")
-        return EncryptedKey(key_name, f"{key_name}@0", data, data[::-1])
-
-
-class Scene:
-    def __init__(self) -> None:
-        self.namenode = InMemoryNamenode()
-        self.server = Server()
-        self.namesystem = self.namenode.namesystem
-        self.namesystem.zone_keys = ZoneKeys(
-            self.server, self.namenode.clock.monotonic_ms, size=4, low=0.5, expiry_ms=1000_000
-        )
-        self.namenode.join("d0")
-
-    def call(self, method: str, request: Any, **how: Any) -> Any:
-        answer = self.namenode.call(method, request, **how)
-        return answer
-
-    def settled(self, answer: Any) -> Any:
-        """What came of a deferred answer."""
-        assert isinstance(answer, Deferred)
-        outcomes: list[Any] = []
-        answer.when_settled(outcomes.append)
-        assert outcomes, "it is still open"
-        if isinstance(outcomes[0], errors.HowdahError):
-            raise outcomes[0]
-        return outcomes[0]
-
-    def mkdir(self, path: str) -> None:
-        perm = types_pb2.FsPermissionProto(perm=0o755)
-        self.call("mkdirs", pb.MkdirsRequestProto(src=path, masked=perm, createParent=True))
-
-    def make_zone(self, path: str, key_name: str = "payroll", **how: Any) -> None:
-        request = pb.CreateEncryptionZoneRequestProto(src=path, keyName=key_name)
-        self.settled(self.call("createEncryptionZone", request, **how))
-
-    def create(self, path: str, *, versions: tuple[int, ...] = (2,), **how: Any) -> Any:
-        request = pb.CreateRequestProto(
-            src=path,
-            masked=types_pb2.FsPermissionProto(perm=0o644),
-            clientName="writer",
-            createFlag=1,
-            createParent=True,
-            replication=1,
-            blockSize=1 << 20,
-            cryptoProtocolVersion=versions,  # type: ignore[arg-type]
-        )
-        return self.call("create", request, **how)
-
-    def status(self, path: str) -> types_pb2.HdfsFileStatusProto:
-        answer = self.call("getFileInfo", pb.GetFileInfoRequestProto(src=path))
-        status: types_pb2.HdfsFileStatusProto = answer.fs
-        return status
-
-    def rename(self, src: str, dst: str) -> None:
-        self.call("rename2", pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=False))
-
-    def zones_counted(self) -> int:
-        return len(zones_after(self.namesystem))
-
-    def zones(self) -> list[tuple[str, str]]:
-        answer = self.call("listEncryptionZones", pb.ListEncryptionZonesRequestProto(id=0))
-        return [(zone.path, zone.keyName) for zone in answer.zones]
 
 
 @pytest.fixture

@@ -1,0 +1,397 @@
+"""Re-encryption: the keys of a zone's files are encrypted anew by the last version of its key
+(pure).
+
+Hadoop's `ReencryptionHandler` and `ReencryptionUpdater`. A file keeps its own key, and so its
+contents; what encrypts that key changes. One zone after the other, in the order of their ids:
+
+1. The files are visited in the order of names. Those whose keys are of another version than that of
+   the submission go into batches.
+2. Key servers encrypt each batch anew, beside the loop, several batches at a time.
+3. In the order of the batches, each file gets its new key by an edit, if it is still there and
+   still has the key that was sent. Then an edit of the zone's attribute counts the batch, and says
+   up to which path all is done.
+4. The last edit says that the zone is done.
+
+What stands in the zone's attribute is all that is kept: a namenode that becomes active goes on from
+there, and what it does twice it finds done. Nothing is lost by a key server that does not answer:
+its batch is sent again `dfs.namenode.reencrypt.sleep.interval` later, twice. After that, or where
+it refuses, the files of the batch keep their keys, and are counted as failures.
+
+No file comes from in front of the walk to behind it: nothing is moved within the zone meanwhile
+(`ZoneCalls.check_move`), and new files have keys that were made after the submission.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.namenode.service.calls.zone_keys import Made, ZoneKeys
+from howdah.namenode.service.namesystem import Namesystem
+from howdah.namenode.state.inodes.inodes import Directory, File
+from howdah.namenode.state.inodes.xattrs import ENCRYPTION_ZONE
+from howdah.namenode.state.tree.encryption_zones import (
+    Reencryption,
+    Zone,
+    attribute_of,
+    file_attribute,
+    file_key,
+    reencryption_in,
+    with_reencryption,
+    zone_of,
+)
+from howdah.namenode.state.tree.zone_walk import ZoneWalk
+from howdah.protocol.encryption_zones.messages import EncryptedKey
+
+log = logging.getLogger(__name__)
+
+Slices = Generator[Iterable[str], None, None]
+
+_SLICE_NAMES: Final = 500
+_SLICE_CHANGES: Final = 100
+"""Some milliseconds each."""
+_MOST_ATTEMPTS: Final = 3
+_AWAY: Final = (errors.Unreachable, errors.CallTimeout, errors.RetriableError)
+
+
+class Throttle:
+    """Keeps some work within a share of the time. Times are in milliseconds."""
+
+    def __init__(self, share: float, now_ms: int) -> None:
+        self._share = share
+        self._since_ms = now_ms
+        self._worked_ms = 0
+
+    def worked(self, began_ms: int, ended_ms: int) -> None:
+        self._worked_ms += ended_ms - began_ms
+
+    def may_work(self, now_ms: int) -> bool:
+        """Whether its share of the time is not used up. Time in which there was nothing to do is
+        not made up for."""
+        if self._share >= 1 or not self._worked_ms:
+            return True
+        if self._worked_ms > self._share * (now_ms - self._since_ms):
+            return False
+        self._since_ms, self._worked_ms = now_ms, 0
+        return True
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """Files that were visited one after the other, and what key servers made of their keys."""
+
+    inode_ids: list[int] = field(default_factory=list)
+    keys: list[EncryptedKey] = field(default_factory=list)
+    position: tuple[str, ...] = ()
+    """The names below the zone of the last one."""
+    failures: int = 0
+    attempts: int = 0
+    send_after_ms: int = 0
+    is_sent: bool = False
+    made: list[EncryptedKey] | None = None
+    given: int = 0
+    """How many of its files were looked at again."""
+    changed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.keys or self.failures)
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """The zone that is being re-encrypted."""
+
+    zone_id: int
+    submitted_ms: int
+    version_name: str
+    walk: ZoneWalk
+    batches: deque[_Batch] = field(default_factory=deque)
+    next: _Batch = field(default_factory=_Batch)
+    """It is being filled."""
+
+
+class Reencryptor:
+    """Of one namenode. `turn` is a duty of an active one."""
+
+    def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
+        self._run: _Run | None = None
+        self._under_way = 0
+        settings, now_ms = namesystem.settings, namesystem.clock.monotonic_ms()
+        self._walking = Throttle(settings.reencryption_walk_share, now_ms)
+        self._changing = Throttle(settings.reencryption_change_share, now_ms)
+        namesystem.on_role.append(self._role_changed)
+
+    @property
+    def zone_id(self) -> int | None:
+        """The zone that is being worked on."""
+        return None if self._run is None else self._run.zone_id
+
+    def turn(self) -> Slices | None:
+        """Go on, in slices, as far as can be gone without key servers that have not answered."""
+        namesystem = self._namesystem
+        keys = namesystem.zone_keys
+        if not namesystem.namespace.zones.has_reencryptions:
+            self._run = None
+            return None
+        if keys is None or namesystem.safe_mode.on or not namesystem.role.writable:
+            return None
+        return self._work(keys)
+
+    def _role_changed(self) -> None:
+        """What key servers answer to an earlier role is nothing any more."""
+        self._run = None
+
+    def _work(self, keys: ZoneKeys) -> Slices:
+        while True:
+            zone, run = self._current()
+            if zone is None or run is None or self._namesystem.safe_mode.on:
+                return
+            self._send(keys, run)
+            now_ms = self._namesystem.clock.monotonic_ms
+            began_ms = now_ms()
+            if run.batches and run.batches[0].made is not None:
+                if not self._changing.may_work(began_ms):
+                    return
+                self._give(zone, run, run.batches[0])
+                self._changing.worked(began_ms, now_ms())
+            elif not run.walk.is_over and len(run.batches) < 2 * self._most_calls:
+                if not self._walking.may_work(began_ms):
+                    return
+                self._visit(zone, run)
+                self._walking.worked(began_ms, now_ms())
+            elif run.batches:
+                return  # Key servers have yet to answer.
+            else:
+                self._end(zone)
+            yield ()
+
+    @property
+    def _most_calls(self) -> int:
+        return self._namesystem.settings.reencryption_calls
+
+    def _current(self) -> tuple[Zone | None, _Run | None]:
+        """The zone that is to be worked on, and how far that has come; None if there is none. A
+        zone that was cancelled, deleted or submitted again is not the one that was worked on."""
+        namespace = self._namesystem.namespace
+        for zone_id in namespace.zones.reencrypting:
+            inode = namespace.inodes.get(zone_id)
+            if inode is None:
+                namespace.zones.discard(zone_id)
+            elif isinstance(inode, Directory) and namespace.is_attached(inode):
+                said = _said_of(inode)
+                if said is None:
+                    continue
+                zone, run = zone_of(inode), self._run
+                assert zone is not None, "it has the attribute"
+                if run is None or (run.zone_id, run.submitted_ms) != (zone_id, said.submitted_ms):
+                    run = self._run = self._begin(inode, said)
+                return zone, run
+        self._run = None
+        return None, None
+
+    def _begin(self, directory: Directory, said: Reencryption) -> _Run:
+        names = names_below(directory.path, said.last_file)
+        log.info(
+            "the keys of the files in the encryption zone %s are encrypted anew, %s",
+            directory.path,
+            f"from behind {said.last_file}" if names else "from its first file on",
+        )
+        walk = ZoneWalk(directory, names)
+        return _Run(directory.inode_id, said.submitted_ms, said.version_name, walk)
+
+    # --- 1: files are visited -----------------------------------------------------------
+
+    def _visit(self, zone: Zone, run: _Run) -> None:
+        for file, names in run.walk.step(_SLICE_NAMES):
+            self._add(zone, run, file, names)
+        if run.walk.is_over:
+            self._close_batch(run)
+
+    def _add(self, zone: Zone, run: _Run, file: File, names: tuple[str, ...]) -> None:
+        batch = run.next
+        try:
+            key = file_key(file.xattrs, zone)
+        except errors.RemoteError as error:
+            log.warning("%s keeps its key: %s", file.path, error)
+            batch.failures += 1
+        else:
+            if key is None:
+                log.warning("%s is in an encryption zone, and has no key", file.path)
+            if key is None or key.version_name == run.version_name:
+                return
+            batch.inode_ids.append(file.inode_id)
+            batch.keys.append(key)
+        batch.position = names
+        if len(batch.keys) >= self._namesystem.settings.reencryption_batch:
+            self._close_batch(run)
+
+    def _close_batch(self, run: _Run) -> None:
+        if not run.next:
+            return
+        batch, run.next = run.next, _Batch()
+        if not batch.keys:
+            batch.made = []
+        run.batches.append(batch)
+
+    # --- 2: key servers encrypt their keys anew --------------------------------------------
+
+    def _send(self, keys: ZoneKeys, run: _Run) -> None:
+        now_ms = self._namesystem.clock.monotonic_ms()
+        for batch in run.batches:
+            if self._under_way >= self._most_calls:
+                return
+            if batch.made is None and not batch.is_sent and now_ms >= batch.send_after_ms:
+                batch.is_sent = True
+                self._under_way += 1
+                keys.reencrypt(batch.keys, partial(self._came, run, batch))
+
+    def _came(self, run: _Run, batch: _Batch, made: Made) -> None:
+        self._under_way -= 1
+        batch.is_sent = False
+        batch.attempts += 1
+        if self._run is not run:
+            return
+        if not isinstance(made, errors.HowdahError):
+            wrong = _wrong_with(made, batch.keys)
+            if wrong is None:
+                batch.made = made
+                return
+            made = errors.ProtocolViolation(wrong)
+        settings = self._namesystem.settings
+        where = f"{len(batch.keys)} files up to {'/'.join(batch.position)}"
+        if isinstance(made, _AWAY) and batch.attempts < _MOST_ATTEMPTS:
+            batch.send_after_ms = (
+                self._namesystem.clock.monotonic_ms() + settings.reencryption_retry_ms
+            )
+            log.warning(
+                "the keys of %s are sent to key servers again in %d s: %s",
+                where,
+                settings.reencryption_retry_ms // 1000,
+                made,
+            )
+            return
+        log.warning("%s keep their keys, which no key server has encrypted anew: %s", where, made)
+        batch.failures += len(batch.keys)
+        batch.made = []
+
+    # --- 3: files get them, and the zone says how far all is done ----------------------------
+
+    def _give(self, zone: Zone, run: _Run, batch: _Batch) -> None:
+        """A slice of it."""
+        assert batch.made is not None, "key servers have answered"
+        until = min(batch.given + _SLICE_CHANGES, len(batch.made))
+        for place in range(batch.given, until):
+            batch.changed += self._change(
+                zone, batch.inode_ids[place], batch.keys[place], batch.made[place]
+            )
+        batch.given = until
+        if until < len(batch.made):
+            return
+        run.batches.popleft()
+        said = _said_of(zone.directory)
+        assert said is not None, "it was looked at in this slice"
+        self._say(
+            zone,
+            replace(
+                said,
+                reencrypted=said.reencrypted + batch.changed,
+                failures=said.failures + batch.failures,
+                last_file=path_below(zone.directory.path, batch.position),
+            ),
+        )
+
+    def _change(self, zone: Zone, inode_id: int, old: EncryptedKey, new: EncryptedKey) -> bool:
+        """Whether the file was there, with the key that was sent, and has the new one now."""
+        namespace = self._namesystem.namespace
+        file = namespace.inodes.get(inode_id)
+        if not isinstance(file, File) or not namespace.is_attached(file):
+            return False
+        now_in = zone_of(file)
+        if now_in is None or now_in.directory is not zone.directory or new == old:
+            return False
+        try:
+            if file_key(file.xattrs, now_in) != old:
+                return False
+        except errors.RemoteError as error:
+            log.warning("%s keeps its key: %s", file.path, error)
+            return False
+        self._namesystem.commit(edits.SetXAttrOp(file.path, (file_attribute(new),)))
+        return True
+
+    # --- 4: the zone is done ---------------------------------------------------------------
+
+    def _end(self, zone: Zone) -> None:
+        said = _said_of(zone.directory)
+        assert said is not None, "it was looked at in this slice"
+        self._say(zone, ended(said, self._namesystem.clock.wall_ms()))
+        log.info(
+            "the keys of %d files in the encryption zone %s were encrypted anew; %d failed",
+            said.reencrypted,
+            zone.directory.path,
+            said.failures,
+        )
+        self._run = None
+
+    def _say(self, zone: Zone, reencryption: Reencryption) -> None:
+        self._namesystem.commit(say_in_zone(zone.directory, reencryption))
+
+
+def say_in_zone(
+    directory: Directory,
+    reencryption: Reencryption,
+    client_id: bytes = edits.NO_CLIENT_ID,
+    call_id: int = edits.NO_CALL_ID,
+) -> edits.SetXAttrOp:
+    """Return the edit by which a zone says so."""
+    value = attribute_of(directory.xattrs, ENCRYPTION_ZONE)
+    assert value is not None, "it is a zone"
+    attribute = with_reencryption(value, reencryption)
+    return edits.SetXAttrOp(
+        directory.path, (attribute,), rpc_client_id=client_id, rpc_call_id=call_id
+    )
+
+
+def ended(said: Reencryption, now_ms: int, *, is_cancelled: bool = False) -> Reencryption:
+    """Return what a zone says from then on."""
+    return replace(said, completed_ms=max(now_ms, 1), last_file="", is_cancelled=is_cancelled)
+
+
+def names_below(zone: str, path: str) -> tuple[str, ...]:
+    """Return the names of a path below a zone; none where it is not below: the zone was moved
+    since, and is visited from its beginning.
+
+    >>> names_below("/z", "/z/a/b"), names_below("/", "/a"), names_below("/z", "/zz/a")
+    (('a', 'b'), ('a',), ())
+    """
+    root = zone.rstrip("/") + "/"
+    return tuple(path[len(root) :].split("/")) if path.startswith(root) else ()
+
+
+def path_below(zone: str, names: tuple[str, ...]) -> str:
+    """Return the path that has these names below a zone.
+
+    >>> path_below("/z", ("a", "b")), path_below("/", ("a",))
+    ('/z/a/b', '/a')
+    """
+    return "/".join([zone.rstrip("/"), *names])
+
+
+def _said_of(directory: Directory) -> Reencryption | None:
+    return reencryption_in(attribute_of(directory.xattrs, ENCRYPTION_ZONE) or b"")
+
+
+def _wrong_with(made: list[EncryptedKey], sent: list[EncryptedKey]) -> str | None:
+    """What of an answer would leave files that nobody can read."""
+    if len(made) != len(sent):
+        return f"key servers made {len(made)} keys of {len(sent)}"
+    for new, old in zip(made, sent, strict=True):
+        if (new.key_name, new.iv, len(new.material)) != (old.key_name, old.iv, len(old.material)):
+            return f"key servers made a key that is none of the file's, by {old.key_name}"
+    return None
