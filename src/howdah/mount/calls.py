@@ -1,8 +1,8 @@
 """What becomes of the kernel's requests (shell).
 
-`Calls.answer` takes a request and gives the parts of its answer, or raises: an error of
-`howdah.errors`, or `Refused`. Many threads call it at once. The kernel asks one thing at a time of
-a directory that it changes, so names need no locks beyond that of their table.
+`Calls.begin` takes a request, and gives what answers it: with the parts of an answer, or by
+raising an error of `howdah.errors`, or `Refused`. Many threads answer at once. The kernel asks one
+thing at a time of a directory that it changes, so names need no locks beyond that of their table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from howdah.mount.file_calls import FileCalls
 from howdah.mount.mounted_tree import Answer, MountedTree
 from howdah.mount.name_calls import NameCalls
 from howdah.mount.protocol.operations import Operation
-from howdah.mount.protocol.requests import Body, Header
+from howdah.mount.protocol.requests import Body, Header, Read
 
 
 class Calls:
@@ -46,7 +46,6 @@ class Calls:
             Operation.RENAME2: names.rename,
             Operation.OPEN: files.open,
             Operation.CREATE: files.create,
-            Operation.READ: files.read,
             Operation.WRITE: files.write,
             Operation.FLUSH: files.flush,
             Operation.FSYNC: files.sync,
@@ -66,8 +65,16 @@ class Calls:
             Operation.INTERRUPT: _interrupt,
         }
 
-    def answer(self, header: Header, body: Body) -> Answer:
-        """The parts of an answer. Raises HowdahError, OSError, Refused."""
+    def begin(self, header: Header, body: Body) -> Callable[[], Answer]:
+        """Take a request in, in the order in which the kernel asks, and do not wait. What is
+        returned has to be called, gives the parts of an answer, and raises HowdahError, OSError,
+        Refused."""
+        if header.operation == Operation.READ:
+            assert isinstance(body, Read)
+            return self._files.begin_read(header, body)
+        return lambda: self._answer(header, body)
+
+    def _answer(self, header: Header, body: Body) -> Answer:
         call = self._by_operation.get(header.operation)
         if call is None:
             raise Refused(errno.ENOSYS, f"operation {header.operation} is not expected now")

@@ -7,9 +7,9 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
@@ -30,13 +30,10 @@ from howdah.mount.protocol.operations import OpenAnswer
 from howdah.mount.protocol.requests import Header
 from howdah.mount.reading import Reader
 from howdah.mount.state.nodes import Node
-from howdah.mount.state.read_plan import MOST_HELD, REACH_BYTES
+from howdah.mount.turns import Turn
 from howdah.mount.writing import WrittenFile
 
 log = logging.getLogger(__name__)
-
-MOST_HELD_BYTES: Final = 256 << 20
-"""Of what was read too early, for all open files together."""
 
 
 class FileCalls:
@@ -94,13 +91,8 @@ class FileCalls:
         with handle.lock:
             if handle.reader is None:
                 handle.cuts = _cuts(handle.file)
-                handle.reader = Reader(lambda: self._open_stream(handle), self._reach)
+                handle.reader = Reader(lambda: self._open_stream(handle))
             return handle.reader
-
-    def _reach(self) -> int:
-        """How far one of all open files may be read too early."""
-        share = MOST_HELD_BYTES // MOST_HELD // max(len(self._tree.handles), 1)
-        return min(share, REACH_BYTES)
 
     def _open_stream(self, handle: FileHandle) -> FSDataInputStream:
         written = handle.file.written
@@ -164,23 +156,31 @@ class FileCalls:
             raise Refused(errno.EBADF, f"there is no open file {number}")
         return handle
 
-    def read(self, header: Header, body: requests.Read) -> Answer:
+    def begin_read(self, header: Header, body: requests.Read) -> Callable[[], Answer]:
+        """Take a request in, in the order of the kernel's; what is returned answers it."""
+        handle = self._tree.handles.file(body.handle)
+        reader = None if handle is None else handle.reader
+        turn = None if reader is None else reader.turns.announce()
+        return lambda: self._read(body, turn)
+
+    def _read(self, body: requests.Read, turn: Turn | None) -> Answer:
         """The bytes are the thread's own, until it reads again."""
-        if body.size > MAX_READ_BYTES:
-            raise Refused(errno.EINVAL, f"{body.size} bytes are more than was agreed on")
-        handle = self._handle(body.handle)
-        reader = self._reader(handle)
-        opening, length = reader.opened
-        file = handle.file
-        end = body.offset + body.size
-        written = file.written
-        now = file.node.size if written is None else max(file.node.size, written.length)
-        cuts = _cuts(file)
-        if cuts != handle.cuts or min(end, now) > length or body.offset >= length:
-            handle.cuts = cuts
-            reader.reopen(opening)
-        room = self._room()[: body.size]
-        return (room[: reader.read_into(body.offset, room)],)
+        if turn is None:
+            turn = self._reader(self._handle(body.handle)).turns.announce()
+        with turn:
+            if body.size > MAX_READ_BYTES:
+                raise Refused(errno.EINVAL, f"{body.size} bytes are more than was agreed on")
+            handle = self._handle(body.handle)
+            reader, file = self._reader(handle), handle.file
+            end = body.offset + body.size
+            written = file.written
+            now = file.node.size if written is None else max(file.node.size, written.length)
+            cuts = _cuts(file)
+            if cuts != handle.cuts or min(end, now) > reader.length or body.offset >= reader.length:
+                handle.cuts = cuts
+                reader.reopen()
+            room = self._room()[: body.size]
+            return (room[: reader.read_into(turn, body.offset, room)],)
 
     def _room(self) -> memoryview:
         """Where this thread puts the bytes of the answer that it is about to give: memory that is

@@ -1,67 +1,54 @@
 """A file that is open for reading (shell).
 
-It has one stream, which reads on (`howdah.mount.state.read_plan`). Several threads may ask at once:
-one reads from the stream, while others hand to the kernel what they have read before. What lies
-elsewhere is read beside it.
+It has one stream, which reads on (`howdah.mount.state.read_plan`). Requests take their turns at it
+in the order in which the kernel has sent them: one reads from the stream, while those before it are
+handed to the kernel. What lies elsewhere is read beside it.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from typing import Final
 
 from howdah import errors
 from howdah.fs.streams import FSDataInputStream
-from howdah.mount.state.read_plan import REACH_BYTES, Reading, ReadOn
+from howdah.mount.state.read_plan import Plan, Reading
+from howdah.mount.turns import Turn, Turns
 
 
 class Reader:
-    """Reads one file. Thread-safe."""
+    """Reads one file. Thread-safe, for threads that take turns."""
 
-    def __init__(
-        self,
-        open_stream: Callable[[], FSDataInputStream],
-        reach_bytes: Callable[[], int] = lambda: REACH_BYTES,
-    ) -> None:
-        """Opens the file. `reach_bytes` is how much of what comes too early it may hold now, and
-        a few times that in all. Raises what `open_stream` does."""
-        self._reach_bytes = reach_bytes
+    def __init__(self, open_stream: Callable[[], FSDataInputStream]) -> None:
+        """Opens the file. Raises what `open_stream` does."""
+        self.turns: Final = Turns()
         self._open = open_stream
         self._stream = open_stream()
-        self._openings = 1
-        self._lock = threading.Lock()
         self._reading = Reading()
-        self._held: dict[int, memoryview] = {}
-        """What `_reading` holds, by the begin of each part."""
 
     @property
-    def opened(self) -> tuple[int, int]:
-        """How often it was opened, and how many bytes there were in the file then."""
-        with self._lock:
-            return self._openings, self._stream.size
+    def length(self) -> int:
+        """How many bytes there were in the file when it was opened."""
+        return self._stream.size
 
-    def reopen(self, openings: int) -> None:
-        """Open the file again, unless another thread did so since it was opened so often."""
-        with self._lock:
-            if self._openings != openings:
-                return
-            stream = self._open()
-            self._stream.close()
-            self._stream = stream
-            self._openings += 1
-            self._forget()
+    def reopen(self) -> None:
+        """Open the file again. For whoever has the turn."""
+        stream = self._open()
+        self._stream.close()
+        self._stream = stream
+        self._reading.forget()
 
-    def read_into(self, offset: int, room: memoryview) -> int:
+    def read_into(self, turn: Turn, offset: int, room: memoryview) -> int:
         """Fill `room` with bytes from `offset`; how many there were, fewer only at the end of the
-        file."""
-        with self._lock:
-            stream = self._stream
-            room = room[: max(stream.size - offset, 0)]
-            if not room:
-                return 0
-            plan = self._reading.plan(offset, len(room), self._reach_bytes())
-            if isinstance(plan, ReadOn):
-                return self._read_on(plan, offset, room)
+        file. For whoever has the turn, which ends when others may read."""
+        stream = self._stream
+        room = room[: max(stream.size - offset, 0)]
+        if not room:
+            return 0
+        plan = self._reading.plan(offset, len(room))
+        if plan is not Plan.READ_ALONE:
+            return self._read_on(offset, room)
+        turn.end()
         try:
             return stream.pread_into(offset, room)
         except errors.ClosedStream:
@@ -70,52 +57,22 @@ class Reader:
             # It was opened again meanwhile.
             return self._stream.pread_into(offset, room)
 
-    def _read_on(self, plan: ReadOn, offset: int, room: memoryview) -> int:
-        for begin, part in self._held.items():
-            first, last = max(begin, offset), min(begin + len(part), offset + plan.held_bytes)
-            if first < last:
-                room[first - offset : last - offset] = part[first - begin : last - begin]
-        rest = room[plan.held_bytes :]
-        if not rest:
-            return len(room)
-        try:
-            if plan.moves_to is not None:
-                self._reading.moved(plan.moves_to)
-            place = self._reading.place
-            if self._stream.tell() != place:
-                self._stream.seek(place)
-            if plan.early_bytes:
-                early = memoryview(bytearray(plan.early_bytes))
-                count = self._from_stream(early)
-                self._held[place] = early[:count]
-                self._reading.held_on(count)
-                if count < plan.early_bytes:
-                    return 0
-            count = self._from_stream(rest)
-            self._reading.read_on(count)
-        except BaseException:
-            self._forget()
-            raise
-        if self._held:
-            begins = {begin for begin, _ in self._reading.held}
-            self._held = {begin: part for begin, part in self._held.items() if begin in begins}
-        return plan.held_bytes + count
-
-    def _from_stream(self, room: memoryview) -> int:
-        """Fill `room` by reading on; how much there was, less only at the end of the file."""
+    def _read_on(self, offset: int, room: memoryview) -> int:
         filled = 0
-        while filled < len(room):
-            count = self._stream.readinto(room[filled:])
-            if not count:
-                break
-            filled += count
+        try:
+            if self._stream.tell() != offset:
+                self._stream.seek(offset)
+            while filled < len(room):
+                count = self._stream.readinto(room[filled:])
+                if not count:
+                    break
+                filled += count
+        except BaseException:
+            self._reading.forget()
+            raise
+        self._reading.read_on(offset, filled)
         return filled
 
-    def _forget(self) -> None:
-        self._reading.forget()
-        self._held.clear()
-
     def close(self) -> None:
-        with self._lock:
+        with self.turns.announce():
             self._stream.close()
-            self._forget()

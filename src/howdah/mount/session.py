@@ -1,9 +1,10 @@
 """The conversation with the kernel (shell).
 
 A descriptor gives one request at a time, whole, and takes one answer at a time. A few threads read
-from it; each answers what it has read before it reads again, so that the kernel finds a free one
-while another waits for a server. Requests that are no requests, and errors that nobody foresaw, are
-answered with an error and told in the log; the conversation goes on.
+from it, one at a time, so that requests begin in the kernel's order. Each answers what it has read
+before it reads again, so that the kernel finds a free one while another waits for a server.
+Requests that are no requests, and errors that nobody foresaw, are answered with an error and told
+in the log; the conversation goes on.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class Session:
         self._threads = threads
         self._is_stopped = False
         self._running: list[threading.Thread] = []
+        self._reading_lock = threading.Lock()
         self._throttle = LogThrottleBySubject(_LOGGED_EVERY_MS)
         self._throttle_lock = threading.Lock()
 
@@ -108,10 +110,13 @@ class Session:
         buffer = bytearray(BUFFER_BYTES)
         try:
             while not self._is_stopped:
-                count = self._next(buffer)
-                if count is None:
-                    break
-                self._answer(memoryview(buffer)[:count])
+                with self._reading_lock:
+                    count = self._next(buffer)
+                    if count is None:
+                        break
+                    begun = self._begin(memoryview(buffer)[:count])
+                if begun is not None:
+                    self._answer(*begun)
         except OSError as error:
             log.critical("the kernel's requests cannot be read: %s", error)
         self._on_end()
@@ -127,19 +132,25 @@ class Session:
                 if error.errno not in _AGAIN:
                     raise
 
-    def _answer(self, request: memoryview) -> None:
+    def _begin(self, request: memoryview) -> tuple[Header, Callable[[], Answer]] | None:
+        """A request, and what answers it; None for what is no request."""
         try:
             header = parse_header(request)
         except Malformed as error:
             log.error("the kernel sent what is no request: %s", error)
-            return
+            return None
         try:
-            self._send_answer(header, self._calls.answer(header, parse_body(header, request)))
+            return header, self._calls.begin(header, parse_body(header, request))
         except Unknown:
             self._fail(header, errno.ENOSYS)
         except Malformed as error:
             log.error("the kernel sent what is no request: %s", error)
             self._fail(header, errno.EIO)
+        return None
+
+    def _answer(self, header: Header, call: Callable[[], Answer]) -> None:
+        try:
+            self._send_answer(header, call())
         except (errors.HowdahError, Refused, OSError, EOFError) as error:
             number = number_of(error)
             self._tell(header, number, error)

@@ -67,7 +67,8 @@ def test_many_read_one_open_file_at_once(fs: MemoryFileSystem, calls: Calls) -> 
 
     def read(offset: int) -> bool:
         room = memoryview(bytearray(100_000))
-        count = reader.read_into(offset, room)
+        with reader.turns.announce() as turn:
+            count = reader.read_into(turn, offset, room)
         return room[:count] == content[offset : offset + 100_000]
 
     with ThreadPoolExecutor(8) as threads:

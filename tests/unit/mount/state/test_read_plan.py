@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.mount.state.read_plan import MOST_HELD, REACH_BYTES, Plan, ReadAlone, Reading, ReadOn
+from howdah.mount.state.read_plan import Plan, Reading
 
 KIB, MIB = 1 << 10, 1 << 20
 REQUEST = 128 * KIB
@@ -16,116 +14,58 @@ REQUEST = 128 * KIB
 def done(reading: Reading, offset: int, size: int) -> Plan:
     """Plan a request, and read what it wants."""
     plan = reading.plan(offset, size)
-    if isinstance(plan, ReadOn):
-        if plan.moves_to is not None:
-            reading.moved(plan.moves_to)
-        if plan.held_bytes < size:
-            reading.held_on(plan.early_bytes)
-            reading.read_on(size - plan.held_bytes)
+    if plan is not Plan.READ_ALONE:
+        reading.read_on(offset, size)
     return plan
 
 
-def test_a_reading_in_order_holds_nothing() -> None:
+def test_a_file_is_read_on_from_its_beginning() -> None:
     reading = Reading()
-    plans = [done(reading, at, REQUEST) for at in range(0, 64 * MIB, REQUEST)]
-    assert plans == [ReadOn(moves_to=0)] + [ReadOn()] * 511
-    assert not reading.held
-
-
-def test_requests_of_one_reading_may_come_out_of_order() -> None:
-    reading, length = Reading(), 32 * MIB
-    shuffled: list[int] = []
-    chance = random.Random(3)
-    for at in range(0, length, 4 * REQUEST):
-        four = [at + REQUEST * number for number in range(4)]
-        chance.shuffle(four)
-        shuffled += four
-    shuffled.remove(0)
-    plans = [done(reading, at, REQUEST) for at in (0, *shuffled)]
-    assert not [plan for plan in plans if isinstance(plan, ReadAlone)]
-    assert reading.place == length
-    assert reading.held
+    plans = [done(reading, at, REQUEST) for at in range(0, 4 * MIB, REQUEST)]
+    assert plans == [Plan.MOVE] + [Plan.READ_ON] * 31
 
 
 def test_a_jump_is_read_alone_and_the_stream_goes_to_the_next_one_behind_it() -> None:
     reading = Reading()
-    assert done(reading, 50 * MIB, 4 * KIB) == ReadAlone()
-    assert done(reading, 20 * MIB, 4 * KIB) == ReadAlone()
-    assert done(reading, 20 * MIB + 4 * KIB, 4 * KIB) == ReadOn(moves_to=20 * MIB + 4 * KIB)
-    assert done(reading, 20 * MIB + 8 * KIB, 4 * KIB) == ReadOn()
+    assert done(reading, 50 * MIB, 4 * KIB) is Plan.READ_ALONE
+    assert done(reading, 20 * MIB, 4 * KIB) is Plan.READ_ALONE
+    assert done(reading, 20 * MIB + 4 * KIB, 4 * KIB) is Plan.MOVE
+    assert done(reading, 20 * MIB + 8 * KIB, 4 * KIB) is Plan.READ_ON
 
 
 def test_a_jump_leaves_the_stream_where_it_is() -> None:
     reading = Reading()
     done(reading, 0, REQUEST)
-    assert done(reading, 90 * MIB, REQUEST) == ReadAlone()
-    assert done(reading, REQUEST, REQUEST) == ReadOn()
+    assert done(reading, 90 * MIB, REQUEST) is Plan.READ_ALONE
+    assert done(reading, REQUEST, REQUEST) is Plan.READ_ON
+    assert done(reading, 0, REQUEST) is Plan.READ_ALONE
 
 
-def test_what_was_given_away_is_read_again_alone() -> None:
+def test_a_file_that_ends_early_is_read_on_where_it_ended() -> None:
+    reading = Reading()
+    assert reading.plan(0, REQUEST) is Plan.MOVE
+    reading.read_on(0, 7)
+    assert reading.plan(7, REQUEST) is Plan.READ_ON
+
+
+def test_after_forgetting_it_begins_anew() -> None:
     reading = Reading()
     done(reading, 0, REQUEST)
-    assert done(reading, 4 * KIB, KIB) == ReadAlone()
-
-
-def test_what_is_held_serves_the_beginning_of_a_request() -> None:
-    reading = Reading()
-    done(reading, 0, REQUEST)
-    assert done(reading, 2 * REQUEST, REQUEST) == ReadOn(early_bytes=REQUEST)
-    assert reading.held == [(REQUEST, 2 * REQUEST)]
-    assert done(reading, REQUEST, REQUEST) == ReadOn(held_bytes=REQUEST)
-    assert done(reading, REQUEST, 2 * REQUEST) == ReadAlone()
-    reading = Reading()
-    done(reading, 0, REQUEST)
-    reading.held_on(REQUEST)
-    assert done(reading, REQUEST, 3 * REQUEST) == ReadOn(held_bytes=REQUEST)
-    assert reading.place == 4 * REQUEST
-
-
-def test_nothing_is_held_after_forgetting() -> None:
-    reading = Reading()
-    done(reading, 0, REQUEST)
-    done(reading, 2 * REQUEST, REQUEST)
     reading.forget()
-    assert not reading.held
-    assert done(reading, 0, REQUEST) == ReadOn(moves_to=0)
+    assert done(reading, REQUEST, REQUEST) is Plan.READ_ALONE
+    assert done(reading, 0, REQUEST) is Plan.MOVE
 
 
-def test_many_open_files_hold_less() -> None:
-    reading = Reading()
-    done(reading, 0, REQUEST)
-    assert reading.plan(3 * REQUEST, REQUEST, REQUEST) == ReadAlone()
-    assert reading.plan(2 * REQUEST, REQUEST, REQUEST) == ReadOn(early_bytes=REQUEST)
-
-
-requests = st.lists(
-    st.tuples(st.integers(0, 1 << 24), st.integers(1, 1 << 20)), max_size=40
-) | st.lists(
-    st.tuples(st.integers(0, 64).map(lambda number: number * REQUEST), st.just(REQUEST)),
-    max_size=40,
+@given(
+    st.lists(st.tuples(st.integers(0, 64).map(lambda number: number * REQUEST), st.just(REQUEST)))
 )
-
-
-@given(requests)
-def test_every_byte_comes_from_where_it_is_asked(asked: list[tuple[int, int]]) -> None:
-    """What is taken from memory is held, what is read from the stream is where the stream is, and
-    little is held."""
+def test_the_stream_reads_on_only_where_it_is(asked: list[tuple[int, int]]) -> None:
     reading = Reading()
+    place = None
     for offset, size in asked:
-        held = [byte for begin, end in reading.held for byte in (begin, end)]
-        assert held == sorted(held)
-        plan = reading.plan(offset, size)
-        if isinstance(plan, ReadAlone):
-            continue
-        assert 0 <= plan.held_bytes <= size
-        parts = [
-            (max(begin, offset), min(end, offset + plan.held_bytes)) for begin, end in reading.held
-        ]
-        assert sum(max(end - begin, 0) for begin, end in parts) == plan.held_bytes
-        if plan.moves_to is not None:
-            reading.moved(plan.moves_to)
-        if plan.held_bytes < size:
-            assert offset + plan.held_bytes == reading.place + plan.early_bytes
-            reading.held_on(plan.early_bytes)
-            reading.read_on(size - plan.held_bytes)
-        assert sum(end - begin for begin, end in reading.held) <= MOST_HELD * REACH_BYTES
+        plan = done(reading, offset, size)
+        if plan is Plan.READ_ON:
+            assert offset == place
+        if plan is not Plan.READ_ALONE:
+            place = offset + size
+        assert reading.place == place
