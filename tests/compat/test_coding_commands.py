@@ -6,12 +6,10 @@ TestErasureCodingCLI, read from the file that Hadoop's build ships.
 
 from __future__ import annotations
 
-import getpass
 import random
 import re
 import shlex
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +18,13 @@ from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.java import NoJava
 from howdah.testing.minicluster import MiniCluster
+from tests.support.hadoop.command_cases import Command, CommandCases
 from tests.support.hadoop.jars import NoHadoop, hadoop_test_files
 from tests.support.hadoop.tools_gateway import HadoopCommands, Outcome
 from tests.support.replicas import replica_files
 
 pytestmark = [pytest.mark.timeout(500), pytest.mark.torture]
 
-Command = Callable[..., Outcome]
 CACHE = Path(".cache")
 ENABLED = ("RS-6-3-1024k", "RS-3-2-1024k", "XOR-2-1-1024k")
 CONF: dict[str, str | int] = {
@@ -38,7 +36,6 @@ CONF: dict[str, str | int] = {
 MIB = 1 << 20
 SIZES = {"empty": 0, "tiny": 10, "more": 3 * MIB + 5, "groups": 13 * MIB + 77}
 CASES_THERE_ARE = 58
-COMMANDS = {"command": "dfs", "ec-admin-command": "ec"}
 
 
 @pytest.fixture(scope="module")
@@ -83,44 +80,6 @@ def ours(cluster: MiniCluster, capsys: pytest.CaptureFixture[str]) -> Command:
     return run
 
 
-def cases(files: Path) -> list[ElementTree.Element]:
-    return list(ElementTree.parse(files / "testErasureCodingConf.xml").iter("test"))
-
-
-def words_of(command: ElementTree.Element, cluster: MiniCluster, files: Path) -> list[str]:
-    text = (command.text or "").replace("NAMENODE", cluster.uri)
-    return shlex.split(text.replace("CLITEST_DATA", str(files)))
-
-
-def fits(comparator: ElementTree.Element, outcome: Outcome, program: str) -> bool:
-    expected = (comparator.findtext("expected-output") or "").replace("bin/hdfs", program)
-    said = outcome.out + outcome.err
-    if comparator.findtext("type") == "SubstringComparator":
-        return expected in said
-    assert comparator.findtext("type") == "RegexpComparator"
-    pattern = re.compile(expected.replace("USERNAME", getpass.getuser()))
-    return any(pattern.search(line) for line in said.splitlines())
-
-
-def failures(
-    run: Command, program: str, cluster: MiniCluster, files: Path
-) -> tuple[list[str], list[tuple[str, int]]]:
-    """What did not fit, and the exit code of each case."""
-    wrong, codes = [], []
-    prepare(cluster)
-    for case in cases(files):
-        name = (case.findtext("description") or "").strip()
-        for command in case.iterfind("test-commands/*"):
-            outcome = run(COMMANDS[command.tag], *words_of(command, cluster, files))
-        for command in case.iterfind("cleanup-commands/*"):
-            run(COMMANDS[command.tag], *words_of(command, cluster, files))
-        codes.append((name, outcome.code))
-        for comparator in case.iterfind("comparators/comparator"):
-            if not fits(comparator, outcome, program):
-                wrong.append(f"{name}: not {comparator.findtext('expected-output')}: {outcome}")
-    return wrong, codes
-
-
 def prepare(cluster: MiniCluster) -> None:
     """Only these policies are enabled, and there is nothing in the namespace."""
     with cluster.connect() as fs:
@@ -134,10 +93,13 @@ def prepare(cluster: MiniCluster) -> None:
 def test_all_cases_of_hadoops_command_line_hold(
     ours: Command, theirs: Command, cluster: MiniCluster, files: Path
 ) -> None:
-    assert len(cases(files)) == CASES_THERE_ARE
-    found = failures(theirs, "bin/hdfs", cluster, files)
-    assert found[0] == []
-    assert failures(ours, "howdah", cluster, files) == found
+    cases = CommandCases(files, "testErasureCodingConf.xml", cluster.uri)
+    assert len(cases) == CASES_THERE_ARE
+    prepare(cluster)
+    found = cases.run(theirs, "bin/hdfs")
+    assert found.wrong == []
+    prepare(cluster)
+    assert cases.run(ours, "howdah") == found
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ from howdah.testing.spark import JAVA_OPTIONS
 
 TOOLS: Final = {
     "dfs": "org.apache.hadoop.fs.FsShell",
+    "dfsadmin": "org.apache.hadoop.hdfs.tools.DFSAdmin",
     "ec": "org.apache.hadoop.hdfs.tools.ECAdmin",
+    "crypto": "org.apache.hadoop.hdfs.tools.CryptoAdmin",
     "fsck": "org.apache.hadoop.hdfs.tools.DFSck",
     "debug": "org.apache.hadoop.hdfs.tools.DebugAdmin",
 }

@@ -47,6 +47,7 @@ from howdah.namenode.state.edit_log.auto_roll import AutoRoll
 
 log = logging.getLogger(__name__)
 
+_REENCRYPTION: Final = "re-encryption"
 REJOIN_MS: Final = 2000
 """No sooner than that another segment begins for a journal node that is back."""
 
@@ -122,13 +123,14 @@ class Active:
                 PeriodicTask("trash emptier", self._empty_trash),
                 PeriodicTask("lazy persist scrubber", self._scrub),
                 PeriodicTask("marks of a satisfier", lambda: unmarking(namesystem)),
-                PeriodicTask("re-encryption", parts.reencryptor.turn),
+                PeriodicTask(_REENCRYPTION, parts.reencryptor.turn),
                 PeriodicTask("delegation tokens", self._keep_tokens),
             ],
             soon,
             namesystem.clock.monotonic_ms,
         )
         self._next_rejoin_ms = 0
+        parts.reencryptor.when_due = lambda: self.duties.hurry(_REENCRYPTION)
 
     def start(self) -> None:
         """Raises OSError if the log cannot be begun: then nothing was started."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -123,6 +123,8 @@ class Reencryptor:
         self._namesystem = namesystem
         self._run: _Run | None = None
         self._under_way = 0
+        self.when_due: Callable[[], None] = lambda: None
+        """Called when there is something to do before the next turn."""
         settings, now_ms = namesystem.settings, namesystem.clock.monotonic_ms()
         self._walking = Throttle(settings.reencryption_walk_share, now_ms)
         self._changing = Throttle(settings.reencryption_change_share, now_ms)
@@ -143,6 +145,14 @@ class Reencryptor:
         if keys is None or namesystem.safe_mode.on or not namesystem.role.writable:
             return None
         return self._work(keys)
+
+    def submitted(self) -> None:
+        """There is one zone more."""
+        self._hurry()
+
+    def _hurry(self) -> None:
+        if self._namesystem.role.writable:
+            self.when_due()
 
     def _role_changed(self) -> None:
         """What key servers answer to an earlier role is nothing any more."""
@@ -262,6 +272,7 @@ class Reencryptor:
             wrong = _wrong_with(made, batch.keys)
             if wrong is None:
                 batch.made = made
+                self._hurry()
                 return
             made = errors.ProtocolViolation(wrong)
         settings = self._namesystem.settings
@@ -280,6 +291,7 @@ class Reencryptor:
         log.warning("%s keep their keys, which no key server has encrypted anew: %s", where, made)
         batch.failures += len(batch.keys)
         batch.made = []
+        self._hurry()
 
     # --- 3: files get them, and the zone says how far all is done ----------------------------
 

@@ -89,6 +89,7 @@ class ReencryptionCalls:
         zone = self.check_may_start(caller, path)
         submitted = Reencryption(version_name, max(namesystem.clock.wall_ms(), 1))
         namesystem.commit(say_in_zone(zone.directory, submitted, caller.client_id, caller.call_id))
+        self._reencryptor.submitted()
 
     def cancel(self, caller: Caller, path: str) -> None:
         """Leave a zone as far as it has come. Raises as `check_may_start`, and RemoteError for one

@@ -56,21 +56,32 @@ class PeriodicTasks:
         """A turn for each duty that has no round under way and does not pause."""
         now_ms = self._now_ms()
         for duty in self._duties:
-            name = duty.name
-            if self._rounds.is_running(name) or now_ms < self._paused_until_ms.get(name, now_ms):
-                continue
-            try:
-                slices = duty.turn()
-            except NamespaceBroken:
-                return  # The process ends.
-            except Exception as error:  # noqa: BLE001 - the other duties have their turns
-                unexpected_errors.note(name, error, "it has another turn later")
-                self._ended(name, False)
-                continue
-            if slices is None:
-                self._ended(name, True)
-            else:
-                self._rounds.begin(name, slices)
+            if not self._turn(duty, now_ms):
+                return
+
+    def _turn(self, duty: PeriodicTask, now_ms: int) -> bool:
+        """False when the process ends."""
+        name = duty.name
+        if self._rounds.is_running(name) or now_ms < self._paused_until_ms.get(name, now_ms):
+            return True
+        try:
+            slices = duty.turn()
+        except NamespaceBroken:
+            return False
+        except Exception as error:  # noqa: BLE001 - the other duties have their turns
+            unexpected_errors.note(name, error, "it has another turn later")
+            self._ended(name, False)
+            return True
+        if slices is None:
+            self._ended(name, True)
+        else:
+            self._rounds.begin(name, slices)
+        return True
+
+    def hurry(self, name: str) -> None:
+        """A turn for this duty before the next tick, if it may have one."""
+        [duty] = [duty for duty in self._duties if duty.name == name]
+        self._turn(duty, self._now_ms())
 
     def stop(self) -> None:
         """What is under way ends where it is."""

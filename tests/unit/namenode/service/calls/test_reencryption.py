@@ -617,3 +617,17 @@ def test_all_files_that_remain_have_new_keys_or_are_counted(
     assert {path: zones.server.plain(key) for path, key in after.items()} == plain
     old = [path for path, key in after.items() if key.version_name == "payroll@0"]
     assert len(old) <= status.numFailures
+
+
+def test_what_is_due_is_told_at_once(zones: Zones) -> None:
+    zones.files("/z/a")
+    told: list[int] = []
+    zones.namenode.client.reencryptor.when_due = lambda: told.append(len(told))
+    zones.server.answers_at_once = False
+    zones.server.roll("payroll")
+    zones.ask()
+    zones.server.answer()
+    assert len(told) == 1
+    zones.work()
+    zones.server.answer_reencryption()
+    assert len(told) == 2

@@ -38,6 +38,22 @@ def test_each_duty_has_a_turn_at_each_tick() -> None:
     assert done == ["one", "two"] * 2
 
 
+def test_a_duty_that_hurries_has_a_turn_of_its_own() -> None:
+    done: list[str] = []
+
+    def begin() -> Round:
+        done.append("two")
+        yield ()
+
+    world = World(PeriodicTask("one", lambda: done.append("one")), PeriodicTask("two", begin))
+    world.duties.hurry("two")
+    world.duties.hurry("two")
+    assert done == ["two"]
+    world.turn()
+    world.duties.hurry("two")
+    assert done == ["two"] * 2
+
+
 def test_a_duty_has_no_other_turn_while_its_round_is_under_way() -> None:
     begun: list[int] = []
 
