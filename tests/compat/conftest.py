@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.hadoop.class_archive import make_class_archive
-from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
+from tests.support.hadoop.jars import NoHadoop, hadoop_class_path, hadoop_kms_class_path
 from tests.support.hadoop.java import hadoop_java
 from tests.support.security.fixtures import (  # noqa: F401 - fixtures
     hadoop,
@@ -51,6 +51,15 @@ def hadoop_classpath() -> str:
         pytest.skip(error.message)
     make_class_archive(jars)
     return jars
+
+
+@pytest.fixture(scope="session")
+def hadoop_kms_classpath() -> str:
+    """The class path of Hadoop's key server, to run it by itself."""
+    try:
+        return hadoop_kms_class_path(_CACHE)
+    except NoHadoop as error:
+        pytest.skip(error.message)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
-"""Files in encryption zones, through our client and Hadoop's, at Hadoop's namenode, with keys of
-our key server: what one writes the other reads, and datanodes have cipher text alone."""
+"""Files in encryption zones, through clients in Python, Java and Rust, at namenodes and with key
+servers of Hadoop's and ours: what one writes the others read, and datanodes have cipher text
+alone."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing.minicluster import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.key_server import hadoop_key_server
 from tests.support.hadoop.mixed import MixedCluster
 from tests.support.key_server import KEY_ACCESS, key_server
 from tests.support.replicas import replicas_of
@@ -48,20 +50,30 @@ class Scene:
         return done.stdout
 
 
-@pytest.fixture(scope="module", params=["hadoop", "ours"])
+@pytest.fixture(
+    scope="module",
+    params=[("hadoop", "ours"), ("ours", "ours"), ("hadoop", "hadoop"), ("ours", "hadoop")],
+    ids=lambda servers: f"namenode-{servers[0]}-keys-{servers[1]}",
+)
 def scene(
     request: pytest.FixtureRequest,
     hadoop_classpath: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Scene]:
     directory = tmp_path_factory.mktemp("zones")
+    namenode, keys = request.param
     with ExitStack() as stack:
-        provider = stack.enter_context(key_server(directory / "kms", KEY_ACCESS))
+        if keys == "hadoop":
+            jars = request.getfixturevalue("hadoop_kms_classpath")
+            server = stack.enter_context(hadoop_key_server(directory / "kms", jars, KEY_ACCESS))
+            provider = server.provider
+        else:
+            provider = stack.enter_context(key_server(directory / "kms", KEY_ACCESS))
         assert main(["key", "create", "payroll", "-size", "256", "-provider", provider]) == 0
         cluster = stack.enter_context(
             MixedCluster(
                 hadoop_classpath,
-                ["namenode"] if request.param == "hadoop" else [],
+                ["namenode"] if namenode == "hadoop" else [],
                 namenodes=1,
                 datanodes=1,
                 conf={
@@ -305,3 +317,68 @@ def test_java_walks_through_a_zone(scene: Scene) -> None:
     assert scene.java(SHELL, "-cat", f"{ZONE}/listed").encode()[: len(PATTERN)] == PATTERN
     scene.java(SHELL, "-appendToFile", "/etc/hostname", f"{ZONE}/listed")
     assert scene.fs.read_bytes(f"{ZONE}/listed") == DATA + Path("/etc/hostname").read_bytes()
+
+
+def test_the_client_in_rust_reads_what_others_wrote_and_the_other_way_round(scene: Scene) -> None:
+    hdfs_native = pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
+    conf = {
+        "dfs.replication": "1",
+        "hadoop.security.key.provider.path": scene.provider,
+    }
+    rust = hdfs_native.Client(scene.cluster.uri, conf)
+    with scene.fs.create(f"{ZONE}/for-rust") as out:
+        out.write(DATA)
+    assert rust.read(f"{ZONE}/for-rust").read() == DATA
+    settings = hdfs_native.WriteOptions()
+    settings.block_size = MIB
+    with rust.create(f"{ZONE}/of-rust", settings) as out:
+        out.write(DATA)
+    assert scene.fs.read_bytes(f"{ZONE}/of-rust") == DATA
+    assert scene.java(SHELL, "-cat", f"{ZONE}/of-rust").encode()[: len(PATTERN)] == PATTERN
+    info = scene.fs.get_file_encryption_info(f"{ZONE}/of-rust")
+    assert info is not None
+    assert PATTERN not in scene.fs.read_bytes(f"/.reserved/raw{ZONE}/of-rust")
+
+
+def test_the_key_command_says_of_either_server_the_same(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `howdah key` prints, and how it ends, with a key server of either kind."""
+
+    def key(*words: str) -> tuple[int, list[str]]:
+        capsys.readouterr()
+        code = main(["key", *words, "-provider", scene.provider])
+        out, err = capsys.readouterr()
+        return code, [*out.splitlines(), *err.splitlines()]
+
+    assert key("create", "managed", "-size", "256", "-description", "d", "-attr", "a=b")[0] == 0
+    code, lines = key("create", "managed")
+    assert code == 1
+    assert "already exists" in "".join(lines)
+    assert key("roll", "managed")[0] == 0
+    code, lines = key("list", "-metadata")
+    [managed] = [line for line in lines if line.startswith("managed : ")]
+    for said in ("length: 256", "description: d", "versions: 2", "AES/CTR/NoPadding"):
+        assert said in managed
+    assert key("invalidateCache", "managed")[0] == 0
+    assert key("delete", "-f", "managed")[0] == 0
+    assert "managed" not in key("list")[1]
+    assert key("roll", "managed")[0] == 1
+    assert key("delete", "-f", "managed")[0] == 1
+
+
+def test_a_key_that_was_deleted_is_named_and_other_files_stay(scene: Scene) -> None:
+    provider = ["-provider", scene.provider]
+    assert main(["key", "create", "deleted", *provider]) == 0
+    scene.fs.mkdirs("/of-deleted")
+    scene.fs.create_encryption_zone("/of-deleted", "deleted")
+    with scene.fs.create("/of-deleted/file") as out:
+        out.write(DATA)
+    assert main(["key", "delete", "-f", "deleted", *provider]) == 0
+    with pytest.raises(errors.HowdahError, match=r"/of-deleted/file.*deleted"):
+        scene.fs.open("/of-deleted/file")
+    # The superuser still has the cipher text, and the key of another zone opens its files.
+    assert PATTERN not in scene.fs.read_bytes("/.reserved/raw/of-deleted/file")
+    with scene.fs.create(f"{ZONE}/of-another-key") as out:
+        out.write(DATA)
+    assert scene.fs.read_bytes(f"{ZONE}/of-another-key") == DATA

@@ -25,7 +25,7 @@ from howdah.errors import HowdahError
 
 HADOOP_VERSION = "3.5.0"
 FRONTS_VERSION = "3.4.2"
-"""Of the newest router and HttpFS that the repository has."""
+"""Of the newest router, HttpFS and key server that the repository has."""
 _FETCH_TIMEOUT_S = 500
 _POM = "pom.xml"
 
@@ -91,6 +91,10 @@ _FRONT_ARTIFACTS = tuple(
         "hadoop-federation-balance",
         "hadoop-hdfs-httpfs",
     )
+)
+# By itself, for the same reason.
+_KMS_ARTIFACTS = tuple(
+    _Artifact(_HADOOP, name, FRONTS_VERSION) for name in ("hadoop-kms", "hadoop-common")
 )
 # Of Trino's build of Hadoop, since Hadoop's own jars have no native library.
 _NATIVE_ARTIFACTS = (_Artifact("io.trino.hadoop", "hadoop-apache", "3.3.5-3", is_alone=True),)
@@ -172,6 +176,12 @@ def hadoop_fronts_class_path(cache: Path) -> str:
     """The class path of Hadoop's router and HttpFS, to run them by itself."""
     into = cache / f"hadoop-fronts-{FRONTS_VERSION}"
     return _jars("HOWDAH_HADOOP_FRONTS_CLASSPATH", into, _FRONT_ARTIFACTS)
+
+
+def hadoop_kms_class_path(cache: Path) -> str:
+    """The class path of Hadoop's key server, to run it by itself."""
+    into = cache / f"hadoop-kms-{FRONTS_VERSION}"
+    return _jars("HOWDAH_HADOOP_KMS_CLASSPATH", into, _KMS_ARTIFACTS)
 
 
 def hadoop_native_library(cache: Path) -> Path:
