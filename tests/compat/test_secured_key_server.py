@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
+import howdah
 from howdah import errors
+from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.formats.tokens.credentials import Credentials
+from howdah.formats.tokens.token import HDFS_DELEGATION, KMS_DELEGATION, Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.security.identity import user_of
 from howdah.security.key_servers import KeyServers
+from howdah.sync import sync
+from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.key_server import HadoopKeyServer, hadoop_key_server
 from tests.support.key_server import KEY_ACCESS, KeyServerProcess, key_servers
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.our_servers import OurSecuredCluster
 from tests.support.security.secured_hadoop import SecuredHadoop, security_settings
+from tests.support.security.servers import write_site_files
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
 
@@ -28,7 +39,8 @@ DATA = b"for those who have a ticket and the right to the key " * 5000
 class Scene:
     cluster: SecuredHadoop
     provider: str
-    server: KeyServerProcess
+    server: KeyServerProcess | HadoopKeyServer
+    classpath: str = field(repr=False)
 
     def keys_as(self, user: str) -> KeyServers:
         """The key servers, as a user asks them by his ticket."""
@@ -40,8 +52,54 @@ class Scene:
     def connect(self, user: str) -> HdfsFileSystem:
         return self.cluster.connect(user)
 
+    def ticket(self, user: str) -> dict[str, str]:
+        """The environment of a process that logs in by the user's keytab."""
+        return {
+            "KRB5KEYTAB": str(self.cluster.kdc.keytab(user)),
+            "KRB5PRINCIPAL": f"{user}@{REALM}",
+        }
 
-@pytest.fixture(scope="module", params=[SecuredHadoop, OurSecuredCluster], ids=["hadoop", "ours"])
+    def conf_dir(self, directory: Path) -> Path:
+        """Site files for a client, which do not say where keys are: the namenode does."""
+        values = self.cluster.client_conf()
+        del values["hadoop.security.key.provider.path"]
+        write_site_files(directory / "conf", values)
+        return directory / "conf"
+
+    def java(
+        self, conf: Path, environment: Mapping[str, str], *words: str
+    ) -> subprocess.CompletedProcess[str]:
+        """What a program of Hadoop's does, which is that of the user in the environment."""
+        options = [f"-Djava.security.krb5.conf={os.environ['KRB5_CONFIG']}"]
+        return subprocess.run(
+            [*hadoop_java(self.classpath, conf, options=options), *words],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+def _for_hadoops(settings: Mapping[str, str]) -> dict[str, str]:
+    """The same for a key server of Hadoop's."""
+    rules = settings["hadoop.security.auth_to_local"]
+    return {
+        name: value.replace("_HOST", "localhost")
+        for name, value in settings.items()
+        if not name.startswith(("hadoop.http.", "dfs.", "hadoop.proxyuser.", "hadoop.rpc."))
+    } | {"hadoop.kms.authentication.kerberos.name.rules": rules}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        (SecuredHadoop, KeyServerProcess),
+        (OurSecuredCluster, KeyServerProcess),
+        (OurSecuredCluster, HadoopKeyServer),
+    ],
+    ids=["hadoop", "ours", "ours-keys-of-hadoop"],
+)
 def scene(
     request: pytest.FixtureRequest,
     kdc: Kdc,
@@ -64,17 +122,26 @@ def scene(
     }
     with ExitStack() as stack:
         stack.enter_context(kdc.in_environment())
-        provider, [server] = stack.enter_context(
-            key_servers(directory / "kms", settings, hosts=["localhost"])
-        )
-        cluster = request.param(
+        kind, of_keys = request.param
+        server: KeyServerProcess | HadoopKeyServer
+        if of_keys is HadoopKeyServer:
+            jars = request.getfixturevalue("hadoop_kms_classpath")
+            server = stack.enter_context(
+                hadoop_key_server(directory / "kms", jars, _for_hadoops(settings), kdc.environment)
+            )
+            provider = server.provider
+        else:
+            provider, [server] = stack.enter_context(
+                key_servers(directory / "kms", settings, hosts=["localhost"])
+            )
+        cluster = kind(
             tmp_path_factory.mktemp("cluster"),
             hadoop_classpath,
             kdc,
             {"hadoop.security.key.provider.path": provider},
         )
         stack.callback(cluster.close)
-        scene = Scene(cluster, provider, server)
+        scene = Scene(cluster, provider, server, hadoop_classpath)
         scene.keys_as("hdfs").create("payroll")
         with scene.connect("hdfs") as fs:
             fs.mkdirs("/zone")
@@ -109,3 +176,121 @@ def test_keys_are_managed_by_who_may(scene: Scene) -> None:
     with pytest.raises(errors.AccessDenied, match="bob"):
         scene.keys_as("bob").create("of-bob")
     assert scene.keys_as("alice").names() == ["payroll"]
+
+
+# -- by tokens alone, as tasks of jobs have them.
+
+SHELL = "org.apache.hadoop.fs.FsShell"
+FETCHER = "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher"
+
+
+def _fetched_by_java(scene: Scene, conf: Path, file: Path) -> None:
+    program = str(Path(__file__).with_name("FetchTokens.java"))
+    fetched = scene.java(conf, scene.ticket("alice"), program, "alice", str(file))
+    assert fetched.returncode == 0, fetched.stderr
+
+
+def _fetched_by_us(scene: Scene, conf: Path, file: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in scene.ticket("alice").items():
+            patch.setenv(name, value)
+        assert main(["--conf", str(conf), "fetchdt", "--renewer", "alice", str(file)]) == 0
+
+
+Fetch = Callable[[Scene, Path, Path], None]
+
+
+@pytest.mark.parametrize("fetch", [_fetched_by_java, _fetched_by_us], ids=["java", "ours"])
+def test_tokens_alone_open_files_of_zones_for_java_and_us(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetch: Fetch
+) -> None:
+    conf, file = scene.conf_dir(tmp_path), tmp_path / "tokens"
+    path = f"/zone/tokens-{fetch.__name__}"
+    with scene.connect("alice") as alice:
+        alice.write_bytes(path, DATA)
+    fetch(scene, conf, file)
+    kinds = {token.kind: token for token in Credentials.decode(file.read_bytes()).tokens.values()}
+    assert set(kinds) == {HDFS_DELEGATION, KMS_DELEGATION}
+    assert kinds[KMS_DELEGATION].service == scene.provider
+    by_tokens = {"HADOOP_TOKEN_FILE_LOCATION": str(file)}
+
+    read = scene.java(conf, by_tokens, SHELL, "-cat", path)
+    assert read.returncode == 0, read.stderr
+    assert read.stdout.encode() == DATA
+
+    monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", str(file))
+    settings = howdah.Configuration.load(conf)
+    with howdah.connect(scene.cluster.uri, conf=settings) as fs:
+        assert fs.read_bytes(path) == DATA
+        with fs.create(f"{path}-written") as out:
+            out.write(DATA)
+        assert fs.read_bytes(f"{path}-written") == DATA
+    monkeypatch.delenv("HADOOP_TOKEN_FILE_LOCATION")
+
+    renewed = scene.java(conf, scene.ticket("alice"), FETCHER, "--renew", str(file))
+    assert renewed.returncode == 0, renewed.stderr
+    for name, value in scene.ticket("alice").items():
+        monkeypatch.setenv(name, value)
+    assert main(["--conf", str(conf), "fetchdt", "--renew", str(file)]) == 0
+    cancelled = scene.java(conf, scene.ticket("alice"), FETCHER, "--cancel", str(file))
+    assert cancelled.returncode == 0, cancelled.stderr
+    with pytest.raises(errors.AuthenticationFailed, match="can't be found"):
+        _by_token(scene, kinds[KMS_DELEGATION]).names()
+
+
+def _by_token(scene: Scene, token: Token) -> KeyServers:
+    """The key servers of a token, asked by that alone."""
+    from howdah.security.users import user_by_tokens
+
+    conf = Configuration(scene.cluster.client_conf())
+    user = user_by_tokens(conf, [token])
+    return KeyServers(ProviderAddress.of(token.service), conf, user)
+
+
+def test_a_token_is_good_after_a_restart_and_for_its_owner_alone(scene: Scene) -> None:
+    with closing(scene.keys_as("bob")) as bob:
+        token = bob.get_delegation_token("alice")
+    if isinstance(scene.server, KeyServerProcess):  # Hadoop's needs ZooKeeper to keep tokens.
+        scene.server.kill()
+        scene.server.start()
+    with closing(_by_token(scene, token)) as by_token:
+        assert by_token.names() == ["payroll"]
+        with pytest.raises(errors.AccessDenied, match=r"\[bob\]"):
+            by_token.decrypt(by_token.generate("payroll")[0])
+        with pytest.raises(errors.HowdahError, match="ticket"):
+            by_token.get_delegation_token("alice")
+    with pytest.raises(errors.AccessDenied, match="non-matching renewer"):
+        scene.keys_as("bob").renew_delegation_token(token)
+    assert scene.keys_as("alice").renew_delegation_token(token) > 1_700_000_000_000
+    # Whoever has the token may make it worthless.
+    scene.keys_as("alice").cancel_delegation_token(token)
+    with pytest.raises(errors.AuthenticationFailed, match="can't be found"):
+        _by_token(scene, token).names()
+
+
+def test_processes_of_a_job_open_files_of_zones_by_tokens(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KRB5KEYTAB", str(scene.cluster.kdc.keytab("alice")))
+    monkeypatch.setenv("KRB5PRINCIPAL", f"alice@{REALM}")
+    files = {f"{name}.txt": name.encode() * 1000 for name in "abcdef"}
+    with scene.connect("alice") as alice:
+        for name, data in files.items():
+            alice.write_bytes(f"/zone/from/{name}", data)
+        issued: list[Token] = []
+        get = HdfsFileSystem.get_key_server_token
+
+        def noting(fs: HdfsFileSystem, renewer: str) -> Token | None:
+            token = get(fs, renewer)
+            assert token is not None
+            issued.append(token)
+            return token
+
+        monkeypatch.setattr(HdfsFileSystem, "get_key_server_token", noting)
+        conf = Configuration(scene.cluster.client_conf())
+        uri = scene.cluster.uri
+        sync(f"{uri}/zone/from", f"{uri}/zone/to", conf=conf, processes=2)
+        assert {name: alice.read_bytes(f"/zone/to/{name}") for name in files} == files
+    [token] = issued
+    with pytest.raises(errors.AuthenticationFailed, match="can't be found"):
+        _by_token(scene, token).names()

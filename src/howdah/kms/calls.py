@@ -5,6 +5,10 @@ POST   key/K, key/K/_invalidatecache            DELETE key/K
 GET    key/K, key/K/_metadata, key/K/_currentversion, key/K/_versions
 GET    key/K/_eek?eek_op=generate&num_keys=N    POST   key/K/_reencryptbatch
 GET    keyversion/K%40N                         POST   keyversion/K%40N/_eek?eek_op=decrypt
+
+and about delegation tokens, by `op` at any address:
+
+GET    GETDELEGATIONTOKEN (renewer, service)    PUT    RENEWDELEGATIONTOKEN, CANCELDELEGATIONTOKEN
 """
 
 from __future__ import annotations
@@ -16,7 +20,9 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
 from howdah import errors
-from howdah.kms.service import KeyService
+from howdah.formats.tokens.token import Token
+from howdah.kms.service import KeyService, note
+from howdah.kms.tokens import KeyServerTokens
 from howdah.protocol.encryption_zones import key_calls
 from howdah.protocol.encryption_zones.messages import EncryptedKey
 
@@ -109,6 +115,52 @@ def answer(
     raise NoSuchCall(f"there is no call {request.method} /{'/'.join(request.parts)}")
 
 
+def token_call(request: KeyRequest) -> key_calls.TokenCall | None:
+    """Return what a request asks about a delegation token; None for one about keys."""
+    try:
+        return key_calls.TokenCall(request.value("op").upper())
+    except ValueError:
+        return None
+
+
+def answer_about_token(
+    tokens: KeyServerTokens,
+    user: str,
+    real_user: str,
+    call: key_calls.TokenCall,
+    request: KeyRequest,
+) -> object | None:
+    """Return what is answered as JSON; None for nothing. `real_user` asks for the user, unless
+    that is empty.
+
+    Raises AccessDenied, InvalidToken, AuthenticationFailed, IllegalArgument.
+    """
+    if request.method != call.method:
+        raise errors.IllegalArgument(
+            f"Wrong HTTP method [{request.method}] for operation [{call}], it should be "
+            f"[{call.method}]"
+        )
+    if call is key_calls.TokenCall.GET:
+        made = tokens.issue(user, real_user, request.value("renewer"), request.value("service"))
+        note("OK", call, "*", user)
+        return {"Token": {"urlString": made.url_string}}
+    text = request.value("token")
+    if not text:
+        raise errors.IllegalArgument(f"Operation [{call}] requires the parameter [token]")
+    token = Token.from_url_string(text)
+    try:
+        if call is key_calls.TokenCall.RENEW:
+            until_ms = tokens.renew(token, user)
+            note("OK", call, "*", user)
+            return {"long": until_ms}
+        tokens.cancel(token, user)
+    except errors.AccessDenied:
+        note("UNAUTHORIZED", call, "*", user)
+        raise
+    note("OK", call, "*", user)
+    return None
+
+
 def _create(service: KeyService, user: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     attributes = fields.get("attributes") or {}
     length = fields.get("length") or 0
@@ -179,6 +231,11 @@ _CLASSES: Final[Mapping[type[errors.HowdahError], tuple[int, str]]] = {
         403,
         "org.apache.hadoop.security.authorize.AuthorizationException",
     ),
+    errors.AuthenticationFailed: (
+        403,
+        "org.apache.hadoop.security.authentication.client.AuthenticationException",
+    ),
+    errors.InvalidToken: (403, errors.InvalidToken.java_class),
     errors.IllegalArgument: (400, "java.lang.IllegalArgumentException"),
     errors.ProtocolViolation: (400, "java.lang.IllegalArgumentException"),
     NoSuchCall: (404, "java.io.FileNotFoundException"),

@@ -7,8 +7,18 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from howdah import errors
-from howdah.kms.calls import MAX_BODY_BYTES, KeyRequest, NoSuchCall, answer, as_json, refusal
+from howdah.kms.calls import (
+    MAX_BODY_BYTES,
+    KeyRequest,
+    NoSuchCall,
+    answer,
+    answer_about_token,
+    as_json,
+    refusal,
+    token_call,
+)
 from howdah.kms.service import KeyService, KeyStore
+from howdah.kms.tokens import KeyServerTokens
 from howdah.protocol.encryption_zones.key_calls import CONTENT_TYPE, VERSION
 from howdah.runtime.users.impersonation import OnThread
 from howdah.web.channel import Channel
@@ -28,10 +38,17 @@ _ACTING: Final = "doas"
 class KeyPages:
     """Answers all requests of a key server."""
 
-    def __init__(self, service: KeyService, store: KeyStore, impersonation: OnThread) -> None:
+    def __init__(
+        self,
+        service: KeyService,
+        store: KeyStore,
+        tokens: KeyServerTokens,
+        impersonation: OnThread,
+    ) -> None:
         """`impersonation` says who may act for whom."""
         self._service = service
         self._store = store
+        self._tokens = tokens
         self._impersonation = impersonation
         self._watch = Monitoring(SERVICE, alive=self._alive, ready=self._ready)
 
@@ -45,7 +62,14 @@ class KeyPages:
         try:
             user = self._user(request)
             wanted = KeyRequest.of(request.method, request.target, _PREFIX)
-            status, value = answer(self._service, user, wanted, body)
+            call = token_call(wanted)
+            if call is not None:
+                value = answer_about_token(
+                    self._tokens, user, _real_user(request, user), call, wanted
+                )
+                status = 200
+            else:
+                status, value = answer(self._service, user, wanted, body)
         except errors.HowdahError as error:
             status, value = refusal(error)
             kind = logging.INFO if status != 500 else logging.WARNING
@@ -79,6 +103,12 @@ class KeyPages:
         else:
             check = Check("keys", True, f"{count} keys")
         return Report(ROLE, [*self._alive().checks, check])
+
+
+def _real_user(request: Request, user: str) -> str:
+    """Who asks for a user; nobody where he asks himself."""
+    assert request.proven is not None, "a guard let it pass"
+    return "" if request.proven.user == user else request.proven.user
 
 
 class KeyExchange:

@@ -8,6 +8,7 @@ believes names.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from howdah import errors
@@ -16,6 +17,7 @@ from howdah.config.value_types import Key
 from howdah.kms.names import NamedGuard
 from howdah.kms.pages import PATH
 from howdah.protocol.encryption_zones.key_calls import VERSION
+from howdah.security.delegation_tokens import ShortName
 from howdah.security.server_checks import is_secured
 from howdah.security.web_settings import cookie_rules, web_security
 from howdah.web.access.rules import AccessRules, Rule
@@ -48,14 +50,23 @@ def with_plain_keys(conf: Configuration) -> Configuration:
     return conf.with_values(given, source="hadoop.kms.*")
 
 
-def guard_of(conf: Configuration) -> Guard:
+@dataclass(frozen=True, slots=True)
+class KeySecurity:
+    """Of one key server."""
+
+    guard: Guard
+    """Finds out who asks without a delegation token."""
+    short_name: ShortName
+
+
+def security_of(conf: Configuration) -> KeySecurity:
     """Return what stands before all calls. `conf` has plain keys.
 
     Raises InvalidConfiguration, and LoginFailed for a keytab by which nobody can log in.
     """
     kind = conf.get(keys.HADOOP_HTTP_AUTHENTICATION_TYPE)
     if kind == _KERBEROS:
-        return _ticket_guard(conf)
+        return _by_tickets(conf)
     if is_secured(conf):
         raise errors.InvalidConfiguration(
             f"{keys.HADOOP_KMS_AUTHENTICATION_TYPE.name} has to be {_KERBEROS} on a cluster that "
@@ -66,10 +77,10 @@ def guard_of(conf: Configuration) -> Guard:
             f"{keys.HADOOP_KMS_AUTHENTICATION_TYPE.name} = {kind} is not supported: simple and "
             f"{_KERBEROS} are"
         )
-    return NamedGuard(*cookie_rules(conf), RULES)
+    return KeySecurity(NamedGuard(*cookie_rules(conf), RULES), lambda name: name)
 
 
-def _ticket_guard(conf: Configuration) -> Guard:
+def _by_tickets(conf: Configuration) -> KeySecurity:
     # These load the library of Kerberos.
     from howdah.runtime.users.access_list import AccessList
     from howdah.runtime.users.groups import groups_from
@@ -92,10 +103,11 @@ def _ticket_guard(conf: Configuration) -> Guard:
     def short_name(principal: str) -> str:
         return settings.user_of(principal, realm)
 
-    return WebGuard(
+    guard = WebGuard(
         TicketProver(found.negotiation, SpnegoAcceptor(found.identity), short_name),
         RULES,
         Administrators(AccessList(conf.get(keys.DFS_CLUSTER_ADMINISTRATORS), groups_from(conf))),
         found.pages_are_open,
         found.figures_need_admin,
     )
+    return KeySecurity(guard, short_name)

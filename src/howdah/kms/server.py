@@ -10,12 +10,16 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, check_protection, keys
+from howdah.config.settings import read
 from howdah.config.value_types import Key
-from howdah.kms.key_file import KeyFile
+from howdah.kms.key_file import KeyFile, token_secrets_beside
 from howdah.kms.pages import PATH, ROLE, KeyPages
-from howdah.kms.security import guard_of
+from howdah.kms.security import RULES, KeySecurity, security_of
 from howdah.kms.service import KeyService
 from howdah.kms.state.access import FILE, PREFIXES, KeyAccess
+from howdah.kms.token_guard import TokenGuard
+from howdah.kms.token_records import TokenRecords
+from howdah.kms.tokens import KeyServerTokens, TokenTimes
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime import serve
 from howdah.runtime.process_identity import AskedToEnd
@@ -91,19 +95,27 @@ def check_kms_protection(conf: Configuration) -> None:
 
 def key_file_of(conf: Configuration) -> KeyFile:
     """Return the file of keys. Raises InvalidConfiguration."""
-
-    def path_of(key: Key[str | None]) -> Path:
-        path = conf.get(key)
-        if not path:
-            raise errors.InvalidConfiguration(f"{key.name} is not set: {key.doc}")
-        return Path(path).expanduser()
-
-    found = KeyFile(
-        path_of(keys.HOWDAH_KMS_KEYS_FILE),
-        passphrase_in(path_of(keys.HOWDAH_KMS_PASSPHRASE_FILE)),
-    )
+    found = KeyFile(_path_of(conf, keys.HOWDAH_KMS_KEYS_FILE), _passphrase_of(conf))
     found.keys()
     return found
+
+
+def _passphrase_of(conf: Configuration) -> str:
+    return passphrase_in(_path_of(conf, keys.HOWDAH_KMS_PASSPHRASE_FILE))
+
+
+def _path_of(conf: Configuration, key: Key[str | None]) -> Path:
+    path = conf.get(key)
+    if not path:
+        raise errors.InvalidConfiguration(f"{key.name} is not set: {key.doc}")
+    return Path(path).expanduser()
+
+
+def _tokens_of(conf: Configuration, store: KeyFile, security: KeySecurity) -> KeyServerTokens:
+    made_by = token_secrets_beside(store.path, _passphrase_of(conf))
+    made_by.entries()
+    records = TokenRecords(store.path.with_name(f"{store.path.name}.tokens"))
+    return KeyServerTokens(read(TokenTimes, conf), made_by, records, security.short_name)
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:
@@ -116,7 +128,9 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         store = key_file_of(conf)
         access = AccessFile(conf)
         service = KeyService(store, access.get)
-        pages = KeyPages(service, store, OnThread.of(conf, PROXY_PREFIX))
+        security = security_of(conf)
+        tokens = _tokens_of(conf, store, security)
+        pages = KeyPages(service, store, tokens, OnThread.of(conf, PROXY_PREFIX))
         timeout_s = conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS)
         server = HttpServer(
             pages.answer,
@@ -125,7 +139,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
             max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
         )
         server.hosts = hosts_of(conf)
-        server.guard = guard_of(conf)
+        server.guard = TokenGuard(security.guard, tokens, RULES)
         tls = None
         if conf.get(keys.HADOOP_KMS_SSL_ENABLED):
             tls = ServerTls.of(conf, conf.get(keys.HADOOP_SSL_SERVER_CONF))

@@ -103,7 +103,7 @@ class KeyService:
             keys[name] = key
 
         self._store.change(add)
-        _note("OK", "CREATE_KEY", name, user, f"UserProvidedMaterial:{material is not None}")
+        note("OK", "CREATE_KEY", name, user, f"UserProvidedMaterial:{material is not None}")
         return self._version(user, key, len(key.versions) - 1)
 
     def roll(self, user: str, name: str, material: bytes | None = None) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class KeyService:
 
         self._store.change(add)
         assert rolled is not None, "it was changed"
-        _note("OK", "ROLL_NEW_VERSION", name, user, f"NewVersion:{rolled.current_version}")
+        note("OK", "ROLL_NEW_VERSION", name, user, f"NewVersion:{rolled.current_version}")
         return self._version(user, rolled, len(rolled.versions) - 1)
 
     def delete(self, user: str, name: str) -> None:
@@ -136,19 +136,19 @@ class KeyService:
                 raise _missing(name)
 
         self._store.change(remove)
-        _note("OK", "DELETE_KEY", name, user)
+        note("OK", "DELETE_KEY", name, user)
 
     def invalidate_cache(self, user: str, name: str) -> None:
         """Nothing is made ahead here: it is only seen whether the user may."""
         self._called(user, Operation.ROLLOVER, "INVALIDATE_CACHE", name)
         self._used(user, self._key(name), Use.MANAGEMENT)
-        _note("OK", "INVALIDATE_CACHE", name, user)
+        note("OK", "INVALIDATE_CACHE", name, user)
 
     def names(self, user: str) -> list[str]:
         """Return the names of all keys. Raises AccessDenied."""
         self._called(user, Operation.GET_KEYS, "GET_KEYS", None)
         names = sorted(self._store.keys())
-        _note("OK", "GET_KEYS", "*", user)
+        note("OK", "GET_KEYS", "*", user)
         return names
 
     def metadata(self, user: str, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -159,7 +159,7 @@ class KeyService:
         for key in found:
             if key is not None:
                 self._used(user, key, Use.READ)
-        _note("OK", "GET_METADATA", ",".join(names), user)
+        note("OK", "GET_METADATA", ",".join(names), user)
         return [{} if key is None else key.metadata() for key in found]
 
     def current_version(self, user: str, name: str) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class KeyService:
         self._called(user, Operation.GET, call, name)
         key = self._key(name)
         self._used(user, key, Use.READ)
-        _note("OK", call, name, user)
+        note("OK", call, name, user)
         return [self._version(user, key, number) for number in range(len(key.versions))]
 
     def version(self, user: str, version: str) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class KeyService:
         self._used(user, key, Use.GENERATE_EEK)
         length = len(key.versions[-1])
         made = [self._encrypted(key, self._random(length)) for _ in range(count)]
-        _note("OK", "GENERATE_EEK", name, user)
+        note("OK", "GENERATE_EEK", name, user)
         return made
 
     def decrypt(self, user: str, wanted: EncryptedKey) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class KeyService:
         self._called(user, Operation.DECRYPT_EEK, "DECRYPT_EEK", wanted.version_name)
         key, number = self._version_of(wanted)
         self._used(user, key, Use.DECRYPT_EEK)
-        _note("OK", "DECRYPT_EEK", wanted.version_name, user)
+        note("OK", "DECRYPT_EEK", wanted.version_name, user)
         material = encode(_wrapped(key.versions[number], wanted.iv, wanted.material))
         return {"name": key.name, "versionName": DECRYPTED, "material": material}
 
@@ -215,7 +215,7 @@ class KeyService:
         for name in dict.fromkeys(each.key_name for each in wanted):
             self._called(user, Operation.GENERATE_EEK, "REENCRYPT_EEK", name)
             self._used(user, self._key(name), Use.GENERATE_EEK)
-            _note("OK", "REENCRYPT_EEK", name, user)
+            note("OK", "REENCRYPT_EEK", name, user)
         for each in wanted:
             key, number = self._version_of(each)
             if number == len(key.versions) - 1:
@@ -257,7 +257,7 @@ class KeyService:
         try:
             access.check_call(user, operation, name, key)
         except errors.AccessDenied:
-            _note("UNAUTHORIZED", name, key or "*", user)
+            note("UNAUTHORIZED", name, key or "*", user)
             raise
         return access
 
@@ -265,7 +265,7 @@ class KeyService:
         try:
             self._access().check_use(user, list_name_of(key.name, key.attributes), use)
         except errors.AccessDenied:
-            _note("UNAUTHORIZED", use, key.name, user)
+            note("UNAUTHORIZED", use, key.name, user)
             raise
 
     def _key(self, name: str) -> Key:
@@ -292,7 +292,8 @@ def _missing(name: str) -> errors.PathNotFound:
     return errors.PathNotFound(f"'{name}' not found")
 
 
-def _note(outcome: str, call: str, key: str, user: str, more: str = "") -> None:
+def note(outcome: str, call: str, key: str, user: str, more: str = "") -> None:
+    """Write a line of the audit log."""
     # Of a name that a user made up, in one line.
     shown = key if key.isprintable() else ascii(key)
     audit.info("%s[op=%s, key=%s, user=%s] %s", outcome, call, shown, user, more)

@@ -32,11 +32,12 @@ from howdah.formats.tokens.identifiers import DelegationKey, DelegationTokenIden
 from howdah.formats.tokens.token import HDFS_DELEGATION, Token
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.proven import KERBEROS
-from howdah.router.state.tokens import StoredToken, TokenTimes
+from howdah.router.state.tokens import TokenTimes
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.worker import LIMIT_S, StoreWorker
 from howdah.security import delegation_tokens as rules
 from howdah.security.server_methods import IssuedTokens
+from howdah.security.stored_tokens import StoredToken
 
 log = logging.getLogger(__name__)
 

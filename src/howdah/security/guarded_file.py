@@ -55,7 +55,7 @@ def change_guarded(
     Raises InvalidConfiguration, and what `edit` raises.
     """
     path = path.resolve()
-    with _locked(path.parent):
+    with locked(path.parent):
         _check_directory(path.parent)
         try:
             status = path.stat()
@@ -101,8 +101,8 @@ def _rights_after(status: os.stat_result | None) -> Rights:
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Raises InvalidConfiguration."""
+def locked(directory: Path) -> Iterator[None]:
+    """Let one process at a time change files in a directory. Raises InvalidConfiguration."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:

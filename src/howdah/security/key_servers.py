@@ -14,21 +14,27 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
 from howdah import errors
 from howdah.config import Configuration, keys
+from howdah.formats.tokens.token import KMS_DELEGATION, Token
 from howdah.protocol.encryption_zones import key_calls
 from howdah.protocol.encryption_zones.counter import KEY_BYTES
+from howdah.protocol.encryption_zones.key_calls import TokenCall
 from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime.fork_safety import PerProcess
 from howdah.runtime.signal_handlers import is_raised_by_handler
 from howdah.runtime.tls.client import ClientTls, NotTrusted
 from howdah.runtime.tls.http_policy import Place
-from howdah.runtime.users.names import real_user_of
+from howdah.runtime.users.names import ProvenUser, real_user_of
+from howdah.security.hosts import ip_addresses
 from howdah.security.page_proofs import PageProofs, headers_of, with_parameters
+
+if TYPE_CHECKING:
+    from howdah.security.http import Proof
 
 log = logging.getLogger(__name__)
 
@@ -177,6 +183,71 @@ class KeyServers:
         """Have servers forget what they made ahead by a key."""
         self._ask("POST", f"/key/{quote(key_name, safe='')}/_invalidatecache", b"", key_name)
 
+    # --- delegation tokens --------------------------------------------------------------
+
+    def get_delegation_token(self, renewer: str) -> Token:
+        """Return a token by which others are this user at all servers of the address, for as long
+        as it is renewed. Only `renewer` may renew it.
+
+        Raises as `decrypt`, and AuthenticationFailed for who has a token alone.
+        """
+        body = self._ask_about_token(TokenCall.GET, renewer=renewer)
+
+        def read() -> Token:
+            fields = key_calls.object_of(body).get("Token")
+            if not isinstance(fields, dict):
+                raise errors.ProtocolViolation("there is no token in it")
+            try:
+                return Token.from_url_string(key_calls.text_of(fields, "urlString"))
+            except errors.IllegalArgument as error:
+                raise errors.ProtocolViolation(error.message) from None
+
+        return self._read("a token", read).at(self.address.service)
+
+    def renew_delegation_token(self, token: Token) -> int:
+        """Return until when a token is good now, in milliseconds since 1970. Raises as
+        `get_delegation_token`, and AccessDenied for who is not its renewer."""
+        body = self._ask_about_token(TokenCall.RENEW, token=token.url_string)
+
+        def read() -> int:
+            until_ms = key_calls.object_of(body).get("long")
+            if not isinstance(until_ms, int):
+                raise errors.ProtocolViolation("there is no time in it")
+            return until_ms
+
+        return self._read("a token", read)
+
+    def cancel_delegation_token(self, token: Token) -> None:
+        """Make a token worthless at once: whoever has it may. Raises as
+        `renew_delegation_token`."""
+        # Nothing else is shown: Hadoop's servers look at no ticket then, and prove nothing for one.
+        self._ask_about_token(TokenCall.CANCEL, token, token=token.url_string)
+
+    def _ask_about_token(self, call: TokenCall, shown: Token | None = None, **fields: str) -> bytes:
+        target = f"/?{urlencode({'op': call, **fields})}"
+        return self._ask_by(shown, call.method, target, None, "a delegation token")
+
+    def _token(self) -> Token | None:
+        """The delegation token by which the user is known to these servers; it goes before a
+        ticket, as at namenodes. Raises LoginFailed."""
+        if not isinstance(self._user, ProvenUser):
+            return None
+        from howdah.security.users import SecuredUser
+
+        user = self._user
+        # Who acts for another has tokens of his own, by which nobody acts for anybody.
+        if not isinstance(user, SecuredUser) or user.real_user is not None:
+            return None
+        of_servers = [token for token in user.tokens() if token.kind == KMS_DELEGATION]
+        for token in of_servers:
+            if self.address.is_of_token(token.service):
+                return token
+        if any("://" not in token.service for token in of_servers):
+            here = self.address
+            known = {f"{ip}:{here.port}" for host in here.hosts for ip in ip_addresses(host)}
+            return next((token for token in of_servers if token.service in known), None)
+        return None
+
     def _version(self, body: bytes, key_name: str) -> KeyVersion:
         def read() -> KeyVersion:
             fields = key_calls.object_of(body)
@@ -200,11 +271,17 @@ class KeyServers:
     # --- over HTTP ----------------------------------------------------------------------
 
     def _ask(self, method: str, target: str, body: bytes | None, what: str) -> bytes:
+        return self._ask_by(self._token(), method, target, body, what)
+
+    def _ask_by(
+        self, token: Token | None, method: str, target: str, body: bytes | None, what: str
+    ) -> bytes:
+        """By a token, or as the user proves himself without one."""
         delay_s = self._first_delay_s
         for attempt in itertools.count(1):
             place = self._places[self._next % len(self._places)]
             try:
-                return self._asked(place, method, target, body, what)
+                return self._asked(place, method, target, body, what, token)
             except (errors.Unreachable, errors.CallTimeout) as error:
                 self._next += 1
                 if attempt > self._retries:
@@ -216,14 +293,20 @@ class KeyServers:
         raise AssertionError("attempts come to an end")
 
     def _asked(
-        self, place: Place, method: str, target: str, body: bytes | None, what: str
+        self,
+        place: Place,
+        method: str,
+        target: str,
+        body: bytes | None,
+        what: str,
+        token: Token | None,
     ) -> bytes:
         whole = f"{self.address.path}{key_calls.VERSION}{target}"
-        if not self._proofs.are_needed:
+        if not self._proofs.are_needed and token is None:
             whole = _with_name(whole, self._user)
-        proof = self._proofs.proof(place)
+        proof = self._proofs.proof(place) if token is None else _shown(token)
         while True:
-            status, headers, answer = self._exchanged(
+            status, reason, headers, answer = self._exchanged(
                 place, method, with_parameters(whole, proof), headers_of(proof), body
             )
             if not self._proofs.wants_another(place, proof, status):
@@ -234,7 +317,7 @@ class KeyServers:
         if status == _UNAVAILABLE:
             raise errors.Unreachable(f"{about}: it is not available")
         if status not in _ANSWERED:
-            raise key_calls.error_of(status, answer, about)
+            raise key_calls.error_of(status, answer, about, reason)
         return answer
 
     def _exchanged(
@@ -244,7 +327,7 @@ class KeyServers:
         target: str,
         headers: Mapping[str, str],
         body: bytes | None,
-    ) -> tuple[int, dict[str, str], bytes]:
+    ) -> tuple[int, str, dict[str, str], bytes]:
         sent = dict(headers)
         if body is not None:
             sent["Content-Type"] = key_calls.CONTENT_TYPE
@@ -267,7 +350,7 @@ class KeyServers:
                 connection.close()
             else:
                 idle.append(connection)
-            return answer.status, dict(answer.getheaders()), data
+            return answer.status, answer.reason, dict(answer.getheaders()), data
 
     def _connection(self, place: Place) -> tuple[http.client.HTTPConnection, bool]:
         try:
@@ -280,6 +363,21 @@ class KeyServers:
         for idle in self._idle.get().values():
             while idle:
                 idle.pop().close()
+
+
+def servers_of_token(token: Token, conf: Configuration, user: str) -> KeyServers:
+    """Return the key servers that a delegation token is of: they renew and cancel it. Raises
+    IllegalArgument for a token whose service does not say where they are."""
+    try:
+        return KeyServers(ProviderAddress.of(token.service), conf, user)
+    except errors.InvalidConfiguration as error:
+        raise errors.IllegalArgument(f"the token {token}: {error.message}") from None
+
+
+def _shown(token: Token) -> Proof:
+    from howdah.security.http import Proof
+
+    return Proof((), {key_calls.TOKEN_HEADER: token.url_string})
 
 
 def _with_name(target: str, user: str) -> str:

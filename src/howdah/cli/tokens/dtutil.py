@@ -15,7 +15,7 @@ from typing import Final
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.tokens.files import identifier_of, read_file, write_file
-from howdah.cli.tokens.issuers import connected, has_issuer, uri_of
+from howdah.cli.tokens.issuers import cancel, connected, has_issuer, renewed
 from howdah.config import Configuration
 from howdah.errors import IllegalArgument, RemoteError
 from howdah.formats.tokens.credentials import PROTOBUF, WRITABLE, Credentials
@@ -162,8 +162,7 @@ def _cancel(words: _Words, conf: Configuration) -> None:
     alias = words.need_alias()
     for path in words.files:
         token = _token_of(path, alias)
-        with connected(uri_of(token, conf), conf) as fs:
-            fs.cancel_delegation_token(token)
+        cancel(token, conf)
         _take_out(path, alias, words.version)
 
 
@@ -171,9 +170,7 @@ def _renew(words: _Words, conf: Configuration) -> None:
     alias = words.need_alias()
     for path in words.files:
         token = _token_of(path, alias)
-        with connected(uri_of(token, conf), conf) as fs:
-            until_ms = fs.renew_delegation_token(token)
-        until = datetime.fromtimestamp(until_ms / 1000, UTC)
+        until = datetime.fromtimestamp(renewed(token, conf) / 1000, UTC)
         print(f"Renewed {token.kind}:{token.service} until {until:%Y-%m-%d %H:%M:%S} UTC")
 
 

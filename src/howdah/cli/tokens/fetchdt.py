@@ -12,7 +12,7 @@ from pathlib import Path
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.tokens.files import identifier_of, read_file, write_file
-from howdah.cli.tokens.issuers import connected, has_issuer, uri_of, web_uri
+from howdah.cli.tokens.issuers import cancel, connected, has_issuer, renewed, web_uri
 from howdah.config import Configuration
 from howdah.errors import IllegalArgument, RemoteError
 from howdah.formats.tokens.credentials import Credentials
@@ -55,17 +55,21 @@ def main(argv: list[str], conf: Configuration) -> int:
 
 def _fetch(path: Path, renewer: str, uri: str | None, conf: Configuration) -> int:
     with connected(uri, conf) as fs:
-        token = fs.get_delegation_token(renewer or str(fs.user))
+        renewer = renewer or str(fs.user)
+        token = fs.get_delegation_token(renewer)
         if token is None:
             raise RemoteError(
                 f"{fs.uri} issues no delegation tokens: it is not secured by Kerberos"
             )
-    write_file(path, Credentials({token.service: token}))
-    print(f"Fetched token for {token.service} into {path}")
+        of_keys = fs.get_key_server_token(renewer)
+    tokens = [token] if of_keys is None else [token, of_keys]
+    write_file(path, Credentials({token.service: token for token in tokens}))
+    for token in tokens:
+        print(f"Fetched token for {token.service} into {path}")
     return 0
 
 
-def _of_filesystems(path: Path) -> list[Token]:
+def _with_issuers(path: Path) -> list[Token]:
     tokens = [token for token in read_file(path).tokens.values() if has_issuer(token)]
     if not tokens:
         raise IllegalArgument(f"{path} has no delegation token of HDFS")
@@ -73,18 +77,16 @@ def _of_filesystems(path: Path) -> list[Token]:
 
 
 def _renew(path: Path, conf: Configuration) -> int:
-    for token in _of_filesystems(path):
-        with connected(uri_of(token, conf), conf) as fs:
-            until = datetime.fromtimestamp(fs.renew_delegation_token(token) / 1000, UTC)
-            print(f"Renewed token for {token.service} until: {until:%Y-%m-%d %H:%M:%S} UTC")
+    for token in _with_issuers(path):
+        until = datetime.fromtimestamp(renewed(token, conf) / 1000, UTC)
+        print(f"Renewed token for {token.service} until: {until:%Y-%m-%d %H:%M:%S} UTC")
     return 0
 
 
 def _cancel(path: Path, conf: Configuration) -> int:
-    for token in _of_filesystems(path):
-        with connected(uri_of(token, conf), conf) as fs:
-            fs.cancel_delegation_token(token)
-            print(f"Cancelled token for {token.service}")
+    for token in _with_issuers(path):
+        cancel(token, conf)
+        print(f"Cancelled token for {token.service}")
     return 0
 
 

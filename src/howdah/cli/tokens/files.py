@@ -9,7 +9,7 @@ from howdah.errors import IllegalArgument
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.tokens.credentials import WRITABLE, Credentials
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
-from howdah.formats.tokens.token import HDFS_DELEGATION, Token
+from howdah.formats.tokens.token import HDFS_DELEGATION, KMS_DELEGATION, Token
 
 _OURS_ALONE = 0o600
 
@@ -40,8 +40,8 @@ def write_file(path: Path, credentials: Credentials, version: int = WRITABLE) ->
 
 
 def identifier_of(token: Token) -> DelegationTokenIdentifier | None:
-    """What an HDFS delegation token says; None for one of another kind, or form."""
-    if not token.kind.endswith(("delegation", HDFS_DELEGATION)):
+    """What a delegation token says; None for one of another kind, or form."""
+    if not token.kind.endswith(("delegation", HDFS_DELEGATION, KMS_DELEGATION)):
         return None
     try:
         return DelegationTokenIdentifier.decode(token.identifier)

@@ -1,9 +1,9 @@
-"""The filesystems that delegation tokens are of: they renew and cancel them."""
+"""What delegation tokens are of, filesystems and key servers: these renew and cancel them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -12,6 +12,7 @@ from howdah.config import Configuration, keys
 from howdah.errors import IllegalArgument
 from howdah.formats.tokens.token import (
     HDFS_DELEGATION,
+    KMS_DELEGATION,
     SWEBHDFS_DELEGATION,
     WEBHDFS_DELEGATION,
     Token,
@@ -19,6 +20,8 @@ from howdah.formats.tokens.token import (
 from howdah.fs import paths
 from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.hdfs.tokens import rpc_service
+from howdah.security.identity import user_of
+from howdah.security.key_servers import servers_of_token
 
 _SCHEMES: Final = {
     HDFS_DELEGATION: "hdfs",
@@ -40,8 +43,27 @@ def connected(uri: str | None, conf: Configuration) -> Iterator[HdfsNamespace]:
 
 
 def has_issuer(token: Token) -> bool:
-    """Whether there is a filesystem that renews and cancels tokens of this kind."""
-    return token.kind in _SCHEMES
+    """Whether there is something that renews and cancels tokens of this kind."""
+    return token.kind in _SCHEMES or token.kind == KMS_DELEGATION
+
+
+def renewed(token: Token, conf: Configuration) -> int:
+    """Renew a token; until when it is good now, in milliseconds since 1970."""
+    if token.kind == KMS_DELEGATION:
+        with closing(servers_of_token(token, conf, user_of(conf))) as servers:
+            return servers.renew_delegation_token(token)
+    with connected(uri_of(token, conf), conf) as fs:
+        return fs.renew_delegation_token(token)
+
+
+def cancel(token: Token, conf: Configuration) -> None:
+    """Make a token worthless."""
+    if token.kind == KMS_DELEGATION:
+        with closing(servers_of_token(token, conf, user_of(conf))) as servers:
+            servers.cancel_delegation_token(token)
+        return
+    with connected(uri_of(token, conf), conf) as fs:
+        fs.cancel_delegation_token(token)
 
 
 def uri_of(token: Token, conf: Configuration) -> str:

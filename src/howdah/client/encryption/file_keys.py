@@ -7,9 +7,10 @@ from typing import Protocol
 from howdah import errors
 from howdah.client.encryption.cipher import FileCipher
 from howdah.config import Configuration, keys
+from howdah.formats.tokens.token import Token
 from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import EncryptedKey
-from howdah.protocol.encryption_zones.provider_address import ProviderAddress
+from howdah.protocol.encryption_zones.provider_address import SCHEME, ProviderAddress
 from howdah.runtime.fork_safety import made_once
 from howdah.security.key_servers import KeyServers
 
@@ -51,8 +52,22 @@ class FileKeys:
             )
         return KeyServers(address, self._conf, self._namenode.user)
 
+    def get_delegation_token(self, renewer: str) -> Token | None:
+        """Return a token of the key servers; None where there are none, or users prove
+        nothing. Raises as they do."""
+        if self._conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "simple":
+            return None
+        text = self._address_text()
+        if text is None or not text.startswith(SCHEME):
+            return None  # A keystore in a file issues none.
+        return self.servers.get_delegation_token(renewer)
+
     def address(self) -> ProviderAddress | None:
         """Return where the key servers are; None if nobody knows. Raises InvalidConfiguration."""
+        text = self._address_text()
+        return ProviderAddress.of(text) if text else None
+
+    def _address_text(self) -> str | None:
         text = None
         if not self._conf.get(keys.DFS_CLIENT_IGNORE_NAMENODE_DEFAULT_KMS_URI):
             defaults = self._namenode.get_server_defaults()
@@ -60,7 +75,7 @@ class FileKeys:
                 text = defaults.keyProviderUri
         if text is None:
             text = self._conf.get(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH)
-        return ProviderAddress.of(text) if text else None
+        return text or None
 
     def close(self) -> None:
         """Let go of connections."""

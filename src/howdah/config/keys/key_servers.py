@@ -77,6 +77,30 @@ HADOOP_KMS_AUTHENTICATION_TOKEN_VALIDITY = optional_integer(
     "For how many seconds the cookies of a key server count.",
     minimum=1,
 )
+HADOOP_KMS_AUTHENTICATION_DELEGATION_TOKEN_RENEW_INTERVAL_SEC = integer(
+    "hadoop.kms.authentication.delegation-token.renew-interval.sec",
+    24 * 60 * 60,
+    "For how many seconds a key server's delegation token is good when it was issued or renewed.",
+    minimum=1,
+)
+HADOOP_KMS_AUTHENTICATION_DELEGATION_TOKEN_MAX_LIFETIME_SEC = integer(
+    "hadoop.kms.authentication.delegation-token.max-lifetime.sec",
+    7 * 24 * 60 * 60,
+    "For how many seconds it can be renewed.",
+    minimum=1,
+)
+HADOOP_KMS_AUTHENTICATION_DELEGATION_TOKEN_UPDATE_INTERVAL_SEC = integer(
+    "hadoop.kms.authentication.delegation-token.update-interval.sec",
+    24 * 60 * 60,
+    "For how many seconds key servers make tokens by one secret.",
+    minimum=1,
+)
+HADOOP_KMS_AUTHENTICATION_DELEGATION_TOKEN_REMOVAL_SCAN_INTERVAL_SEC = integer(
+    "hadoop.kms.authentication.delegation-token.removal-scan-interval.sec",
+    60 * 60,
+    "After how many seconds, at least, tokens that are over are removed.",
+    minimum=1,
+)
 HOWDAH_KMS_KEYS_FILE = optional_string(
     "howdah.kms.keys.file",
     "The file in which a key server keeps its keys, encrypted by a passphrase.",

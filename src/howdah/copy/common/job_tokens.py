@@ -1,7 +1,8 @@
 """The delegation tokens of a job, by which its tasks are the user who runs it.
 
 Tasks run in processes that may have neither the user's ticket nor his keytab. So a job that runs on
-a secured cluster gets a token for each of its filesystems. The tokens go with the places of its
+a secured cluster gets a token for each of its filesystems, and one for the key servers of each that
+has encryption zones. The tokens go with the places of its
 tasks (`filesystems.Place`), and nowhere else: to no file, no log and no command line.
 
 1. A user with a ticket or a keytab gets tokens of which he is the renewer. They are renewed while
@@ -15,6 +16,7 @@ tasks (`filesystems.Place`), and nowhere else: to no file, no log and no command
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import threading
 import time
@@ -63,7 +65,7 @@ class JobTokens:
     def __init__(self, lock: threading.RLock) -> None:
         self._lock = lock
         self.jobs = 0
-        self._issued: dict[tuple[str, str], _Issued] = {}
+        self._issued: dict[tuple[str, str], list[_Issued]] = {}
         self._ended = threading.Event()
         self._changed = threading.Event()
         self._renewer: threading.Thread | None = None
@@ -88,10 +90,11 @@ class JobTokens:
                 return _with(user, given)
             if token is None:
                 return user
-            issued = _Issued(fs, token, *self._renewed_at_first(fs, token))
+            tokens = [token, *_of_key_servers(fs, user)]
+            issued = [_Issued(fs, token, *self._renewed_at_first(fs, token)) for token in tokens]
             self._issued[key] = issued
             self._go_on_renewing()
-        return user.carrying([issued.token])
+        return user.carrying([entry.token for entry in issued])
 
     def _renewed_at_first(self, fs: HdfsNamespace, token: Token) -> tuple[int, int]:
         """Until when a token is good: a namenode says so when it is renewed."""
@@ -100,7 +103,7 @@ class JobTokens:
         except errors.HowdahError as error:
             log.warning(
                 "the delegation token of this job for %s cannot be renewed: %s. It ends after "
-                "dfs.namenode.delegation.token.renew-interval, a day by default",
+                "the renewal interval of its servers, a day by default",
                 token.service,
                 error,
             )
@@ -123,7 +126,7 @@ class JobTokens:
             if self._ended.is_set():
                 return
             with self._lock:
-                issued = list(self._issued.values())
+                issued = [entry for entries in self._issued.values() for entry in entries]
             due = min((entry.renew_at_s for entry in issued), default=time.time() + _AGAIN_S)
             if self._changed.wait(max(due - time.time(), _LEAST_PAUSE_S)):
                 continue
@@ -153,7 +156,7 @@ class JobTokens:
         """Cancel the tokens, and end the thread that renews them."""
         self._ended.set()
         self._changed.set()
-        for entry in self._issued.values():
+        for entry in itertools.chain.from_iterable(self._issued.values()):
             try:
                 entry.fs.cancel_delegation_token(entry.token)
             except (errors.HowdahError, OSError) as error:
@@ -166,11 +169,22 @@ class JobTokens:
         self._issued.clear()
 
 
-def _with(user: SecuredUser, given: Sequence[Token]) -> SecuredUser:
-    """The user with those of the given tokens that are of filesystems."""
-    from howdah.formats.tokens.token import WEB_KINDS
+def _of_key_servers(fs: HdfsNamespace, user: SecuredUser) -> list[Token]:
+    try:
+        token = fs.get_key_server_token(str(user))
+    except errors.HowdahError as error:
+        # Most jobs open no file in a zone, and those that do fail there, by name.
+        log.warning("this job's tasks cannot open files in encryption zones: %s", error)
+        return []
+    return [] if token is None else [token]
 
-    return user.carrying(token for token in given if token.kind in WEB_KINDS)
+
+def _with(user: SecuredUser, given: Sequence[Token]) -> SecuredUser:
+    """The user with those of the given tokens that are of filesystems and key servers."""
+    from howdah.formats.tokens.token import KMS_DELEGATION, WEB_KINDS
+
+    kinds = {*WEB_KINDS, KMS_DELEGATION}
+    return user.carrying(token for token in given if token.kind in kinds)
 
 
 def _until_again(left_s: float) -> float:

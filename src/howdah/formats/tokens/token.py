@@ -21,6 +21,8 @@ WEBHDFS_DELEGATION: Final = "WEBHDFS delegation"
 SWEBHDFS_DELEGATION: Final = "SWEBHDFS delegation"
 WEB_KINDS: Final = (WEBHDFS_DELEGATION, SWEBHDFS_DELEGATION, HDFS_DELEGATION)
 """What is good over HTTP, the first before the others."""
+KMS_DELEGATION: Final = "kms-dt"
+"""Of key servers; its service is their address, as `kms://https@host1;host2:9600/kms`."""
 HDFS_BLOCK: Final = "HDFS_BLOCK_TOKEN"
 LOGICAL_SERVICE: Final = "ha-hdfs:"
 """In front of a nameservice's name, where a token is good at all of its namenodes."""

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from howdah.client.namenode import NamenodeProxy
     from howdah.client.state.writing.statistics import OutputStatistics
     from howdah.client.writing.output_stream import OutputStream
+    from howdah.formats.tokens.token import Token
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
     from howdah.fs.hdfs.encryption import (
         EncryptionZone,
@@ -594,6 +595,9 @@ class HdfsFileSystem(HdfsNamespace):
                 f"There is no safe mode action {action!r}, only enter, leave, force_exit and get"
             )
         return self._namenode.set_safe_mode(name, checked=checked)
+
+    def get_key_server_token(self, renewer: str) -> Token | None:
+        return self._client.file_keys.get_delegation_token(renewer)
 
     def _token_service(self) -> str:
         from howdah.fs.hdfs.tokens import rpc_service

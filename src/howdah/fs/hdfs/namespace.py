@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from howdah import errors
@@ -54,6 +55,7 @@ from howdah.proto import types_pb2
 if TYPE_CHECKING:
     from howdah.client.namenode import NamenodeProxy
     from howdah.formats.tokens.token import Token
+    from howdah.security.key_servers import KeyServers
 
 HOME_PREFIX = "/user"
 DIRECTORY_MODE = 0o777
@@ -153,23 +155,52 @@ class HdfsNamespace(FileSystem):
         proto = self._namenode.get_delegation_token(renewer)
         return None if proto is None else Token.from_proto(proto).at(self._token_service())
 
+    def get_key_server_token(self, renewer: str) -> Token | None:
+        """A token by which others are this user at the key servers of encryption zones, beside that
+        of `get_delegation_token`; None where there are no key servers, or the cluster is not
+        secured. Raises as that, and Unreachable where no key server answers.
+
+        >>> fs.get_key_server_token("yarn") is None       # a token on a secured cluster with zones
+        True
+        """
+        return None
+
     def renew_delegation_token(self, token: Token) -> int:
-        """Until when the token is good now, in milliseconds since 1970. Raises AccessDenied for who
-        is not its renewer, and InvalidToken for one that is over.
+        """Until when the token is good now, in milliseconds since 1970; one of key servers, too.
+        Raises AccessDenied for who is not its renewer, and InvalidToken for one that is over.
 
         >>> token = fs.get_delegation_token("alice")
         >>> until_ms = 0 if token is None else fs.renew_delegation_token(token)
         """
-        return self._namenode.renew_delegation_token(token.to_proto())
+        servers = self._key_servers_of(token)
+        if servers is None:
+            return self._namenode.renew_delegation_token(token.to_proto())
+        with closing(servers):
+            return servers.renew_delegation_token(token)
 
     def cancel_delegation_token(self, token: Token) -> None:
-        """Make a token worthless at once. Its owner and its renewer may.
+        """Make a token worthless at once; one of key servers, too. Its owner and its renewer may.
 
         >>> token = fs.get_delegation_token("alice")      # None: this cluster is not secured
         >>> if token is not None:
         ...     fs.cancel_delegation_token(token)
         """
-        self._namenode.cancel_delegation_token(token.to_proto())
+        servers = self._key_servers_of(token)
+        if servers is None:
+            self._namenode.cancel_delegation_token(token.to_proto())
+            return
+        with closing(servers):
+            servers.cancel_delegation_token(token)
+
+    def _key_servers_of(self, token: Token) -> KeyServers | None:
+        """The key servers that a token is of; None for one of another kind."""
+        from howdah.formats.tokens.token import KMS_DELEGATION
+
+        if token.kind != KMS_DELEGATION:
+            return None
+        from howdah.security.key_servers import servers_of_token
+
+        return servers_of_token(token, self._conf, self.user)
 
     def _token_service(self) -> str:
         """The name by which clients find a token for this filesystem."""

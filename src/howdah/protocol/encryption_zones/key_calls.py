@@ -10,6 +10,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -24,6 +25,21 @@ ENCRYPTED: Final = "EEK"
 """The name of the version in an encrypted key."""
 DECRYPTED: Final = "EK"
 _EXCEPTION: Final = "RemoteException"
+
+
+class TokenCall(StrEnum):
+    """What is asked about delegation tokens, by the parameter `op`. Hadoop:
+    DelegationTokenOperation."""
+
+    GET = "GETDELEGATIONTOKEN"
+    RENEW = "RENEWDELEGATIONTOKEN"
+    CANCEL = "CANCELDELEGATIONTOKEN"
+
+    @property
+    def method(self) -> str:
+        return "GET" if self is TokenCall.GET else "PUT"
+
+
 _NAMES: Final[Mapping[str, type[errors.HowdahError]]] = {
     "org.apache.hadoop.security.AccessControlException": errors.AccessDenied,
     "org.apache.hadoop.security.authorize.AuthorizationException": errors.AccessDenied,
@@ -137,8 +153,9 @@ def reencrypt_target(key_name: str) -> str:
     return f"/key/{quote(key_name, safe='')}/_reencryptbatch"
 
 
-def error_of(status: int, body: bytes, about: str) -> errors.HowdahError:
-    """Return the error that a server's refusal stands for. `about` says who refuses what."""
+def error_of(status: int, body: bytes, about: str, reason: str = "") -> errors.HowdahError:
+    """Return the error that a server's refusal stands for. `about` says who refuses what; `reason`
+    is what stands behind the status, where Hadoop says why a token is refused."""
     name, words = "", ""
     try:
         fields = object_of(body).get(_EXCEPTION)
@@ -149,7 +166,7 @@ def error_of(status: int, body: bytes, about: str) -> errors.HowdahError:
     kind = _NAMES.get(name)
     if kind is None:
         kind = errors.AccessDenied if status == 403 else errors.RemoteError
-    return kind(f"{about}: {words or f'status {status}'}")
+    return kind(f"{about}: {words or f'status {status} {reason}'.rstrip()}")
 
 
 def error_fields(java_class: str, message: str) -> dict[str, Any]:

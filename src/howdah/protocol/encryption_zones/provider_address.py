@@ -5,12 +5,13 @@ All hosts have the same port and the same keys. Hadoop: KMSClientProvider.Factor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
 from howdah import errors
 
+SCHEME: Final = "kms:"
 DEFAULT_PORT: Final = 9600
 _SCHEMES: Final = ("http", "https")
 
@@ -24,6 +25,8 @@ class ProviderAddress:
     port: int
     path: str
     """Below which a server has its calls, without `/` at its end."""
+    service: str = field(default="", compare=False, repr=False)
+    """The address as it was given: clients find delegation tokens by it."""
 
     @classmethod
     def of(cls, text: str) -> ProviderAddress:
@@ -33,7 +36,7 @@ class ProviderAddress:
         ProviderAddress(is_secure=False, hosts=('a', 'b'), port=9601, path='/kms')
         """
         parts = urlsplit(text.strip())
-        if parts.scheme != "kms":
+        if f"{parts.scheme}:" != SCHEME:
             raise errors.InvalidConfiguration(
                 f"{text!r} is no address of a key server, as kms://https@host:{DEFAULT_PORT}/kms"
             )
@@ -45,7 +48,27 @@ class ProviderAddress:
                 f"{text!r} names no {'host' if scheme in _SCHEMES else 'scheme http or https'} "
                 f"of a key server, as kms://https@host:{DEFAULT_PORT}/kms"
             )
-        return cls(scheme == "https", hosts, port, parts.path.rstrip("/"))
+        service = parts._replace(fragment="").geturl()
+        return cls(scheme == "https", hosts, port, parts.path.rstrip("/"), service)
+
+    def is_of_token(self, service: str) -> bool:
+        """Whether a delegation token of a service is good here: of one of these servers, or of
+        several with one of these among them.
+
+        >>> here = ProviderAddress.of("kms://http@a;b/kms")
+        >>> here.is_of_token("kms://http@b:9600/kms"), here.is_of_token("kms://http@c:9600/kms")
+        (True, False)
+        >>> here.is_of_token("a:9600")
+        True
+        """
+        if "://" not in service:
+            return service in {f"{host.lower()}:{self.port}" for host in self.hosts}
+        try:
+            of_token = ProviderAddress.of(service)
+        except errors.InvalidConfiguration:
+            return False
+        shared = {host.lower() for host in self.hosts} & {host.lower() for host in of_token.hosts}
+        return bool(shared) and (self.port, self.path) == (of_token.port, of_token.path)
 
     def __str__(self) -> str:
         scheme = _SCHEMES[self.is_secure]

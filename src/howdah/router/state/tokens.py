@@ -1,86 +1,19 @@
-"""Delegation tokens and their keys as records of the state store (pure).
-
-A record is one line: of a token its identifier and until when it is good, of a key what
-DelegationKey of Hadoop writes; bytes are in base 64. A token has no password in its record, and
-whoever reads keys can make that of each.
-"""
+"""For how long delegation tokens of routers are good (pure)."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass
-from typing import Final
 
-from howdah import errors
 from howdah.config import keys
 from howdah.config.settings import setting
-from howdah.formats.malformed import MalformedRecord
-from howdah.formats.primitives import Cursor
-from howdah.formats.tokens.identifiers import DelegationKey, DelegationTokenIdentifier
-
-_MS: Final = 1000
+from howdah.security import stored_tokens
 
 
 @dataclass(frozen=True, slots=True)
-class TokenTimes:
+class TokenTimes(stored_tokens.TokenTimes):
     """In seconds, as Hadoop's routers have them."""
 
     renewal_s: int = setting(keys.DELEGATION_TOKEN_RENEW_INTERVAL_SEC)
     lifetime_s: int = setting(keys.DELEGATION_TOKEN_MAX_LIFETIME_SEC)
     key_s: int = setting(keys.DELEGATION_TOKEN_UPDATE_INTERVAL_SEC)
     scan_s: int = setting(keys.DELEGATION_TOKEN_REMOVAL_SCAN_INTERVAL_SEC)
-
-    def longest_ms(self, now_ms: int) -> int:
-        """Up to when a token that is issued now can be renewed."""
-        return now_ms + self.lifetime_s * _MS
-
-    def renewed_ms(self, longest_ms: int, now_ms: int) -> int:
-        """Until when a token is good that is issued or renewed now."""
-        return min(longest_ms, now_ms + self.renewal_s * _MS)
-
-    def new_key(self, key_id: int, key: bytes, now_ms: int) -> DelegationKey:
-        """A key that is good until the last token is over that it can have made."""
-        return DelegationKey(key_id, now_ms + (self.key_s + self.lifetime_s) * _MS, key)
-
-    def is_current(self, key: DelegationKey, now_ms: int) -> bool:
-        """Whether tokens that are issued now may be made by the key."""
-        return now_ms < key.expiry_date_ms - self.lifetime_s * _MS
-
-
-@dataclass(frozen=True, slots=True)
-class StoredToken:
-    """A token that was issued and not cancelled."""
-
-    identifier: DelegationTokenIdentifier
-    until_ms: int
-
-    def encode(self) -> bytes:
-        return base64.b64encode(self.identifier.encode()) + b" %d" % self.until_ms
-
-    @classmethod
-    def decode(cls, content: bytes) -> StoredToken:
-        """Raises IllegalArgument for a damaged record."""
-        text, _, until = content.strip().partition(b" ")
-        try:
-            identifier = DelegationTokenIdentifier.decode(base64.b64decode(text, validate=True))
-            return cls(identifier, int(until))
-        except (binascii.Error, ValueError, MalformedRecord) as error:
-            raise errors.IllegalArgument(f"that is no delegation token: {error}") from error
-
-
-def encode_key(key: DelegationKey) -> bytes:
-    return base64.b64encode(key.encode())
-
-
-def decode_key(content: bytes) -> DelegationKey:
-    """Raises IllegalArgument for a damaged record."""
-    try:
-        cursor = Cursor(base64.b64decode(content.strip(), validate=True))
-        key = DelegationKey.read(cursor)
-    except (binascii.Error, ValueError, MalformedRecord):
-        # Nothing of it is shown: it may be a key.
-        raise errors.IllegalArgument("that is no key of delegation tokens") from None
-    if cursor.remaining:
-        raise errors.IllegalArgument("more follows a key of delegation tokens")
-    return key

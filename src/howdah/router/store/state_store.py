@@ -28,8 +28,8 @@ from howdah.router.state.table.records import (
     from_lines,
     to_line,
 )
-from howdah.router.state.tokens import StoredToken, decode_key, encode_key
 from howdah.runtime.metrics.histogram import Times
+from howdah.security.stored_tokens import StoredToken, decode_key, encode_key
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from howdah.formats.tokens.token import HDFS_DELEGATION, Token
 CONF = Configuration({})
 IDENTIFIER = DelegationTokenIdentifier("alice@R", "yarn", "", 1795829571483, 1796434371483, 3, 8)
 TOKEN = Token(IDENTIFIER.encode(), b"s3cr3t", HDFS_DELEGATION, "127.0.0.1:8020")
-OTHER = Token(b"id", b"pw", "kms-dt", "kms:9600")
+OTHER = Token(b"id", b"pw", "YARN_AM_RM_TOKEN", "rm:8030")
 
 
 @pytest.fixture
@@ -68,13 +68,13 @@ def test_tokens_are_listed(path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_files_are_put_together_and_tokens_taken_out(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    dtutil.main(["import", OTHER.url_string, "-alias", "kms", str(other)], CONF)
-    assert read(other).tokens == {"kms": OTHER}
+    dtutil.main(["import", OTHER.url_string, "-alias", "rm", str(other)], CONF)
+    assert read(other).tokens == {"rm": OTHER}
     assert stat.S_IMODE(other.stat().st_mode) == 0o600
     dtutil.main(["append", "-format", "protobuf", str(path), str(other)], CONF)
-    assert read(other) == Credentials({"kms": OTHER, "127.0.0.1:8020": TOKEN}, {"s": b"x"})
+    assert read(other) == Credentials({"rm": OTHER, "127.0.0.1:8020": TOKEN}, {"s": b"x"})
     assert other.read_bytes()[4] == PROTOBUF
-    dtutil.main(["edit", "-service", "kms:9600", "-alias", "k2", str(other)], CONF)
+    dtutil.main(["edit", "-service", "rm:8030", "-alias", "k2", str(other)], CONF)
     dtutil.main(["remove", "-alias", "127.0.0.1:8020", str(other)], CONF)
     assert read(other).tokens == {"k2": OTHER}
     assert sorted(each.name for each in tmp_path.iterdir()) == ["other", "tokens"]
@@ -127,8 +127,8 @@ def test_a_web_service_is_a_filesystem() -> None:
 
 def test_tokens_of_other_services_have_no_filesystem(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    dtutil.main(["import", OTHER.url_string, "-alias", "kms", str(other)], CONF)
-    with pytest.raises(errors.IllegalArgument, match="kms is a kms-dt, which is of no filesystem"):
-        dtutil.main(["renew", "-alias", "kms", str(other)], CONF)
+    dtutil.main(["import", OTHER.url_string, "-alias", "rm", str(other)], CONF)
+    with pytest.raises(errors.IllegalArgument, match="YARN_AM_RM_TOKEN, which is of no filesystem"):
+        dtutil.main(["renew", "-alias", "rm", str(other)], CONF)
     with pytest.raises(errors.IllegalArgument, match="has no delegation token of HDFS"):
         fetchdt.main(["--cancel", str(other)], CONF)
