@@ -196,6 +196,12 @@ class InotifyStream:
         return self._last_txid
 
     @property
+    def durable_txid(self) -> int:
+        """The last transaction that no crash takes back, when this stream last asked; -1 if it has
+        not. What lies before it can be read again."""
+        return -1 if self._sync_txid < 0 else max(self._sync_txid, self._last_txid)
+
+    @property
     def transactions_behind(self) -> int:
         """How many transactions the log was ahead of this stream when it last asked; -1 if
         it has not."""
@@ -217,7 +223,7 @@ class InotifyStream:
                 return None
             self._sync_txid = edits.syncTxid
             self._last_txid = edits.lastTxid
-            self._waiting.extend(map(_batch, edits.batch))
+            self._waiting.extend(map(event_batch, edits.batch))
             if edits.firstTxid != expected:
                 raise MissingEvents(expected, edits.firstTxid)
         return self._waiting.popleft()
@@ -245,7 +251,8 @@ class InotifyStream:
             yield batch
 
 
-def _batch(proto: pb.EventBatchProto) -> EventBatch:
+def event_batch(proto: pb.EventBatchProto) -> EventBatch:
+    """What one transaction did, of its message."""
     return EventBatch(proto.txid, tuple(map(_event, proto.events)))
 
 

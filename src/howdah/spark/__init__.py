@@ -2,7 +2,8 @@
 
 `distcp(spark, sources, target)` copies trees in parallel, `verify(spark, targets)` reads and
 compares all replicas, `namespace(spark, where)` is a filesystem or an image as a DataFrame, and
-`compact(spark, target)` makes small files fewer.
+`compact(spark, target)` makes small files fewer. `register(spark)` shows the filesystem's own data
+as tables and streams: the namespace, edits, audit logs, blocks and changes.
 
 All jobs use Spark's DataFrame API only, so a session of Spark Connect
 (`SparkSession.builder.remote(…)`) works as well as a classic one. The driver moves no bytes of
@@ -11,10 +12,10 @@ its requirements (`howdah.spark.sessions.ship` sends howdah).
 
 Rooms, from the bottom to the top: `common`, `locks`, `listing` and `locality` know no job;
 `copy`, `snapshots` and `copy_job` are distcp; `compaction`, `verification` and `usage_report` are
-the other three jobs and know nothing of each other. What a task of distcp does, and how it is
-planned, knows no session of Spark: `howdah.sync` mirrors with it. Outside: `sessions` starts a
-Spark or finds one, and `namespace_reports` are questions to ask of a namespace. No room has the
-name of a function of this package, which it would hide.
+the other three jobs and know nothing of each other; `tables` has the sources. What a task of
+distcp does, and how it is planned, knows no session of Spark: `howdah.sync` mirrors with it.
+Outside: `sessions` starts a Spark or finds one, and `namespace_reports` are questions to ask of a
+namespace. No room has the name of a function of this package, which it would hide.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from howdah.spark.compaction.job import compact
     from howdah.spark.compaction.outcome import Compaction
     from howdah.spark.copy_job.job import distcp
+    from howdah.spark.tables.registration import register
     from howdah.spark.usage_report.job import namespace
     from howdah.spark.verification.job import Verified, verify
 
@@ -40,6 +42,7 @@ __all__ = [
     "compact",
     "distcp",
     "namespace",
+    "register",
     "verify",
 ]
 
@@ -48,6 +51,7 @@ _HOME = {
     "compact": "howdah.spark.compaction.job",
     "distcp": "howdah.spark.copy_job.job",
     "namespace": "howdah.spark.usage_report.job",
+    "register": "howdah.spark.tables.registration",
     "Attribute": "howdah.copy.options",
     "Options": "howdah.copy.options",
     "Outcome": "howdah.copy.outcome",

@@ -221,6 +221,22 @@ class SectionReader:
             return iter(())
         return self._split(place, self._chunks(place))
 
+    def batches_between(self, section: str, begin: int, end: int) -> Iterator[list[bytes]]:
+        """The messages of a part of a section, many at a time: from `begin` to `end` in its
+        content, where messages begin. So several readers share one section.
+
+        Of a compressed section what is before the part is decompressed as well.
+        """
+        place = self._sections.get(section)
+        if place is None:
+            return iter(())
+        if self.codec:
+            return self._split(place, _between(self._chunks(place), begin, end))
+        if not 0 <= begin <= end <= place.length_bytes:
+            raise self.fail(f"section {section} has no part from {begin} to {end}")
+        part = Section(section, place.offset + begin, end - begin)
+        return self._split(part, self._chunks(part))
+
     def parse(self, kind: type[M], data: bytes) -> M:
         """A message that must be of a kind."""
         try:
@@ -392,3 +408,23 @@ class SectionReader:
 
 def _signed32(number: int) -> int:
     return number - (1 << 32) if number >> 31 else number
+
+
+def _between(more: Callable[[int], bytes], begin: int, end: int) -> Callable[[int], bytes]:
+    """A function that gives the bytes from `begin` to `end` of what `more` gives."""
+    at = 0
+
+    def part(count: int) -> bytes:
+        nonlocal at
+        while at < end:
+            data = more(count)
+            if not data:
+                break
+            start = max(begin - at, 0)
+            chosen = data[start : end - at]
+            at += len(data)
+            if chosen:
+                return chosen
+        return b""
+
+    return part

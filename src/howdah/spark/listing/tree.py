@@ -37,15 +37,15 @@ from howdah.proto import types_pb2
 from howdah.protocol.striping.layout import FileLayout
 from howdah.protocol.striping.messages import policy_from_proto
 from howdah.protocol.striping.policies import Policy, policy_named
+from howdah.spark.listing.kinds import DIRECTORY as DIRECTORY
+from howdah.spark.listing.kinds import FILE as FILE
+from howdah.spark.listing.kinds import SYMLINK as SYMLINK
 from howdah.spark.listing.spark_rounds import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-FILE: Final = "file"
-DIRECTORY: Final = "directory"
-SYMLINK: Final = "symlink"
 PENDING: Final = "pending"
 FAILED: Final = "failed"
 

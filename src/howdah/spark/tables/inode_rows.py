@@ -1,0 +1,426 @@
+"""Rows of a namespace, made of the inodes of an image (pure).
+
+Nearly all inodes are closed files without attributes. Thousands of these are columns at once
+(`howdah.formats.image.columns`), and become arrays without an object for each file or value. All
+other inodes are rows of their own.
+
+`NAMESPACE` has the columns of `howdah.spark.namespace`, with the same meaning, so the reports of
+`namespace_reports` take either. More are `block_list`, `snapshot_names`, `target` and `has_acl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from google.protobuf.message import DecodeError
+
+from howdah import errors
+from howdah.formats.edits.edits import XAttr, XAttrNamespace
+from howdah.formats.image.columns import BATCH, FileColumns, split_files
+from howdah.formats.image.inodes import InodeDecoder, LoadedStrings
+from howdah.formats.image.records import (
+    DirectoryRecord,
+    FileRecord,
+    InodeRecord,
+    SymlinkRecord,
+)
+from howdah.proto import fsimage_pb2 as pb
+from howdah.protocol.messages import parse
+from howdah.protocol.striping.layout import GroupLayout
+from howdah.protocol.striping.policies import Policy
+from howdah.spark.listing.kinds import DIRECTORY, FILE, SYMLINK
+from howdah.spark.tables import columns as of
+from howdah.spark.tables.columns import Columns, as_text, micros
+from howdah.spark.tables.image_index import ROOT, DirectoryTree, Numbers, heads
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NAMESPACE: Final = Columns(
+    {
+        "path": of.STRING,
+        "parent": of.STRING,
+        "name": of.STRING,
+        "type": of.STRING,
+        "owner": of.STRING,
+        "group": of.STRING,
+        "permission": of.INT,
+        "length": of.LONG,
+        "replication": of.INT,
+        "block_size": of.LONG,
+        "space": of.LONG,
+        "blocks": of.LONG,
+        "erasure_coding_policy": of.STRING,
+        "modification_time": of.TIMESTAMP,
+        "access_time": of.TIMESTAMP,
+        "storage_policy": of.INT,
+        "inode_id": of.LONG,
+        "depth": of.INT,
+        "quota_names": of.LONG,
+        "quota_space": of.LONG,
+        "is_open": of.BOOLEAN,
+        "snapshots": of.INT,
+        "snapshot_names": of.STRINGS,
+        "block_list": of.BLOCKS,
+        "target": of.STRING,
+        "has_acl": of.BOOLEAN,
+    }
+)
+
+_ENDLESS: Final = (1 << 63) - 1
+_STORAGE_POLICY: Final = (XAttrNamespace.SYSTEM, "hsm.block.storage.policy.id")
+
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ImageFacts:
+    """What rows need of an image besides its inodes. `snapshots` are the names of the snapshots of
+    a directory by its id, oldest first."""
+
+    name: str
+    mask_bits: int
+    strings: Mapping[int, str]
+    policies: Mapping[int, Policy]
+    tree: DirectoryTree
+    snapshots: Mapping[int, tuple[str, ...]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = (self.name, self.mask_bits, self.strings, self.policies, self.tree, self.snapshots)
+        return ImageFacts, own
+
+    @cached_property
+    def _decoder(self) -> InodeDecoder:
+        return InodeDecoder(LoadedStrings(self.mask_bits, dict(self.strings)))
+
+    def parsed(self, kind: type[pb.INodeSection.INode], data: bytes) -> pb.INodeSection.INode:
+        """Raises CorruptImage."""
+        try:
+            return parse(kind, data)
+        except DecodeError as error:
+            raise errors.CorruptImage(
+                f"image {self.name}: an inode is unreadable: {error}"
+            ) from error
+
+    def record(self, message: bytes) -> InodeRecord:
+        """Raises CorruptImage."""
+        try:
+            return self._decoder.record(self.parsed(pb.INodeSection.INode, message))
+        except errors.CorruptImage as error:
+            raise errors.CorruptImage(f"image {self.name}: {error.message}") from error
+
+    def permission(self, bits: int) -> tuple[str, str, int]:
+        """Owner, group and mode. Raises CorruptImage."""
+        return self._decoder.permission(bits)
+
+    @cached_property
+    def directories(self) -> pa.Array:
+        """The paths of directories, with a slash at the end."""
+        return _texts(self.tree.paths)
+
+    @cached_property
+    def parents(self) -> pa.Array:
+        """The same without the slash, but for the root's."""
+        return _texts([path and (path[:-1] or "/") for path in self.tree.paths])
+
+    @cached_property
+    def depths(self) -> npt.NDArray[np.int32]:
+        """How deep the entries of each directory are."""
+        counts = [path.count("/") if path else 0 for path in self.tree.paths]
+        return np.array(counts, dtype=np.int32)
+
+
+def batches_of(
+    parts: Iterator[tuple[list[bytes], Numbers]], facts: ImageFacts, columns: Columns
+) -> Iterator[pa.RecordBatch]:
+    """The rows of messages, each with the number of its directory. Raises CorruptImage."""
+    for messages, numbers in parts:
+        for begin in range(0, len(messages), BATCH):
+            some = messages[begin : begin + BATCH]
+            yield from _batches(some, numbers[begin : begin + BATCH], facts, columns)
+
+
+def _batches(
+    messages: Sequence[bytes], numbers: Numbers, facts: ImageFacts, columns: Columns
+) -> Iterator[pa.RecordBatch]:
+    ids, _ = heads(messages, facts.parsed)
+    by_id = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
+    others: list[Mapping[str, Any]] = []
+    for split in split_files(messages):
+        if isinstance(split, FileColumns):
+            own = np.fromiter(map(by_id.__getitem__, split.ids), np.int32, len(split.ids))
+            files = _Files(split, own, facts)
+            yield columns.batch({name: _ARRAYS[name](files) for name in columns.types})
+        else:
+            inode = facts.record(split)
+            others.append(_row(inode, by_id[inode.inode_id], facts))
+    if others:
+        yield columns.batch_of_rows(others)
+
+
+# Files as columns.
+
+
+class _Files:
+    """Files that are columns, with the numbers of their directories."""
+
+    def __init__(self, files: FileColumns, numbers: Numbers, facts: ImageFacts) -> None:
+        self.files = files
+        self.numbers = numbers
+        self.facts = facts
+        self.count = len(files.ids)
+
+    @cached_property
+    def names(self) -> pa.Array:
+        return _texts(self.files.names)
+
+    @cached_property
+    def block_counts(self) -> Longs:
+        counts = self.files.block_counts
+        return np.ones(self.count, dtype=np.int64) if counts is None else _longs(counts)
+
+    @cached_property
+    def block_lengths(self) -> Longs:
+        return _longs(self.files.lengths_bytes)
+
+    @cached_property
+    def lengths(self) -> Longs:
+        if self.files.block_counts is None:
+            return self.block_lengths
+        sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.block_lengths)])
+        ends = np.cumsum(self.block_counts)
+        found: Longs = sums[ends] - sums[ends - self.block_counts]
+        return found
+
+    @cached_property
+    def looks(self) -> tuple[list[Any], npt.NDArray[np.int32]]:
+        """The different looks, and the place of each file's among them."""
+        places: dict[Any, int] = {}
+        chosen = [places.setdefault(look, len(places)) for look in self.files.looks]
+        return list(places), np.array(chosen, dtype=np.int32)
+
+    def of_looks(self, value: Callable[[Any], Any], kind: str) -> pa.Array:
+        """A column of what files have in common."""
+        import pyarrow as pa
+
+        looks, places = self.looks
+        values = pa.array([value(look) for look in looks], type=of.arrow_type(kind))
+        return values.take(pa.array(places))
+
+    def of_permissions(self, place: int, kind: str) -> pa.Array:
+        permission = self.facts.permission
+        return self.of_looks(lambda look: permission(look.permission)[place], kind)
+
+    @property
+    def replications(self) -> Longs:
+        looks, places = self.looks
+        found: Longs = np.array([look.replication for look in looks], dtype=np.int64)[places]
+        return found
+
+    @property
+    def paths(self) -> pa.Array:
+        import pyarrow.compute as pc
+
+        return pc.binary_join_element_wise(self._directories(), self.names, "")
+
+    def _directories(self) -> pa.Array:
+        import pyarrow as pa
+
+        return self.facts.directories.take(pa.array(self.numbers))
+
+    @property
+    def parents(self) -> pa.Array:
+        import pyarrow as pa
+
+        return self.facts.parents.take(pa.array(self.numbers))
+
+    @property
+    def block_list(self) -> pa.Array:
+        import pyarrow as pa
+
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.block_counts)])
+        kind = of.arrow_type(of.BLOCKS)
+        columns = (self.files.block_ids, self.files.lengths_bytes, self.files.generation_stamps)
+        blocks = pa.StructArray.from_arrays(
+            [pa.array(_longs(column)) for column in columns], fields=list(kind.value_type)
+        )
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), blocks, type=kind)
+
+    def nothing(self, kind: str) -> pa.Array:
+        import pyarrow as pa
+
+        return pa.nulls(self.count, of.arrow_type(kind))
+
+    def same(self, value: Any, kind: str) -> pa.Array:
+        import pyarrow as pa
+
+        return pa.repeat(pa.scalar(value, type=of.arrow_type(kind)), self.count)
+
+
+def _longs(values: Sequence[int]) -> Longs:
+    """Numbers of 64 bits, those without a sign as Java reads them."""
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        return np.array(values, dtype=np.uint64).view(np.int64)
+
+
+def _array(values: npt.NDArray[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(values)
+
+
+def _times(milliseconds: Sequence[int]) -> pa.Array:
+    import pyarrow as pa
+
+    values = _longs(milliseconds)
+    kind = of.arrow_type(of.TIMESTAMP)
+    return pa.array(values * 1000, type=pa.int64(), mask=values <= 0).cast(kind)
+
+
+def _texts(values: Sequence[str | None]) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, type=pa.string())
+    except UnicodeEncodeError:  # Java's halves of characters, which are not UTF-8.
+        return pa.array([value and as_text(value) for value in values], type=pa.string())
+
+
+_ARRAYS: Final[Mapping[str, Callable[[_Files], Any]]] = {
+    "path": lambda files: files.paths,
+    "parent": lambda files: files.parents,
+    "name": lambda files: files.names,
+    "type": lambda files: files.same(FILE, of.STRING),
+    "owner": lambda files: files.of_permissions(0, of.STRING),
+    "group": lambda files: files.of_permissions(1, of.STRING),
+    "permission": lambda files: files.of_permissions(2, of.INT),
+    "length": lambda files: _array(files.lengths),
+    "replication": lambda files: files.of_looks(lambda look: look.replication, of.INT),
+    "block_size": lambda files: files.of_looks(lambda look: look.block_size_bytes, of.LONG),
+    "space": lambda files: _array(files.lengths * files.replications),
+    "blocks": lambda files: _array(files.block_counts),
+    "erasure_coding_policy": lambda files: files.nothing(of.STRING),
+    "modification_time": lambda files: _times(files.files.mtimes_ms),
+    "access_time": lambda files: _times(files.files.atimes_ms),
+    "storage_policy": lambda files: files.of_looks(lambda look: look.storage_policy_id, of.INT),
+    "inode_id": lambda files: _array(_longs(files.files.ids)),
+    "depth": lambda files: _array(files.facts.depths[files.numbers]),
+    "quota_names": lambda files: files.nothing(of.LONG),
+    "quota_space": lambda files: files.nothing(of.LONG),
+    "is_open": lambda files: files.same(False, of.BOOLEAN),
+    "snapshots": lambda files: files.same(0, of.INT),
+    "snapshot_names": lambda files: files.nothing(of.STRINGS),
+    "block_list": lambda files: files.block_list,
+    "target": lambda files: files.nothing(of.STRING),
+    "has_acl": lambda files: files.same(False, of.BOOLEAN),
+}
+assert _ARRAYS.keys() == NAMESPACE.types.keys()
+
+
+# Rows of all others.
+
+
+def _row(inode: InodeRecord, number: int, facts: ImageFacts) -> dict[str, Any]:
+    name = as_text(inode.name)
+    row: dict[str, Any] = dict.fromkeys(NAMESPACE.types)
+    if number == ROOT:
+        row |= {"path": "/", "parent": "", "name": "", "depth": 0}
+    else:
+        directory = facts.tree.paths[number] or "/"
+        row |= {"path": directory + name, "parent": directory[:-1] or "/", "name": name}
+        row["depth"] = directory.count("/")
+    row |= {
+        "owner": inode.owner,
+        "group": inode.group,
+        "permission": inode.mode,
+        "inode_id": inode.inode_id,
+        "modification_time": micros(inode.mtime_ms),
+        "length": 0,
+        "replication": 0,
+        "block_size": 0,
+        "space": 0,
+        "blocks": 0,
+        "storage_policy": 0,
+        "is_open": False,
+        "snapshots": 0,
+        "has_acl": False,
+    }
+    if isinstance(inode, FileRecord):
+        return row | _of_file(inode, facts)
+    if isinstance(inode, DirectoryRecord):
+        return row | _of_directory(inode, facts)
+    assert isinstance(inode, SymlinkRecord), inode
+    return row | {
+        "type": SYMLINK,
+        "access_time": micros(inode.atime_ms),
+        "target": as_text(inode.target),
+    }
+
+
+def _of_file(inode: FileRecord, facts: ImageFacts) -> dict[str, Any]:
+    lengths = [block.length_bytes for block in inode.blocks]
+    policy_id = inode.erasure_coding_policy_id
+    policy = None
+    replication = inode.replication
+    space = sum(lengths) * replication
+    if policy_id is not None:
+        policy = facts.policies.get(policy_id)
+        if policy is None:
+            raise errors.CorruptImage(
+                f"image {facts.name}: inode {inode.inode_id} has erasure coding policy "
+                f"{policy_id}, which the image does not have"
+            )
+        replication = 1  # As the namenode says of it.
+        space = sum(GroupLayout(policy, length).space for length in lengths)
+    return {
+        "type": FILE,
+        "access_time": micros(inode.atime_ms),
+        "length": sum(lengths),
+        "replication": replication,
+        "block_size": inode.block_size_bytes,
+        "space": space,
+        "blocks": len(lengths),
+        "erasure_coding_policy": None if policy is None else policy.name,
+        "storage_policy": inode.storage_policy_id,
+        "is_open": inode.writer is not None,
+        "block_list": [
+            {
+                "block_id": block.block_id,
+                "length": block.length_bytes,
+                "generation_stamp": block.generation_stamp,
+            }
+            for block in inode.blocks
+        ],
+        "has_acl": bool(inode.acl),
+    }
+
+
+def _of_directory(inode: DirectoryRecord, facts: ImageFacts) -> dict[str, Any]:
+    names, space = inode.namespace_quota, inode.space_quota_bytes
+    snapshots = facts.snapshots.get(inode.inode_id)
+    return {
+        "type": DIRECTORY,
+        "access_time": micros(inode.atime_ms),
+        # -1, and the value that Hadoop writes for the root, mean no quota.
+        "quota_names": names if 0 <= names < _ENDLESS else None,
+        "quota_space": space if space >= 0 else None,
+        "storage_policy": _policy_of(inode.xattrs),
+        "snapshots": len(snapshots or ()),
+        "snapshot_names": None if snapshots is None else list(snapshots),
+        "has_acl": bool(inode.acl),
+    }
+
+
+def _policy_of(xattrs: Sequence[XAttr]) -> int:
+    """The storage policy that a directory has in an attribute; 0 for none."""
+    for xattr in xattrs:
+        if (xattr.namespace, xattr.name) == _STORAGE_POLICY and xattr.value:
+            return xattr.value[0]
+    return 0

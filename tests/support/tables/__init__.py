@@ -1,0 +1,1 @@
+"""What tests of Spark's tables share."""
