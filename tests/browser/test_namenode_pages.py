@@ -21,6 +21,7 @@ PAGES = (
     "/explorer",
     "/blocks?id=1073741825",
     "/snapshots",
+    "/encryption",
     "/cluster",
     "/conf?q=namenode.name",
     "/logs",

@@ -4,6 +4,7 @@ hang, and come back."""
 from __future__ import annotations
 
 import os
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.cli.main import main
+from howdah.doctor.checks import examine
+from howdah.doctor.collect import gather
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
@@ -222,6 +225,40 @@ def test_a_forked_child_reads_with_connections_of_its_own(scene: Scene) -> None:
         assert file.read() == DATA[10:]
 
 
+def _found(scene: Scene) -> list[str]:
+    facts = gather(scene.cluster.conf)
+    return [each.line() for each in examine(facts) if each.check == "encryption"]
+
+
+def test_pages_and_the_doctor_know_of_zones(scene: Scene) -> None:
+    address = scene.cluster.http
+
+    def page(path: str) -> str:
+        with urllib.request.urlopen(f"{address}{path}", timeout=20) as answer:
+            return str(answer.read().decode())
+
+    scene.write("/zone/counted")
+    text = page("/encryption")
+    for words in ("/zone", "payroll", "Key servers answer", "rolled@1", "completed"):
+        assert words in text
+    figures = page("/prom")
+    assert 'howdah_zone_keys_ready{key="payroll"}' in figures
+    assert "howdah_key_servers_failing 0.0" in figures
+    assert _found(scene) == []
+    provider = scene.cluster.conf.raw("hadoop.security.key.provider.path") or ""
+    assert main(["key", "roll", "payroll", "-provider", provider]) == 0
+    assert any("/zone was rolled to payroll@1" in line for line in _found(scene))
+    scene.servers[0].kill()
+    try:
+        assert any("does not answer" in line and "warning" in line for line in _found(scene))
+        scene.servers[1].kill()
+        assert any("error: no key server answers" in line for line in _found(scene))
+    finally:
+        for server in scene.servers:
+            server.kill()
+            server.start()
+
+
 def test_a_deleted_key_is_named(scene: Scene) -> None:
     provider = scene.cluster.conf.raw("hadoop.security.key.provider.path") or ""
     scene.fs.mkdirs("/lost")
@@ -230,6 +267,9 @@ def test_a_deleted_key_is_named(scene: Scene) -> None:
     assert main(["key", "delete", "-f", "other", "-provider", provider]) == 0
     with pytest.raises(errors.RemoteError, match=r"/lost/file.*'other' not found"):
         scene.fs.open("/lost/file")
+    assert any(
+        "the key other of the encryption zone /lost is gone" in line for line in _found(scene)
+    )
 
 
 def test_plain_text_comes_over_http_to_who_may(scene: Scene) -> None:

@@ -6,6 +6,7 @@ from howdah.doctor import (
     addresses,
     configuration,
     durability,
+    encryption,
     host,
     logins,
     secured,
@@ -18,5 +19,15 @@ from howdah.doctor.inputs import Facts
 
 def examine(facts: Facts) -> list[Finding]:
     """What is wrong, the worst first."""
-    rooms = (configuration, addresses, durability, host, logins, secured, timeouts, tls)
+    rooms = (
+        configuration,
+        addresses,
+        durability,
+        host,
+        logins,
+        secured,
+        timeouts,
+        tls,
+        encryption,
+    )
     return worst_first(finding for room in rooms for finding in room.check(facts))

@@ -28,7 +28,7 @@ from howdah.config.nameservices import (
 )
 from howdah.config.value_types import Address, Key, parse_dir
 from howdah.datanode.settings import reserves
-from howdah.doctor import clock, disks, ports
+from howdah.doctor import clock, disks, key_servers, ports
 from howdah.doctor.build import build_here
 from howdah.doctor.certificates import certificate_of
 from howdah.doctor.inputs import (
@@ -39,6 +39,7 @@ from howdah.doctor.inputs import (
     NAMENODE,
     ROUTER,
     Directory,
+    EncryptedZone,
     ErasureCoding,
     Facts,
     Host,
@@ -122,6 +123,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         namenodes=tuple(namenode for namenode, _ in namenodes),
         racks=next((racks for _, racks in namenodes if racks is not None), None),
         coding=places.coding,
+        encryption=key_servers.look(conf, user, places.provider, places.zones, asks=calls),
         shared_edits=places.shared_edits,
         journal_nodes={name: len(nodes) for name, nodes in places.journals.items()},
         journals=tuple(journals),
@@ -267,6 +269,10 @@ class _Places:
         """What an active namenode said of it."""
         self.encrypts_data = False
         """Whether it said that all data is encrypted."""
+        self.provider: str | None = None
+        """Where it said that key servers are; None if none was asked."""
+        self.zones: list[EncryptedZone] = []
+        """The encryption zones, as it says to superusers."""
         self._conf = conf
         self._gateway = gateway
         self.ids: dict[str, tuple[str, ...]] = {}
@@ -422,9 +428,11 @@ class _Places:
                     self.coding = self.coding or self.erasure_coding(whose)
                     datanodes = fs.administration.datanodes("LIVE")
                     racks = tuple(datanode.location for datanode in datanodes)
+                    defaults = fs.client.namenode.get_server_defaults()
                     if self._user is not None:
-                        defaults = fs.client.namenode.get_server_defaults()
                         self.encrypts_data = defaults.encryptDataTransfer
+                    self.provider = self.provider or defaults.keyProviderUri
+                    self.zones += key_servers.zones_of(fs)
                     self.datanodes = [
                         (node.id.hostName, (node.id.ipAddr, node.id.xferPort)) for node in datanodes
                     ]

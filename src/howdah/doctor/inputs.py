@@ -116,6 +116,42 @@ class ErasureCoding:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedKeyServer:
+    """A key server, and why it did not answer."""
+
+    name: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedZone:
+    """What a namenode says of an encryption zone, and key servers of its key."""
+
+    path: str
+    key_name: str
+    is_key_there: bool | None = None
+    """None where no key server said."""
+    current_version: str = ""
+    """Of its key, if that was ever rolled."""
+    version_name: str = ""
+    """By which its files were last re-encrypted; empty if they never were."""
+    failures: int = 0
+    """Files that were not, then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """Key servers and encryption zones."""
+
+    provider: str = ""
+    """Where the namenode says that key servers are, or the configuration."""
+    problem: str = ""
+    """Why that is no address of key servers."""
+    servers: tuple[AskedKeyServer, ...] = ()
+    zones: tuple[EncryptedZone, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class JournalNode:
     """What a journal node said when it was asked for the journal of a nameservice. `is_formatted`
     is None if it did not answer, which `error` then explains."""
@@ -277,6 +313,8 @@ class Facts:
     racks: tuple[str, ...] | None = None
     """The rack of each live datanode, as a namenode says; None if none answered."""
     coding: ErasureCoding | None = None
+    encryption: Encryption | None = None
+    """None where there are neither key servers nor zones."""
     shared_edits: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The shared log of each nameservice with several namenodes."""
     journal_nodes: dict[str, int] = field(default_factory=dict)

@@ -130,6 +130,50 @@ class SnapshotsOf:
 
 
 @dataclass(frozen=True, slots=True)
+class ZoneStatus:
+    """An encryption zone, and its last re-encryption, if there was one."""
+
+    path: str
+    key_name: str
+    state: str = ""
+    """`submitted`, `processing`, `completed` or `cancelled`."""
+    version_name: str = ""
+    """Of the zone's key, when that was asked for."""
+    submitted_ms: int = 0
+    completed_ms: int = 0
+    reencrypted: int = 0
+    failures: int = 0
+    last_file: str = ""
+    """Where it has come to."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptionStatus:
+    """What a namenode has to do with key servers; figures are since its start."""
+
+    provider: str = ""
+    """Where they are; empty where none are configured."""
+    unsupported: str = ""
+    """Why they are not asked."""
+    answered: int = 0
+    failed: int = 0
+    """Questions that no key server answered."""
+    is_failing: bool = False
+    """Whether the last one is among them."""
+    last_failure: str = ""
+    keys_ready: Mapping[str, int] = field(default_factory=dict)
+    """Keys for new files, by the key of their zones."""
+    reencrypting: int = 0
+    """Zones."""
+    reencrypted: int = 0
+    """Files."""
+    reencryption_failures: int = 0
+
+
+NO_ENCRYPTION: Final = EncryptionStatus()
+
+
+@dataclass(frozen=True, slots=True)
 class GroupStatus:
     """Block groups of erasure-coded files, which the figures of all blocks have as well; `highest`
     are those that the loss of one more internal block makes missing. `policies` are enabled."""
@@ -196,6 +240,7 @@ class NamenodeStatus:
     snapshots: int = 0
     snapshottable_directories: int = 0
     encryption_zones: int = 0
+    encryption: EncryptionStatus = NO_ENCRYPTION
     warnings: Sequence[str] = ()
     """What an operator should not overlook, in sentences."""
     ha_state: str = "active"

@@ -17,8 +17,11 @@ from howdah.doctor.inputs import (
     JOURNALNODE,
     NAMENODE,
     ROUTER,
+    AskedKeyServer,
     Build,
     Directory,
+    EncryptedZone,
+    Encryption,
     ErasureCoding,
     Facts,
     Holder,
@@ -504,3 +507,71 @@ def test_logins_that_let_nobody_in_or_others(
     found = [finding for finding in examine(given) if finding.check == "logins"]
     assert [finding.level for finding in found] == ([] if level is None else [level])
     assert all(said in finding.what for finding in found)
+
+
+# -- encryption zones --------------------------------------------------------------------
+
+KMS = "kms://http@k1;k2:9600/kms"
+WELL = (AskedKeyServer("k1:9600"), AskedKeyServer("k2:9600"))
+
+
+def of_encryption(encryption: Encryption) -> list[Finding]:
+    return [each for each in examine(facts(encryption=encryption)) if each.check == "encryption"]
+
+
+@pytest.mark.parametrize(
+    ("encryption", "level", "words"),
+    [
+        (
+            Encryption("jceks://file/keys", "'jceks://file/keys' is no address of a key server"),
+            Level.ERROR,
+            "names what is not supported",
+        ),
+        (Encryption(zones=(EncryptedZone("/z", "a"),)), Level.ERROR, "is not set for the namenode"),
+        (
+            Encryption(KMS, servers=(AskedKeyServer("k1:9600", "silent"),)),
+            Level.ERROR,
+            "no key server answers: silent",
+        ),
+        (
+            Encryption(KMS, servers=(WELL[0], AskedKeyServer("k2:9600", "refused"))),
+            Level.WARNING,
+            "the key server k2:9600 does not answer: refused",
+        ),
+        (
+            Encryption(KMS, servers=WELL, zones=(EncryptedZone("/z", "a", is_key_there=False),)),
+            Level.ERROR,
+            "the key a of the encryption zone /z is gone",
+        ),
+        (
+            Encryption(KMS, servers=WELL, zones=(EncryptedZone("/z", "a", True, "a@1"),)),
+            Level.WARNING,
+            "rolled to a@1, and its files were re-encrypted never",
+        ),
+        (
+            Encryption(KMS, servers=WELL, zones=(EncryptedZone("/z", "a", True, "a@2", "a@1"),)),
+            Level.WARNING,
+            "re-encrypted last by a@1",
+        ),
+        (
+            Encryption(KMS, servers=WELL, zones=(EncryptedZone("/z", "a", True, "", "a@0", 3),)),
+            Level.WARNING,
+            "3 files of /z kept their keys",
+        ),
+    ],
+)
+def test_trouble_with_zones_and_key_servers_is_named(
+    encryption: Encryption, level: Level, words: str
+) -> None:
+    [finding] = of_encryption(encryption)
+    assert finding.level is level
+    assert words in finding.what
+
+
+def test_zones_that_are_in_order_are_no_finding() -> None:
+    zones = (
+        EncryptedZone("/z", "a", True),
+        EncryptedZone("/y", "b", True, "b@1", "b@1"),
+        EncryptedZone("/x", "c"),
+    )
+    assert of_encryption(Encryption(KMS, servers=WELL, zones=zones)) == []

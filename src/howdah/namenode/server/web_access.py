@@ -21,7 +21,7 @@ from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.server_guard import server_guard
 from howdah.web.http import Guard
 from howdah.web.monitoring import health
-from howdah.web.pages import cluster, explorer, nodes, racks, snapshots
+from howdah.web.pages import cluster, encryption, explorer, nodes, racks, snapshots
 from howdah.web.webhdfs.parameters import PREFIX as WEBHDFS
 
 _RULES: Final[Mapping[str, Rule]] = {
@@ -30,6 +30,7 @@ _RULES: Final[Mapping[str, Rule]] = {
     nodes.PATH: Rule.PAGE,
     racks.PATH: Rule.PAGE,
     snapshots.PATH: Rule.USER,
+    encryption.PATH: Rule.ADMINISTRATOR,
     explorer.PATH: Rule.PAGE,
     explorer.BLOCKS_PATH: Rule.ADMINISTRATOR,
     cluster.PATH: Rule.PAGE,

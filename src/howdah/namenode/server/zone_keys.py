@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+_MOST_NAMED: Final = 50
 _MOST_AT_ONCE: Final = 8
 """Questions to key servers: one for each zone's key at most, and those about new zones."""
 
@@ -84,6 +85,14 @@ class KeyFetcher:
             self._post(lambda: heard(failed))
 
 
+def _zones_by_key(namesystem: Namesystem) -> str:
+    """Which zones each key has, as far as a line has room."""
+    zones: dict[str, list[str]] = {}
+    for zone in zones_after(namesystem)[:_MOST_NAMED]:
+        zones.setdefault(zone.key_name, []).append(zone.directory.path)
+    return "; ".join(f"{', '.join(paths)} of the key {key}" for key, paths in sorted(zones.items()))
+
+
 def zone_keys_of(
     conf: Configuration,
     namesystem: Namesystem,
@@ -93,18 +102,26 @@ def zone_keys_of(
     """Return the keys for new files in zones; None where no key servers are configured, or such as
     are not supported: files in zones are refused then, and nothing else. An active namenode has
     some keys ready for each zone before the first file comes."""
-    text = conf.get(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH)
+    key = keys.HADOOP_SECURITY_KEY_PROVIDER_PATH
+    text = conf.get(key)
     if not text:
         return None
     try:
         address = ProviderAddress.of(text)
     except errors.InvalidConfiguration as error:
+        # What is no address of key servers may have a password in it.
+        scheme = text.partition(":")[0]
+        namesystem.key_provider_trouble = (
+            f"{key.name} names a key provider {scheme}:, and only kms: is supported"
+            if "://" in text and scheme != "kms"
+            else f"{key.name} cannot be used: {error}"
+        )
         log.error(
-            "%s (from %s) is not supported: %s. No encryption zones are made, and no files in "
-            "those that are there",
-            keys.HADOOP_SECURITY_KEY_PROVIDER_PATH.name,
-            conf.source(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH.name),
-            error,
+            "%s (from %s). No encryption zones are made, and those that are there take no new "
+            "files and are not re-encrypted: %s",
+            namesystem.key_provider_trouble,
+            conf.source(key.name),
+            _zones_by_key(namesystem) or "there are none",
         )
         return None
     from howdah.security.key_servers import KeyServers

@@ -116,6 +116,8 @@ class Namesystem:
         self.zone_keys: ZoneKeys | None = None
         """Keys for new files in encryption zones; None where no key server is configured. Set as
         that is."""
+        self.key_provider_trouble = ""
+        """Why the key servers that are configured are not asked."""
         self.last_txid = 0
         """Transaction id of the last edit that was made or followed; the shell sets it to the
         journal's at the start."""

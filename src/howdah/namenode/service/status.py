@@ -12,7 +12,9 @@ from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.protocol.data_transfer.blocks import STORAGE_TYPES
 from howdah.web.status import (
+    NO_ENCRYPTION,
     EditsDirectoryStatus,
+    EncryptionStatus,
     GroupStatus,
     NamenodeStatus,
     NodeStatus,
@@ -37,6 +39,7 @@ class Surroundings:
     ha_state: str = "active"
     last_transition_ms: int = 0
     rollback_image: bool = False
+    encryption: EncryptionStatus = NO_ENCRYPTION
     defects: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -103,6 +106,7 @@ def namenode_status(
         snapshots=namesystem.namespace.snapshots.count,
         snapshottable_directories=len(namesystem.namespace.snapshots.roots),
         encryption_zones=len(zones_after(namesystem)),
+        encryption=around.encryption,
         warnings=around.warnings,
         ha_state=around.ha_state,
         last_transition_ms=around.last_transition_ms,

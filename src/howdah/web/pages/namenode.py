@@ -31,6 +31,7 @@ LINKS: Final = (
     Link("/explorer", "Files"),
     Link("/blocks", "Blocks"),
     Link("/snapshots", "Snapshots"),
+    Link("/encryption", "Encryption"),
     Link("/cluster", "Cluster"),
 )
 REPAIR: Final = "repair"

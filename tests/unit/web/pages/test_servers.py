@@ -11,12 +11,18 @@ from howdah.router.state.namenodes.membership import Namenode, State
 from howdah.router.state.overview import RouterFacts, entries_found
 from howdah.router.state.overview import overview as router_page
 from howdah.router.state.table.mount_table import Destination, MountEntry
-from howdah.web.pages import cluster, datanode, explorer, journalnode, snapshots
+from howdah.web.pages import cluster, datanode, encryption, explorer, journalnode, snapshots
 from howdah.web.pages.cluster import Member
 from howdah.web.pages.datanode import DatanodeFacts, NamenodeFacts, ScanFacts, VolumeFacts
 from howdah.web.pages.html import Child, joined
 from howdah.web.pages.journalnode import JournalFacts
-from howdah.web.status import OneSnapshot, SnapshotsOf
+from howdah.web.status import (
+    NO_ENCRYPTION,
+    EncryptionStatus,
+    OneSnapshot,
+    SnapshotsOf,
+    ZoneStatus,
+)
 
 BAD = "<script>alert(1)</script>"
 
@@ -226,3 +232,47 @@ def test_names_with_half_a_character_do_not_take_the_page_away() -> None:
     newest = [OneSnapshot("s\udfff", 1, 1)]
     shown = joined(snapshots.page([SnapshotsOf("/a\ud800", "root", 1, newest)], 1))
     assert "/explorer#/a%ED%A0%80/.snapshot/s%ED%BF%BF" in shown
+
+
+# -- encryption zones --------------------------------------------------------------------
+
+ENCRYPTION = EncryptionStatus(
+    "kms://http@k1:9600/kms", answered=12, keys_ready={"payroll": 480}, reencrypted=1234
+)
+ZONES = [
+    ZoneStatus("/plain", "payroll"),
+    ZoneStatus("/now", "payroll", "processing", "payroll@1", 1000, 0, 1234, 0, "/now/a/b"),
+    ZoneStatus("/done", "payroll", "completed", "payroll@1", 1000, 2000, 99, 0),
+]
+
+
+def test_zones_their_re_encryption_and_ready_keys_are_shown() -> None:
+    body = encryption.page(ENCRYPTION, ZONES, 4)
+    text = joined(body)
+    assert level(body) == "ok"
+    for words in ("/now/a/b", "payroll@1", "processing, begun", "completed", "480", "never"):
+        assert words in text
+    assert "1 more are not shown" in text
+
+
+@pytest.mark.parametrize(
+    ("status", "total", "expected", "words"),
+    [
+        (NO_ENCRYPTION, 0, "ok", "neither key servers nor zones"),
+        (NO_ENCRYPTION, 1, "bad", "zones take no new files"),
+        (replace(ENCRYPTION, is_failing=True, last_failure="k1 is silent"), 1, "bad", "k1 is sil"),
+        (replace(ENCRYPTION, unsupported="jceks: is not supported"), 1, "bad", "jceks: is not"),
+        (replace(ENCRYPTION, reencryption_failures=3), 1, "warn", "3 files kept their keys"),
+    ],
+)
+def test_what_is_wrong_with_key_servers_is_said_first(
+    status: EncryptionStatus, total: int, expected: str, words: str
+) -> None:
+    body = encryption.page(status, [], total)
+    assert level(body) == expected
+    assert words in joined(body)
+
+
+def test_names_of_zones_are_not_markup() -> None:
+    zones = [ZoneStatus(BAD, BAD, "processing", BAD, 1, 0, 0, 0, BAD)]
+    assert BAD not in joined(encryption.page(replace(ENCRYPTION, last_failure=BAD), zones, 1))

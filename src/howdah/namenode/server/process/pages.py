@@ -19,6 +19,8 @@ from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.server.web_ui.page_data import Figures
 from howdah.namenode.server.web_ui.pages import SitePages
 from howdah.namenode.server.webhdfs.pages import WebHdfs
+from howdah.namenode.service.calls.reencryption import Reencryptor
+from howdah.namenode.service.encryption_status import encryption_status
 from howdah.namenode.service.ha.states import SERVED, HAContext
 from howdah.namenode.service.monitoring import startup, topology_page
 from howdah.namenode.service.namesystem import Namesystem
@@ -63,6 +65,8 @@ class Pages:
         loop: asyncio.AbstractEventLoop,
         run: Run,
         caller: str | None = None,
+        *,
+        reencryptor: Reencryptor,
     ) -> None:
         """`warnings` are shown on the status page; `lease_trouble` says why nobody confirms the
         shared log, "" where it is confirmed. Without `webhdfs` that is switched off. `run`
@@ -80,12 +84,19 @@ class Pages:
         self._lease_trouble = lease_trouble
         self._watch = watch
         self._webhdfs = webhdfs
+        self._reencryptor = reencryptor
         self._started_ms = namesystem.clock.wall_ms()
         self.port = 0
         """Where clients call, once the namenode listens."""
         self._site = SitePages(
             Common("namenode", self._host_and_port, namenode.LINKS, lambda: configured(conf), loop),
-            Figures(namesystem, run, lambda nodes: nodes_shown(namesystem, nodes), self.status),
+            Figures(
+                namesystem,
+                reencryptor,
+                run,
+                lambda nodes: nodes_shown(namesystem, nodes),
+                self.status,
+            ),
             ClusterReader(conf, caller),
             has_webhdfs=webhdfs is not None,
             own_header=conf.get(keys.DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER),
@@ -135,6 +146,7 @@ class Pages:
         return namenode_status(
             self._namesystem,
             Surroundings(
+                encryption=encryption_status(self._namesystem, self._reencryptor),
                 cluster_id=self._version.cluster_id,
                 block_pool_id=self._version.block_pool_id,
                 host_and_port=self._host_and_port(),

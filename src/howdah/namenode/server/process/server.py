@@ -296,6 +296,7 @@ class Namenode:
             loop,
             self._on_loop,
             self._security.caller,
+            reencryptor=self.client.reencryptor,
         )
 
     async def serve(self, ready_file: Path | None) -> int:
@@ -412,7 +413,13 @@ class Namenode:
         ha = self.ha
         unread = "" if ha is None or self.context.is_active else ha.tailing.failure
         unread = unread and f"the shared log cannot be read: {unread}"
-        warnings = (stranger_warning, unread, self._stalled.trouble, self.resources.trouble)
+        warnings = (
+            stranger_warning,
+            unread,
+            self._stalled.trouble,
+            self.resources.trouble,
+            self.namesystem.key_provider_trouble,
+        )
         return tuple(warning for warning in warnings if warning)
 
     def _end_role(self) -> None:

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from howdah.namenode.service.calls.reencryption import Reencryptor
 from howdah.namenode.service.calls.snapshots.rules import attached_roots
+from howdah.namenode.service.encryption_status import encryption_status, zones_shown
 from howdah.namenode.service.fsck.block_ids import describe_blocks
 from howdah.namenode.service.fsck.corrupt_files import some_corrupt
 from howdah.namenode.service.fsck.options import Options
@@ -23,12 +25,20 @@ from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.web.pages.namenode import LEAVING, REPAIR, Times
 from howdah.web.pages.progress import Paces
 from howdah.web.server import Run
-from howdah.web.status import NamenodeStatus, NodeStatus, OneSnapshot, SnapshotsOf
+from howdah.web.status import (
+    EncryptionStatus,
+    NamenodeStatus,
+    NodeStatus,
+    OneSnapshot,
+    SnapshotsOf,
+    ZoneStatus,
+)
 
 KEPT_S: Final = 1.0
 SLICE_NODES: Final = 100
 _NOTED_S: Final = 5.0
 _ROOTS: Final = 200
+_ZONES: Final = 500
 _SNAPSHOTS: Final = 50
 
 ShowNodes = Callable[[Iterable[Datanode]], list[NodeStatus]]
@@ -46,10 +56,16 @@ class Figures:
     other threads."""
 
     def __init__(
-        self, namesystem: Namesystem, run: Run, show_nodes: ShowNodes, show_status: ShowStatus
+        self,
+        namesystem: Namesystem,
+        reencryptor: Reencryptor,
+        run: Run,
+        show_nodes: ShowNodes,
+        show_status: ShowStatus,
     ) -> None:
         """`run` does something on the loop, where `show_nodes` and `show_status` are called."""
         self._namesystem = namesystem
+        self._reencryptor = reencryptor
         self._run = run
         self._show_nodes = show_nodes
         self._show_status = show_status
@@ -115,6 +131,16 @@ class Figures:
         """Return some of the directories with snapshots, and how many there are. Raises Gone."""
         shown: tuple[list[SnapshotsOf], int] = self._run(self._snapshots)
         return shown
+
+    def encryption(self) -> tuple[EncryptionStatus, list[ZoneStatus], int]:
+        """Return what is known of key servers, some of the encryption zones, and how many there
+        are. Raises Gone."""
+        shown: tuple[EncryptionStatus, list[ZoneStatus], int] = self._run(self._encryption)
+        return shown
+
+    def _encryption(self) -> tuple[EncryptionStatus, list[ZoneStatus], int]:
+        zones, total = zones_shown(self._namesystem, self._reencryptor, _ZONES)
+        return encryption_status(self._namesystem, self._reencryptor), zones, total
 
     def _snapshots(self) -> tuple[list[SnapshotsOf], int]:
         roots = attached_roots(self._namesystem.namespace)

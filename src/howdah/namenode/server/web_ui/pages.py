@@ -21,7 +21,7 @@ from howdah.security.server_checks import has_logins, is_secured
 from howdah.web.http import Request, Response
 from howdah.web.http_client import fetch
 from howdah.web.monitoring.health import ACTIVE_PATH
-from howdah.web.pages import cluster, explorer, namenode, nodes, racks, snapshots
+from howdah.web.pages import cluster, encryption, explorer, namenode, nodes, racks, snapshots
 from howdah.web.pages.cluster_reading import ClusterReader
 from howdah.web.pages.common import LIVE_S, Common
 from howdah.web.server import WORDS, Exchange, Later
@@ -93,6 +93,7 @@ class SitePages:
             nodes.PATH: self._nodes,
             racks.PATH: self._racks,
             snapshots.PATH: self._snapshots,
+            encryption.PATH: self._encryption,
             explorer.PATH: self._explorer,
             explorer.BLOCKS_PATH: self._blocks,
             cluster.PATH: self._cluster,
@@ -133,6 +134,10 @@ class SitePages:
     def _snapshots(self, request: Request) -> Response:
         body = snapshots.page(*self.figures.snapshots())
         return self._common.page(snapshots.PATH, "Snapshots", body, live_s=_SLOW_LIVE_S)
+
+    def _encryption(self, request: Request) -> Response:
+        body = encryption.page(*self.figures.encryption())
+        return self._common.page(encryption.PATH, "Encryption", body, live_s=LIVE_S)
 
     def _explorer(self, request: Request) -> Response:
         state = self._standing_by()

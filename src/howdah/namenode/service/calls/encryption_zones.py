@@ -43,6 +43,7 @@ class ZoneCalls:
         if namesystem.zone_keys is None:
             raise errors.RemoteError(
                 f"Can't create an encryption zone for {path} since no key provider is available."
+                f"{because(namesystem.key_provider_trouble)}"
             )
         if not key_name:
             raise errors.RemoteError("Must specify a key name when creating an encryption zone")
@@ -147,8 +148,14 @@ class ZoneCalls:
         if keys is None:
             raise errors.RemoteError(
                 f"No KeyProvider is configured, cannot access encryption zone {zone.directory.path}"
+                f"{because(self._namesystem.key_provider_trouble)}"
             )
         return (file_attribute(keys.take(zone.key_name)),)
+
+
+def because(trouble: str) -> str:
+    """Return what Hadoop's words lack: why there are no key servers."""
+    return f" ({trouble})" if trouble else ""
 
 
 def zones_after(namesystem: Namesystem, behind_id: int = 0) -> list[Zone]:

@@ -123,6 +123,10 @@ class Reencryptor:
         self._namesystem = namesystem
         self._run: _Run | None = None
         self._under_way = 0
+        self.changed = 0
+        """Files that got new keys, since the start."""
+        self.failed = 0
+        """Files that kept theirs, because key servers failed."""
         self.when_due: Callable[[], None] = lambda: None
         """Called when there is something to do before the next turn."""
         settings, now_ms = namesystem.settings, namesystem.clock.monotonic_ms()
@@ -307,6 +311,8 @@ class Reencryptor:
         if until < len(batch.made):
             return
         run.batches.popleft()
+        self.changed += batch.changed
+        self.failed += batch.failures
         said = _said_of(zone.directory)
         assert said is not None, "it was looked at in this slice"
         self._say(

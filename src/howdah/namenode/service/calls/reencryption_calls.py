@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.service.calls.encryption_zones import zones_after
+from howdah.namenode.service.calls.encryption_zones import because, zones_after
 from howdah.namenode.service.calls.reencryption import Reencryptor, ended, say_in_zone
 from howdah.namenode.service.calls.zone_keys import ZoneKeys
 from howdah.namenode.service.namesystem import Namesystem
@@ -56,6 +56,7 @@ class ReencryptionCalls:
         if namesystem.zone_keys is None:
             raise errors.RemoteError(
                 "No key provider configured, re-encryption operation is rejected"
+                f"{because(namesystem.key_provider_trouble)}"
             )
         return namesystem.zone_keys
 

@@ -22,6 +22,7 @@ from howdah.protocol.encryption_zones.messages import EncryptedKey
 log = logging.getLogger(__name__)
 
 Made = list[EncryptedKey] | errors.HowdahError
+_AWAY: Final = (errors.Unreachable, errors.CallTimeout)
 _MOST_KEYS: Final = 1000
 """Keys of zones for which keys of files are kept."""
 
@@ -43,6 +44,29 @@ class KeyAwaited(Exception):
     def __init__(self, key_name: str) -> None:
         super().__init__(key_name)
         self.key_name = key_name
+
+
+@dataclass(slots=True)
+class Answers:
+    """What came of the questions to key servers, since the start."""
+
+    answered: int = 0
+    """Refusals are answers."""
+    failed: int = 0
+    """Those that no key server answered."""
+    is_failing: bool = False
+    """Whether the last one is among them."""
+    last_failure: str = ""
+    """Why, of the last one that was."""
+
+    def note(self, outcome: object) -> None:
+        """One more."""
+        self.is_failing = isinstance(outcome, _AWAY)
+        if self.is_failing:
+            self.failed += 1
+            self.last_failure = str(outcome)
+        else:
+            self.answered += 1
 
 
 @dataclass(slots=True)
@@ -75,10 +99,16 @@ class ZoneKeys:
         self._low = max(1, int(size * low))
         self._expiry_ms = expiry_ms
         self._kept: dict[str, _Kept] = {}
+        self.answers: Final = Answers()
 
     def check(self, key_name: str, done: Callable[[errors.HowdahError | None], None]) -> None:
         """Tell whether there is a key of that name."""
-        self._server.check(key_name, done)
+
+        def heard(error: errors.HowdahError | None) -> None:
+            self.answers.note(error)
+            done(error)
+
+        self._server.check(key_name, heard)
 
     def take(self, key_name: str) -> EncryptedKey:
         """Return a key that no other file has. Raises KeyAwaited."""
@@ -133,7 +163,12 @@ class ZoneKeys:
 
     def reencrypt(self, wanted: Sequence[EncryptedKey], done: Callable[[Made], None]) -> None:
         """Have keys of files encrypted anew, by the last version of one key."""
-        self._server.reencrypt(wanted, done)
+
+        def heard(made: Made) -> None:
+            self.answers.note(made)
+            done(made)
+
+        self._server.reencrypt(wanted, heard)
 
     def _of(self, key_name: str) -> _Kept:
         kept = self._kept.get(key_name)
@@ -155,6 +190,7 @@ class ZoneKeys:
 
     def _came(self, key_name: str, kept: _Kept, made: Made) -> None:
         kept.is_asked = False
+        self.answers.note(made)
         if kept.is_stale:
             kept.is_stale = False
             if kept.waiting:

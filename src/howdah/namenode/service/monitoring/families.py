@@ -92,7 +92,49 @@ def of_status(status: NamenodeStatus) -> Iterator[Family]:
             for operation, mean_ms in means.items()
         ),
     )
+    yield from _encryption(status)
     yield from _journals(status)
+
+
+def _encryption(status: NamenodeStatus) -> Iterator[Family]:
+    encryption = status.encryption
+    yield _kinds(
+        "howdah_encryption_zones",
+        "state",
+        "Encryption zones, and those whose files' keys are being encrypted anew.",
+        all=status.encryption_zones,
+        reencrypting=encryption.reencrypting,
+    )
+    yield Family(
+        "howdah_reencrypted_files",
+        "counter",
+        "Files of encryption zones whose keys were to be encrypted anew.",
+        (
+            ({"outcome": "done"}, float(encryption.reencrypted)),
+            ({"outcome": "failed"}, float(encryption.reencryption_failures)),
+        ),
+    )
+    yield Family(
+        "howdah_zone_keys_ready",
+        "gauge",
+        "Keys for new files in encryption zones, by the key of the zone.",
+        tuple(({"key": key}, float(count)) for key, count in encryption.keys_ready.items()),
+    )
+    yield Family(
+        "howdah_key_server_calls",
+        "counter",
+        "Calls of this namenode to key servers; failed are those that none answered.",
+        (
+            ({"outcome": "answered"}, float(encryption.answered)),
+            ({"outcome": "failed"}, float(encryption.failed)),
+        ),
+    )
+    yield one(
+        "howdah_key_servers_failing",
+        "gauge",
+        "1 if no key server answered the last call.",
+        float(encryption.is_failing),
+    )
 
 
 def _journals(status: NamenodeStatus) -> Iterator[Family]:

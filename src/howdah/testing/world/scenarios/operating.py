@@ -28,7 +28,7 @@ _HTTP: Final = {
 _PAGES_OF_ALL: Final = ("/", "/jmx", "/conf", "/metrics", "/prom", "/health", "/logs/", "/stacks")
 _PAGES_OF_NAMENODES: Final = (
     *("/dfshealth.html", "/explorer.html", "/nodes", "/racks", "/snapshots", "/startupProgress"),
-    *("/topology", "/cluster", "/isActive", "/fsck?ugi=hdfs&path=%2F"),
+    *("/encryption", "/topology", "/cluster", "/isActive", "/fsck?ugi=hdfs&path=%2F"),
 )
 _MORE: Final = {
     "dfs.namenode.checkpoint.txns": "50",

@@ -8,7 +8,13 @@ from howdah.namenode.service.monitoring.activity_bean import OPERATIONS, operati
 from howdah.namenode.service.monitoring.families import of_status, of_top
 from howdah.runtime.metrics.top_users import TopUsers
 from howdah.web.monitoring.families import Family
-from howdah.web.status import EditsDirectoryStatus, JournalNodeStatus, NamenodeStatus, NodeStatus
+from howdah.web.status import (
+    EditsDirectoryStatus,
+    EncryptionStatus,
+    JournalNodeStatus,
+    NamenodeStatus,
+    NodeStatus,
+)
 
 STATUS = NamenodeStatus(
     version="1.0",
@@ -41,6 +47,17 @@ STATUS = NamenodeStatus(
         NodeStatus("b:9866", "/r2", False, 900.0, 5000, 500, 100, 0),
     ],
     ha_state="standby",
+    encryption_zones=3,
+    encryption=EncryptionStatus(
+        "kms://http@k1:9600/kms",
+        answered=5,
+        failed=2,
+        is_failing=True,
+        keys_ready={"payroll": 480},
+        reencrypting=1,
+        reencrypted=70,
+        reencryption_failures=4,
+    ),
 )
 
 
@@ -84,3 +101,15 @@ def test_operations_are_named_as_in_the_audit_log() -> None:
     assert operation_of("rename2") == "rename"
     assert operation_of("sendHeartbeat") is None
     assert all(OPERATIONS.values())
+
+
+def test_encryption_zones_and_key_servers_are_counted() -> None:
+    found = values(list(of_status(STATUS)))
+    assert found["howdah_encryption_zones all"] == 3
+    assert found["howdah_encryption_zones reencrypting"] == 1
+    assert found["howdah_reencrypted_files done"] == 70
+    assert found["howdah_reencrypted_files failed"] == 4
+    assert found["howdah_zone_keys_ready payroll"] == 480
+    assert found["howdah_key_server_calls answered"] == 5
+    assert found["howdah_key_server_calls failed"] == 2
+    assert found["howdah_key_servers_failing"] == 1
