@@ -12,8 +12,8 @@ import pytest
 from howdah.copy.common.failures import CopyFailed
 from howdah.copy.layout import InvalidInput
 from howdah.copy.options import attributes
+from howdah.copy.snapshots.following import SnapshotSync, SyncFailed
 from howdah.spark.copy_job import job as jobs
-from howdah.spark.snapshots.sync import SnapshotSync, SyncFailed
 
 pytestmark = pytest.mark.timeout(240)
 

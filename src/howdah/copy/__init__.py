@@ -4,5 +4,5 @@ Pure: `options` (DistCpOptions), `arguments` (OptionsParser), `layout`, `compare
 `context` (DistCpContext) has sources and target. In executors: `tasks` (CopyMapper), `copier`
 (RetriableFileCopyCommand), `preserving`, `commit_tasks` (CopyCommitter), `dry_run`. Knows no
 session of Spark: `howdah.spark` and `howdah.sync` have it done, each in its way. Arrows: `tasks ->
-copier -> preserving -> options`; `copy -> listing -> locks, common`.
+copier -> preserving -> options`; `snapshots -> copy -> listing -> locks, common`.
 """

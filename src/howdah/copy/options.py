@@ -101,6 +101,9 @@ class Options:
     dry_run: bool = False
     locality: bool | None = None
     """Whether tasks prefer nodes with replicas; None: where that can matter."""
+    resume: bool = False
+    """Whether an earlier run of the same `-diff` may have ended: what it changed at the target is
+    expected there. Not an option of commands."""
 
     def __post_init__(self) -> None:
         if self.blocks_per_chunk > 0:

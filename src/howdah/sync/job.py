@@ -2,14 +2,18 @@
 
 1. Look at sources and target, take the lock of the target (`howdah.copy.locks`), give each
    source its place. What an earlier run of the same mirror left, if it was killed, is removed.
-2. List sources and target side by side. The listing is in memory, so it has a limit; `distcp`
+2. With `-diff` or `-rdiff`: move at the target what was renamed or deleted between two snapshots
+   (`howdah.copy.snapshots`), and list what the report names. Otherwise list sources and target side
+   by side. The listing is in memory, so it has a limit; `distcp`
    has none.
 3. Copy with several processes: each file under a temporary name in the staging directory of the
    target, verified by its checksum, then renamed. A run that was killed and is started again
-   copies what the first did not.
+   copies what the first did not. Little work is done by this process itself.
 4. With `delete`: delete what only the target has, if all sources are still the ones listed.
 5. Remove the staging directory; set the attributes of directories, the deepest first, since all
    steps before have changed them.
+
+A program that has many mirrors made (`howdah.mirror`) says by `Wishes` what it wants besides.
 """
 
 from __future__ import annotations
@@ -22,12 +26,13 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.copy.commit_tasks import AttributesTask, DeleteTask
+from howdah.copy.common.arrow_rows import decode
 from howdah.copy.common.attempt_files import remove_unfinished
 from howdah.copy.common.failures import CopyFailed
 from howdah.copy.common.filesystems import Place, for_each, located, prefix
@@ -48,19 +53,51 @@ from howdah.copy.outcome import DuplicateFile
 from howdah.copy.preserving import check_support
 from howdah.copy.roots import is_unpaired, missing_rows, own_roots, roots_of
 from howdah.copy.server_side import notes_of
+from howdah.copy.snapshots.changes import Changes
+from howdah.copy.snapshots.following import ReportInMemory, SnapshotSync
 from howdah.copy.tasks import CopyTask
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 from howdah.sync.options import as_mirror
 from howdah.sync.outcome import Synced
-from howdah.sync.pool import copy_all, pieces
+from howdah.sync.pool import Piece, copy_all, pieces
 
 MOST_ENTRIES: Final = 2_000_000
 """Of a listing: about a gigabyte."""
 _FEWEST, _MOST = 2, 8
 
 _log = logging.getLogger(__name__)
+
+
+class TooMuch(errors.HowdahError, ValueError):
+    """There is more to copy than this machine is to copy. Nothing was copied."""
+
+    def __init__(self, found: Amount, most: Amount) -> None:
+        self.found = found
+        super().__init__(
+            f"at least {found.files:,} files of {found.bytes:,} bytes are to be copied, more than "
+            f"{most.files:,} files or {most.bytes:,} bytes"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a program that has many mirrors made wants of one."""
+
+    most: Amount | None = None
+    """More than this raises `TooMuch` before anything is copied."""
+    listed: Callable[[Amount], None] = lambda _: None
+    """Called with the amount that is to be copied."""
+    done: Callable[[Counters], None] = lambda _: None
+    """Called for each piece of work that is done, by any thread."""
+    replaces_kinds: bool = False
+    """Whether a file may replace a directory, and the other way round."""
+    begins_processes: bool = True
+    """Whether more than little work is done by processes; otherwise by this one."""
+
+
+_NOTHING_SPECIAL: Final = Wishes()
 
 
 @with_job_tokens
@@ -75,6 +112,7 @@ def sync(
     tell: Callable[[str], None] = print,
     warn: Callable[[str], None] = _log.warning,
     shows_progress: bool = False,
+    wishes: Wishes = _NOTHING_SPECIAL,
 ) -> Synced:
     """Make the target a mirror of the sources, with several processes of this machine.
 
@@ -100,7 +138,8 @@ def sync(
         log = None
         if chosen.log_path is not None:
             log = Place.of(located(chosen.log_path), configuration, user)
-        return _Mirror(context, chosen, configuration, count, lock, shown, log).run(tell)
+        mirror = _Mirror(context, chosen, configuration, count, lock, shown, log, wishes)
+        return mirror.run(tell)
 
 
 def _locked(
@@ -123,7 +162,14 @@ class _Mirror:
         lock: TreeLock,
         shown: ProgressLine,
         log: Place | None,
+        wishes: Wishes,
     ) -> None:
+        self._report = ReportInMemory()
+        self._follows: SnapshotSync | None = None
+        if options.by_snapshots:
+            self._follows = SnapshotSync.check(self._report, context, options)
+            context = self._follows.context
+        self._wishes = wishes
         self._context = context
         self._options = options
         self._processes = processes
@@ -140,17 +186,19 @@ class _Mirror:
             check_support(place.connect(), options.preserve)
         alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
         is_file = alone and not self._placed[0].relative
-        key = key_of([source.uri for source in sources], context.target_uri)
+        key_parts = [source.uri for source in sources]
+        if self._follows is not None:
+            key_parts += self._follows.key  # as distcp has it: either goes on where the other was
+        key = key_of(key_parts, context.target_uri)
         self._staging = Staging.of(self._path, is_file, key, uuid.uuid4().hex[:12])
         mode = COMPOSITE
         if conf.is_set(keys.DFS_CHECKSUM_COMBINE_MODE):
             mode = str(conf.get(keys.DFS_CHECKSUM_COMBINE_MODE))
-        rate_mb = options.bandwidth_mb
         self._task = CopyTask(
             sources=context.places,
             target=context.target,
             target_path=prefix(self._path),
-            options=replace(options, bandwidth_mb=None if rate_mb is None else rate_mb / processes),
+            options=options,
             staging=self._staging,
             replaces_file=context.target_state is Found.FILE,
             log=log,
@@ -159,20 +207,27 @@ class _Mirror:
 
     def run(self, tell: Callable[[str], None]) -> Synced:
         is_real = not self._options.dry_run
-        if is_real:
+        if is_real and self._follows is None:
             # What a run left that was killed.
             self._fs.delete(self._staging.directory, recursive=True)
-        roots = roots_of(self._context, self._options, self._placed, self._path)
+        is_done = False
         try:
-            rows = self._list(roots)
+            roots, rows, counters = self._listed(tell)
             files = [row for row in rows if row.kind == Kind.FILE]
             missing = self._missing(rows)
             if is_real:
-                counters = self._do(rows, missing, roots, files)
+                self._check_amount(files)
+                counters += self._do(rows, missing, roots, files)
             else:
-                counters = self._rehearse(rows, missing, tell)
+                counters += self._rehearse(rows, missing, tell)
+            is_done = True
+        except errors.HowdahError as error:
+            if self._follows is not None:
+                self._follows.advise(error)
+            raise
         finally:
-            if is_real:
+            # With the staging directory in place, -diff can resume.
+            if is_real and (is_done or self._follows is None):
                 self._remove_staging()
             if self._task.log is not None and self._options.log_path is not None:
                 # Of processes that were stopped because another one failed.
@@ -194,8 +249,20 @@ class _Mirror:
 
     # -- 2. the listing ---------------------------------------------------------------
 
-    def _list(self, roots: Sequence[Entry]) -> list[Entry]:
-        walk = Walk(
+    def _listed(self, tell: Callable[[str], None]) -> tuple[Sequence[Entry], list[Entry], Counters]:
+        """The sources' own rows, all rows, and what was done for that."""
+        if self._follows is None:
+            roots = roots_of(self._context, self._options, self._placed, self._path)
+            return roots, self._list(roots, self._walk()), Counters()
+        changes, moved = self._follows.begin(self._staging, tell)
+        return self._follows.own_roots(), self._changed(self._follows, changes), moved
+
+    def _changed(self, follows: SnapshotSync, changes: Changes) -> list[Entry]:
+        first = self._report.rows(changes, follows.source, self._options.update_root)
+        return self._list(first, follows.walk(changes, self._walk()))
+
+    def _walk(self) -> Walk:
+        return Walk(
             sources=self._context.places,
             target=self._context.target,
             target_path=prefix(self._path),
@@ -205,12 +272,21 @@ class _Mirror:
             threads=self._options.list_threads,
             own_lock=None if self._options.dry_run else self._lock.path or "",
             most_entries=sys.maxsize,
-            is_alone=True,
+            is_alone=self._follows is None,
         )
+
+    def _check_amount(self, files: Sequence[Entry]) -> None:
+        found = Amount(len(files), sum(row.length for row in files))
+        most = self._wishes.most
+        if most is not None and (found.files > most.files or found.bytes > most.bytes):
+            raise TooMuch(found, most)
+        self._wishes.listed(found)
+
+    def _list(self, begun: Iterable[Entry], walk: Walk) -> list[Entry]:
         say = listing_progress(self._shown)
         rows: list[Entry] = []
         places: dict[bytes, Entry] = {}
-        for row in walk.walked(roots):
+        for row in walk.walked(begun):
             rows.append(row)
             if len(rows) > MOST_ENTRIES:
                 raise errors.UnsupportedOperation(
@@ -251,10 +327,12 @@ class _Mirror:
         roots: Sequence[Entry],
         files: Sequence[Entry],
     ) -> Counters:
+        if self._wishes.replaces_kinds:
+            rows = self._without_other_kinds(rows)
         work = list(pieces(row for row in rows if row.kind != Kind.MISSING))
         if work:
             self._fs.mkdirs(self._staging.own)
-        counters = copy_all(self._task, work, self._processes, self._progress(files))
+        counters = self._copy(work, files)
         self._shown.set_text("finishing")
         counters += self._delete(missing)
         self._remove_staging()
@@ -270,6 +348,30 @@ class _Mirror:
                 attributes.give(self._source_of(root), self._fs, root)
         return counters
 
+    def _copy(self, work: Sequence[Piece], files: Sequence[Entry]) -> Counters:
+        # A process takes longer to start than one piece takes to be copied.
+        is_little = len(work) <= 1 or not self._wishes.begins_processes
+        processes = 0 if is_little else min(self._processes, len(work))
+        task, rate_mb = self._task, self._options.bandwidth_mb
+        if rate_mb is not None and processes:
+            options = replace(self._options, bandwidth_mb=rate_mb / processes)
+            task = replace(task, options=options)
+        return copy_all(task, work, processes, self._progress(files))
+
+    def _without_other_kinds(self, rows: Sequence[Entry]) -> list[Entry]:
+        """Delete files where the source has directories, and directories where it has files."""
+        kept = []
+        for row in rows:
+            is_other = (row.kind, row.target) in (
+                (Kind.FILE, Found.DIRECTORY),
+                (Kind.DIRECTORY, Found.FILE),
+            )
+            if is_other and row.relative:
+                self._fs.delete(prefix(self._path) + decode(row.relative), recursive=True)
+                row = replace(row, target=Found.ABSENT)
+            kept.append(row)
+        return kept
+
     def _progress(self, files: Sequence[Entry]) -> Callable[[Counters], None]:
         total = Amount(len(files), sum(row.length for row in files))
         done = Amount()
@@ -282,6 +384,7 @@ class _Mirror:
                     counters.files_copied + counters.files_skipped + counters.files_failed,
                     counters.bytes_copied + counters.bytes_skipped,
                 )
+            self._wishes.done(counters)
 
         self._shown.set_text(lambda seconds: line(done, total, seconds))
         return count
@@ -311,6 +414,9 @@ class _Mirror:
 
     def _remove_staging(self) -> None:
         self._fs.delete(self._staging.own, recursive=True)
+        if self._follows is not None:
+            self._fs.delete(self._staging.directory, recursive=True)
+            return
         self._remove_empty(self._staging.directory)
 
     def _remove_empty(self, path: str) -> None:

@@ -18,11 +18,9 @@ DISTCP_ONLY: Final = (
     "async",
     "atomic",
     "blocksperchunk",
-    "diff",
     "filelimit",
     "master",
     "no-locality",
-    "rdiff",
     "remote",
     "sizelimit",
     "strategy",
@@ -80,6 +78,5 @@ def as_mirror(options: Options | None) -> Options:
 def _foreign(options: Options) -> Iterator[tuple[str, bool]]:
     yield "-atomic", options.atomic
     yield "-blocksperchunk", options.blocks_per_chunk > 0
-    yield "-diff and -rdiff", options.by_snapshots
     yield "-xtrack", options.track_path is not None
     yield "-strategy", options.strategy is not Strategy.UNIFORM_SIZE

@@ -22,7 +22,7 @@ from howdah.copy.common.failures import CopyFailed, error_from
 from howdah.copy.counters import Counters
 from howdah.copy.listing.entries import Entry
 from howdah.copy.tasks import CopyTask
-from howdah.sync.worker import receive, send
+from howdah.sync.worker import copy, receive, send
 
 MOST_FILES: Final = 64
 MOST_BYTES: Final = 64 << 20
@@ -52,10 +52,13 @@ def copy_all(
     processes: int,
     done: Callable[[Counters], None] = lambda _: None,
 ) -> Counters:
-    """Copy all pieces; the sums. `done` is told of each piece, by any thread.
+    """Copy all pieces; the sums. `done` is told of each piece, by any thread. Without processes
+    this one does it.
 
     Raises the first error of a process.
     """
+    if not processes:
+        return _copy_here(task, work, done)
     todo: queue.SimpleQueue[tuple[int, Piece]] = queue.SimpleQueue()
     for numbered in enumerate(work):
         todo.put(numbered)
@@ -82,6 +85,17 @@ def copy_all(
         # A thread ended by a defect, which it has told on standard error.
         raise CopyFailed(f"{len(work) - run.answered} of {len(work)} pieces were not copied")
     return run.counters
+
+
+def _copy_here(task: CopyTask, work: Sequence[Piece], done: Callable[[Counters], None]) -> Counters:
+    sums = Counters()
+    for number, piece in enumerate(work):
+        counters, failed = copy(task, number, piece)
+        sums += counters
+        done(counters)
+        if failed is not None:
+            raise error_from(*failed)
+    return sums
 
 
 class _Run:

@@ -177,7 +177,7 @@ def test_what_needs_a_cluster_is_refused_by_name(source: Path, tmp_path: Path) -
         words.read(["-atomic", "a", "b"])
     with pytest.raises(UnsupportedOperation, match="-blocksperchunk"):
         words.as_mirror(Options(update=True, blocks_per_chunk=1))
-    assert main(["sync", "-diff", "a", "b", source.as_uri(), tmp_path.as_uri()]) == 255
+    assert main(["sync", "-tmp", "a", source.as_uri(), tmp_path.as_uri()]) == 255
     assert "-atomic" not in words.usage()
 
 

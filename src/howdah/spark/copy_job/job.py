@@ -4,7 +4,7 @@
    source its place (`copy.layout`).
 2. Remove what an earlier run of the same copy left, if that run was killed. With `-diff` or
    `-rdiff` instead: move at the target what was renamed or deleted between two snapshots
-   (`snapshots.sync`).
+   (`howdah.copy.snapshots`).
 3. List sources and target in parallel (`listing.rounds`).
 4. Refuse two sources with one place.
 5. Copy: tasks with about as many bytes each (`copy_job.partitions`, `copy.tasks`), at nodes
@@ -57,6 +57,7 @@ from howdah.copy.outcome import ListingChanged, Outcome
 from howdah.copy.preserving import check_support
 from howdah.copy.results import SCHEMA, summed, sums_of
 from howdah.copy.server_side import notes_of
+from howdah.copy.snapshots.following import SnapshotSync
 from howdah.copy.tasks import CopyTask
 from howdah.fs import capabilities, paths
 from howdah.spark.copy_job.copy_listing import CopyListing, refuse_duplicates
@@ -64,7 +65,7 @@ from howdah.spark.copy_job.partitions import in_chunks, part_count
 from howdah.spark.copy_job.placement import placed_partitions
 from howdah.spark.listing.spark_rounds import Listing
 from howdah.spark.sessions import as_spark_is
-from howdah.spark.snapshots.sync import SnapshotSync
+from howdah.spark.snapshots.report import SparkReport
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -217,9 +218,10 @@ class _Job:
     ) -> None:
         self._spark = spark
         self._lock = lock
-        self._sync = None
+        self._report = SparkReport(spark)
+        self._sync: SnapshotSync | None = None
         if options.by_snapshots:
-            self._sync = SnapshotSync.check(spark, context, options)
+            self._sync = SnapshotSync.check(self._report, context, options)
             context = self._sync.context
         self._context = context
         self._options = options
@@ -289,14 +291,20 @@ class _Job:
             combine_mode=self._combine_mode(),
             most_attempts=most_attempts(self._spark),
         )
+        options = self._options
         listing = None
         is_done = False
         try:
             if self._sync is not None:
                 changes, moved = self._sync.begin(self._staging, tell)
-                sync, walk = self._sync, self._lister.walk()
-                listing = self._lister.build(lambda kept: sync.listing(changes, walk, kept))
-                self._lister.own_roots = sync.own_roots()
+                source, walk = self._sync.source, self._sync.walk(changes, self._lister.walk())
+                update_root, most = options.update_root, options.max_maps
+                listing = self._lister.build(
+                    lambda kept: self._report.listing(
+                        changes, source, update_root, walk, most, kept
+                    )
+                )
+                self._lister.own_roots = self._sync.own_roots()
             else:
                 moved = Counters()
                 if not self._options.dry_run:
@@ -319,8 +327,7 @@ class _Job:
         finally:
             if listing is not None:
                 listing.forget()
-            if self._sync is not None:
-                self._sync.forget()
+            self._report.forget()
             # With the staging directory in place, -diff can resume.
             if not self._options.dry_run and (is_done or self._sync is None):
                 self._remove_staging()
@@ -346,11 +353,8 @@ class _Job:
         return tuple(notes)
 
     def _advise(self, error: errors.HowdahError) -> None:
-        if self._sync is not None and self._sync.has_begun:
-            error.message += (
-                f" (What has been done at {self._context.target_uri} stays; it is between the two "
-                "snapshots now. The same command goes on from there.)"
-            )
+        if self._sync is not None:
+            self._sync.advise(error)
 
     def _remove_debris(self) -> None:
         self._fs.delete(self._staging.directory, recursive=True)

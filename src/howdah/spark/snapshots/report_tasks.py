@@ -11,35 +11,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from howdah import errors
 from howdah.copy.common import arrow_rows
 from howdah.copy.common.arrow_rows import decode, encode
 from howdah.copy.common.failures import FAILURES, error_name, error_text
 from howdah.copy.common.filesystems import Place
-from howdah.copy.listing.entries import Entry, Kind, Sums, batches
-from howdah.fs.api import FileSystem
-from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.snapshots.changes import CREATED, MODIFIED, RENAMED, Change, Changes
-from howdah.spark.snapshots.resuming import explained_by
+from howdah.copy.listing.entries import Entry, Sums, batches
+from howdah.copy.snapshots.changes import Change, Changes
+from howdah.copy.snapshots.following import copied_rows, report
+from howdah.copy.snapshots.resuming import explained_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA: Final = "label string, path binary, target binary"
 KEY_SCHEMA: Final = "label string, path binary"
-
-
-def snapshots_of(fs: FileSystem) -> HdfsFileSystem:
-    """A filesystem with snapshots. Raises UnsupportedOperation for any other."""
-    if not isinstance(fs, HdfsFileSystem):
-        raise errors.UnsupportedOperation(f"{fs.uri} has no snapshots")
-    return fs
-
-
-def report(fs: FileSystem, path: str, old: str, new: str) -> Iterator[Change]:
-    """The entries of a report; an empty name means the present directory."""
-    for entry in snapshots_of(fs).snapshot_diff(path, old, new).entries:
-        yield Change(entry.type.value, _relative(entry.path), _relative(entry.target or "."))
 
 
 def change_of(row: Any) -> Change:
@@ -83,16 +68,8 @@ class ChangesTask:
         yield from batches(Sums().counting(self._entries(given)))
 
     def _entries(self, given: Iterable[pa.RecordBatch]) -> Iterator[Entry]:
-        if self.also_root:
-            yield Entry(Kind.MODIFIED, 0, encode(self.source or "/"), b"")
-        for batch in given:
-            for row in batch.to_pylist():
-                change = change_of(row)
-                path = self.changes.copied(change) if change.path else None
-                if path is not None:
-                    kind = Kind.MODIFIED if change.label == MODIFIED else Kind.CREATED
-                    relative = encode(f"/{path}")
-                    yield Entry(kind, 0, encode(self.source) + relative, relative)
+        asked = (change_of(row) for batch in given for row in batch.to_pylist())
+        yield from copied_rows(asked, self.changes, self.source, self.also_root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +84,5 @@ class ExplainTask:
         yield from arrow_rows.batches(((label, encode(path)) for label, path in keys), KEY_SCHEMA)
 
 
-def _relative(path: str) -> str:
-    return "" if path == "." else path.removeprefix("./")
-
-
 FAILED: Final = "!"
 """Label of a row for an error: the message in `path`, the class in `target`."""
-COPIES: Final = (MODIFIED, CREATED, RENAMED)
-"""Labels of entries that can need a copy."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from howdah.copy.common.staging import is_staging
 from howdah.copy.locks.tree_lock import is_lock
-from howdah.spark.snapshots.changes import (
+from howdah.copy.snapshots.changes import (
     CREATED,
     DELETED,
     MODIFIED,

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah.copy.layout import InvalidInput
-from howdah.spark.snapshots.changes import Change, Changes, Filters, Move, in_order
-from howdah.spark.snapshots.resuming import differences, explained_by, remaining, unmoved
+from howdah.copy.snapshots.changes import Change, Changes, Filters, Move, in_order
+from howdah.copy.snapshots.resuming import differences, explained_by, remaining, unmoved
 
 STAGING = ".distcp.tmp.0123456789abcdef"
 _ids = itertools.count(1)

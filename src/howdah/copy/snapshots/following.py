@@ -1,4 +1,4 @@
-"""`-diff` and `-rdiff`, from the driver's side: the target follows a snapshot report (DistCpSync).
+"""`-diff` and `-rdiff`: the target follows a snapshot report (DistCpSync).
 
 1. The snapshots that are compared are the source's (`-diff OLD NEW`) or the target's own
    (`-rdiff NEW OLD`). The target must have the first snapshot, and be unchanged since. Files are
@@ -12,19 +12,20 @@
    long. After a run that was stopped, the target's own report of changes since the first snapshot
    says how far it came, and the same command resumes there (`snapshots.resuming`). If there are
    other changes, somebody has changed the target; the error names them, and nothing is done.
+5. With `Options.resume` the same holds if the staging directory is gone: the earlier run may have
+   ended before its caller could note that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from howdah import errors
-from howdah.copy.common.arrow_rows import decode, encode
-from howdah.copy.common.failures import error_from
-from howdah.copy.common.filesystems import for_each, prefix, status_of
+from howdah.copy.common.arrow_rows import encode
+from howdah.copy.common.filesystems import Place, for_each, prefix, status_of
 from howdah.copy.common.staging import Staging
 from howdah.copy.context import CopyContext
 from howdah.copy.counters import Counters
@@ -33,30 +34,105 @@ from howdah.copy.listing.entries import Entry, Found, Kind
 from howdah.copy.listing.walking import Walk
 from howdah.copy.locks.tree_lock import is_lock
 from howdah.copy.options import Options
+from howdah.copy.snapshots.changes import (
+    CREATED,
+    DELETED,
+    MODIFIED,
+    RENAMED,
+    Change,
+    Changes,
+    Filters,
+    Move,
+    in_order,
+)
+from howdah.copy.snapshots.resuming import (
+    Key,
+    Remaining,
+    differences,
+    explained_by,
+    remaining,
+    unmoved,
+)
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.spark.listing.row_stores import RowStore
-from howdah.spark.listing.spark_rounds import Listing, list_rounds
-from howdah.spark.snapshots.changes import Change, Changes, Filters, Move, in_order
-from howdah.spark.snapshots.report_tasks import (
-    COPIES,
-    FAILED,
-    KEY_SCHEMA,
-    SCHEMA,
-    ChangesTask,
-    ExplainTask,
-    ReportTask,
-    change_of,
-    report,
-)
-from howdah.spark.snapshots.resuming import Key, Remaining, differences, remaining, unmoved
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 _SCHEMES: Final = ("hdfs",)
-_TOLD: Final = 5
+_NAMED: Final = 5
 _MOVED: Final = "moved-"
+COPIES: Final = (MODIFIED, CREATED, RENAMED)
+"""Labels of entries that can need a copy."""
+
+
+def snapshots_of(fs: FileSystem) -> HdfsFileSystem:
+    """A filesystem with snapshots. Raises UnsupportedOperation for any other."""
+    if not isinstance(fs, HdfsFileSystem):
+        raise errors.UnsupportedOperation(f"{fs.uri} has no snapshots")
+    return fs
+
+
+def report(fs: FileSystem, path: str, old: str, new: str) -> Iterator[Change]:
+    """The entries of a report; an empty name means the present directory."""
+    for entry in snapshots_of(fs).snapshot_diff(path, old, new).entries:
+        yield Change(entry.type.value, _relative(entry.path), _relative(entry.target or "."))
+
+
+def _relative(path: str) -> str:
+    return "" if path == "." else path.removeprefix("./")
+
+
+class Report(Protocol):
+    """Where the entries of a report are kept: they may be more than fit in memory."""
+
+    def read(self, place: Place, path: str, old: str, new: str) -> list[Change]:
+        """Request the report and keep it. Returns the renames and deletions."""
+        ...
+
+    def unexplained(
+        self, left: Sequence[tuple[Change, Key | None]], changes: Changes, most: int
+    ) -> list[Change]:
+        """Return the first of the changes that no entry of the report explains."""
+        ...
+
+
+class ReportInMemory:
+    """A report that is kept in memory."""
+
+    def __init__(self) -> None:
+        self.changes: tuple[Change, ...] = ()
+
+    def read(self, place: Place, path: str, old: str, new: str) -> list[Change]:
+        self.changes = tuple(report(place.connect(), path, old, new))
+        return [change for change in self.changes if change.label in (DELETED, RENAMED)]
+
+    def unexplained(
+        self, left: Sequence[tuple[Change, Key | None]], changes: Changes, most: int
+    ) -> list[Change]:
+        asked = (change for change in self.changes if change.label in COPIES)
+        known = set(explained_by(asked, changes))
+        return [change for change, key in left if key is None or key not in known][:most]
+
+    def rows(self, changes: Changes, source: str, also_root: bool) -> Iterator[Entry]:
+        """The rows that the listing begins with."""
+        asked = (change for change in self.changes if change.label in COPIES)
+        return copied_rows(asked, changes, source, also_root)
+
+
+def copied_rows(
+    asked: Iterable[Change], changes: Changes, source: str, also_root: bool
+) -> Iterator[Entry]:
+    """Turn entries of a report into rows that a listing begins with.
+
+    `source` is the path of the second state. With `also_root` it has a row, too.
+    """
+    if also_root:
+        yield Entry(Kind.MODIFIED, 0, encode(source or "/"), b"")
+    for change in asked:
+        path = changes.copied(change) if change.path else None
+        if path is not None:
+            kind = Kind.MODIFIED if change.label == MODIFIED else Kind.CREATED
+            relative = encode(f"/{path}")
+            yield Entry(kind, 0, encode(source) + relative, relative)
 
 
 class SyncFailed(errors.HowdahError, OSError):
@@ -64,11 +140,14 @@ class SyncFailed(errors.HowdahError, OSError):
 
 
 class SnapshotSync:
-    """Runs one synchronization. `check` makes it, and checks that it can be done."""
+    """Runs one synchronization. `check` makes it, and checks that it can be done.
+
+    Knows nothing of how files are listed and copied.
+    """
 
     def __init__(
         self,
-        spark: SparkSession,
+        report: Report,
         context: CopyContext,
         options: Options,
         states: tuple[str, str],
@@ -77,18 +156,17 @@ class SnapshotSync:
         self.context = context
         self.notes: tuple[str, ...] = ()
         self.has_begun = False
-        self._spark = spark
+        self._report = report
         self._options = options
         self._old, self._new = states
         self._base = base
         self._fs = context.target_fs
         self._forward = options.diff is not None
         self._source = prefix(context.sources[0][0].path)
-        self._rows: DataFrame | None = None
         self._target_changes: list[Change] = []
 
     @classmethod
-    def check(cls, spark: SparkSession, context: CopyContext, options: Options) -> SnapshotSync:
+    def check(cls, report: Report, context: CopyContext, options: Options) -> SnapshotSync:
         """Check source, target and snapshots. Raises SyncFailed, or InvalidInput for a snapshot
         that does not exist."""
         states = options.diff or options.reverse_diff
@@ -96,7 +174,7 @@ class SnapshotSync:
         old, new = ("" if name == "." else name for name in states)
         source = _source_of(context)
         fs = context.places[0].connect()
-        sync = cls(spark, context, options, (old, new), source.path)
+        sync = cls(report, context, options, (old, new), source.path)
         sync._target_changes = sync._different()
         compared, path = (fs, source.path) if sync._forward else (sync._fs, context.target_path)
         _check_order(compared, path, old, new, sync._forward)
@@ -131,18 +209,13 @@ class SnapshotSync:
         return differences(changes)
 
     def _read_report(self, home: str) -> Changes:
-        """Read the report. Its entries stay with the executors, but for renames and deletions."""
+        """Read the report. Its other entries stay where it is kept."""
         context, forward = self.context, self._forward
         place = context.places[0] if forward else context.target
         path = self._base if forward else context.target_path
-        task = ReportTask(place, path, self._old, self._new)
-        self._rows = self._spark.range(0, 1, 1, 1).mapInArrow(task, SCHEMA).persist()
-        rows = self._rows.where(f"label in ('-', 'R', '{FAILED}')").collect()
-        for row in rows:
-            if row["label"] == FAILED:
-                raise error_from(decode(bytes(row["target"])), decode(bytes(row["path"])))
+        given = self._report.read(place, path, self._old, self._new)
         # With `-rdiff .` the staging directory of this run is in the report.
-        changes = [change for change in map(change_of, rows) if not _is_ours(change, home)]
+        changes = [change for change in given if not _is_ours(change, home)]
         uri = context.places[0].connect().uri
         beginnings = ("", uri + prefix(self._base), uri + self._source)
         return Changes.of(changes, forward, Filters(context.filters, beginnings))
@@ -169,12 +242,9 @@ class SnapshotSync:
         return changes, Counters(entries_deleted=deleted, entries_renamed=renamed)
 
     def _left(self, changes: Changes, moves: list[Move], home: str, staging: Staging) -> Remaining:
-        assert self._rows is not None, "the report is read first"
         strange = self._target_changes
-        if self._fs.exists(staging.directory):
-            left = unmoved(changes, self._target_changes, home)
-            asked = self._rows.where(f"label in {COPIES}")
-            strange = _unexplained(self._spark, left, ExplainTask(changes), asked)
+        if self._options.resume or self._fs.exists(staging.directory):
+            strange = self._unexplained(changes, self._target_changes, home)
         if strange:
             raise SyncFailed(self._has_changed(strange))
         self.notes = (
@@ -183,8 +253,23 @@ class SnapshotSync:
         )
         return remaining(moves, self._target_changes, home)
 
+    def _unexplained(
+        self, changes: Changes, target_changes: Sequence[Change], home: str
+    ) -> list[Change]:
+        left = unmoved(changes, target_changes, home)
+        if self._options.update_root:
+            # Each run sets the attributes of the target's own directory.
+            left = [(change, key) for change, key in left if key != (MODIFIED, "")]
+        return self._report.unexplained(left, changes, _NAMED + 1)
+
+    def strangers_of(self, changes: Changes, name: str) -> list[Change]:
+        """Return the first changes between the first state and the snapshot `name` of the target
+        which the report does not explain: somebody else made them."""
+        found = differences(report(self._fs, self.context.target_path, self._old, name))
+        return self._unexplained(changes, found, "")
+
     def _has_changed(self, strange: list[Change]) -> str:
-        some = ", ".join(map(str, strange[:_TOLD])) + (" …" if len(strange) > _TOLD else "")
+        some = ", ".join(map(str, strange[:_NAMED])) + (" …" if len(strange) > _NAMED else "")
         return (
             f"The target {self.context.target_uri} has been modified since snapshot "
             f"{self._old}: {some}. Undo that (-rdiff . {self._old}), or copy without "
@@ -245,19 +330,19 @@ class SnapshotSync:
 
     # --- 3. the listing -------------------------------------------------------------------
 
-    def listing(self, changes: Changes, walk: Walk, kept: RowStore) -> Listing:
-        """List what is to be copied."""
-        assert self._rows is not None, "the report is read first"
-        task = ChangesTask(changes, self._source, self._options.update_root)
-        copies = self._rows.where(f"label in {COPIES}")
-        moved = frozenset(encode(f"/{change.target}") for change in changes.renames)
-        walk = replace(
+    @property
+    def source(self) -> str:
+        """The path of the second state, as `prefix` has it."""
+        return self._source
+
+    def walk(self, changes: Changes, walk: Walk) -> Walk:
+        """The task that lists what is to be copied."""
+        return replace(
             walk,
-            passed_over=moved,
+            passed_over=frozenset(encode(f"/{change.target}") for change in changes.renames),
             filter_beginnings=changes.filters.beginnings,
             rehearses=self._options.dry_run,
         )
-        return list_rounds(copies, task, walk, self._options.max_maps, kept)
 
     def own_roots(self) -> list[Entry]:
         """The row of the target's own directory, if it is to get the source's attributes."""
@@ -267,36 +352,13 @@ class SnapshotSync:
         there = self.context.target_status
         return [Entry.of(Kind.DIRECTORY, source.filesystem, status, b"", there)]
 
-    def forget(self) -> None:
-        """Let the executors drop the report."""
-        if self._rows is not None:
-            self._rows.unpersist()
-
-
-def _unexplained(
-    spark: SparkSession,
-    left: Sequence[tuple[Change, Key | None]],
-    explain: ExplainTask,
-    asked: DataFrame,
-) -> list[Change]:
-    """Return the first of the changes that no entry of the report explains. Tasks compare them:
-    there may be as many as there are files to copy."""
-    import pyarrow as pa
-
-    if not left:
-        return []
-    keys = [key or ("", "") for _, key in left]
-    table = pa.table(
-        {
-            "label": pa.array([label for label, _ in keys], type=pa.string()),
-            "path": pa.array([encode(path) for _, path in keys], type=pa.binary()),
-            "number": pa.array(range(len(keys)), type=pa.int64()),
-        }
-    )
-    explained = asked.mapInArrow(explain, KEY_SCHEMA)
-    strange = spark.createDataFrame(table).join(explained, ["label", "path"], "left_anti")
-    rows = strange.orderBy("number").limit(_TOLD + 1).collect()
-    return [left[row["number"]][0] for row in rows]
+    def advise(self, error: errors.HowdahError) -> None:
+        """Add to an error how to go on, if the target is between the two states."""
+        if self.has_begun:
+            error.message += (
+                f" (What has been done at {self.context.target_uri} stays; it is between the two "
+                "snapshots now. The same command goes on from there.)"
+            )
 
 
 def _is_ours(change: Change, home: str) -> bool:
