@@ -61,7 +61,19 @@ PURE_ENOUGH = {
 
 SERVERS = {"namenode", "datanode", "journalnode", "router", "failover", "kms"}
 CLIENTS = {
-    *("aio", "client", "fs", "fsspec", "balancer", "copy", "gateway", "mount", "spark", "sync"),
+    *(
+        "aio",
+        "client",
+        "fs",
+        "fsspec",
+        "balancer",
+        "copy",
+        "gateway",
+        "mirror",
+        "mount",
+        "spark",
+        "sync",
+    ),
 }
 # Rooms of a package of which none knows another one.
 APART = {

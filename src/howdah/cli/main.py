@@ -71,6 +71,7 @@ COMMANDS: dict[str, Command] = {
     "dfs": Command("work with files", "howdah.cli.dfs:main", False),
     "fs": Command("the same as dfs", "howdah.cli.dfs:main", False),
     "getconf": Command("print configuration values", "howdah.cli.getconf:main"),
+    "mirror": Command("keep a directory the mirror of another", "howdah.cli.mirror:main"),
     "mount": Command("mount a filesystem as a directory", "howdah.cli.mount:main"),
     "umount": Command("end such a mount", "howdah.cli.mount:unmount"),
     "namenode": Command("run a namenode, or -format one", "howdah.cli.namenode:main"),

@@ -92,7 +92,7 @@ def decide(
             if equal
             else Decision(Action.COPY, Reason.CHECKSUM_DIFFERS)
         )
-    if options.by_snapshots:
+    if options.by_snapshots or not options.compares_times:
         return Decision(Action.COPY, Reason.REPORTED)
     if source.modification_time_ms <= 0:
         return Decision(Action.COPY, Reason.NO_TIME)

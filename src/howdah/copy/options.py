@@ -101,6 +101,9 @@ class Options:
     dry_run: bool = False
     locality: bool | None = None
     """Whether tasks prefer nodes with replicas; None: where that can matter."""
+    compares_times: bool = True
+    """Whether a file of equal length, whose checksum cannot be compared, is the same if the target
+    was modified last. Not an option of commands."""
     resume: bool = False
     """Whether an earlier run of the same `-diff` may have ended: what it changed at the target is
     expected there. Not an option of commands."""

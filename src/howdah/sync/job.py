@@ -93,6 +93,8 @@ class Wishes:
     """Called for each piece of work that is done, by any thread."""
     replaces_kinds: bool = False
     """Whether a file may replace a directory, and the other way round."""
+    rows: Callable[[FileSystem, str], Iterable[Entry]] | None = None
+    """The rows to begin the listing with, by the source and its path: nothing else is looked at."""
     begins_processes: bool = True
     """Whether more than little work is done by processes; otherwise by this one."""
 
@@ -251,6 +253,10 @@ class _Mirror:
 
     def _listed(self, tell: Callable[[str], None]) -> tuple[Sequence[Entry], list[Entry], Counters]:
         """The sources' own rows, all rows, and what was done for that."""
+        if self._wishes.rows is not None:
+            source = self._context.sources[0][0]
+            begun = self._wishes.rows(self._context.places[0].connect(), prefix(source.path))
+            return [], self._list(begun, self._walk()), Counters()
         if self._follows is None:
             roots = roots_of(self._context, self._options, self._placed, self._path)
             return roots, self._list(roots, self._walk()), Counters()

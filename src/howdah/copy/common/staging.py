@@ -26,6 +26,7 @@ from howdah.fs import paths
 
 PREFIX: Final = ".distcp.tmp."
 WORK_PREFIX: Final = "._WIP_"
+MIRROR_PREFIX: Final = ".howdah.mirror"
 _KEY_CHARS: Final = 16
 _STAGING: Final = re.compile(re.escape(PREFIX) + f"[0-9a-f]{{{_KEY_CHARS}}}")
 
@@ -40,6 +41,11 @@ def key_of(sources: Sequence[str], target: str) -> str:
 def is_staging(name: str) -> bool:
     """Whether a name is that of a staging directory, of any copy."""
     return _STAGING.fullmatch(name) is not None
+
+
+def is_mirror_state(name: str) -> bool:
+    """Whether a file of this name is the state of a mirror (`howdah.mirror`)."""
+    return name == MIRROR_PREFIX or name.startswith(f"{MIRROR_PREFIX}.")
 
 
 @dataclass(frozen=True, slots=True)

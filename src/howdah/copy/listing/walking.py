@@ -19,7 +19,7 @@
    An entry that was renamed at the target has a row of its own and is skipped here.
 8. A task that lists alone what lies below its roots lists trees of object stores many directories
    in a request (`ListsAhead`). Tasks that have directories from here and there do not.
-9. Lock files and staging directories of jobs are not copied. A lock of the target that a job
+9. Lock files, staging directories and state files of jobs are not copied. A lock of the target that a job
    holds ends the copy.
 """
 
@@ -43,7 +43,7 @@ from howdah.copy.common.failures import (
     error_text,
 )
 from howdah.copy.common.filesystems import Place, status_of
-from howdah.copy.common.staging import is_staging
+from howdah.copy.common.staging import is_mirror_state, is_staging
 from howdah.copy.listing.entries import (
     WAITING,
     Entry,
@@ -297,8 +297,8 @@ def _or_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:
 
 
 def _is_of_a_job(name: str) -> bool:
-    """Whether a file or directory belongs to a running job."""
-    return is_staging(name) or is_lock(name)
+    """Whether a file or directory belongs to a job."""
+    return is_staging(name) or is_lock(name) or is_mirror_state(name)
 
 
 def _until_gone(listing: Iterator[FileStatus]) -> Iterator[FileStatus]:

@@ -139,6 +139,10 @@ class SyncFailed(errors.HowdahError, OSError):
     """The target cannot follow a snapshot report; the message says why, and what to do."""
 
 
+class TargetModified(SyncFailed):
+    """The target is not what it was in the first state."""
+
+
 class SnapshotSync:
     """Runs one synchronization. `check` makes it, and checks that it can be done.
 
@@ -246,7 +250,7 @@ class SnapshotSync:
         if self._options.resume or self._fs.exists(staging.directory):
             strange = self._unexplained(changes, self._target_changes, home)
         if strange:
-            raise SyncFailed(self._has_changed(strange))
+            raise TargetModified(self._has_changed(strange))
         self.notes = (
             f"{self.context.target_uri} was changed by an earlier run that was stopped; "
             "this one went on from there.",
@@ -262,11 +266,14 @@ class SnapshotSync:
             left = [(change, key) for change, key in left if key != (MODIFIED, "")]
         return self._report.unexplained(left, changes, _NAMED + 1)
 
-    def strangers_of(self, changes: Changes, name: str) -> list[Change]:
-        """Return the first changes between the first state and the snapshot `name` of the target
-        which the report does not explain: somebody else made them."""
+    def check_snapshot(self, name: str) -> None:
+        """Compare a snapshot that the target has got after a copy with the report. Raises
+        TargetModified if somebody else has made changes of his own meanwhile."""
+        changes = self._read_report("")
         found = differences(report(self._fs, self.context.target_path, self._old, name))
-        return self._unexplained(changes, found, "")
+        strange = self._unexplained(changes, found, "")
+        if strange:
+            raise TargetModified(self._has_changed(strange))
 
     def _has_changed(self, strange: list[Change]) -> str:
         some = ", ".join(map(str, strange[:_NAMED])) + (" …" if len(strange) > _NAMED else "")
@@ -281,7 +288,7 @@ class SnapshotSync:
 
         def check(move: Move) -> None:
             if status_of(self._fs, self._at(move.source)) is None:
-                raise SyncFailed(
+                raise TargetModified(
                     f"{self._fs.uri}{self._at(move.source)} does not exist, though it was in "
                     f"snapshot {self._old or '.'}: the target is not what the source was then"
                 )

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from howdah.copy.common.staging import is_staging
+from howdah.copy.common.staging import is_mirror_state, is_staging
 from howdah.copy.locks.tree_lock import is_lock
 from howdah.copy.snapshots.changes import (
     CREATED,
@@ -57,7 +57,8 @@ def differences(target_changes: Iterable[Change]) -> list[Change]:
 
 
 def _is_of_a_job(path: str) -> bool:
-    return is_staging(path) or is_lock(path.rpartition("/")[2])
+    name = path.rpartition("/")[2]
+    return is_staging(path) or is_lock(name) or is_mirror_state(name)
 
 
 def remaining(moves: Sequence[Move], target_changes: Iterable[Change], staging: str) -> Remaining:

@@ -1,0 +1,215 @@
+"""Copies for a mirror: by this machine below a bound, by Spark above it (shell).
+
+Both do the same with the same options, and either goes on where the other was stopped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from howdah.config import Configuration
+from howdah.copy.common.arrow_rows import encode
+from howdah.copy.common.filesystems import status_of
+from howdah.copy.common.task_progress import Amount
+from howdah.copy.context import CopyContext
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry, Found, Kind
+from howdah.copy.options import DEFAULT_MAPS, Options
+from howdah.copy.snapshots.following import ReportInMemory, SnapshotSync, report
+from howdah.fs.api import FileSystem
+from howdah.mirror.settings import Settings
+from howdah.mirror.sides import Directory, attributes_of
+from howdah.mirror.state.names import UNCHECKED
+from howdah.mirror.state.touched import touched
+from howdah.sync.job import TooMuch, Wishes, sync
+
+_log = logging.getLogger(__name__)
+_UNBOUNDED: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """Is told how a copy goes, by any thread."""
+
+    listed: Callable[[Amount], None] = lambda _: None
+    done: Callable[[Counters], None] = lambda _: None
+    tell: Callable[[str], None] = _log.info
+    shows_progress: bool = False
+
+
+class Copying:
+    """Copies between the sides of one mirror."""
+
+    def __init__(
+        self,
+        source: Directory,
+        target: Directory,
+        settings: Settings,
+        conf: Configuration,
+        user: str | None,
+        watcher: Watcher,
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._settings = settings
+        self._conf = conf
+        self._user = user
+        self._watcher = watcher
+        self._preserve = settings.preserve
+        if self._preserve is None:
+            self._preserve = attributes_of(source.fs, target.fs)
+        self._keeps_root = target.has_snapshots
+
+    def all(self, goal: str, to_trash: bool) -> Counters:
+        """Make the target what a snapshot of the source is, whatever it has."""
+        options = self._options(
+            delete=True, skip_trash=not to_trash, update_root=self._keeps_root, compares_times=False
+        )
+        return self._run(self._snapshot(goal), options, replaces_kinds=True)
+
+    def changes(self, base: str, goal: str, resumes: bool) -> Counters:
+        """Make a target that is the snapshot `base` the snapshot `goal`. Raises TargetModified."""
+        options = self._options(diff=(base, goal), resume=resumes, update_root=True)
+        return self._run(self._source.uri, options)
+
+    def touched(self, base: str, goal: str) -> Counters:
+        """The same for a target without snapshots: whatever differs between the two becomes what
+        it is in `goal`."""
+        changes = list(report(self._source.fs, self._source.path, base, goal))
+
+        def rows(fs: FileSystem, top: str) -> Iterator[Entry]:
+            for one in touched(changes):
+                relative = encode(f"/{one.path}")
+                if status_of(fs, f"{top}/{one.path}") is None:
+                    there = status_of(self._target.fs, f"{self._target.path}/{one.path}")
+                    if there is not None:
+                        yield Entry(Kind.MISSING, 0, b"", relative, target=Found.FILE)
+                    continue
+                kind = Kind.CREATED if one.is_whole else Kind.MODIFIED
+                yield Entry(kind, 0, encode(top) + relative, relative)
+
+        options = self._options(delete=True, skip_trash=True, compares_times=False)
+        return self._run(self._snapshot(goal), options, replaces_kinds=True, rows=rows)
+
+    def revert(self, common: str) -> Counters:
+        """Make the target what it was in its own snapshot."""
+        options = self._options(reverse_diff=(".", common), update_root=True)
+        return self._run(self._target.uri, options)
+
+    def check(self, base: str, goal: str) -> None:
+        """Compare the unchecked snapshot of the target with the report of the source. Raises
+        TargetModified."""
+        options = self._options(diff=(base, goal), resume=True, update_root=True)
+        context = CopyContext.read(
+            [self._source.uri], self._target.uri, options, self._conf, self._user
+        )
+        SnapshotSync.check(ReportInMemory(), context, options).check_snapshot(goal + UNCHECKED)
+
+    def rehearse(self, base: str | None, goal: str, tell: Callable[[str], None]) -> Counters:
+        """Report what a copy would do; `goal` may be empty for the source as it is now."""
+        source = self._snapshot(goal) if goal else self._source.uri
+        if base is not None and self._target.has_snapshots:
+            options = self._options(diff=(base, goal or "."), dry_run=True, update_root=True)
+            source = self._source.uri
+        else:
+            options = self._options(delete=True, dry_run=True)
+        return sync(
+            source, self._target.uri, options=options, conf=self._conf, user=self._user, tell=tell
+        ).counters
+
+    # -- by whom ---------------------------------------------------------------------
+
+    def _run(
+        self,
+        source: str,
+        options: Options,
+        *,
+        replaces_kinds: bool = False,
+        rows: Callable[[FileSystem, str], Iterator[Entry]] | None = None,
+    ) -> Counters:
+        settings = self._settings
+        wishes = Wishes(
+            most=self._most(),
+            listed=self._watcher.listed,
+            done=self._watcher.done,
+            replaces_kinds=replaces_kinds,
+            rows=rows,
+            begins_processes=settings.begins_processes,
+        )
+        try:
+            return sync(
+                source,
+                self._target.uri,
+                options=options,
+                processes=settings.processes,
+                conf=self._conf,
+                user=self._user,
+                warn=self._watcher.tell,
+                shows_progress=self._watcher.shows_progress,
+                wishes=wishes,
+            ).counters
+        except TooMuch as error:
+            self._watcher.listed(error.found)
+            self._watcher.tell(f"{error}: Spark copies")
+            return self._by_spark(source, options)
+
+    def _most(self) -> Amount | None:
+        settings = self._settings
+        if not settings.has_spark or (settings.most_files, settings.most_bytes) == (None, None):
+            return None
+        files, bytes_ = settings.most_files, settings.most_bytes
+        return Amount(
+            _UNBOUNDED if files is None else files, _UNBOUNDED if bytes_ is None else bytes_
+        )
+
+    def _by_spark(self, source: str, options: Options) -> Counters:
+        from howdah.spark.copy_job.job import distcp
+        from howdah.spark.sessions import session
+
+        rate_mb = options.bandwidth_mb
+        if rate_mb is not None:
+            options = replace(options, bandwidth_mb=rate_mb / DEFAULT_MAPS)  # of each task
+        with session(self._settings.master, self._settings.remote) as spark:
+            return distcp(
+                spark,
+                source,
+                self._target.uri,
+                options=options,
+                conf=self._conf,
+                user=self._user,
+                warn=self._watcher.tell,
+                shows_progress=self._watcher.shows_progress,
+            ).counters
+
+    def _snapshot(self, name: str) -> str:
+        return self._source.fs.uri + self._source.snapshot_path(name)
+
+    def _options(
+        self,
+        *,
+        delete: bool = False,
+        skip_trash: bool = False,
+        update_root: bool = False,
+        compares_times: bool = True,
+        diff: tuple[str, str] | None = None,
+        reverse_diff: tuple[str, str] | None = None,
+        resume: bool = False,
+        dry_run: bool = False,
+    ) -> Options:
+        assert self._preserve is not None, "set by the constructor"
+        return Options(
+            preserve=self._preserve,
+            update=True,
+            delete=delete,
+            skip_trash=skip_trash,
+            update_root=update_root,
+            compares_times=compares_times,
+            diff=diff,
+            reverse_diff=reverse_diff,
+            resume=resume,
+            dry_run=dry_run,
+            bandwidth_mb=self._settings.bandwidth_mb,
+        )

@@ -1,0 +1,1 @@
+"""What a mirror knows, and what it does next (pure). Arrows: `planner -> record -> names`."""

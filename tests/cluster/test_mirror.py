@@ -1,0 +1,226 @@
+"""`howdah mirror` between directories of running clusters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from howdah.cli.main import main
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.mirror.rounds import Round, mirror_once
+from howdah.mirror.settings import Settings
+from howdah.mirror.sides import Refused
+from howdah.mirror.state.planner import Wanted
+from howdah.testing import MiniCluster
+
+pytestmark = pytest.mark.timeout(240)
+
+BEFORE = {
+    "same": b"1",
+    "changed": b"old",
+    "gone": b"2",
+    "swap-a": b"a",
+    "swap-b": b"b",
+    "d": None,
+    "d/x": b"3",
+    "d/deep": None,
+    "d/deep/y": b"4",
+    "lost": None,
+    "lost/z": b"5",
+}
+AFTER = {
+    "same": b"1",
+    "changed": b"new",
+    "swap-a": b"b",
+    "swap-b": b"a",
+    "lost": b"a file by now",
+    "new": None,
+    "new/d2": None,
+    "new/d2/x": b"33",
+    "y": b"4",
+}
+
+
+def change(fs: HdfsFileSystem, top: str) -> None:
+    """From the first tree to the second one."""
+    fs.rename(f"{top}/swap-a", f"{top}/t")
+    fs.rename(f"{top}/swap-b", f"{top}/swap-a")
+    fs.rename(f"{top}/t", f"{top}/swap-b")
+    fs.mkdirs(f"{top}/new")
+    fs.rename(f"{top}/d", f"{top}/new/d2")
+    fs.rename(f"{top}/new/d2/deep/y", f"{top}/y")
+    fs.delete(f"{top}/new/d2/deep")
+    fs.delete(f"{top}/lost", recursive=True)
+    fs.delete(f"{top}/gone")
+    fs.write_bytes(f"{top}/changed", b"new")
+    fs.write_bytes(f"{top}/lost", b"a file by now")
+    with fs.append(f"{top}/new/d2/x") as out:
+        out.write(b"3")
+
+
+@dataclass
+class Pair:
+    """Two directories of one cluster."""
+
+    fs: HdfsFileSystem
+    top: str
+
+    @property
+    def source(self) -> str:
+        return f"{self.fs.uri}{self.top}/src"
+
+    @property
+    def target(self) -> str:
+        return f"{self.fs.uri}{self.top}/dst"
+
+    def at(self, name: str) -> str:
+        return f"{self.top}/{name}"
+
+    def make(self, name: str, tree: dict[str, bytes | None]) -> None:
+        for path, content in tree.items():
+            if content is None:
+                self.fs.mkdirs(f"{self.at(name)}/{path}")
+            else:
+                self.fs.write_bytes(f"{self.at(name)}/{path}", content)
+
+    def tree(self, name: str) -> dict[str, bytes | None]:
+        top = self.at(name)
+        found: dict[str, bytes | None] = {}
+        for directory, directories, files in self.fs.walk(top):
+            for child in directories:
+                found[f"{directory}/{child}".removeprefix(f"{top}/")] = None
+            for child in files:
+                path = f"{directory}/{child}"
+                found[path.removeprefix(f"{top}/")] = self.fs.read_bytes(path)
+        return found
+
+    def snapshots(self, name: str) -> list[str]:
+        return [status.name for status in self.fs.list_status(f"{self.at(name)}/.snapshot")]
+
+    def mirror(self, **wanted: bool | int) -> Round:
+        settings = Settings(wanted=Wanted(**wanted))  # type: ignore[arg-type]
+        return mirror_once(self.source, self.target, settings)
+
+
+@pytest.fixture
+def pair(howdah_cluster: MiniCluster, request: pytest.FixtureRequest) -> Iterator[Pair]:
+    fs = howdah_cluster.connect()
+    assert isinstance(fs, HdfsFileSystem)
+    name = "".join(char if char.isalnum() else "-" for char in request.node.name)
+    pair = Pair(fs, f"/mirror/{name}")
+    with fs:
+        pair.make("src", BEFORE)
+        yield pair
+        for side in ("src", "dst"):
+            if fs.exists(pair.at(side)) and fs.exists(f"{pair.at(side)}/.snapshot"):
+                for snapshot in pair.snapshots(side):
+                    fs.delete_snapshot(pair.at(side), snapshot)
+        fs.delete(pair.top, recursive=True)
+
+
+def test_rounds_make_the_target_what_the_source_is(pair: Pair) -> None:
+    first = pair.mirror()
+    assert first.counters.files_copied == 7
+    assert pair.tree("dst") == BEFORE
+    assert pair.tree(f"dst/.snapshot/{first.common}") == BEFORE
+    change(pair.fs, pair.at("src"))
+    second = pair.mirror()
+    assert pair.tree("dst") == AFTER
+    # Readers have both points in time.
+    assert pair.tree(f"dst/.snapshot/{first.common}") == BEFORE
+    assert pair.tree(f"dst/.snapshot/{second.common}") == AFTER
+    assert second.counters.entries_renamed == 3
+    assert second.counters.bytes_copied < 30
+    assert pair.snapshots("src") == pair.snapshots("dst") == [first.common, second.common]
+    # Nothing has changed, so nothing is done.
+    third = pair.mirror()
+    assert (third.common, third.is_current, third.lag_s) == (second.common, True, 0)
+
+
+def test_old_snapshots_go_on_both_sides(pair: Pair) -> None:
+    found = []
+    for number in range(4):
+        pair.fs.write_bytes(f"{pair.at('src')}/file", b"%d" % number)
+        found.append(pair.mirror(keep=2).common)
+    assert pair.snapshots("src") == pair.snapshots("dst") == found[-2:]
+
+
+def test_a_target_with_files_is_refused_unless_it_is_adopted(pair: Pair) -> None:
+    pair.make("dst", {"theirs": b"x", "d": b"a file"})
+    with pytest.raises(Refused, match="is not empty, and has no snapshot in common"):
+        pair.mirror()
+    assert pair.tree("dst") == {"theirs": b"x", "d": b"a file"}
+    pair.mirror(adopts=True)
+    assert pair.tree("dst") == BEFORE
+
+
+def test_a_changed_target_is_refused_or_reverted(pair: Pair) -> None:
+    pair.mirror()
+    pair.make("dst", {"mine": b"x", "changed": b"theirs", "d/x": b"theirs, too"})
+    pair.fs.delete(f"{pair.at('dst')}/gone")
+    changed = pair.tree("dst")
+    change(pair.fs, pair.at("src"))
+    with pytest.raises(Refused, match=r"somebody else has changed .*/dst since howdah-mirror-"):
+        pair.mirror()
+    assert pair.tree("dst") == changed
+    done = pair.mirror(reverts=True)
+    assert pair.tree("dst") == AFTER
+    assert pair.tree(f"dst/.snapshot/{done.common}") == AFTER
+    (kept,) = [name for name in pair.snapshots("dst") if name.startswith("howdah-diverged-")]
+    assert pair.tree(f"dst/.snapshot/{kept}") == changed
+    # The next round has nothing to complain of.
+    pair.fs.write_bytes(f"{pair.at('src')}/same", b"2")
+    pair.mirror()
+    assert pair.tree("dst")["same"] == b"2"
+
+
+def test_attributes_follow(pair: Pair) -> None:
+    src, dst = pair.at("src"), pair.at("dst")
+    pair.mirror()
+    pair.fs.set_permission(f"{src}/same", 0o600)
+    pair.fs.set_permission(f"{src}/d", 0o711)
+    pair.fs.set_permission(src, 0o750)
+    pair.fs.set_owner(f"{src}/changed", "alice", "staff")
+    pair.fs.set_xattr(f"{src}/d", "user.colour", b"red")
+    pair.fs.set_replication(f"{src}/d/x", 2)
+    pair.fs.set_times(f"{src}/gone", 1_000_000_000_000)
+    pair.mirror()
+    for path in ("", "/same", "/d", "/changed", "/d/x", "/gone"):
+        here, there = pair.fs.get_file_status(src + path), pair.fs.get_file_status(dst + path)
+        for name in ("permission", "owner", "group", "replication", "modification_time_ms"):
+            assert getattr(here, name) == getattr(there, name), (path, name)
+    assert pair.fs.get_xattrs(f"{dst}/d") == {"user.colour": b"red"}
+
+
+def test_the_command_says_what_it_would_do_and_does_it(
+    pair: Pair, run_cli: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = (pair.source, pair.target)
+    assert run_cli("--dry-run", "--bandwidth", "1", *both) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"mkdir {pair.target}"
+    assert f"copy {pair.source}/d/x --> {pair.target}/d/x (not at the target)" in said
+    assert said[-1].startswith("would copy 7 files (11 B), rename 0 and delete 0 entries, in 0 s")
+    assert not pair.fs.exists(pair.at("dst"))
+    assert run_cli("--once", *both) == 0
+    assert "7 files copied" in capsys.readouterr().out
+    change(pair.fs, pair.at("src"))
+    assert run_cli("--dry-run", *both) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert f"rename {pair.target}/swap-a --> {pair.target}/swap-b" in said
+    assert pair.tree("dst") == BEFORE
+    assert run_cli("--once", "--json", *both) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["current"], told["counters"]["entries_renamed"]) == (False, 3)
+    assert pair.tree("dst") == AFTER
+
+
+@pytest.fixture
+def run_cli(howdah_cluster: MiniCluster) -> Callable[..., int]:
+    def run(*words: str) -> int:
+        return main(["mirror", "--conf", str(howdah_cluster.conf_dir), *words])
+
+    return run
