@@ -89,12 +89,11 @@ class Pair:
     def tree(self, name: str) -> dict[str, bytes | None]:
         top = self.at(name)
         found: dict[str, bytes | None] = {}
-        for directory, directories, files in self.fs.walk(top):
+        for _, directories, files in self.fs.walk(top):
             for child in directories:
-                found[f"{directory}/{child}".removeprefix(f"{top}/")] = None
+                found[child.path.removeprefix(f"{top}/")] = None
             for child in files:
-                path = f"{directory}/{child}"
-                found[path.removeprefix(f"{top}/")] = self.fs.read_bytes(path)
+                found[child.path.removeprefix(f"{top}/")] = self.fs.read_bytes(child.path)
         return found
 
     def snapshots(self, name: str) -> list[str]:
@@ -123,7 +122,7 @@ def pair(howdah_cluster: MiniCluster, request: pytest.FixtureRequest) -> Iterato
 
 def test_rounds_make_the_target_what_the_source_is(pair: Pair) -> None:
     first = pair.mirror()
-    assert first.counters.files_copied == 7
+    assert first.counters.files_copied == 8
     assert pair.tree("dst") == BEFORE
     assert pair.tree(f"dst/.snapshot/{first.common}") == BEFORE
     change(pair.fs, pair.at("src"))
@@ -186,12 +185,14 @@ def test_attributes_follow(pair: Pair) -> None:
     pair.fs.set_owner(f"{src}/changed", "alice", "staff")
     pair.fs.set_xattr(f"{src}/d", "user.colour", b"red")
     pair.fs.set_replication(f"{src}/d/x", 2)
-    pair.fs.set_times(f"{src}/gone", 1_000_000_000_000)
+    # A report does not name a file of which the times alone have changed.
+    pair.fs.set_times(f"{src}/changed", 1_000_000_000_000)
     pair.mirror()
-    for path in ("", "/same", "/d", "/changed", "/d/x", "/gone"):
+    for path in ("", "/same", "/d", "/changed", "/d/x"):
         here, there = pair.fs.get_file_status(src + path), pair.fs.get_file_status(dst + path)
         for name in ("permission", "owner", "group", "replication", "modification_time_ms"):
-            assert getattr(here, name) == getattr(there, name), (path, name)
+            if path or name != "modification_time_ms":  # a snapshot changes that of its directory
+                assert getattr(here, name) == getattr(there, name), (path, name)
     assert pair.fs.get_xattrs(f"{dst}/d") == {"user.colour": b"red"}
 
 
@@ -203,10 +204,10 @@ def test_the_command_says_what_it_would_do_and_does_it(
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"mkdir {pair.target}"
     assert f"copy {pair.source}/d/x --> {pair.target}/d/x (not at the target)" in said
-    assert said[-1].startswith("would copy 7 files (11 B), rename 0 and delete 0 entries, in 0 s")
+    assert said[-1].startswith("would copy 8 files (10 B), rename 0 and delete 0 entries, in 0 s")
     assert not pair.fs.exists(pair.at("dst"))
     assert run_cli("--once", *both) == 0
-    assert "7 files copied" in capsys.readouterr().out
+    assert "8 files copied" in capsys.readouterr().out
     change(pair.fs, pair.at("src"))
     assert run_cli("--dry-run", *both) == 0
     said = capsys.readouterr().out.splitlines()

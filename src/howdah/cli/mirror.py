@@ -1,15 +1,22 @@
-"""`howdah mirror`: keeps a directory the mirror of another one; `status` says how far it is."""
+"""`howdah mirror`: keeps a directory the mirror of another one.
+
+`status` says how far it is, `promote` makes the target the source, `verify` compares the two.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from argparse import ArgumentTypeError
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from howdah.cli.servers import begin, server_arguments
+from howdah.cli.arguments.parser import Arguments
+from howdah.cli.arguments.usage import UsageError
+from howdah.cli.servers import begin, check_configuration, server_arguments
 from howdah.cli.spark_options import add_options, check_default
-from howdah.config.value_types import parse_decimal, parse_real
+from howdah.config.value_types import parse_address, parse_decimal, parse_real
 from howdah.copy.options import InvalidOptions, attributes
 from howdah.errors import HowdahError
 from howdah.runtime.units import byte_text
@@ -18,20 +25,33 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from howdah.config import Configuration
+    from howdah.copy.common.task_progress import Amount
     from howdah.copy.counters import Counters
     from howdah.mirror.rounds import Round
     from howdah.mirror.settings import Settings
 
+_log = logging.getLogger(__name__)
+
 EXIT_FAILED = 1
+SUB_COMMANDS = ("status", "promote", "verify")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def main(argv: list[str], conf: Configuration) -> int:
     """Mirror; the exit code."""
-    return _mirror(argv, conf)
+    named = dict(zip(SUB_COMMANDS, (_status, _promote, _verify), strict=True))
+    run = named.get(argv[0] if argv else "")
+    try:
+        return _mirror(argv, conf) if run is None else run(argv[1:], conf)
+    except InvalidOptions as error:
+        raise UsageError(str(error)) from error
+    except HowdahError as error:
+        print(f"howdah mirror: {error}", file=sys.stderr)
+        return EXIT_FAILED
 
 
-def _mirror(argv: list[str], conf: Configuration) -> int:
+def arguments() -> Arguments:
+    """The arguments of a mirror."""
     parser = server_arguments("mirror")
     parser.description = "keep TARGET what SOURCE was a short while ago, by snapshots of SOURCE"
     parser.add_argument("source", metavar="SOURCE", help="a directory of an HDFS")
@@ -87,19 +107,155 @@ def _mirror(argv: list[str], conf: Configuration) -> int:
         metavar="BYTES",
         help="a round that copies more is copied by Spark (10g; needs --master or --remote)",
     )
+    parser.add_argument(
+        "--http",
+        type=_address,
+        default=("127.0.0.1", 0),
+        metavar="HOST:PORT",
+        help="where the page, /prom and /ready are (a free port of 127.0.0.1)",
+    )
     add_options(parser)
-    options = parser.parse_args(argv)
+    return parser
+
+
+def _mirror(argv: list[str], conf: Configuration) -> int:
+    options = arguments().parse_args(argv)
     check_default([options.source, options.target], conf)
-    if not (options.once or options.dry_run):
-        begin(options)
-    try:
-        settings = _settings(options)
-        if options.dry_run:
-            return _rehearse(options, settings, conf)
+    settings = _settings(options)
+    if options.dry_run:
+        return _rehearse(options, settings, conf)
+    if options.once:
         return _once(options, settings, conf)
-    except (HowdahError, InvalidOptions) as error:
-        print(f"howdah mirror: {error}", file=sys.stderr)
-        return EXIT_FAILED
+    begin(options)
+    check_configuration(conf, lambda _: None)
+    from howdah.mirror.server import run
+
+    def told(done: Round) -> None:
+        if options.json:
+            print(_as_json(done), flush=True)
+        elif not done.is_current:
+            _log.info("%s", _line(done))
+
+    return run(
+        options.source, options.target, settings, conf, options.http, told, options.ready_file
+    )
+
+
+def _target_arguments(name: str, description: str) -> Arguments:
+    parser = Arguments(prog=f"howdah mirror {name}", description=description, allow_abbrev=False)
+    parser.add_argument("target", metavar="TARGET", help="the target of the mirror")
+    parser.add_argument("--json", action="store_true", help="print a JSON object")
+    return parser
+
+
+def _status(argv: list[str], conf: Configuration) -> int:
+    parser = _target_arguments("status", "say how far a mirror is")
+    parser.add_argument("--source", metavar="URI", help="the source, if it has another address now")
+    options = parser.parse_args(argv)
+    check_default([options.target], conf)
+    from howdah.mirror.status import status
+
+    found = status(options.target, options.source, conf=conf)
+    if options.json:
+        print(json.dumps(found.as_dict()))
+        return 0
+    record = found.record
+    print(f"{record.source} --> {record.target}")
+    if record.role.value == "source":
+        print(f"the target was promoted (epoch {record.epoch}): it is a source")
+    print(f"the target is {found.complete or 'no point in time yet: the first copy is not whole'}")
+    if found.goal:
+        print(f"a round was begun, to {found.goal}")
+    if found.source_trouble:
+        print(f"the source does not answer: {found.source_trouble}")
+    if found.lag_s is not None:
+        print(f"lag: {found.lag_s:.0f} s{_waiting(found.waiting)}")
+    print(
+        f"the last round copied {record.copied_files} files "
+        f"({byte_text(record.copied_bytes)}) in {record.seconds:.1f} s"
+    )
+    print(found.holder or "no mirror runs")
+    return 0
+
+
+def _waiting(amount: Amount | None) -> str:
+    if amount is None:
+        return ""
+    return f", {amount.files} files ({byte_text(amount.bytes)}) to copy"
+
+
+def _promote(argv: list[str], conf: Configuration) -> int:
+    parser = _target_arguments(
+        "promote", "make the target of a mirror a source: what it has is what clients go on with"
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="also a target without snapshots that is between two points in time",
+    )
+    options = parser.parse_args(argv)
+    check_default([options.target], conf)
+    from howdah.mirror.promotion import promote
+
+    done = promote(options.target, conf=conf, force=options.force, tell=_tell)
+    if options.json:
+        print(json.dumps(asdict(done)))
+        return 0
+    if done.was_source:
+        print(f"{done.uri} is a source already, since it was {done.complete}")
+        return 0
+    print(f"{done.uri} is a source now, and was {done.complete} of {done.old_source}")
+    if done.was_reverted:
+        print("what was there besides has been undone")
+    print(f"to mirror it back: howdah mirror --revert {done.uri} {done.old_source}")
+    return 0
+
+
+def _verify(argv: list[str], conf: Configuration) -> int:
+    parser = _target_arguments("verify", "compare source and target by checksums of all bytes")
+    parser.add_argument("--source", metavar="URI", help="the source, if it has another address now")
+    parser.add_argument(
+        "--rate", type=_positive, metavar="MB", help="at most so many MiB of files a second"
+    )
+    parser.add_argument(
+        "--snapshot", metavar="NAME", help="the point in time (the newest common snapshot)"
+    )
+    options = parser.parse_args(argv)
+    check_default([options.target], conf)
+    from howdah.mirror.verification import verify
+
+    done = verify(
+        options.target,
+        options.source,
+        rate_mb=options.rate,
+        snapshot=options.snapshot,
+        conf=conf,
+        found=(lambda _: None) if options.json else print,
+    )
+    if options.json:
+        differences = [
+            {"path": one.path, "verdict": one.verdict.name.lower(), "detail": one.detail}
+            for one in done.differences
+        ]
+        print(
+            json.dumps(
+                {
+                    "snapshot": done.snapshot,
+                    "files": done.files,
+                    "directories": done.directories,
+                    "bytes": done.bytes,
+                    "by_length": done.by_length,
+                    "differences": differences,
+                }
+            )
+        )
+    else:
+        print(
+            f"{done.snapshot}: {done.files} files ({byte_text(done.bytes)}) and "
+            f"{done.directories} directories compared, {done.by_length} files by their lengths "
+            f"alone; {len(done.differences)} differ"
+        )
+    return 0 if done.is_equal else EXIT_FAILED
 
 
 def _settings(options: Namespace) -> Settings:
@@ -194,6 +350,14 @@ def _positive(text: str) -> float:
     if value <= 0:
         raise ArgumentTypeError(f"{text!r} is not above 0")
     return value
+
+
+def _address(text: str) -> tuple[str, int]:
+    try:
+        host, port = parse_address(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r}: {error}") from None
+    return host, port
 
 
 def _count(text: str) -> int:

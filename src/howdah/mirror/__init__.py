@@ -18,12 +18,21 @@ from howdah.lazy_names import import_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from howdah.mirror.promotion import promote
     from howdah.mirror.rounds import mirror_once
     from howdah.mirror.settings import Settings
+    from howdah.mirror.state.planner import Wanted
+    from howdah.mirror.verification import verify
 
-__all__ = ["Settings", "mirror_once"]
+__all__ = ["Settings", "Wanted", "mirror_once", "promote", "verify"]
 
-_HOME = {"Settings": "howdah.mirror.settings", "mirror_once": "howdah.mirror.rounds"}
+_HOME = {
+    "Settings": "howdah.mirror.settings",
+    "Wanted": "howdah.mirror.state.planner",
+    "mirror_once": "howdah.mirror.rounds",
+    "promote": "howdah.mirror.promotion",
+    "verify": "howdah.mirror.verification",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -195,8 +195,8 @@ class Mirror:
         done = self._counters
         return replace(
             record,
-            files=done.files_copied,
-            bytes=done.bytes_copied,
+            copied_files=done.files_copied,
+            copied_bytes=done.bytes_copied,
             seconds=round(self._copy_s, 3),
         )
 
@@ -233,10 +233,20 @@ class Mirror:
             known = planner.after(known, action)
 
 
-def revert(target: Directory, copying: Copying, key: str, common: str, time_ms: int) -> None:
-    """Make a target what it was in its snapshot. What it is now stays in another snapshot."""
+def revert(
+    target: Directory,
+    copying: Copying,
+    key: str,
+    common: str,
+    time_ms: int,
+    *,
+    keeps: bool = True,
+) -> None:
+    """Make a target what it was in its snapshot, and take another one. With `keeps` what it is now
+    stays in a third one."""
     hdfs, path = target.hdfs, target.path
-    hdfs.create_snapshot(path, diverged_name_at(key, time_ms))
+    if keeps:
+        hdfs.create_snapshot(path, diverged_name_at(key, time_ms))
     copying.revert(common)
     hdfs.create_snapshot(path, common + REVERTED)
 

@@ -18,6 +18,7 @@ from howdah.cli import (
     getconf,
     haadmin,
     main,
+    mirror,
     mount,
     storagepolicies,
 )
@@ -43,6 +44,7 @@ _TAKE_PATHS: Final = (
     "distcp",
     "fsck",
     "lsSnapshot",
+    "mirror",
     "mover",
     "namespace",
     "snapshotDiff",
@@ -136,6 +138,7 @@ def lines() -> dict[str, Line]:
         "groups": ("--json",),
         "doctor": options_of(doctor.arguments().format_help()),
         "init": options_of(init.arguments().format_help()),
+        "mirror": (*mirror.SUB_COMMANDS, *options_of(mirror.arguments().format_help())),
         "mount": options_of(mount.arguments().format_help()),
         "umount": ("--lazy",),
         "sync": options_of(sync.usage()),

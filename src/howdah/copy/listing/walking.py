@@ -19,8 +19,8 @@
    An entry that was renamed at the target has a row of its own and is skipped here.
 8. A task that lists alone what lies below its roots lists trees of object stores many directories
    in a request (`ListsAhead`). Tasks that have directories from here and there do not.
-9. Lock files, staging directories and state files of jobs are not copied. A lock of the target that a job
-   holds ends the copy.
+9. Lock files, staging directories and state files of jobs are not copied. A lock of the target that
+   a job holds ends the copy.
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ class Record:
     """The snapshot that the target is being made; None between rounds."""
     base: str | None = None
     """The snapshot that the target was before; None for a first copy."""
-    files: int = 0
-    bytes: int = 0
-    """What the last round copied."""
+    copied_files: int = 0
+    copied_bytes: int = 0
+    """By the last round."""
     seconds: float = 0.0
 
     def to_json(self) -> bytes:
