@@ -183,7 +183,7 @@ class MemoryHdfs(HdfsFileSystem):
 
     def append(self, path: PathLike, **_: Any) -> FSDataOutputStream:  # type: ignore[override]
         name = self.resolve(path)
-        _, status = self._namenode.append(name, "client", CreateFlag.NEW_BLOCK)
+        _last, status = self._namenode.append(name, "client", CreateFlag.NEW_BLOCK)
         assert status is not None
         located = self._namenode.get_block_locations(name, 0, 1 << 62)
         return self._stream(
