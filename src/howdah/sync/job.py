@@ -73,12 +73,8 @@ _log = logging.getLogger(__name__)
 class TooMuch(errors.HowdahError, ValueError):
     """There is more to copy than this machine is to copy. Nothing was copied."""
 
-    def __init__(self, found: Amount, most: Amount) -> None:
-        self.found = found
-        super().__init__(
-            f"at least {found.files:,} files of {found.bytes:,} bytes are to be copied, more than "
-            f"{most.files:,} files or {most.bytes:,} bytes"
-        )
+    found = Amount()
+    """How much there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +281,12 @@ class _Mirror:
         found = Amount(len(files), sum(row.length for row in files))
         most = self._wishes.most
         if most is not None and (found.files > most.files or found.bytes > most.bytes):
-            raise TooMuch(found, most)
+            error = TooMuch(
+                f"{found.files:,} files of {found.bytes:,} bytes are to be copied, more than "
+                f"{most.files:,} files or {most.bytes:,} bytes"
+            )
+            error.found = found
+            raise error
         self._wishes.listed(found)
 
     def _list(self, begun: Iterable[Entry], walk: Walk) -> list[Entry]:
