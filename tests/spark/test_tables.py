@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark import namespace, register
+from howdah.spark import namespace, register, table
 from howdah.spark import namespace_reports as reports
 from howdah.testing import MiniCluster
 
@@ -79,6 +80,50 @@ def test_live_rows_are_those_of_the_image(tables: Any, image: str) -> None:
     assert live["/w/a/one"]["block_list"][0]["length"] == 3000
 
 
+def test_a_frame_without_a_source_has_the_same_rows(
+    tables: Any, cluster: MiniCluster, image: str
+) -> None:
+    for path in (image, "/w"):
+        read = tables.read.format("howdah.namespace").load(path)
+        made = table(tables, "namespace", path, conf=cluster.conf, columns=",".join(read.columns))
+        assert made.columns == read.columns
+        assert by_path(made) == by_path(read)
+    with pytest.raises(errors.IllegalArgument, match=r"there is no table 'howdah\.nothing'"):
+        table(tables, "nothing", "/", conf=cluster.conf)
+
+
+def test_replicas_are_rows(tables: Any, cluster: MiniCluster) -> None:
+    blocks = tables.read.format("howdah.blocks").load("/w").where("length > 1")
+    found = {row["path"]: row.asDict() for row in blocks.collect()}
+    assert found.keys() == {path for path, content in FILES.items() if len(content) > 1}
+    assert {row["health"] for row in found.values()} == {"healthy"}
+    one = tables.read.format("howdah.blocks").load("/w/a/one").collect()
+    assert [row.asDict() for row in one] == [found["/w/a/one"]]
+    assert one[0]["storage_type"] == "DISK"
+
+
+def test_edits_are_rows(tables: Any, cluster: MiniCluster) -> None:
+    (current,) = Path(cluster.dir).glob("namenode/name*/current")
+    edits = tables.read.format("howdah.edits").load(current.as_uri())
+    renamed = edits.where("opcode = 'SET_OWNER' and path = '/w/b/twin'").collect()
+    assert [dict(row["fields"]) for row in renamed] == [{"owner": "anna", "group": "staff"}]
+    txids = [row["txid"] for row in edits.select("txid").collect()]
+    assert sorted(txids) == list(range(1, len(txids) + 1))
+    assert edits.where("txid between 3 and 5").count() == 3
+
+
+def test_audit_lines_are_rows(tables: Any, tmp_path: Path) -> None:
+    line = (
+        "2026-11-23 03:40:35,123 INFO FSNamesystem.audit: allowed=true\tugi=ann (auth:SIMPLE)\t"
+        "ip=/10.0.0.7\tcmd=open\tsrc=/w/{}\tdst=null\tperm=null\tproto=rpc\n"
+    )
+    (tmp_path / "audit.log").write_text("".join(line.format(n) for n in range(30)))
+    audit = tables.read.format("howdah.audit").option("timeZone", "UTC").load(tmp_path.as_uri())
+    audit.createOrReplaceTempView("audit")
+    (row,) = tables.sql("select count(*) as lines, max(time) as last from audit").collect()
+    assert (row["lines"], f"{row['last']:%H:%M}") == (30, "03:40")
+
+
 def test_reports_take_the_table(tables: Any, image: str) -> None:
     rows = tables.read.format("howdah.namespace").load(image)
     before = namespace(tables, image, conf=Configuration({}))
@@ -97,29 +142,32 @@ FILTERS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "modification_time > timestamp'2020-01-01'": lambda row: True,
     "modification_time < timestamp'2020-01-01'": lambda row: False,
     "access_time is null": lambda row: row["access_time"] is None,
-    "not (owner in ('anna', 'bert'))": lambda row: row["owner"] != "anna",
-    "storage_policy = 0 and depth <= 2": lambda row: row["depth"] <= 2,
+    "owner not in ('anna', 'bert')": lambda row: row["owner"] != "anna",
+    "storage_policy = 0 and depth between 1 and 2": lambda row: 1 <= row["depth"] <= 2,
 }
 
 
 @pytest.mark.parametrize("where", ["live", "image"])
-def test_filters_are_pushed_and_change_nothing(tables: Any, image: str, where: str) -> None:
+def test_conditions_of_the_table_choose_what_those_of_spark_do(
+    tables: Any, image: str, where: str
+) -> None:
     rows = tables.read.format("howdah.namespace").load("/" if where == "live" else image)
     everything = by_path(rows)
     for condition, is_wanted in FILTERS.items():
         expected = {path for path, row in everything.items() if is_wanted(row)}
+        reader = tables.read.format("howdah.namespace").option("where", condition)
+        chosen = reader.option("columns", "path").load("/" if where == "live" else image)
+        assert {row["path"] for row in chosen.collect()} == expected, condition
         assert {row["path"] for row in rows.where(condition).collect()} == expected, condition
 
 
-def test_spark_evaluates_nothing_that_the_table_does(tables: Any, image: str) -> None:
+def test_queries_on_one_frame_do_not_know_of_each_other(tables: Any, image: str) -> None:
     rows = tables.read.format("howdah.namespace").load(image)
-    chosen = rows.where("path like '/w/a/%' and owner = 'root'").select("path")
-    plan = chosen._jdf.queryExecution().executedPlan().toString()
-    # What a node of the plan evaluates is named in it; RuntimeFilters are something else.
-    assert "Filter " not in plan
-    assert "StartsWith(path, /w/a/)" not in plan
-    left = rows.where("length % 2 = 1")._jdf.queryExecution().executedPlan().toString()
-    assert "Filter " in left
+    count = rows.count()
+    assert rows.where("owner = 'anna'").count() == 1
+    assert rows.count() == count
+    both = rows.where("owner = 'anna'").union(rows.where("owner != 'anna'"))
+    assert both.count() == count
 
 
 def test_chosen_columns_are_read_alone(tables: Any, image: str) -> None:
@@ -139,6 +187,9 @@ def test_chosen_columns_are_read_alone(tables: Any, image: str) -> None:
         ({"colums": "path"}, "has no option 'colums'"),
         ({"columns": "path, size"}, "has no column 'size'; it has: path"),
         ({"partitions": "0"}, "option partitions = '0' is less than 1"),
+        ({"where": "size > 1"}, "has no column 'size'; it has: path"),
+        ({"where": "length > 'x'"}, "length is of type bigint, and cannot be compared with 'x'"),
+        ({"where": "length > 1 or depth = 2"}, "and is expected, not 'or'"),
     ],
 )
 def test_wrong_options_are_refused_by_name(

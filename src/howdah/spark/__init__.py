@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from howdah.spark.compaction.job import compact
     from howdah.spark.compaction.outcome import Compaction
     from howdah.spark.copy_job.job import distcp
+    from howdah.spark.tables.frames import table
     from howdah.spark.tables.registration import register
     from howdah.spark.usage_report.job import namespace
     from howdah.spark.verification.job import Verified, verify
@@ -43,6 +44,7 @@ __all__ = [
     "distcp",
     "namespace",
     "register",
+    "table",
     "verify",
 ]
 
@@ -52,6 +54,7 @@ _HOME = {
     "distcp": "howdah.spark.copy_job.job",
     "namespace": "howdah.spark.usage_report.job",
     "register": "howdah.spark.tables.registration",
+    "table": "howdah.spark.tables.frames",
     "Attribute": "howdah.copy.options",
     "Options": "howdah.copy.options",
     "Outcome": "howdah.copy.outcome",

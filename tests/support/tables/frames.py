@@ -15,7 +15,6 @@ from howdah.spark.tables.image_index import index_image, inodes_of
 from howdah.spark.tables.inode_rows import NAMESPACE, batches_of
 from howdah.spark.tables.listing_rows import Page, lists_of
 from howdah.spark.tables.namespace_table import facts_of
-from howdah.spark.tables.predicates import Condition
 from howdah.spark.tables.table import Home, Table
 from howdah.testing.in_memory import InMemoryNamenode
 
@@ -27,10 +26,8 @@ def table(name: str, path: str, **options: object) -> Table:
     return open_table(name, {"path": path, **options}, Home(()))
 
 
-def rows_of(opened: Table, *conditions: Condition) -> list[Row]:
-    """All rows that a table gives; it has to evaluate the conditions."""
-    for condition in conditions:
-        assert opened.push(condition), condition
+def rows_of(opened: Table) -> list[Row]:
+    """All rows that a table gives."""
     return [row for part in opened.parts() for batch in opened.read(part) for row in as_rows(batch)]
 
 

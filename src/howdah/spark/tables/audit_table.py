@@ -101,10 +101,10 @@ class AuditTable(Table):
                     continue
             rows.append(row)
             if len(rows) == ROWS_A_BATCH:
-                yield self.columns.batch_of_rows(rows)
+                yield self.made_columns.batch_of_rows(rows)
                 rows = []
         if rows:
-            yield self.columns.batch_of_rows(rows)
+            yield self.made_columns.batch_of_rows(rows)
 
     def _lines(self, part: AuditPart) -> Iterator[str]:
         with ExitStack() as stack:

@@ -63,7 +63,7 @@ class BlockTable(Table):
     def _batch(self, page: Page) -> Iterator[pa.RecordBatch]:
         rows = list(rows_of(page))
         if rows:
-            yield self.columns.batch_of_rows(rows)
+            yield self.made_columns.batch_of_rows(rows)
 
 
 def _hdfs(fs: FileSystem) -> HdfsFileSystem:

@@ -201,10 +201,10 @@ class ChangeTable(Table):
         for batch in self._batches_of(part):
             rows += rows_of(batch)
             if len(rows) >= ROWS_A_BATCH:
-                yield self.columns.batch_of_rows(rows)
+                yield self.made_columns.batch_of_rows(rows)
                 rows = []
         if rows:
-            yield self.columns.batch_of_rows(rows)
+            yield self.made_columns.batch_of_rows(rows)
 
     def _batches_of(self, part: RangePart) -> Iterator[EventBatch]:
         """The events of a range that are about the paths that are asked for."""
@@ -272,10 +272,10 @@ class ChangeTable(Table):
 
     def _listed(self, part: ListingPart) -> Iterator[pa.RecordBatch]:
         if part.is_first:
-            yield self.columns.batch_of_rows([reset_row(part.txid, as_text(self._top))])
+            yield self.made_columns.batch_of_rows([reset_row(part.txid, as_text(self._top))])
         for batch in part.listing.read(part.part):
             rows = list(listed_rows(batch.to_pylist(), part.txid))
-            yield self.columns.batch_of_rows(rows)
+            yield self.made_columns.batch_of_rows(rows)
 
     # The namenode.
 

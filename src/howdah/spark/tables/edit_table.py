@@ -19,6 +19,8 @@ from howdah.config.journal_uri import SCHEME, JournalUri
 from howdah.copy.common.filesystems import Place
 from howdah.formats.edits.edits import LoggedEdit
 from howdah.formats.edits.segment_scan import SegmentReader
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
 from howdah.spark.tables.columns import Columns
 from howdah.spark.tables.edit_rows import EDITS, row_of
 from howdah.spark.tables.journal_nodes import JournalNodes
@@ -101,20 +103,25 @@ class EditTable(Table):
         for logged in self._edits(part):
             rows.append(row_of(logged, segment))
             if len(rows) == ROWS_A_BATCH:
-                yield self.columns.batch_of_rows(rows)
+                yield self.made_columns.batch_of_rows(rows)
                 rows = []
         if rows:
-            yield self.columns.batch_of_rows(rows)
+            yield self.made_columns.batch_of_rows(rows)
 
     def _edits(self, part: EditPart) -> Iterator[LoggedEdit]:
         opened: Any
+        last_txid = part.last_txid
         if isinstance(part.source, JournalNodes):
             opened = part.source.open(part.copies)
         else:
-            opened = part.source.connect().open(part.copies[0])
+            fs = part.source.connect()
+            path = part.copies[0]
+            if last_txid is None and not fs.exists(path):
+                path, last_txid = _finished_since(fs, path)
+            opened = fs.open(path)
         with opened as source:
             reader = SegmentReader(
-                source, part.copies[0], first_txid=part.first_txid, last_txid=part.last_txid
+                source, part.copies[0], first_txid=part.first_txid, last_txid=last_txid
             )
             for placed in reader:
                 txid = placed.logged.txid
@@ -152,6 +159,17 @@ def _is_finished(part: EditPart, others: Iterable[EditPart]) -> bool:
         other.last_txid is not None and other.first_txid <= part.first_txid <= other.last_txid
         for other in others
     )
+
+
+def _finished_since(fs: FileSystem, path: str) -> tuple[str, int | None]:
+    """The file of a segment that was unfinished when it was planned, and its last transaction."""
+    unfinished = parse_name(Path(path))
+    assert unfinished is not None, path
+    for status in fs.list_status_iter(paths.parent_of(path) or "/"):
+        named = parse_name(Path(status.name))
+        if named is not None and named.first_txid == unfinished.first_txid:
+            return status.path, named.last_txid
+    raise errors.PathNotFound(f"File does not exist: {path}")
 
 
 def _name_of(part: EditPart) -> str:

@@ -71,7 +71,7 @@ class NamespaceTable(Table):
         fs = place.connect()
         status = fs.get_file_status(path)
         if status.is_directory:
-            snapshots = _snapshots(fs) if NEEDS_SNAPSHOTS & self.columns.types.keys() else None
+            snapshots = _snapshots(fs) if NEEDS_SNAPSHOTS & self.made_columns.types.keys() else None
             bounds = PathBounds.of(self.conditions)
             walks = plan_walk(fs, status.path, self.most_parts, bounds.has_rows_below)
             return [LivePart(place, walk, snapshots) for walk in walks]
@@ -96,13 +96,13 @@ class NamespaceTable(Table):
         if isinstance(part, StoredPart):
             with fs.open(part.path) as file:
                 inodes = inodes_of(part.part, ImageReader(file, part.path))
-                yield from batches_of(inodes, part.facts, self.columns)
+                yield from batches_of(inodes, part.facts, self.made_columns)
             return
         assert isinstance(part, LivePart)
         if part.walk.top is not None:
             yield from self._row_of_top(fs, part.walk.top, part)
         bounds = PathBounds.of(self.conditions)
-        with_blocks = bool(NEEDS_BLOCKS & self.columns.types.keys())
+        with_blocks = bool(NEEDS_BLOCKS & self.made_columns.types.keys())
         pages = walked(fs, part.walk, bounds.has_rows_below, with_blocks=with_blocks)
         for directory, entries in pages:
             yield self._batch(as_text(directory), entries, part)
@@ -113,9 +113,9 @@ class NamespaceTable(Table):
                 entry = fs.client.namenode.get_file_info(top)
                 if entry is not None:
                     page = Page(None, [entry], top, part.snapshots)
-                    yield self.columns.batch_of_lists(lists_of(page, self.columns))
+                    yield self.made_columns.batch_of_lists(lists_of(page, self.made_columns))
             else:
-                yield self.columns.batch_of_rows(rows_of([row_of(fs.get_file_status(top))]))
+                yield self.made_columns.batch_of_rows(rows_of([row_of(fs.get_file_status(top))]))
         except errors.PathNotFound:
             return
 
@@ -123,9 +123,9 @@ class NamespaceTable(Table):
         messages = [entry for entry in entries if isinstance(entry, pb.HdfsFileStatusProto)]
         if messages:
             page = Page(directory, messages, snapshots=part.snapshots)
-            return self.columns.batch_of_lists(lists_of(page, self.columns))
+            return self.made_columns.batch_of_lists(lists_of(page, self.made_columns))
         listed = [row_of(entry) for entry in entries if isinstance(entry, FileStatus)]
-        return self.columns.batch_of_rows(rows_of(listed))
+        return self.made_columns.batch_of_rows(rows_of(listed))
 
 
 def facts_of(reader: ImageReader, name: str, tree: Any) -> ImageFacts:

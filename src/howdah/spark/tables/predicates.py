@@ -1,10 +1,11 @@
-"""Filters that Spark hands to a table, and which of them a table can use (pure).
+"""Conditions that a table evaluates where it makes its rows (pure).
 
-The filters of a query are a conjunction: a row is wanted where all of them are true. As in SQL a
-comparison with null is null, which is not true, and neither is its negation.
+They are a conjunction: a row is wanted where all of them are true. As in SQL a comparison with
+null is null, which is not true, and neither is its negation. Operators have the names of Spark's
+filters.
 
-A table evaluates the conditions on its batches (`wanted`), and so Spark gets no row that it would
-drop. Before that, `PathBounds` says which directories can have rows that are wanted at all.
+A table evaluates them on its batches (`wanted`). Before that, `PathBounds` says which directories
+can have rows that are wanted at all, and `number_bounds` which numbers.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _WITHOUT_VALUE: Final = ("IsNull", "IsNotNull")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One filter: an operator of Spark's by its name, a column, a value."""
+    """One comparison: an operator, a column, a value."""
 
     operator: str
     column: str
@@ -56,7 +57,7 @@ class Condition:
 
 
 def understood(condition: Condition, columns: Columns) -> Condition | None:
-    """The condition with a value as Arrow compares it; None for one that Spark has to evaluate."""
+    """The condition with a value as Arrow compares it; None for values of another type."""
     kind = columns.types.get(condition.column)
     if kind is None or kind not in SCALARS:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.config import Configuration
@@ -12,8 +12,6 @@ from howdah.spark.tables.table import Home
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
-
 
 def register(
     spark: SparkSession, *, conf: Configuration | None = None, user: str | None = None
@@ -21,9 +19,7 @@ def register(
     """Register the sources `howdah.namespace`, `howdah.edits`, `howdah.audit`, `howdah.blocks` and
     `howdah.changes` with a session, for `spark.read.format` and SQL.
 
-    They read as `user`, with the configuration `conf` (by default that of this process). Filters
-    of queries are handed to them: the setting `spark.sql.python.filterPushdown.enabled` of the
-    session is turned on, where Spark has it (4.1 and newer).
+    They read as `user`, with the configuration `conf` (by default that of this process).
 
     Raises UnsupportedOperation before Spark 4.0; there `howdah.spark.table` makes the frames.
 
@@ -37,8 +33,7 @@ def register(
             "this version of Spark has no Python data sources: use howdah.spark.table(spark, "
             "NAME, PATH)"
         ) from error
-    pushes_filters = _turn_on_pushdown(spark)
-    for source in sources(home_of(spark, conf, user), pushes_filters=pushes_filters):
+    for source in sources(home_of(spark, conf, user)):
         spark.dataSource.register(source)
 
 
@@ -46,13 +41,3 @@ def home_of(spark: SparkSession, conf: Configuration | None, user: str | None) -
     """The configuration and the user of a session's tables."""
     configuration, user = as_spark_is(spark, conf, user)
     return Home(tuple(configuration.items()), user)
-
-
-def _turn_on_pushdown(spark: SparkSession) -> bool:
-    """Whether Spark hands filters to sources: from 4.1 on."""
-    from pyspark.sql import datasource
-
-    if not hasattr(datasource, "Filter"):
-        return False
-    spark.conf.set(PUSHDOWN, "true")
-    return True

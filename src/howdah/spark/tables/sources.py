@@ -7,7 +7,7 @@ options. Imported where PySpark has the Python Data Source API only: Spark 4.0 a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import (
@@ -20,7 +20,6 @@ from pyspark.sql.datasource import (
 from howdah import errors
 from howdah.spark.tables.catalog import TABLES, open_table
 from howdah.spark.tables.change_table import ChangeTable, Offset
-from howdah.spark.tables.predicates import Condition
 from howdah.spark.tables.table import Home, Table
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ class TableSource(DataSource):
 
     table: ClassVar[str] = ""
     home: ClassVar[Home] = Home()
-    pushes_filters: ClassVar[bool] = False
 
     @classmethod
     def name(cls) -> str:
@@ -62,8 +60,7 @@ class TableSource(DataSource):
         return self._open().columns.ddl
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        table = self._chosen(schema)
-        return PushingReader(table) if self.pushes_filters else TableReader(table)
+        return TableReader(self._chosen(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         table = self._chosen(schema)
@@ -92,26 +89,6 @@ class TableReader(DataSourceReader):
         # Spark makes a partition of its own where there is none.
         if isinstance(partition, TablePart):
             yield from self.table.read(partition.part)
-
-
-class PushingReader(TableReader):
-    """The same where Spark hands its filters to sources
-    (`spark.sql.python.filterPushdown.enabled`). It refuses a reader that takes filters where that
-    is off."""
-
-    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
-        """Take the filters that the table evaluates, and return all others."""
-        return [each for each in filters if not self._takes(each)]
-
-    def _takes(self, given: Any) -> bool:
-        is_negated = type(given).__name__ == "Not"
-        inner = given.child if is_negated else given
-        attribute = inner.attribute
-        if len(attribute) != 1:
-            return False
-        value = getattr(inner, "value", None)
-        operator = type(inner).__name__
-        return self.table.push(Condition(operator, attribute[0], value, is_negated))
 
 
 class ChangeReader(DataSourceStreamReader, *_AVAILABLE_NOW):  # type: ignore[misc]
@@ -157,13 +134,6 @@ class ChangeReader(DataSourceStreamReader, *_AVAILABLE_NOW):  # type: ignore[mis
         """Nothing is kept that a batch which is done would free."""
 
 
-def sources(home: Home, *, pushes_filters: bool) -> list[type[TableSource]]:
+def sources(home: Home) -> list[type[TableSource]]:
     """A class for each table."""
-    return [
-        type(
-            "Source",
-            (TableSource,),
-            {"table": name, "home": home, "pushes_filters": pushes_filters},
-        )
-        for name in TABLES
-    ]
+    return [type("Source", (TableSource,), {"table": name, "home": home}) for name in TABLES]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.copy.common.filesystems import Place, behind_view, located
 from howdah.copy.common.job_tokens import begin_job
@@ -19,12 +20,14 @@ from howdah.runtime.fork_safety import PerProcess
 from howdah.spark.tables.columns import Columns
 from howdah.spark.tables.options import TableOptions
 from howdah.spark.tables.predicates import Condition, understood, wanted
+from howdah.spark.tables.where_clause import parse_where
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PATH: Final = "path"
 COLUMNS: Final = "columns"
+WHERE: Final = "where"
 PARTITIONS: Final = "partitions"
 DEFAULT_PARTS: Final = 16
 
@@ -80,7 +83,7 @@ class Table(ABC):
     def __init__(self, given: Mapping[str, object], home: Home) -> None:
         """Raises IllegalArgument for options that are unknown or make no sense."""
         self.options = TableOptions(
-            self.name, given, (PATH, COLUMNS, PARTITIONS, *self.known_options)
+            self.name, given, (PATH, COLUMNS, WHERE, PARTITIONS, *self.known_options)
         )
         self.home = home
         names = self.options.words(COLUMNS)
@@ -88,19 +91,33 @@ class Table(ABC):
             self.all_columns if names is None else self.all_columns.named(names, self.name)
         )
         self.most_parts = self.options.count(PARTITIONS, DEFAULT_PARTS)
-        self.conditions: tuple[Condition, ...] = ()
+        where = self.options.text(WHERE)
+        self.conditions = self._understood(() if where is None else parse_where(where))
+
+    def _understood(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """The conditions with their values as columns have them. Raises IllegalArgument."""
+        found = []
+        for condition in conditions:
+            self.all_columns.named([condition.column], self.name)
+            own = understood(condition, self.all_columns)
+            if own is None:
+                raise errors.IllegalArgument(
+                    f"{self.name}: column {condition.column} is of type "
+                    f"{self.all_columns.types[condition.column]}, and cannot be compared with "
+                    f"{condition.value!r}"
+                )
+            found.append(own)
+        return tuple(found)
+
+    @property
+    def made_columns(self) -> Columns:
+        """The columns that rows are made of: those that are read, and those of conditions."""
+        more = {each.column: self.all_columns.types[each.column] for each in self.conditions}
+        return Columns({**self.columns.types, **more})
 
     def choose(self, fields: list[tuple[str, str]]) -> None:
         """Read only the columns of a schema. Raises IllegalArgument."""
         self.columns = self.all_columns.declared(fields, self.name)
-
-    def push(self, condition: Condition) -> bool:
-        """Whether the table evaluates a condition by itself."""
-        own = understood(condition, self.columns)
-        if own is None:
-            return False
-        self.conditions = (*self.conditions, own)
-        return True
 
     @abstractmethod
     def parts(self) -> list[Any]:
@@ -108,11 +125,12 @@ class Table(ABC):
 
     @abstractmethod
     def batches(self, part: Any) -> Iterator[pa.RecordBatch]:
-        """All rows of a part, with the columns `columns`. What `parts` did is not known here."""
+        """All rows of a part, with the columns `made_columns`. What `parts` found is not known."""
 
     def read(self, part: Any) -> Iterator[pa.RecordBatch]:
         """The rows of a part that are wanted."""
+        made = self.made_columns
         for batch in self.batches(part):
-            chosen = wanted(batch, self.conditions, self.columns)
+            chosen = wanted(batch, self.conditions, made)
             if chosen.num_rows:
-                yield chosen
+                yield chosen.select(self.columns.names)

@@ -19,8 +19,7 @@ from howdah.formats.viewers.edits import read_binary
 from howdah.proto import qjournal_pb2 as pb
 from howdah.spark.tables.edit_rows import EDITS, field_text, layout_of, row_of
 from howdah.spark.tables.journal_nodes import committed_segments
-from howdah.spark.tables.predicates import Condition
-from tests.support.tables.frames import rows_of, table
+from tests.support.tables.frames import as_rows, rows_of, table
 
 GOLDEN = Path(__file__).parents[2] / "formats" / "golden"
 SEGMENT = "edits_0000000000000000001-0000000000000000085"
@@ -129,12 +128,24 @@ def test_a_segment_that_is_there_unfinished_too_is_read_once(tmp_path: Path) -> 
 
 def test_bounds_choose_segments_and_rows(tmp_path: Path) -> None:
     where = write(tmp_path, (1, 10), (11, 20), (21, 30))
-    opened = table("howdah.edits", where, fromTxid=5, toTxid=25)
-    assert txids(rows_of(opened, Condition("GreaterThan", "txid", 12))) == list(range(13, 26))
+    opened = table("howdah.edits", where, fromTxid=5, toTxid=25, where="txid > 12")
+    assert txids(rows_of(opened)) == list(range(13, 26))
     assert [part.first_txid for part in opened.parts()] == [11, 21]
-    first = table("howdah.edits", where)
-    assert txids(rows_of(first, Condition("LessThanOrEqual", "txid", 3))) == [1, 2, 3]
+    first = table("howdah.edits", where, where="txid <= 3")
+    assert txids(rows_of(first)) == [1, 2, 3]
     assert len(first.parts()) == 1
+
+
+def test_a_segment_that_ends_after_it_was_planned_is_found(tmp_path: Path) -> None:
+    opened = table("howdah.edits", write(tmp_path, (1, 10), (11, None), upto=15))
+    parts = opened.parts()
+    write(tmp_path, (11, 18))
+    (tmp_path / "edits_inprogress_0000000000000000011").unlink()
+    rows = [row for part in parts for batch in opened.read(part) for row in as_rows(batch)]
+    assert txids(rows) == list(range(1, 19))
+    (tmp_path / "edits_0000000000000000011-0000000000000000018").unlink()
+    with pytest.raises(errors.PathNotFound, match="edits_inprogress_0000000000000000011"):
+        list(opened.read(parts[1]))
 
 
 def test_time_is_a_timestamp(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from howdah.namenode.state.inodes.inodes import File
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.spark.tables import image_index
 from howdah.spark.tables.image_index import DirectoryTree, index_image
-from howdah.spark.tables.predicates import Condition
 from tests.support.tables.frames import Row, image_of, rows_of, rows_of_image, table
 
 GOLDEN = Path(__file__).parents[2] / "formats" / "golden"
@@ -147,12 +146,13 @@ def test_parts_without_wanted_directories_are_left_out(monkeypatch: pytest.Monke
 
 def test_filters_choose_the_rows_of_an_image(tmp_path: Path) -> None:
     (tmp_path / "image").write_bytes(image_of(large_namespace(300)))
-    opened = table("howdah.namespace", (tmp_path / "image").as_uri(), columns="path,length")
-    found = rows_of(
-        opened,
-        Condition("StringStartsWith", "path", "/d1/"),
-        Condition("GreaterThan", "length", 200),
+    opened = table(
+        "howdah.namespace",
+        (tmp_path / "image").as_uri(),
+        columns="path,length",
+        where="path like '/d1/%' and length > 200 and owner = 'ann'",
     )
+    found = rows_of(opened)
     assert found == [{"path": f"/d1/file{n}", "length": n} for n in (211, 241, 271)]
 
 
