@@ -28,12 +28,20 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.spark import register
 
 pytestmark = pytest.mark.timeout(240)
 
 HERE = Path(__file__).parents[1]
 PAGE = HERE.parent / "docs" / "spark.md"
-IMAGE = HERE / "unit" / "formats" / "golden" / "fsimage_rich"
+GOLDEN = HERE / "unit" / "formats" / "golden"
+IMAGE = GOLDEN / "fsimage_rich"
+OLDER_IMAGE = GOLDEN / "fsimage_plain"
+EDITS = GOLDEN / "edits_0000000000000000001-0000000000000000085"
+AUDIT_LINE = (
+    "2026-11-23 03:40:35,123 INFO FSNamesystem.audit: allowed=true\tugi=ann (auth:SIMPLE)\t"
+    "ip=/10.0.0.7\tcmd=open\tsrc=/data/raw/1.csv\tdst=null\tperm=null\tproto=rpc\n"
+)
 
 BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECTION: Final = re.compile(r"^## (.*)$", re.MULTILINE)
@@ -91,6 +99,7 @@ class Ground:
         code = code.replace("hdfs://a:8020", self.uri)
         code = re.sub(r"""(?<=[\s"'])/(?=data|checkpoints)""", f"{self.root}/a/", code)
         code = code.replace("file:///backup", (self.scratch / "backup").as_uri())
+        code = code.replace("file:///var/log/hadoop", (self.scratch / "log").as_uri())
         port = self.spark.conf.get("spark.connect.grpc.binding.port")
         return code.replace("sc://spark:15002", f"sc://127.0.0.1:{port}")
 
@@ -109,6 +118,8 @@ class Ground:
     def run(self, blocks: list[Block]) -> None:
         """One after the other; names live on from one block of Python to the next."""
         names: dict[str, Any] = {"spark": self.spark}
+        if any("howdah.changes" in block.code for block in blocks):
+            register(self.spark)  # The section before does that on the page.
         for block in blocks:
             assert block.language in RUN, f"line {block.line} names no language"
             code = self.settled(block.code)
@@ -170,6 +181,11 @@ def ground(
     howdah.chmod(0o755)
     (tmp_path / "backup").mkdir()
     shutil.copy(IMAGE, tmp_path / "backup" / "fsimage_0000000000000123456")
+    shutil.copy(OLDER_IMAGE, tmp_path / "backup" / "fsimage_0000000000000120000")
+    (tmp_path / "backup" / "edits").mkdir()
+    shutil.copy(EDITS, tmp_path / "backup" / "edits")
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "hdfs-audit.log.1").write_text(AUDIT_LINE)
     monkeypatch.chdir(tmp_path)
     root = "/page/" + re.sub(r"\W", "_", request.node.name)
     with howdah_cluster.connect() as fs:
@@ -222,6 +238,18 @@ def has_reports(ground: Ground) -> None:
     assert "<svg" in (ground.scratch / "space.html").read_text("utf-8")
 
 
+def has_answers(ground: Ground) -> None:
+    (row,) = ground.spark.sql("select count(*) as files from files where type = 'file'").collect()
+    assert row["files"] == 8
+
+
+def has_changes(ground: Ground) -> None:
+    rows = ground.spark.read.parquet(ground.uri + ground.path("b/changes")).collect()
+    listed = {row["path"] for row in rows if row["event"] == "listed" and row["type"] == "file"}
+    assert len(listed) == 8
+    assert sum(row["event"] == "reset" for row in rows) == 1
+
+
 def has_digests(ground: Ground) -> None:
     runs = ground.fs.list_status(ground.path("b/digests"))
     assert [run.name[:3] for run in runs] == ["at="]
@@ -236,6 +264,8 @@ OUTCOMES: Final[dict[str, Callable[[Ground], None]]] = {
     "Copies": has_copies,
     "Small files": has_few_files,
     "Space": has_reports,
+    "Questions in SQL": has_answers,
+    "Changes as a stream": has_changes,
     "Verification": has_digests,
     "Where jobs run": has_verified,
 }

@@ -1,4 +1,5 @@
-"""Reports on a namespace, over the DataFrame of `howdah.spark.namespace`.
+"""Reports on a namespace, over the DataFrame of `howdah.spark.namespace`, or of the table
+`howdah.namespace`.
 
 Each function takes that frame and returns a small one, the largest first: a row for each
 directory, owner or class of age, whose number does not depend on that of files. Only `duplicates`
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.copy.common.arrow_rows import Row, batches
 from howdah.copy.common.filesystems import Place
+from howdah.protocol.striping.policies import Policy, policy_named
 from howdah.spark.compaction.plan import BYTES_AN_OBJECT
 from howdah.spark.listing.tree import DIRECTORY, FILE
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 SMALL_BYTES: Final = 16 << 20
 AGES_DAYS: Final = (7, 30, 90, 365, 1095)
+_DAY_MS: Final = 86_400_000
 
 
 def _ancestors(path: Column) -> Column:
@@ -100,7 +103,7 @@ def ages(rows: DataFrame, now_ms: int) -> DataFrame:
     from pyspark.sql import functions as F
 
     used = F.greatest(F.col("access_time"), F.col("modification_time"))
-    days = (F.lit(now_ms) - F.unix_millis(used)) / 86_400_000
+    days = (F.lit(now_ms) - F.unix_millis(used)) / _DAY_MS
     age = F.lit(0)
     for bound in AGES_DAYS:
         age = F.when(days >= bound, bound).otherwise(age)
@@ -199,6 +202,132 @@ def duplicates(rows: DataFrame, place: Place, at_least_bytes: int = 1) -> DataFr
         F.slice(F.sort_array(F.collect_list("path")), 1, 10).alias("paths"),
     )
     return groups.where("files > 1").orderBy(F.desc("wasted"), "checksum")
+
+
+def by_day(rows: DataFrame) -> DataFrame:
+    """Report what each owner wrote on each day and still has: `day, owner, files, length, space`,
+    the newest day first. A day is one of the session's time zone."""
+    from pyspark.sql import functions as F
+
+    day = F.to_date("modification_time").alias("day")
+    written = _files(rows).groupBy(day, "owner").agg(*_sums())
+    return written.orderBy(F.desc("day"), F.desc("space"), "owner")
+
+
+def _directory_of(path: Column, depth: int) -> Column:
+    """The directory of a file that is `depth` below the root, or less where the file is."""
+    from pyspark.sql import functions as F
+
+    names = F.split(path, "/")
+    above = F.array_join(F.slice(names, 1, F.least(F.lit(depth + 1), F.size(names) - 1)), "/")
+    return F.when(above == "", "/").otherwise(above)
+
+
+def coldest(rows: DataFrame, audit: DataFrame, depth: int = 2) -> DataFrame:
+    """Report when the files of each directory `depth` below the root were last read, by audit
+    logs: `path, files, length, space, last_written, reads, last_read`. Those that nobody read come
+    first, then those that were not read for longest.
+
+    `audit` is the table `howdah.audit`. A read is an `open` that was allowed, of a file that is
+    still there or not.
+    """
+    from pyspark.sql import functions as F
+
+    directory = _directory_of(F.col("path"), depth).alias("path")
+    tables = (
+        _files(rows)
+        .groupBy(directory)
+        .agg(*_sums(), F.max("modification_time").alias("last_written"))
+    )
+    opened = audit.where("allowed and cmd = 'open' and src is not null")
+    read = opened.groupBy(_directory_of(F.col("src"), depth).alias("path")).agg(
+        F.count("*").alias("reads"), F.max("time").alias("last_read")
+    )
+    joined = tables.join(read, "path", "left").fillna(0, ["reads"])
+    return joined.orderBy(F.asc_nulls_first("last_read"), F.desc("space"), "path")
+
+
+LEFTOVERS: Final = (
+    "_temporary",
+    r"\.spark-staging-[^/]*",
+    r"\.hive-staging[^/]*",
+    r"\.distcp\.tmp\.[^/]*",
+    r"\._WIP_[^/]*",
+    r"[^/]*\._COPYING_",
+)
+"""Names, as regular expressions, of what Spark, Hive, distcp and the shell remove at their end."""
+
+
+def orphans(rows: DataFrame, now_ms: int, idle_days: int = 2) -> DataFrame:
+    """Report what jobs that were killed left behind: `path, files, length, space, last_written`.
+
+    `path` is what such a job makes beside its output and removes at its end. What was written
+    within the last `idle_days` may be of a job that still runs, and is left out.
+    """
+    from pyspark.sql import functions as F
+
+    pattern = f"(?s)^(.*?/(?:{'|'.join(LEFTOVERS)}))(?:/|$)"
+    left = F.regexp_extract("path", pattern, 1).alias("path")
+    is_file = F.col("type") == FILE
+    found = rows.where(F.col("path").rlike(pattern)).groupBy(left)
+    summed = found.agg(
+        F.count_if(is_file).alias("files"),
+        F.sum("length").alias("length"),
+        F.sum("space").alias("space"),
+        F.max("modification_time").alias("last_written"),
+    )
+    idle = F.unix_millis("last_written") < now_ms - idle_days * _DAY_MS
+    return summed.where(idle).orderBy(F.desc("space"), "path")
+
+
+def coded_space(policy: Policy) -> Column:
+    """What a file with the columns `length` and `block_size` takes with an erasure coding policy,
+    parity included."""
+    from pyspark.sql import functions as F
+
+    length, block_size = F.col("length"), F.col("block_size")
+    data_units, cell = policy.schema.data_units, policy.cell_bytes
+    # Of full groups, of full stripes of the last one, and of its last stripe.
+    groups = F.floor(length / (block_size * data_units))
+    rest = length - groups * block_size * data_units
+    stripes = F.floor(rest / (cell * data_units))
+    last = F.least(rest - stripes * cell * data_units, F.lit(cell))
+    parity_length = groups * block_size + stripes * cell + last
+    return (length + parity_length * policy.schema.parity_units).cast("long")
+
+
+def coding_savings(
+    rows: DataFrame,
+    now_ms: int,
+    idle_days: int = 90,
+    policy: str = "RS-6-3-1024k",
+    depth: int = 2,
+) -> DataFrame:
+    """Report what erasure coding would save of the replicated files that nobody used for
+    `idle_days`, by their directories: `path, files, length, space, coded_space, saved`. Files that
+    would take more are left out.
+
+    Raises UnsupportedOperation for a policy whose name does not say what it is.
+    """
+    from pyspark.sql import functions as F
+
+    try:
+        coded = coded_space(policy_named(policy))
+    except ValueError as error:
+        raise errors.UnsupportedOperation(f"erasure coding policy: {error}") from error
+    used = F.greatest(F.col("access_time"), F.col("modification_time"))
+    cold = _files(rows).where(
+        F.col("erasure_coding_policy").isNull()
+        & (F.col("block_size") > 0)
+        & (F.unix_millis(used) < now_ms - idle_days * _DAY_MS)
+    )
+    smaller = cold.withColumn("coded_space", coded).where("coded_space < space")
+    by_directory = smaller.groupBy(_directory_of(F.col("path"), depth).alias("path")).agg(
+        *_sums(),
+        F.sum("coded_space").alias("coded_space"),
+        F.sum(F.col("space") - F.col("coded_space")).alias("saved"),
+    )
+    return by_directory.orderBy(F.desc("saved"), "path")
 
 
 def quotas(rows: DataFrame) -> DataFrame:
