@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from howdah.gateway.s3.body import Body
 from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.objects import Bucket, Shared, no_such_key, pieces_of
 from howdah.gateway.s3.protocol import conditions, listing
-from howdah.gateway.s3.protocol.checksums import PREFIX, BodySums
+from howdah.gateway.s3.protocol.checksums import BodySums
 from howdah.gateway.s3.protocol.conditions import etag_of, http_time, iso_time
 from howdah.gateway.s3.protocol.documents import (
     CONTENT_TYPE,
@@ -29,15 +29,18 @@ from howdah.gateway.s3.protocol.documents import (
 from howdah.gateway.s3.protocol.forms import Form
 from howdah.gateway.s3.protocol.metadata import (
     DIRECTORY_TYPE,
+    MAX_PARTS,
     Metadata,
     check_supported,
     metadata_of,
     overrides,
     tags_of,
 )
-from howdah.gateway.s3.protocol.multipart import MAX_PARTS, part_number, wanted_parts
+from howdah.gateway.s3.protocol.multipart import Part as UploadedPart
+from howdah.gateway.s3.protocol.multipart import kind_of_upload, part_number, wanted_parts
 from howdah.gateway.s3.protocol.names import Key, checked_key
 from howdah.gateway.s3.protocol.operations import COPY_SOURCE
+from howdah.gateway.s3.protocol.part_sums import ALGORITHM, TYPE, element_of, kind_of
 from howdah.gateway.s3.protocol.policies import Lengths, headers_of_form, redirection
 from howdah.gateway.s3.protocol.refusals import Refused, refused_by
 from howdah.gateway.s3.protocol.requests import S3Request, decoded
@@ -55,6 +58,7 @@ _MAX_COMPLETE_BYTES: Final = 4 << 20
 _MAX_CREATE_BYTES: Final = 64 << 10
 _MAX_DELETED: Final = 1000
 _MAX_UPLOADS: Final = 1000
+_MAX_SHOWN_PARTS: Final = 1000
 _MAX_BUCKETS: Final = 10_000
 _NO_VERSION: Final = "null"
 """What S3 calls the version of an object in a bucket without versions."""
@@ -333,7 +337,7 @@ def _answer_object(call: Call, *, with_body: bool) -> Answer:
         head = _head_of(call, bucket, status)
         if head.status == 304:
             return head
-        part = _part(call.request, status) or Part(0, status.length)
+        part = _part(call.request, status, _sizes(call, bucket, status)) or Part(0, status.length)
         call.channel.begin(head.status, head.headers)
         for piece in pieces_of(stream, part.offset, part.length_bytes):
             call.channel.send(piece)
@@ -347,8 +351,9 @@ def _head_of(call: Call, bucket: Bucket, status: FileStatus) -> Response:
     about = {"ETag": etag_of(status), "Last-Modified": http_time(status.modification_time_ms)}
     if conditions.check_reading(request.headers, status):
         return Response(304, about)
-    part = _part(request, status)
     metadata = bucket.metadata(status.path)
+    sizes = metadata.parts.sizes(0 if status.is_directory else status.length)
+    part = _part(request, status, sizes)
     with_checksum = request.headers.get("x-amz-checksum-mode", "").upper() == "ENABLED"
     shown = metadata.answer(with_checksum=with_checksum and part is None)
     size_bytes = 0 if status.is_directory else status.length
@@ -361,7 +366,7 @@ def _head_of(call: Call, bucket: Bucket, status: FileStatus) -> Response:
         shown["Content-Length"] = str(part.length_bytes)
         shown["Content-Range"] = f"bytes {part.offset}-{last}/{size_bytes}"
     if "partNumber" in request.query:
-        shown["x-amz-mp-parts-count"] = "1"
+        shown["x-amz-mp-parts-count"] = str(len(sizes) or 1)
     return Response(200 if part is None else 206, shown)
 
 
@@ -374,13 +379,23 @@ def _overrides(call: Call) -> dict[str, str]:
     return wanted
 
 
-def _part(request: S3Request, status: FileStatus) -> Part | None:
-    """The part that is asked for; None for all. Raises Refused."""
+def _sizes(call: Call, bucket: Bucket, status: FileStatus) -> Sequence[int]:
+    """The sizes of the parts that an object came in, for who asks for one."""
+    if "partNumber" not in call.request.query:
+        return ()
+    return bucket.metadata(status.path).parts.sizes(status.length)
+
+
+def _part(request: S3Request, status: FileStatus, sizes: Sequence[int]) -> Part | None:
+    """The part that is asked for; None for all. `sizes` are those of the parts that it came in.
+    Raises Refused."""
     size_bytes = 0 if status.is_directory else status.length
     if "partNumber" in request.query:
-        # An object that came in parts is one file, and so one part.
-        if part_number(request.text("partNumber")) != 1:
+        number = part_number(request.text("partNumber"))
+        if number > (len(sizes) or 1):
             raise Refused("InvalidPartNumber", "The requested partnumber is not satisfiable")
+        if sizes and size_bytes:
+            return Part(sum(sizes[: number - 1]), sizes[number - 1])
         return Part(0, size_bytes) if size_bytes else None
     if not conditions.may_be_part(request.headers, status):
         return None
@@ -480,13 +495,13 @@ def get_object_attributes(call: Call) -> Answer:
     children: list[Child] = []
     if "ETag" in wanted:
         children.append(("ETag", etag_of(status).strip('"')))
-    if "Checksum" in wanted:
-        kept = bucket.metadata(status.path).checksum
-        sums: list[Child] = [
-            (f"Checksum{name.removeprefix(PREFIX).upper()}", value) for name, value in kept.items()
-        ]
-        if sums:
-            children.append(("Checksum", [*sums, ("ChecksumType", "FULL_OBJECT")]))
+    metadata = bucket.metadata(status.path)
+    if "Checksum" in wanted and metadata.checksum:
+        sums: list[Child] = [(element_of(name), value) for name, value in metadata.checksum.items()]
+        children.append(("Checksum", [*sums, ("ChecksumType", metadata.checksum_type)]))
+    sizes = metadata.parts.sizes(0 if status.is_directory else status.length)
+    if "ObjectParts" in wanted and sizes:
+        children.append(("ObjectParts", _object_parts(call.request, metadata, sizes)))
     if "StorageClass" in wanted:
         children.append(("StorageClass", "STANDARD"))
     if "ObjectSize" in wanted:
@@ -496,6 +511,28 @@ def get_object_attributes(call: Call) -> Answer:
         children,
         {"Last-Modified": http_time(status.modification_time_ms)},
     )
+
+
+def _object_parts(request: S3Request, metadata: Metadata, sizes: Sequence[int]) -> list[Child]:
+    """Of the parts that an object came in, those that are asked for. Raises Refused."""
+    after = request.header_number("x-amz-part-number-marker", 0, most=MAX_PARTS)
+    most = request.header_number("x-amz-max-parts", _MAX_SHOWN_PARTS, most=_MAX_SHOWN_PARTS)
+    numbers = range(1, len(sizes) + 1)[after : after + most]
+    element = next(map(element_of, metadata.checksum), "")
+    children: list[Child] = [
+        ("TotalPartsCount", str(len(sizes))),
+        ("PartsCount", str(len(sizes))),
+        ("PartNumberMarker", str(after)),
+        ("NextPartNumberMarker", str(numbers[-1] if numbers else 0)),
+        ("MaxParts", str(most)),
+        ("IsTruncated", _flag(after + most < len(sizes))),
+    ]
+    for number in numbers:
+        fields: list[Child] = [("PartNumber", str(number)), ("Size", str(sizes[number - 1]))]
+        if element and metadata.parts.sums:
+            fields.append((element, metadata.parts.sums[number - 1]))
+        children.append(("Part", fields))
+    return children
 
 
 # Tags.
@@ -579,15 +616,14 @@ def copy_object(call: Call) -> Answer:
     else:
         with source_bucket.opened(source_key) as (found, stream):
             conditions.check_copying(request.headers, found)
-            kept = source_bucket.metadata(found.path)
-            metadata = replace(kept, upload="")
+            metadata = kept = source_bucket.metadata(found.path).of_copy()
             if replaces:
                 metadata = metadata_of(request, kept.checksum)
             metadata = replace(metadata, tags=tags_of(request) if replaces_tags else kept.tags)
             status = target.put(
                 key, pieces_of(stream, 0, found.length), _own(request), lambda: metadata
             )
-    return _copied("CopyObjectResult", status)
+    return _copied("CopyObjectResult", status, etag_of(status))
 
 
 def _replaces(request: S3Request, name: str) -> bool:
@@ -620,8 +656,8 @@ def upload_part_copy(call: Call) -> Answer:
         conditions.check_copying(request.headers, found)
         part = _source_part(request.headers.get("x-amz-copy-source-range"), found.length)
         pieces = pieces_of(stream, part.offset, part.length_bytes)
-        status = uploads.add(key, request.text("uploadId"), number, pieces)
-    return _copied("CopyPartResult", status)
+        added = uploads.add(key, request.text("uploadId"), number, pieces)
+    return _copied("CopyPartResult", added.status, added.etag)
 
 
 def _source_part(header: str | None, size_bytes: int) -> Part:
@@ -670,10 +706,8 @@ def _own(request: S3Request) -> dict[str, str]:
     return {name: request.headers[name] for name in names if name in request.headers}
 
 
-def _copied(root: str, status: FileStatus) -> Response:
-    return _xml(
-        root, [("LastModified", iso_time(status.modification_time_ms)), ("ETag", etag_of(status))]
-    )
+def _copied(root: str, status: FileStatus, etag: str) -> Response:
+    return _xml(root, [("LastModified", iso_time(status.modification_time_ms)), ("ETag", etag)])
 
 
 # Uploads in parts.
@@ -683,11 +717,10 @@ def create_multipart_upload(call: Call) -> Answer:
     request, bucket, key = call.request, call.bucket(), call.key
     if key.is_directory:
         raise Refused("InvalidArgument", "a key that ends in a slash is a directory, without bytes")
-    metadata = metadata_of(request)
-    upload = Uploads(bucket).begin(key, metadata)
+    metadata, kind = metadata_of(request), kind_of(request.headers)
+    upload = Uploads(bucket).begin(key, metadata, kind)
     call.gateway.sweeper.sweep(bucket)
-    algorithm = request.headers.get("x-amz-checksum-algorithm")
-    headers = {} if algorithm is None else {"x-amz-checksum-algorithm": algorithm}
+    headers = {} if kind is None else {ALGORITHM: kind.algorithm.upper(), TYPE: kind.type.value}
     return _xml(
         "InitiateMultipartUploadResult",
         [("Bucket", request.bucket), ("Key", key.text), ("UploadId", upload)],
@@ -700,24 +733,32 @@ def upload_part(call: Call) -> Answer:
     number = part_number(request.text("partNumber"))
     uploads, body = Uploads(call.bucket()), call.body()
     uploads.check(call.key, request.text("uploadId"))
-    status = uploads.add(call.key, request.text("uploadId"), number, body.pieces())
-    return Response(200, {"ETag": etag_of(status), **body.sums.header})
+    text = request.text("uploadId")
+    part = uploads.add(call.key, text, number, body.pieces())
+    return Response(200, {"ETag": part.etag, **body.sums.header, **_sum_header(text, part)})
+
+
+def _sum_header(text: str, part: UploadedPart) -> dict[str, str]:
+    kind = kind_of_upload(text)
+    return {} if kind is None else {kind.header: base64.b64encode(part.sum).decode()}
 
 
 def complete_multipart_upload(call: Call) -> Answer:
     request, key = call.request, call.key
     wanted = wanted_parts(call.body(has_sums=False).read(_MAX_COMPLETE_BYTES))
-    uploads = Uploads(call.bucket())
-    status = uploads.complete(key, request.text("uploadId"), wanted, request.headers)
-    return _xml(
-        "CompleteMultipartUploadResult",
-        [
-            ("Location", f"/{request.bucket}/{url_encoded(key.text)}"),
-            ("Bucket", request.bucket),
-            ("Key", key.text),
-            ("ETag", etag_of(status)),
-        ],
-    )
+    bucket = call.bucket()
+    status = Uploads(bucket).complete(key, request.text("uploadId"), wanted, request.headers)
+    children: list[Child] = [
+        ("Location", f"/{request.bucket}/{url_encoded(key.text)}"),
+        ("Bucket", request.bucket),
+        ("Key", key.text),
+        ("ETag", etag_of(status)),
+    ]
+    if kind_of_upload(request.text("uploadId")) is not None:
+        metadata = bucket.metadata(status.path)
+        children += [(element_of(name), value) for name, value in metadata.checksum.items()]
+        children.append(("ChecksumType", metadata.checksum_type))
+    return _xml("CompleteMultipartUploadResult", children)
 
 
 def abort_multipart_upload(call: Call) -> Answer:
@@ -745,19 +786,21 @@ def list_parts(call: Call) -> Answer:
         ("MaxParts", str(most)),
         ("IsTruncated", _flag(len(shown) < len(numbers))),
     ]
+    kind = kind_of_upload(text)
+    if kind is not None:
+        children.append(("ChecksumAlgorithm", kind.algorithm.upper()))
+        children.append(("ChecksumType", kind.type.value))
     for number in shown:
-        status = there[number]
-        children.append(
-            (
-                "Part",
-                [
-                    ("PartNumber", str(number)),
-                    ("LastModified", iso_time(status.modification_time_ms)),
-                    ("ETag", etag_of(status)),
-                    ("Size", str(status.length)),
-                ],
-            )
-        )
+        part = there[number]
+        fields: list[Child] = [
+            ("PartNumber", str(number)),
+            ("LastModified", iso_time(part.status.modification_time_ms)),
+            ("ETag", part.etag),
+            ("Size", str(part.status.length)),
+        ]
+        if kind is not None:
+            fields.append((kind.element, base64.b64encode(part.sum).decode()))
+        children.append(("Part", fields))
     return _xml("ListPartsResult", children)
 
 

@@ -2,7 +2,7 @@
 
 To complete one:
 
-1. the first part is renamed to a name that says which parts are meant,
+1. the first part gets what is kept with the object, and a name that says which parts are meant,
 2. the namenode puts the blocks of the others behind it (`concat`), all at once; no byte is moved,
 3. the file is renamed to its key, and the directory is deleted.
 
@@ -29,16 +29,21 @@ from howdah.gateway.s3.protocol.multipart import (
     ABOUT,
     RANDOM_BYTES,
     About,
+    Part,
     WantedPart,
     about_of,
     check_parts,
+    completed,
     is_upload_id,
     joined_name,
+    kind_of_upload,
     part_name,
+    part_of,
     parts_there,
     upload_id,
 )
 from howdah.gateway.s3.protocol.names import Key
+from howdah.gateway.s3.protocol.part_sums import PartDigest, SumKind
 from howdah.gateway.s3.protocol.refusals import Refused
 
 if TYPE_CHECKING:
@@ -70,10 +75,10 @@ class Uploads:
         self._bucket = bucket
         self._fs = bucket.fs
 
-    def begin(self, key: Key, metadata: Metadata) -> str:
+    def begin(self, key: Key, metadata: Metadata, kind: SumKind | None = None) -> str:
         """Begin an upload, and return its id."""
         self._bucket.check_may_make(key)
-        new_id = upload_id(key.text, secrets.token_bytes(RANDOM_BYTES))
+        new_id = upload_id(key.text, secrets.token_bytes(RANDOM_BYTES), kind)
         directory = self._directory(new_id)
         about = About(key.text, dataclasses.replace(metadata, upload=new_id))
         with self._bucket.staged([about.encoded()]) as path:
@@ -81,17 +86,22 @@ class Uploads:
             self._fs.rename(path, paths.join(directory, ABOUT))
         return new_id
 
-    def add(self, key: Key, text: str, number: int, pieces: Iterable[Buffer]) -> FileStatus:
-        """Add a part, in the place of one with its number. Raises Refused."""
+    def add(self, key: Key, text: str, number: int, pieces: Iterable[Buffer]) -> Part:
+        """Add a part. One with its number that came before does not count any more; it goes with
+        the upload. Raises Refused."""
         directory = self._checked(key, text)
-        with self._bucket.staged(pieces) as path:
+        kind = kind_of_upload(text)
+        digest = PartDigest(None if kind is None else kind.algorithm)
+        with self._bucket.staged(_digested(pieces, digest)) as path:
             status = self._fs.get_file_status(path)
-            target = paths.join(directory, part_name(number))
+            target = paths.join(directory, part_name(number, digest))
             try:
                 self._fs.rename(path, target, overwrite=True)
             except errors.PathNotFound:
                 raise no_such_upload(text) from None
-        return dataclasses.replace(status, path=target)
+        part = part_of(dataclasses.replace(status, path=target))
+        assert part is not None, "its name was made just now"
+        return part
 
     def check(self, key: Key, text: str) -> None:
         """Raises Refused where there is no such upload."""
@@ -99,7 +109,7 @@ class Uploads:
         if not self._fs.exists(paths.join(directory, ABOUT)):
             raise no_such_upload(text)
 
-    def parts(self, key: Key, text: str) -> dict[int, FileStatus]:
+    def parts(self, key: Key, text: str) -> dict[int, Part]:
         """The parts of an upload, by their numbers, in order. Raises Refused."""
         return parts_there(self._files(self._checked(key, text), text))
 
@@ -151,10 +161,15 @@ class Uploads:
         headers: Mapping[str, str],
     ) -> FileStatus:
         files = {status.name: status for status in self._files(directory, text)}
-        about = self._about(directory)
+        about, kind = self._about(directory), kind_of_upload(text)
         self._bucket.check_writable(key, headers)
-        path = self._joined(directory, wanted, files)
-        self._bucket.keep(path, about.metadata)
+        path = self._joined(
+            directory,
+            wanted,
+            files,
+            kind,
+            lambda parts: completed(about.metadata, parts, kind, headers),
+        )
         return self._bucket.publish(path, key, headers)
 
     def _completed_before(self, key: Key, text: str) -> FileStatus | None:
@@ -168,27 +183,35 @@ class Uploads:
             return None  # It is another user's, and may be replaced all the same.
 
     def _joined(
-        self, directory: str, wanted: Sequence[WantedPart], files: Mapping[str, FileStatus]
+        self,
+        directory: str,
+        wanted: Sequence[WantedPart],
+        files: Mapping[str, FileStatus],
+        kind: SumKind | None,
+        kept: Callable[[Sequence[Part]], Metadata],
     ) -> str:
-        """Make one file of the parts, and return its path. Raises Refused."""
+        """Make one file of the parts, with what is kept with it, and return its path. Raises
+        Refused."""
         target = paths.join(directory, joined_name(wanted))
         if f"{paths.name_of(target)}{_COPIED}" in files:
             return target + _COPIED
-        rest = [paths.join(directory, part_name(part.number)) for part in wanted[1:]]
         there = parts_there(list(files.values()))
+        behind = [part.number for part in wanted[1:]]
         if paths.name_of(target) in files:
             # A completion before this one has come so far. What is empty was no source.
-            if not any(there[part.number].length for part in wanted[1:] if part.number in there):
+            if not any(there[number].status.length for number in behind if number in there):
                 return target
-            check_parts(wanted[1:], there)
+            check_parts(wanted[1:], there, kind)
         else:
-            check_parts(wanted, there)
-            first = paths.join(directory, part_name(wanted[0].number))
+            check_parts(wanted, there, kind)
+            first = there[wanted[0].number].status.path
+            self._bucket.keep(first, kept([there[part.number] for part in wanted]))
             self._fs.rename(first, target)
+        rest = [there[number].status for number in behind]
         # Only the last one may be empty, and an empty file cannot be a source.
-        if rest and there[wanted[-1].number].length == 0:
+        if rest and rest[-1].length == 0:
             rest.pop()
-        return self._put_behind(target, rest) if rest else target
+        return self._put_behind(target, [status.path for status in rest]) if rest else target
 
     def _put_behind(self, target: str, rest: Sequence[str]) -> str:
         """Return the path of the file that has all parts."""
@@ -200,6 +223,7 @@ class Uploads:
                 # Such as in an encryption zone.
                 log.info("%s is copied together: %s", paths.printable(target), error)
         with self._bucket.staged(self._contents([target, *rest])) as path:
+            self._bucket.keep(path, self._bucket.metadata(target))
             self._fs.rename(path, target + _COPIED)
         return target + _COPIED
 
@@ -285,6 +309,12 @@ class Sweeper:
                 paths.printable(place),
                 count,
             )
+
+
+def _digested(pieces: Iterable[Buffer], digest: PartDigest) -> Iterator[Buffer]:
+    for piece in pieces:
+        digest.update(piece)
+        yield piece
 
 
 def no_such_upload(text: str) -> Refused:

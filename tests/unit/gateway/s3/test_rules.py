@@ -6,6 +6,7 @@ import base64
 import time
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -419,10 +420,13 @@ def completion(*parts: tuple[int, str]) -> bytes:
 
 def test_parts_are_named_in_order_with_their_etags() -> None:
     sizes = {1: multipart.LEAST_PART_BYTES, 3: 0}
-    there = {number: status(length=size, file_id=number) for number, size in sizes.items()}
-    tags = {number: conditions.etag_of(each) for number, each in there.items()}
+    there = {
+        number: multipart.Part(number, f'"{number:032x}-1"', b"", status(length=size))
+        for number, size in sizes.items()
+    }
+    tags = {number: each.etag for number, each in there.items()}
     wanted = multipart.wanted_parts(completion((1, tags[1]), (3, tags[3].strip('"'))))
-    multipart.check_parts(wanted, there)
+    multipart.check_parts(wanted, there, None)
     for parts, code in (
         ([(3, tags[3]), (1, tags[1])], "InvalidPartOrder"),
         ([(1, tags[1]), (1, tags[1])], "InvalidPartOrder"),
@@ -433,12 +437,11 @@ def test_parts_are_named_in_order_with_their_etags() -> None:
         ([], "MalformedXML"),
     ):
         with pytest.raises(Refused) as refused:
-            multipart.check_parts(multipart.wanted_parts(completion(*parts)), there)
+            multipart.check_parts(multipart.wanted_parts(completion(*parts)), there, None)
         assert refused.value.code == code
-    there[1] = status(length=multipart.LEAST_PART_BYTES - 1)
-    wanted = [multipart.WantedPart(1, conditions.etag_of(there[1])), wanted[1]]
+    there[1] = replace(there[1], status=status(length=multipart.LEAST_PART_BYTES - 1))
     with pytest.raises(Refused) as refused:
-        multipart.check_parts(wanted, there)
+        multipart.check_parts(wanted, there, None)
     assert refused.value.code == "EntityTooSmall"
 
 

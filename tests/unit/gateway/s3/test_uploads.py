@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import threading
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +23,7 @@ from howdah.gateway.s3.protocol.conditions import etag_of
 from howdah.gateway.s3.protocol.metadata import Metadata
 from howdah.gateway.s3.protocol.multipart import LEAST_PART_BYTES, WantedPart
 from howdah.gateway.s3.protocol.names import checked_key
+from howdah.gateway.s3.protocol.part_sums import SumKind, SumType
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.uploads import Sweeper, Uploads
 
@@ -104,11 +108,14 @@ def bucket(files: Files) -> Bucket:
     return Bucket(files, "b", "/b", "ann", Shared(KeyLocks(), 0o022, own_files))
 
 
-def begun(bucket: Bucket) -> tuple[str, list[WantedPart]]:
+SUMS = SumKind("crc32", SumType.FULL_OBJECT)
+
+
+def begun(bucket: Bucket, kind: SumKind | None = None) -> tuple[str, list[WantedPart]]:
     uploads = Uploads(bucket)
-    upload = uploads.begin(KEY, Metadata())
+    upload = uploads.begin(KEY, Metadata(), kind)
     parts = [
-        WantedPart(number, etag_of(uploads.add(KEY, upload, number, [body])))
+        WantedPart(number, uploads.add(KEY, upload, number, [body]).etag)
         for number, body in sorted(BODIES.items(), reverse=True)
     ]
     return upload, sorted(parts, key=lambda part: part.number)
@@ -120,7 +127,7 @@ def test_a_completion_that_broke_off_is_gone_on_with(
     files: Files, bucket: Bucket, failing: str, has_concat: bool
 ) -> None:
     files.has_concat = has_concat
-    upload, parts = begun(bucket)
+    upload, parts = begun(bucket, SUMS)
     files.failing = failing
     try:
         Uploads(bucket).complete(KEY, upload, parts, {})
@@ -129,6 +136,12 @@ def test_a_completion_that_broke_off_is_gone_on_with(
         files.failing = ""
         Uploads(bucket).complete(KEY, upload, parts, {})
     assert files.read_bytes("/b/dir/k") == b"".join(BODIES.values())
+    kept = bucket.metadata("/b/dir/k")
+    whole = zlib.crc32(b"".join(BODIES.values())).to_bytes(4, "big")
+    assert kept.checksum == {SUMS.header: base64.b64encode(whole).decode()}
+    assert kept.parts.sizes(sum(map(len, BODIES.values()))) == [
+        len(BODIES[n]) for n in sorted(BODIES)
+    ]
     assert files.list_status("/b/.howdah-s3/ann/uploads") == []
     assert files.list_status("/b/.howdah-s3/ann/objects") == []
 
@@ -157,7 +170,7 @@ def test_a_completion_with_an_empty_last_part_is_gone_on_with(
     upload = uploads.begin(KEY, Metadata())
     bodies = [BODIES[1], BODIES[2], b""]
     parts = [
-        WantedPart(number, etag_of(uploads.add(KEY, upload, number, [body])))
+        WantedPart(number, uploads.add(KEY, upload, number, [body]).etag)
         for number, body in enumerate(bodies, 1)
     ]
     files.failing = failing
@@ -194,6 +207,53 @@ def test_parts_that_another_gateway_takes_away_meanwhile_are_asked_for_again(
     with pytest.raises(Refused) as refused:
         Uploads(bucket).complete(KEY, upload, parts, {})
     assert refused.value.status == 503
+
+
+def test_a_part_that_is_sent_again_is_the_same_if_its_bytes_are(bucket: Bucket) -> None:
+    uploads = Uploads(bucket)
+    upload = uploads.begin(KEY, Metadata())
+    first, again = (uploads.add(KEY, upload, 1, [b"one"]) for _ in range(2))
+    assert first.etag == again.etag
+    assert uploads.add(KEY, upload, 1, [b"two"]).etag != first.etag
+
+
+def test_of_parts_with_one_number_the_last_one_counts(files: Files, bucket: Bucket) -> None:
+    uploads = Uploads(bucket)
+    upload = uploads.begin(KEY, Metadata())
+    old, new = (uploads.add(KEY, upload, 1, [body]) for body in (b"old", b"new"))
+    assert uploads.parts(KEY, upload)[1].etag == new.etag
+    with pytest.raises(Refused, match="could not be found"):
+        uploads.complete(KEY, upload, [WantedPart(1, old.etag)], {})
+    uploads.complete(KEY, upload, [WantedPart(1, new.etag)], {})
+    assert files.read_bytes("/b/dir/k") == b"new"
+    assert files.list_status("/b/.howdah-s3/ann/uploads") == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"x-amz-checksum-crc32": "AAAAAA=="}, "BadDigest"),
+        ({"x-amz-checksum-type": "COMPOSITE"}, "InvalidRequest"),
+        ({"x-amz-mp-object-size": "7"}, "InvalidRequest"),
+    ],
+)
+def test_a_completion_that_says_something_else_of_the_object_is_refused(
+    bucket: Bucket, headers: dict[str, str], code: str
+) -> None:
+    upload, parts = begun(bucket, SUMS)
+    with pytest.raises(Refused) as refused:
+        Uploads(bucket).complete(KEY, upload, parts, headers)
+    assert refused.value.code == code
+    # It can be completed still.
+    Uploads(bucket).complete(KEY, upload, parts, {})
+
+
+def test_a_part_whose_sum_is_another_one_is_refused(bucket: Bucket) -> None:
+    upload, parts = begun(bucket, SUMS)
+    wrong = replace(parts[0], sums={"ChecksumCRC32": "AAAAAA=="})
+    with pytest.raises(Refused) as refused:
+        Uploads(bucket).complete(KEY, upload, [wrong, *parts[1:]], {})
+    assert refused.value.code == "InvalidPart"
 
 
 def test_an_object_is_replaced_that_its_user_may_not_read(files: Files, bucket: Bucket) -> None:
@@ -248,7 +308,7 @@ def test_the_last_part_may_be_empty(files: Files, bucket: Bucket) -> None:
     for bodies in ([b""], [BODIES[1], b""]):
         upload = uploads.begin(KEY, Metadata())
         parts = [
-            WantedPart(number, etag_of(uploads.add(KEY, upload, number, [body])))
+            WantedPart(number, uploads.add(KEY, upload, number, [body]).etag)
             for number, body in enumerate(bodies, 1)
         ]
         uploads.complete(KEY, upload, parts, {})

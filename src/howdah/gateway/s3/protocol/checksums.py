@@ -127,6 +127,11 @@ class BodySums:
                     f"The {algorithm.upper()} you specified did not match the calculated checksum.",
                 )
 
+    def digest(self, algorithm: str) -> bytes | None:
+        """The sum of what came, if it was taken by this algorithm."""
+        running = self._running.get(algorithm)
+        return None if running is None else running.digest()
+
     @property
     def header(self) -> dict[str, str]:
         """The sum that is kept, as a header has it; empty without one."""

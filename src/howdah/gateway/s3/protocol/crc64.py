@@ -7,6 +7,7 @@ and knows it; the twin in Python takes eight bytes a step.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from howdah.native.loader import kernel
@@ -65,6 +66,40 @@ def crc64nvme(data: Buffer, seed: int = 0) -> int:
     """Return the sum of `data`, put after what `seed` is the sum of."""
     value: int = _implementation(data, seed)
     return value
+
+
+def combine(sum_a: int, sum_b: int, length_b: int) -> int:
+    """Return the sum of a followed by b, of which b has `length_b` bytes.
+
+    >>> hex(combine(by_tables(b"12345"), by_tables(b"6789"), 4))
+    '0xae8b14860a799888'
+    """
+    return _times(_shift(length_b), sum_a) ^ sum_b
+
+
+@lru_cache(maxsize=64)
+def _shift(length_bytes: int) -> int:
+    """The polynomial by which as many bytes behind it multiply a sum."""
+    power, square = 1 << 63, 1 << 55
+    while length_bytes:
+        if length_bytes & 1:
+            power = _times(power, square)
+        square = _times(square, square)
+        length_bytes >>= 1
+    return power
+
+
+def _times(one: int, other: int) -> int:
+    """The product of two polynomials, modulo that of the sum. The highest bit is the constant."""
+    product = 0
+    bit = 1 << 63
+    while one:
+        if one & bit:
+            product ^= other
+            one ^= bit
+        bit >>= 1
+        other = other >> 1 ^ (_POLYNOMIAL if other & 1 else 0)
+    return product
 
 
 _implementation: Final = getattr(kernel(), "crc64nvme", by_tables)

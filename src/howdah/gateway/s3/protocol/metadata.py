@@ -6,9 +6,11 @@ upload that made the object, by which a completion that is sent again is known.
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any, Final
 
 from howdah.gateway.s3.protocol import tags
@@ -16,6 +18,11 @@ from howdah.gateway.s3.protocol.checksums import PREFIX as CHECKSUM_PREFIX
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.requests import S3Request
 
+MAX_PARTS: Final = 10_000
+FULL_OBJECT: Final = "FULL_OBJECT"
+COMPOSITE: Final = "COMPOSITE"
+_MAX_PART_ROWS: Final = 100
+_MAX_PART_SUM_CHARACTERS: Final = 4096
 ATTRIBUTE: Final = "user.howdah.s3"
 MADE: Final = "user.howdah.s3.made"
 """On a directory that no client asked for: it goes with the last object in it."""
@@ -39,6 +46,33 @@ _FRAMING: Final = "aws-chunked"
 
 
 @dataclass(frozen=True, slots=True)
+class PartTable:
+    """The parts that an object came in: how many in a row have how many bytes, and their sums,
+    where they fit in."""
+
+    rows: tuple[tuple[int, int], ...] = ()
+    sums: tuple[str, ...] = ()
+    """In base64; none, or one for each part."""
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], sums: Sequence[bytes]) -> PartTable:
+        """Without what would not fit into an attribute."""
+        rows = tuple((len(list(same)), size) for size, same in groupby(sizes))
+        if len(rows) > _MAX_PART_ROWS:
+            return cls()
+        texts = tuple(base64.b64encode(each).decode() for each in sums)
+        is_short = all(texts) and sum(map(len, texts)) <= _MAX_PART_SUM_CHARACTERS
+        return cls(rows, texts if is_short else ())
+
+    def sizes(self, length: int) -> list[int]:
+        """The sizes of the parts of a file; none where they are not those of a file of this
+        length, to which something else has happened."""
+        if sum(count * size for count, size in self.rows) != length:
+            return []
+        return [size for count, size in self.rows for _ in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
 class Metadata:
     """Of one object; names of `headers` are in lower case."""
 
@@ -47,6 +81,8 @@ class Metadata:
     """By names without their prefix."""
     checksum: Mapping[str, str] = field(default_factory=dict)
     """The sum of the whole object, as a header."""
+    checksum_type: str = FULL_OBJECT
+    parts: PartTable = field(default_factory=PartTable)
     upload: str = ""
     """The id of the upload that it came by."""
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -59,9 +95,23 @@ class Metadata:
             "meta": dict(self.meta),
             "checksum": dict(self.checksum),
             "upload": self.upload,
+            "type": "" if self.checksum_type == FULL_OBJECT else self.checksum_type,
+            "parts": self.parts.rows,
+            "sums": self.parts.sums,
         }
         kept = {name: value for name, value in fields.items() if value}
         return json.dumps(kept, separators=(",", ":")).encode() if kept else b""
+
+    def of_copy(self) -> Metadata:
+        """Return what a copy keeps, which is one file that came at once."""
+        is_full = self.checksum_type == FULL_OBJECT
+        return replace(
+            self,
+            checksum=self.checksum if is_full else {},
+            checksum_type=FULL_OBJECT,
+            parts=PartTable(),
+            upload="",
+        )
 
     def answer(self, *, with_checksum: bool) -> dict[str, str]:
         """Return the headers of an answer about the object."""
@@ -70,7 +120,7 @@ class Metadata:
         shown |= {META_PREFIX + name: value for name, value in self.meta.items()}
         if with_checksum and self.checksum:
             shown |= self.checksum
-            shown["x-amz-checksum-type"] = "FULL_OBJECT"
+            shown["x-amz-checksum-type"] = self.checksum_type
         if self.tags:
             shown["x-amz-tagging-count"] = str(len(self.tags))
         return shown
@@ -102,8 +152,31 @@ def decoded(data: bytes) -> Metadata:
             for name, value in _texts(fields, "checksum").items()
             if name.startswith(CHECKSUM_PREFIX) and _is_token(name)
         },
+        COMPOSITE if fields.get("type") == COMPOSITE else FULL_OBJECT,
+        _part_table(fields.get("parts"), fields.get("sums")),
         upload if isinstance(upload, str) else "",
     )
+
+
+def _part_table(rows: Any, sums: Any) -> PartTable:
+    if not isinstance(rows, list) or len(rows) > _MAX_PART_ROWS:
+        return PartTable()
+    found, count = [], 0
+    for row in rows:
+        if not (
+            isinstance(row, list)
+            and len(row) == 2
+            and all(type(number) is int and 0 <= number < 1 << 63 for number in row)
+        ):
+            return PartTable()
+        count += row[0]
+        found.append((row[0], row[1]))
+    if count > MAX_PARTS:
+        return PartTable()
+    texts = tuple(sums) if isinstance(sums, list) and len(sums) == count else ()
+    if not all(isinstance(text, str) and text.isascii() and text.isprintable() for text in texts):
+        texts = ()
+    return PartTable(tuple(found), texts)
 
 
 def _texts(fields: Mapping[str, Any], name: str) -> dict[str, str]:

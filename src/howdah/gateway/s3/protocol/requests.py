@@ -51,17 +51,24 @@ class S3Request:
 
     def number(self, name: str, default: int, *, least: int = 0, most: int) -> int:
         """The value of a parameter that is a number, at most `most`. Raises Refused."""
-        text = self.query.get(name)
-        if text is None:
-            return default
-        if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) < least:
-            raise Refused(
-                "InvalidArgument",
-                f"{name} is a number, and at least {least}",
-                ArgumentName=name,
-                ArgumentValue=text[:100],
-            )
-        return min(int(text), most)
+        return _number(name, self.query.get(name), default, least, most)
+
+    def header_number(self, name: str, default: int, *, most: int) -> int:
+        """The same of a header."""
+        return _number(name, self.headers.get(name), default, 0, most)
+
+
+def _number(name: str, text: str | None, default: int, least: int, most: int) -> int:
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) < least:
+        raise Refused(
+            "InvalidArgument",
+            f"{name} is a number, and at least {least}",
+            ArgumentName=name,
+            ArgumentValue=text[:100],
+        )
+    return min(int(text), most)
 
 
 def bucket_of_host(request: Request, domains: Sequence[str]) -> str | None:
