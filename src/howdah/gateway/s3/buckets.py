@@ -15,6 +15,7 @@ from howdah.config import Configuration, keys
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
+from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.names import STAGING, is_bucket_name
 from howdah.gateway.s3.protocol.refusals import Refused
 
@@ -89,8 +90,9 @@ class Buckets:
                 found.pop(name, None)
         yield from sorted(found.items())
 
-    def create(self, fs: FileSystem, name: str, user: str) -> None:
-        """Make the directory of a new bucket. Raises Refused."""
+    def create(self, fs: FileSystem, name: str, user: str, others: Others | None = None) -> None:
+        """Make the directory of a new bucket. `others` is what they may do there, if that is said.
+        Raises Refused."""
         if name in self.own:
             raise _is_there(name, is_own=False)
         if not is_bucket_name(name):
@@ -104,7 +106,13 @@ class Buckets:
         try:
             there = fs.get_file_status(path)
         except errors.PathNotFound:
-            fs.mkdirs(path, self.mode)
+            if others is None:
+                fs.mkdirs(path, self.mode)
+            else:
+                # Never more than is wanted, and what the umask takes is given afterwards.
+                fs.mkdirs(path, self.mode & others.mode(self.mode, is_directory=True))
+                made = fs.get_file_status(path)
+                fs.set_permission(path, others.mode(made.permission, is_directory=True))
         else:
             raise _is_there(name, is_own=there.owner == user)
 

@@ -15,7 +15,8 @@ from howdah.fs.status import FileStatus
 from howdah.gateway.s3.body import Body
 from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.objects import Bucket, Shared, no_such_key, pieces_of
-from howdah.gateway.s3.protocol import conditions, listing
+from howdah.gateway.s3.protocol import acls, conditions, listing
+from howdah.gateway.s3.protocol.acls import Others, others_of
 from howdah.gateway.s3.protocol.checksums import BodySums
 from howdah.gateway.s3.protocol.conditions import etag_of, http_time, iso_time
 from howdah.gateway.s3.protocol.documents import (
@@ -79,6 +80,8 @@ class Gateway:
     buckets: Buckets
     shared: Shared
     sweeper: Sweeper
+    knows_everybody: bool = True
+    """No request comes without a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,15 @@ class Call:
         """The body of the request, which is not read yet; its headers may have sums of something
         else. Raises Refused."""
         return Body(self.channel, self.request, self.signed, self.secret_key, has_sums=has_sums)
+
+    @property
+    def others(self) -> Others | None:
+        """What the request lets others do with what it makes. Raises Refused."""
+        return others_of(self.request.headers, knows_everybody=self.gateway.knows_everybody)
+
+    def metadata(self, checksum: Mapping[str, str] | None = None) -> Metadata:
+        """What the request gives a new object. Raises Refused."""
+        return metadata_of(self.request, checksum, self.others)
 
     def bucket(self, name: str | None = None) -> Bucket:
         """The bucket of the request, or another one. Raises Refused."""
@@ -162,7 +174,7 @@ def create_bucket(call: Call) -> Answer:
         "transfer-encoding" in call.request.headers
     ):
         call.body().read(_MAX_CREATE_BYTES)
-    call.gateway.buckets.create(call.fs, call.request.bucket, call.user)
+    call.gateway.buckets.create(call.fs, call.request.bucket, call.user, call.others)
     return Response(200, {"Location": f"/{call.request.bucket}"})
 
 
@@ -180,6 +192,42 @@ def get_bucket_location(call: Call) -> Answer:
 def get_bucket_versioning(call: Call) -> Answer:
     call.gateway.buckets.existing(call.fs, call.request.bucket)
     return _xml("VersioningConfiguration", [])
+
+
+# What others may do.
+
+
+def get_bucket_acl(call: Call) -> Answer:
+    status = call.gateway.buckets.existing(call.fs, call.request.bucket)
+    return _acl(call, status)
+
+
+def get_object_acl(call: Call) -> Answer:
+    return _acl(call, call.bucket().existing(call.key))
+
+
+def _acl(call: Call, status: FileStatus) -> Response:
+    found = acls.children(status, knows_everybody=call.gateway.knows_everybody)
+    return _xml("AccessControlPolicy", found)
+
+
+def put_bucket_acl(call: Call) -> Answer:
+    return _put_acl(call, call.gateway.buckets.existing(call.fs, call.request.bucket))
+
+
+def put_object_acl(call: Call) -> Answer:
+    return _put_acl(call, call.bucket().existing(call.key))
+
+
+def _put_acl(call: Call, status: FileStatus) -> Response:
+    body, others = call.body().read(acls.MAX_DOCUMENT_BYTES), call.others
+    if acls.HEADER not in call.request.headers:
+        others = acls.others_of_document(body, status.owner)
+    elif body:
+        raise Refused("UnexpectedContent", "This request does not support content")
+    if others is not None:
+        call.bucket().let_others(status, others)
+    return Response(200)
 
 
 # Listings.
@@ -367,6 +415,8 @@ def _head_of(call: Call, bucket: Bucket, status: FileStatus) -> Response:
         shown["Content-Range"] = f"bytes {part.offset}-{last}/{size_bytes}"
     if "partNumber" in request.query:
         shown["x-amz-mp-parts-count"] = str(len(sizes) or 1)
+        if with_checksum and metadata.parts.sums:
+            shown |= metadata.part_checksum(part_number(request.text("partNumber")))
     return Response(200 if part is None else 206, shown)
 
 
@@ -415,15 +465,16 @@ def put_object(call: Call) -> Answer:
     request, bucket, key = call.request, call.bucket(), call.key
     body = call.body()
     if key.is_directory:
-        if body.read(0):
+        if body.length_bytes:
             raise Refused(
                 "InvalidArgument", "a key that ends in a slash is a directory, without bytes"
             )
-        status = bucket.put_directory(key, request.headers, metadata_of(request))
+        body.read(0)
+        status = bucket.put_directory(key, request.headers, call.metadata())
     else:
-        metadata_of(request)  # What is wrong with it is said before the body comes.
+        call.metadata()  # What is wrong with it is said before the body comes.
         status = bucket.put(
-            key, body.pieces(), request.headers, lambda: metadata_of(request, body.sums.header)
+            key, body.pieces(), request.headers, lambda: call.metadata(body.sums.header)
         )
         call.gateway.sweeper.sweep(bucket)
     return Response(200, {"ETag": etag_of(status), **body.sums.header})
@@ -438,7 +489,7 @@ def post_object(call: Call) -> Answer:
     request = replace(call.request, headers=headers_of_form(fields))
     check_supported(request)
     sums = BodySums(request.headers, None, None)
-    metadata = metadata_of(request)
+    metadata = replace(call, request=request).metadata()
     if "tagging" in fields:
         metadata = replace(metadata, tags=tags_of_document(fields["tagging"].encode()))
     bucket = call.bucket()
@@ -618,8 +669,12 @@ def copy_object(call: Call) -> Answer:
             conditions.check_copying(request.headers, found)
             metadata = kept = source_bucket.metadata(found.path).of_copy()
             if replaces:
-                metadata = metadata_of(request, kept.checksum)
-            metadata = replace(metadata, tags=tags_of(request) if replaces_tags else kept.tags)
+                metadata = call.metadata(kept.checksum)
+            metadata = replace(
+                metadata,
+                tags=tags_of(request) if replaces_tags else kept.tags,
+                others=call.others,
+            )
             status = target.put(
                 key, pieces_of(stream, 0, found.length), _own(request), lambda: metadata
             )
@@ -717,7 +772,7 @@ def create_multipart_upload(call: Call) -> Answer:
     request, bucket, key = call.request, call.bucket(), call.key
     if key.is_directory:
         raise Refused("InvalidArgument", "a key that ends in a slash is a directory, without bytes")
-    metadata, kind = metadata_of(request), kind_of(request.headers)
+    metadata, kind = call.metadata(), kind_of(request.headers)
     upload = Uploads(bucket).begin(key, metadata, kind)
     call.gateway.sweeper.sweep(bucket)
     headers = {} if kind is None else {ALGORITHM: kind.algorithm.upper(), TYPE: kind.type.value}
@@ -876,9 +931,11 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "DeleteObject": delete_object,
     "DeleteObjectTagging": delete_object_tagging,
     "DeleteObjects": delete_objects,
+    "GetBucketAcl": get_bucket_acl,
     "GetBucketLocation": get_bucket_location,
     "GetBucketVersioning": get_bucket_versioning,
     "GetObject": get_object,
+    "GetObjectAcl": get_object_acl,
     "GetObjectAttributes": get_object_attributes,
     "GetObjectTagging": get_object_tagging,
     "HeadBucket": head_bucket,
@@ -890,7 +947,9 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "ListObjectsV2": list_objects_v2,
     "ListParts": list_parts,
     "PostObject": post_object,
+    "PutBucketAcl": put_bucket_acl,
     "PutObject": put_object,
+    "PutObjectAcl": put_object_acl,
     "PutObjectTagging": put_object_tagging,
     "UploadPart": upload_part,
     "UploadPartCopy": upload_part_copy,

@@ -30,6 +30,7 @@ from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.protocol import conditions, tags
+from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.listing import Source
 from howdah.gateway.s3.protocol.metadata import ATTRIBUTE, MADE, Metadata, metadata_in
 from howdah.gateway.s3.protocol.names import STAGING, Key, is_hidden, unstorable
@@ -341,6 +342,17 @@ class Bucket:
             raise self._without_attributes("metadata")
         if metadata.tags:
             self.set_tags(path, metadata.tags)
+        if metadata.others is not None:
+            self.let_others(self.fs.get_file_status(path), metadata.others)
+
+    def let_others(self, status: FileStatus, others: Others) -> None:
+        """Give others these rights, in place of those that they have. Raises Refused."""
+        if self._has(capabilities.PERMISSIONS):
+            mode = others.mode(status.permission, is_directory=status.is_directory)
+            if mode != status.permission:
+                self.fs.set_permission(status.path, mode)
+        elif others != Others():
+            raise Refused("NotImplemented", f"{self.fs.uri} has no permissions to give to others")
 
     def set_tags(self, path: str, wanted: Mapping[str, str]) -> None:
         """Give a file these tags, in place of those that it has. Raises Refused."""

@@ -110,6 +110,7 @@ class S3Gateway:
                 lambda: self.clients.of(str(self.own_user)),
             ),
             Sweeper(conf.get(keys.HOWDAH_S3_UPLOADS_LIFETIME)),
+            knows_everybody=not self.anonymous,
         )
 
     def _as(self, user: str) -> str:

@@ -385,7 +385,7 @@ def test_metadata_has_bounds(headers: dict[str, str], code: str) -> None:
     [
         ({"x-amz-server-side-encryption": "AES256"}, "NotImplemented"),
         ({"x-amz-object-lock-mode": "GOVERNANCE"}, "NotImplemented"),
-        ({"x-amz-acl": "public-read"}, "NotImplemented"),
+        ({"x-amz-grant-read": "id=bob"}, "NotImplemented"),
         ({"x-amz-storage-class": "GLACIER"}, "InvalidStorageClass"),
         ({"x-amz-acl": "private", "x-amz-storage-class": "STANDARD"}, ""),
     ],

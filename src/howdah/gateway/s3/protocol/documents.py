@@ -24,7 +24,7 @@ _MAX_ELEMENTS: Final = 200_000
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\r\ufffe\uffff]")
 
 Child = tuple[str, "str | list[Child]"]
-"""An element: its name, and its text or the elements in it."""
+"""An element: its name, with its attributes, and its text or the elements in it."""
 
 
 @dataclass(slots=True)
@@ -121,7 +121,8 @@ def document(root: str, children: Iterable[Child], namespace: str = NAMESPACE) -
 def _written(child: Child) -> str:
     name, value = child
     inner = text_of(value) if isinstance(value, str) else "".join(map(_written, value))
-    return f"<{name}>{inner}</{name}>"
+    # Attributes may stand behind the name.
+    return f"<{name}>{inner}</{name.partition(' ')[0]}>"
 
 
 def text_of(text: str) -> str:

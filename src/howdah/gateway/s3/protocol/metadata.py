@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from howdah.gateway.s3.protocol import tags
+from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.checksums import PREFIX as CHECKSUM_PREFIX
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.requests import S3Request
@@ -21,6 +22,7 @@ from howdah.gateway.s3.protocol.requests import S3Request
 MAX_PARTS: Final = 10_000
 FULL_OBJECT: Final = "FULL_OBJECT"
 COMPOSITE: Final = "COMPOSITE"
+CHECKSUM_TYPE: Final = "x-amz-checksum-type"
 _MAX_PART_ROWS: Final = 100
 _MAX_PART_SUM_CHARACTERS: Final = 4096
 ATTRIBUTE: Final = "user.howdah.s3"
@@ -87,6 +89,8 @@ class Metadata:
     """The id of the upload that it came by."""
     tags: Mapping[str, str] = field(default_factory=dict)
     """In an attribute of their own."""
+    others: Others | None = None
+    """In the file's mode."""
 
     def encoded(self) -> bytes:
         """Return it as the attribute has it; empty where there is nothing to keep."""
@@ -113,6 +117,13 @@ class Metadata:
             upload="",
         )
 
+    def part_checksum(self, number: int) -> dict[str, str]:
+        """Return the headers that say the sum of a part, whose sums are kept."""
+        return {
+            **{name: self.parts.sums[number - 1] for name in self.checksum},
+            CHECKSUM_TYPE: self.checksum_type,
+        }
+
     def answer(self, *, with_checksum: bool) -> dict[str, str]:
         """Return the headers of an answer about the object."""
         shown = {_KEPT[name]: value for name, value in self.headers.items()}
@@ -120,7 +131,7 @@ class Metadata:
         shown |= {META_PREFIX + name: value for name, value in self.meta.items()}
         if with_checksum and self.checksum:
             shown |= self.checksum
-            shown["x-amz-checksum-type"] = self.checksum_type
+            shown[CHECKSUM_TYPE] = self.checksum_type
         if self.tags:
             shown["x-amz-tagging-count"] = str(len(self.tags))
         return shown
@@ -194,7 +205,11 @@ def _is_token(name: str) -> bool:
     return name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()
 
 
-def metadata_of(request: S3Request, checksum: Mapping[str, str] | None = None) -> Metadata:
+def metadata_of(
+    request: S3Request,
+    checksum: Mapping[str, str] | None = None,
+    others: Others | None = None,
+) -> Metadata:
     """Return what a request gives a new object. Raises Refused."""
     headers, meta = {}, {}
     for name in request.headers:
@@ -224,7 +239,7 @@ def metadata_of(request: S3Request, checksum: Mapping[str, str] | None = None) -
             raise Refused("InvalidArgument", f"the value of {name} has unprintable characters")
     if any(not _is_token(name) for name in meta):
         raise Refused("InvalidArgument", f"names of {META_PREFIX}… are letters, digits and - _ .")
-    return Metadata(headers, meta, checksum or {}, tags=tags_of(request))
+    return Metadata(headers, meta, checksum or {}, tags=tags_of(request), others=others)
 
 
 def tags_of(request: S3Request) -> dict[str, str]:
@@ -267,7 +282,6 @@ _ENCRYPTION: Final = (
     "x-amz-server-side-encryption",
     "x-amz-copy-source-server-side-encryption",
 )
-_OWN_ACLS: Final = frozenset({"private", "bucket-owner-full-control", "bucket-owner-read"})
 
 
 def check_supported(request: S3Request) -> None:
@@ -281,11 +295,6 @@ def check_supported(request: S3Request) -> None:
             raise Refused("NotImplemented", f"{name} is not supported: {why}")
     if request.headers.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
         raise Refused("NotImplemented", f"objects cannot be locked: {_NO_VERSIONS}")
-    acl = request.headers.get("x-amz-acl")
-    if acl is not None and acl not in _OWN_ACLS:
-        raise Refused(
-            "NotImplemented", f"x-amz-acl: {acl[:40]} is not supported: permissions are HDFS's"
-        )
     storage = request.headers.get("x-amz-storage-class", "STANDARD")
     if storage != "STANDARD":
         raise Refused(

@@ -18,6 +18,7 @@ from typing import Final
 
 from howdah.fs.status import FileStatus
 from howdah.gateway.s3.protocol import tags
+from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.checksums import ALGORITHMS, PREFIX
 from howdah.gateway.s3.protocol.conditions import same_etag
 from howdah.gateway.s3.protocol.documents import parsed
@@ -53,10 +54,12 @@ class About:
     metadata: Metadata
 
     def encoded(self) -> bytes:
+        others = self.metadata.others
         fields = {
             "key": self.key,
             "metadata": self.metadata.encoded().decode(),
             "tags": tags.encoded(self.metadata.tags).decode(),
+            "others": None if others is None else [others.read, others.write],
         }
         return json.dumps(fields).encode()
 
@@ -67,8 +70,10 @@ def about_of(data: bytes) -> About:
         fields = json.loads(data)
         metadata = decoded(str(fields["metadata"]).encode())
         kept = tags.decoded(str(fields["tags"]).encode())
-        return About(str(fields["key"]), dataclasses.replace(metadata, tags=kept))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        rights = fields["others"]
+        others = None if rights is None else Others(rights[0] is True, rights[1] is True)
+        return About(str(fields["key"]), dataclasses.replace(metadata, tags=kept, others=others))
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise Refused("InternalError", f"{ABOUT} of this upload is damaged: abort it") from None
 
 

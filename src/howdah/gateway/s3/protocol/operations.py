@@ -47,6 +47,7 @@ class Operation:
 
 
 _NO_VERSIONS: Final = "HDFS keeps no versions of a file"
+_RIGHTS: Final = "what others may do, as the permissions of HDFS say it"
 _NO_SUCH_RIGHTS: Final = "permissions and ACLs are those of HDFS"
 
 
@@ -56,6 +57,8 @@ def _served() -> Iterator[Operation]:
     yield Operation("HeadBucket", "HEAD", bucket)
     yield Operation("CreateBucket", "PUT", bucket, note="makes a directory below howdah.s3.root")
     yield Operation("DeleteBucket", "DELETE", bucket, note="an empty one")
+    yield Operation("GetBucketAcl", "GET", bucket, ("acl",), note=_RIGHTS)
+    yield Operation("PutBucketAcl", "PUT", bucket, ("acl",), note=_RIGHTS)
     yield Operation("GetBucketLocation", "GET", bucket, ("location",))
     yield Operation("GetBucketVersioning", "GET", bucket, ("versioning",), note="always off")
     yield Operation("ListObjects", "GET", bucket)
@@ -85,8 +88,10 @@ def _served() -> Iterator[Operation]:
         "GET",
         key,
         ("attributes",),
-        note="an object that came in parts is shown as one",
+        note="parts, as they came",
     )
+    yield Operation("GetObjectAcl", "GET", key, ("acl",), note=_RIGHTS)
+    yield Operation("PutObjectAcl", "PUT", key, ("acl",), note=_RIGHTS)
     yield Operation("GetObjectTagging", "GET", key, ("tagging",))
     yield Operation("PutObjectTagging", "PUT", key, ("tagging",))
     yield Operation("DeleteObjectTagging", "DELETE", key, ("tagging",))
@@ -101,7 +106,6 @@ def _served() -> Iterator[Operation]:
 def _refused() -> Iterator[Operation]:
     for name, parameter, methods, why in (
         ("BucketAccelerateConfiguration", "accelerate", "GET PUT", "there is no such service"),
-        ("BucketAcl", "acl", "GET PUT", _NO_SUCH_RIGHTS),
         ("BucketAnalyticsConfiguration", "analytics", "GET PUT DELETE", "there is no such service"),
         (
             "BucketCors",
@@ -109,7 +113,7 @@ def _refused() -> Iterator[Operation]:
             "GET PUT DELETE",
             "howdah.s3.cors.origins counts for all buckets",
         ),
-        ("BucketEncryption", "encryption", "GET PUT DELETE", "there are no encryption zones yet"),
+        ("BucketEncryption", "encryption", "GET PUT DELETE", "HDFS has encryption zones"),
         (
             "BucketIntelligentTieringConfiguration",
             "intelligent-tiering",
@@ -135,7 +139,6 @@ def _refused() -> Iterator[Operation]:
             yield _refusal(name, method, Level.BUCKET, parameter, why)
     yield _refusal("BucketVersioning", "PUT", Level.BUCKET, "versioning", _NO_VERSIONS)
     for name, parameter, methods, why in (
-        ("ObjectAcl", "acl", "GET PUT", _NO_SUCH_RIGHTS),
         ("ObjectLegalHold", "legal-hold", "GET PUT", _NO_VERSIONS),
         ("ObjectRetention", "retention", "GET PUT", _NO_VERSIONS),
         ("ObjectTorrent", "torrent", "GET", "there is no such service"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah.gateway.s3.protocol import crc64
 from howdah.gateway.s3.protocol.checksums import ALGORITHMS, PREFIX
+from howdah.gateway.s3.protocol.metadata import CHECKSUM_TYPE
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.protocol.data_transfer.checksum import ChecksumType, combine, crc
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ALGORITHM: Final = "x-amz-checksum-algorithm"
-TYPE: Final = "x-amz-checksum-type"
+TYPE: Final = CHECKSUM_TYPE
 
 
 class SumType(Enum):

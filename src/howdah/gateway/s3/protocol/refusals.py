@@ -44,6 +44,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "InvalidToken": 400,
     "InvalidURI": 400,
     "KeyTooLongError": 400,
+    "MalformedACLError": 400,
     "MalformedPOSTRequest": 400,
     "MalformedXML": 400,
     "MaxMessageLengthExceeded": 400,
@@ -61,6 +62,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "RequestTimeTooSkewed": 403,
     "ServiceUnavailable": 503,
     "SignatureDoesNotMatch": 403,
+    "UnexpectedContent": 400,
     "XAmzContentSHA256Mismatch": 400,
 }
 
