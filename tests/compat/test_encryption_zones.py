@@ -310,6 +310,74 @@ def test_files_of_a_zone_are_re_encrypted_for_both(
     assert "There are re-encryption failures" not in ours
 
 
+def test_raw_copies_keep_cipher_text_and_keys(
+    scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a zone, below the raw path: the copy is a zone with the same keys, and is decrypted."""
+    fs, ours = scene.fs, ["-fs", scene.cluster.uri]
+    assert main(["key", "create", "rawkey", "-provider", scene.provider]) == 0
+    fs.mkdirs("/rawzone")
+    fs.create_encryption_zone("/rawzone", "rawkey")
+    for path in ("/rawzone/a", "/rawzone/d/b"):
+        with fs.create(path) as out:
+            out.write(DATA)
+    raw = "/.reserved/raw"
+    scene.java(SHELL, "-cp", "-px", f"{raw}/rawzone", f"{raw}/copy-java")
+    assert main([*ours, "dfs", "-cp", "-px", f"{raw}/rawzone", f"{raw}/copy-px"]) == 0
+    # They are kept whatever -p says.
+    assert main([*ours, "dfs", "-cp", f"{raw}/rawzone", f"{raw}/copy-plain"]) == 0
+    assert main([*ours, "dfs", "-cp", "-t", "3", f"{raw}/rawzone", f"{raw}/copy-threads"]) == 0
+    assert main([*ours, "sync", f"{raw}/rawzone", f"{raw}/copy-sync"]) == 0
+    capsys.readouterr()
+    keys = {name: fs.get_file_encryption_info(f"/rawzone/{name}") for name in ("a", "d/b")}
+    for copy in ("/copy-java", "/copy-px", "/copy-plain", "/copy-threads", "/copy-sync"):
+        zone = fs.get_encryption_zone(f"{copy}/d")
+        assert zone is not None, copy
+        assert (zone.path, zone.key_name) == (copy, "rawkey"), copy
+        for name, key in keys.items():
+            assert fs.get_file_encryption_info(f"{copy}/{name}") == key
+            assert fs.read_bytes(f"{copy}/{name}") == DATA
+    scene.java(SHELL, "-get", "/copy-sync/d/b", str(tmp_path / "back"))
+    assert (tmp_path / "back").read_bytes() == DATA
+    # Again, into the zone that the copy is: what changed, alone.
+    with fs.create("/rawzone/a", overwrite=True) as out:
+        out.write(DATA[5:])
+    assert main([*ours, "sync", f"{raw}/rawzone", f"{raw}/copy-sync"]) == 0
+    assert fs.read_bytes("/copy-sync/a") == DATA[5:]
+    assert fs.read_bytes("/copy-sync/d/b") == DATA
+    capsys.readouterr()
+
+
+RAW_WORDS = (
+    "-cp /.reserved/raw/mixed/a /mixed/b",
+    "-cp /mixed/a /.reserved/raw/mixed/b",
+    "-cp -px /.reserved/raw/mixed /mixed2",
+    "-cp /mixed /.reserved/raw/mixed2",
+    "-get /.reserved/raw/mixed/a LOCAL/a",
+    "-put LOCAL/from /.reserved/raw/mixed/c",
+)
+
+
+def test_raw_paths_are_copied_to_raw_paths_alone(
+    scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene.fs.mkdirs("/mixed")
+    scene.fs.create("/mixed/a", overwrite=True).close()
+    (tmp_path / "from").write_bytes(b"x")
+    capsys.readouterr()
+    for line in RAW_WORDS:
+        words = line.replace("LOCAL", str(tmp_path)).split()
+        code = main(["-fs", scene.cluster.uri, "dfs", *words])
+        said = capsys.readouterr().err.splitlines()
+        theirs = scene.run(SHELL, *words)
+        expected = [each for each in theirs.stderr.splitlines() if each.startswith("cp:")]
+        expected = expected or [each for each in theirs.stderr.splitlines() if "raw" in each]
+        assert (code, said[:1]) == (theirs.returncode, expected[:1]), line
+    for mixed in (["/.reserved/raw/mixed", "/mixed3"], ["/mixed", "/.reserved/raw/mixed3"]):
+        assert main(["-fs", scene.cluster.uri, "sync", *mixed]) != 0
+        assert "Either all or none of the paths must have this prefix" in capsys.readouterr().err
+
+
 def test_java_walks_through_a_zone(scene: Scene) -> None:
     with scene.fs.create(f"{ZONE}/listed") as out:
         out.write(DATA)

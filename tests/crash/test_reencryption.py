@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,8 @@ pytestmark = [pytest.mark.torture, pytest.mark.timeout(900)]
 
 FILES: Final = 100_000
 IN_A_DIRECTORY: Final = 1000
+WRITERS: Final = 16
+"""Who make them: each waits for its edits to be durable."""
 SAMPLE: Final = 997
 """Of so many files one is looked into."""
 KILLED_AT: Final = (20_000, 60_000)
@@ -89,8 +92,9 @@ def test_every_file_has_a_new_key_after_two_failovers(tmp_path: Path) -> None:
         fs = stack.enter_context(cluster.connect())
         fs.mkdirs("/zone")
         fs.create_encryption_zone("/zone", "payroll")
-        for path in _paths():
-            _create(fs, path)
+        with ThreadPoolExecutor(WRITERS) as pool:
+            for made in pool.map(lambda path: _create(fs, path), _paths()):
+                assert made is None
         before = _keys(fs)
         assert len(before) == FILES
         assert main(["key", "roll", "payroll", "-provider", provider]) == 0

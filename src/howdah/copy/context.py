@@ -22,12 +22,13 @@ from howdah.copy.common.filesystems import (
 )
 from howdah.copy.layout import InvalidInput, Source
 from howdah.copy.listing.entries import Found, found_of
-from howdah.copy.options import InvalidOptions, Options
+from howdah.copy.options import Attribute, InvalidOptions, Options
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.path_expansion import named
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
+from howdah.protocol.raw_paths import RESERVED_RAW, is_raw
 
 _TRASH_SCHEMES: Final = ("hdfs",)
 
@@ -75,6 +76,23 @@ class CopyContext:
             _filters(options.filters_file, conf, user),
             fs.scheme in _TRASH_SCHEMES and _trash_is_on(fs, path, conf),
         )
+
+    def as_is(self, options: Options) -> Options:
+        """The options with which cipher text below `/.reserved/raw` is copied as it is, with the
+        attributes that belong to it. Raises InvalidInput unless all paths are there, or none."""
+        to_raw = is_raw(self.target_path)
+        for source, _ in self.sources:
+            if is_raw(source.path) != to_raw:
+                first, second = ("target", "source") if to_raw else ("source", "target")
+                named = {"source": source.uri, "target": self.target_uri}
+                raise InvalidInput(
+                    f"The {first} path '{named[first]}' starts with {RESERVED_RAW} but the "
+                    f"{second} path '{named[second]}' does not. Either all or none of the paths "
+                    "must have this prefix."
+                )
+        if not to_raw:
+            return options
+        return replace(options, preserve=options.preserve | {Attribute.RAW})
 
     def again(self) -> CopyContext:
         """The context with the target's present status."""

@@ -39,6 +39,9 @@ class Attribute(enum.Enum):
     XATTR = "x"
     TIMES = "t"
     ERASURE_CODING_POLICY = "e"
+    RAW = "raw"
+    """Extended attributes of that namespace. No letter asks for them: they are preserved where
+    sources and target are below `/.reserved/raw`, whatever `-p` says."""
 
 
 DEFAULT_LETTERS: Final = "rbugpct"
@@ -182,4 +185,5 @@ class Options:
     @property
     def preserves(self) -> str:
         """Return the letters of the preserved attributes."""
-        return "".join(attribute.value for attribute in Attribute if attribute in self.preserve)
+        letters = self.preserve - {Attribute.RAW}
+        return "".join(attribute.value for attribute in Attribute if attribute in letters)

@@ -20,6 +20,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 
 _RAW = "raw."
+_XATTRS = {Attribute.XATTR, Attribute.RAW}
 _STICKY = 0o1000
 # Set when the file is created, not afterwards.
 _AT_CREATION = {
@@ -74,8 +75,8 @@ def preserve(
     if not is_set_afterwards(wanted):
         return
     now = target_fs.get_file_status(path)
-    if Attribute.XATTR in wanted:
-        _xattrs(source_fs, source.path, target_fs, path)
+    if wanted & _XATTRS:
+        _xattrs(source_fs, source.path, target_fs, path, wanted)
     # Erasure coded files, on either side, have none.
     is_replicated = now.is_file and not now.is_erasure_coded and not source.coding_policy
     if Attribute.REPLICATION in wanted and is_replicated and source.replication != now.replication:
@@ -114,9 +115,15 @@ def _acl(source_fs: FileSystem, source: Entry, target_fs: FileSystem, now: FileS
         target_fs.set_permission(now.path, source.permission)
 
 
-def _xattrs(source_fs: FileSystem, source: str, target_fs: FileSystem, target: str) -> None:
-    wanted = source_fs.get_xattrs(source)
-    there = target_fs.get_xattrs(target) if wanted else {}
-    for name, value in wanted.items():
-        if not name.startswith(_RAW) and there.get(name) != value:
+def _xattrs(
+    source_fs: FileSystem, source: str, target_fs: FileSystem, target: str, wanted: Set[Attribute]
+) -> None:
+    given = {
+        name: value
+        for name, value in source_fs.get_xattrs(source).items()
+        if (Attribute.RAW if name.startswith(_RAW) else Attribute.XATTR) in wanted
+    }
+    there = target_fs.get_xattrs(target) if given else {}
+    for name, value in given.items():
+        if there.get(name) != value:
             target_fs.set_xattr(target, name, value)

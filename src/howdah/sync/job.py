@@ -48,7 +48,7 @@ from howdah.copy.layout import Placed, lay_out
 from howdah.copy.listing.entries import Entry, Found, Kind
 from howdah.copy.listing.walking import Walk
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
-from howdah.copy.options import Options
+from howdah.copy.options import Attribute, Options
 from howdah.copy.outcome import DuplicateFile
 from howdah.copy.preserving import check_support
 from howdah.copy.roots import is_unpaired, missing_rows, own_roots, roots_of
@@ -127,6 +127,10 @@ def sync(
     wanted = [sources] if isinstance(sources, str) else list(sources)
     count = processes or min(max(os.cpu_count() or _FEWEST, _FEWEST), _MOST)
     context = CopyContext.read(wanted, target, chosen, configuration, user)
+    chosen = context.as_is(chosen)
+    if Attribute.RAW in chosen.preserve:
+        # A zone is one by an attribute of its root.
+        chosen = replace(chosen, update_root=True)
     with contextlib.ExitStack() as stack:
         lock = NO_LOCK
         if not chosen.dry_run:

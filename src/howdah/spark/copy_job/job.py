@@ -179,6 +179,7 @@ def distcp(
     configuration, user = as_spark_is(spark, conf, user)
     wanted = [sources] if isinstance(sources, str) else list(sources)
     context = CopyContext.read(wanted, target, chosen, configuration, user)
+    chosen = context.as_is(chosen)
     with contextlib.ExitStack() as stack:
         lock = NO_LOCK
         if not chosen.dry_run:

@@ -34,11 +34,14 @@ from howdah.fs.local.status import special_kind
 from howdah.fs.streams import FSDataOutputStream, give_up
 from howdah.fs.transfers import PIECE_BYTES, TEMPORARY_SUFFIX
 from howdah.options import CopyCheck, CreateFlag
+from howdah.protocol.raw_paths import RESERVED_RAW, is_raw
 
 DEFAULT_THREADS = 1
 DEFAULT_WAITING = 1024
 
 TIMES, OWNER, MODE, ACL, XATTRS = "t", "o", "p", "a", "x"
+_RAW = "raw."
+_EITHER_ALL_OR_NONE = f"Either both source and target must be in '{RESERVED_RAW}' or neither."
 PRESERVE_ALL = frozenset((TIMES, OWNER, MODE))
 
 
@@ -112,6 +115,7 @@ class CopyCommand(DestinationCommand):
         if not item.is_directory:
             self._schedule(item, target)
             return
+        are_raw(item, target)
         fresh = self._make_directory(target)
         self._directories.append((item, target))
         for child in item.children():
@@ -149,6 +153,7 @@ class CopyCommand(DestinationCommand):
     def copy_file(self, source: Item, target: Item) -> None:
         """Copy one file, under its final name at the end."""
         status = source.require_status()
+        are_raw(source, target)
         if self.changes_first and source.is_same_file(target):
             raise PathProblem(source.name, "are the same file", target=target.name)
         if not self._is_copied_by_server(source, target):
@@ -230,13 +235,15 @@ class CopyCommand(DestinationCommand):
 
     def preserve(self, source: Item, target: Item) -> None:
         """Give the target the attributes of the source that -p asks for."""
-        if not self.preserved:
+        keeps_raw = are_raw(source, target)
+        if not self.preserved and not keeps_raw:
             return
         status = source.require_status()
         # Owner, mode and ACL come last: they may forbid the rest.
-        if XATTRS in self.preserved:
+        if XATTRS in self.preserved or keeps_raw:
             for name, value in source.fs.get_xattrs(source.path).items():
-                target.fs.set_xattr(target.path, name, value)
+                if keeps_raw if name.startswith(_RAW) else XATTRS in self.preserved:
+                    target.fs.set_xattr(target.path, name, value)
         if TIMES in self.preserved:
             target.fs.set_times(target.path, status.modification_time_ms, status.access_time_ms)
         if OWNER in self.preserved:
@@ -251,3 +258,19 @@ class CopyCommand(DestinationCommand):
 def _piece_bytes(length: int | None) -> int:
     """A small file needs no large buffer; one byte more shows that it has ended."""
     return PIECE_BYTES if length is None else min(PIECE_BYTES, max(length + 1, 4096))
+
+
+def are_raw(source: Item, target: Item) -> bool:
+    """Whether cipher text is copied as it is, below `/.reserved/raw`, with the attributes that
+    belong to it. Raises PathProblem where only one of both paths is there."""
+    from_raw, to_raw = is_raw(source.path), is_raw(target.path)
+    if from_raw != to_raw:
+        places = [f"'{RESERVED_RAW}'", f"non '{RESERVED_RAW}'"]
+        if to_raw:
+            places.reverse()
+        named = target.name if to_raw else source.fs.uri + source.path
+        raise PathProblem(
+            f"'{named}' copy from {places[0]} to {places[1]}. {_EITHER_ALL_OR_NONE}",
+            "Operation not supported",
+        )
+    return from_raw

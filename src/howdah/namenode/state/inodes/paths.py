@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from howdah import errors
+from howdah.protocol.raw_paths import RESERVED_RAW as RESERVED_RAW
+from howdah.protocol.raw_paths import is_raw as is_raw
 
 MAX_PATH_CHARACTERS: Final = 8000
 MAX_PATH_LEVELS: Final = 1000
@@ -25,8 +27,6 @@ RESERVED: Final = "/.reserved"
 DOT_SNAPSHOT: Final = ".snapshot"
 """Where a directory's snapshots are found; no file and no directory has that name."""
 RESERVED_INODES: Final = "/.reserved/.inodes"
-RESERVED_RAW: Final = "/.reserved/raw"
-"""The whole tree once more, for the superuser, who sees and sets `raw` attributes there."""
 
 
 def split(path: str) -> list[str]:
@@ -71,11 +71,6 @@ def parent_of(path: str) -> str:
 def is_under(path: str, ancestor: str) -> bool:
     """True if `path` lies below `ancestor`, not being it."""
     return path != ancestor and (ancestor == "/" or path.startswith(ancestor + "/"))
-
-
-def is_raw(path: str) -> bool:
-    """True for what is named below `/.reserved/raw`."""
-    return path == RESERVED_RAW or path.startswith(RESERVED_RAW + "/")
 
 
 def check_length(operation: str, path: str) -> None:
