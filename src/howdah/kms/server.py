@@ -12,6 +12,7 @@ from howdah import errors
 from howdah.config import Configuration, check_protection, keys
 from howdah.config.settings import read
 from howdah.config.value_types import Key
+from howdah.kms import vault
 from howdah.kms.key_file import KeyFile, token_secrets_beside
 from howdah.kms.pages import PATH, ROLE, KeyPages
 from howdah.kms.security import RULES, KeySecurity, security_of
@@ -93,15 +94,17 @@ def check_kms_protection(conf: Configuration) -> None:
     )
 
 
-def key_file_of(conf: Configuration) -> KeyFile:
-    """Return the file of keys. Raises InvalidConfiguration."""
-    found = KeyFile(_path_of(conf, keys.HOWDAH_KMS_KEYS_FILE), _passphrase_of(conf))
+def _key_file_of(conf: Configuration, passphrase: str) -> KeyFile:
+    found = KeyFile(_path_of(conf, keys.HOWDAH_KMS_KEYS_FILE), passphrase)
     found.keys()
     return found
 
 
-def _passphrase_of(conf: Configuration) -> str:
-    return passphrase_in(_path_of(conf, keys.HOWDAH_KMS_PASSPHRASE_FILE))
+def passphrase_of(conf: Configuration) -> str:
+    """Return the passphrase of the file of keys, which may have to be decrypted by Vault. Raises
+    InvalidConfiguration."""
+    text = passphrase_in(_path_of(conf, keys.HOWDAH_KMS_PASSPHRASE_FILE))
+    return vault.opened(conf, text) if vault.is_of_vault(text) else text
 
 
 def _path_of(conf: Configuration, key: Key[str | None]) -> Path:
@@ -111,8 +114,10 @@ def _path_of(conf: Configuration, key: Key[str | None]) -> Path:
     return Path(path).expanduser()
 
 
-def _tokens_of(conf: Configuration, store: KeyFile, security: KeySecurity) -> KeyServerTokens:
-    made_by = token_secrets_beside(store.path, _passphrase_of(conf))
+def _tokens_of(
+    conf: Configuration, store: KeyFile, passphrase: str, security: KeySecurity
+) -> KeyServerTokens:
+    made_by = token_secrets_beside(store.path, passphrase)
     made_by.entries()
     records = TokenRecords(store.path.with_name(f"{store.path.name}.tokens"))
     return KeyServerTokens(read(TokenTimes, conf), made_by, records, security.short_name)
@@ -125,11 +130,12 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     serve.on_signals(stop.set)
     server = None
     try:
-        store = key_file_of(conf)
+        passphrase = passphrase_of(conf)
+        store = _key_file_of(conf, passphrase)
         access = AccessFile(conf)
         service = KeyService(store, access.get)
         security = security_of(conf)
-        tokens = _tokens_of(conf, store, security)
+        tokens = _tokens_of(conf, store, passphrase, security)
         pages = KeyPages(service, store, tokens, OnThread.of(conf, PROXY_PREFIX))
         timeout_s = conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS)
         server = HttpServer(

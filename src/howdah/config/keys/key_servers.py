@@ -109,6 +109,25 @@ HOWDAH_KMS_PASSPHRASE_FILE = optional_string(
     "howdah.kms.passphrase.file",
     "The file whose first line is that passphrase; only its owner may read it.",
 )
+HOWDAH_KMS_VAULT_ADDRESS = optional_string(
+    "howdah.kms.vault.address",
+    "Where HashiCorp Vault is (https://host:8200), if it has encrypted the passphrase.",
+)
+HOWDAH_KMS_VAULT_KEY = string(
+    "howdah.kms.vault.key", "howdah", "The key of Vault's transit engine that decrypts it."
+)
+HOWDAH_KMS_VAULT_MOUNT = string(
+    "howdah.kms.vault.mount", "transit", "Where that engine is mounted in Vault."
+)
+HOWDAH_KMS_VAULT_TOKEN_FILE = optional_string(
+    "howdah.kms.vault.token.file",
+    "The file with the token for Vault, such as an agent of Vault's keeps it; only its owner may "
+    "read it.",
+)
+HOWDAH_KMS_VAULT_CA_FILE = optional_string(
+    "howdah.kms.vault.ca.file",
+    "The certificates of authorities that may vouch for Vault; those of the system by default.",
+)
 HADOOP_SECURITY_KMS_CLIENT_ENCRYPTED_KEY_CACHE_SIZE = integer(
     "hadoop.security.kms.client.encrypted.key.cache.size",
     500,
