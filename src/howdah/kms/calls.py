@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
@@ -29,6 +30,7 @@ from howdah.protocol.encryption_zones.messages import EncryptedKey
 MAX_BODY_BYTES: Final = 8 << 20
 """Of ten thousand keys that are encrypted anew, each with a name of the longest."""
 _MOST_FIELDS: Final = 1024
+_MOST_KNOWN_CHARACTERS: Final = 512
 _GENERATE: Final = "generate"
 _DECRYPT: Final = "decrypt"
 _REENCRYPT: Final = "reencrypt"
@@ -51,6 +53,13 @@ class KeyRequest:
     def of(cls, method: str, target: str, prefix: str) -> KeyRequest:
         """Raises NoSuchCall for what is not below the prefix, and IllegalArgument for a query of
         too many fields, or a path that is not in UTF-8."""
+        if len(target) <= _MOST_KNOWN_CHARACTERS:
+            return _known_request(method, target, prefix)
+        return cls.parse(method, target, prefix)
+
+    @classmethod
+    def parse(cls, method: str, target: str, prefix: str) -> KeyRequest:
+        """As `of`, which remembers short ones: clients ask for the same again and again."""
         path, _, query = target.partition("?")
         if not path.startswith(f"{prefix}/"):
             raise NoSuchCall(f"there is no {path} here: all calls are below {prefix}")
@@ -70,6 +79,11 @@ class KeyRequest:
     def value(self, name: str) -> str:
         """Return the first value of a field of the query; "" if there is none."""
         return next((value for key, value in self.query if key == name), "")
+
+
+@lru_cache(maxsize=256)
+def _known_request(method: str, target: str, prefix: str) -> KeyRequest:
+    return KeyRequest.parse(method, target, prefix)
 
 
 def answer(
@@ -117,8 +131,11 @@ def answer(
 
 def token_call(request: KeyRequest) -> key_calls.TokenCall | None:
     """Return what a request asks about a delegation token; None for one about keys."""
+    operation = request.value("op")
+    if not operation:
+        return None
     try:
-        return key_calls.TokenCall(request.value("op").upper())
+        return key_calls.TokenCall(operation.upper())
     except ValueError:
         return None
 

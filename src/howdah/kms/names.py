@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
-from urllib.parse import parse_qsl
 
 from howdah.protocol.rpc.proven import SIMPLE, Proven
 from howdah.protocol.web_authentication.signed_cookie import (
@@ -21,11 +20,22 @@ from howdah.protocol.web_authentication.signed_cookie import (
     cookie_in,
 )
 from howdah.web.access.rules import AccessRules, Rule
-from howdah.web.http import MAX_QUERY_FIELDS, Admitted, Request, Response, text_response
+from howdah.web.http import Admitted, Request, Response, text_response
 
 _NAME: Final = "user.name"
 _KIND: Final = "simple"
 _REHEARSAL: Final = "OPTIONS"
+_SAME_MS: Final = 1000
+"""For how long a user who says his name again gets the same cookie."""
+_MOST_MADE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A cookie that was made."""
+
+    at_ms: int
+    headers: dict[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,8 @@ class NamedGuard:
     scope: CookieScope
     rules: AccessRules
     now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    made: dict[tuple[str, bool], _Made] = field(default_factory=dict, repr=False)
+    """Cookies of users, some of whom say their names with each request."""
 
     def admit(self, request: Request) -> Admitted | Response:
         """Let a request pass with its name, or answer it."""
@@ -65,18 +77,20 @@ class NamedGuard:
             return None
 
     def _kept(self, request: Request, user: str, now_ms: int) -> dict[str, str]:
+        made = self.made.get((user, request.is_secure))
+        if made is not None and 0 <= now_ms - made.at_ms < _SAME_MS:
+            return made.headers
         try:
             text = self.signer.sign(SignedIdentity(user, user, _KIND, now_ms + self.validity_ms))
         except CookieRefused:
             return {}  # The name goes with each request then.
-        return {"Set-Cookie": self.scope.header(text, is_secure=request.is_secure)}
+        headers = {"Set-Cookie": self.scope.header(text, is_secure=request.is_secure)}
+        if len(self.made) >= _MOST_MADE:
+            self.made.clear()
+        self.made[user, request.is_secure] = _Made(now_ms, headers)
+        return headers
 
 
 def _name_in(request: Request) -> str:
-    query = request.target.partition("?")[2]
-    try:
-        fields = parse_qsl(query, max_num_fields=MAX_QUERY_FIELDS)
-    except ValueError:
-        return ""
-    name = next((value for key, value in fields if key == _NAME), "")
+    name = request.query.get(_NAME, "")
     return name if name.isprintable() else ""

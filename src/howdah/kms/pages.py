@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from typing import Final
-from urllib.parse import parse_qsl
 
 from howdah import errors
 from howdah.kms.calls import (
@@ -60,8 +59,8 @@ class KeyPages:
     def called(self, request: Request, body: bytes) -> Response:
         """The answer to a call."""
         try:
-            user = self._user(request)
             wanted = KeyRequest.of(request.method, request.target, _PREFIX)
+            user = self._user(request, wanted)
             call = token_call(wanted)
             if call is not None:
                 value = answer_about_token(
@@ -80,12 +79,11 @@ class KeyPages:
             return Response(status)
         return Response(status, {"Content-Type": CONTENT_TYPE}, as_json(value))
 
-    def _user(self, request: Request) -> str:
+    def _user(self, request: Request, wanted: KeyRequest) -> str:
         """Who asks, or for whom he does. Raises AuthenticationFailed, AuthorizationFailed."""
         assert request.proven is not None, "a guard let it pass"
         real_user = request.proven.user
-        fields = parse_qsl(request.target.partition("?")[2])
-        user = next((value for key, value in fields if key == _ACTING), "") or real_user
+        user = wanted.value(_ACTING) or real_user
         if not user.isprintable():
             raise errors.IllegalArgument("the name of a user cannot be printed")
         if user != real_user:

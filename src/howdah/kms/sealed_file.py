@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from howdah import errors
-from howdah.security.guarded_file import change_guarded, read_guarded, signature_of
+from howdah.security.guarded_file import Watched, change_guarded, read_guarded
 from howdah.security.sealing import seal, unseal
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ class SealedFile(Generic[K, V]):
         self._parse = parse
         self._written = written
         self._lock = threading.Lock()
+        self._watched = Watched(path)
         self._seen: tuple[int, ...] | None = None
         self._entries: Mapping[K, V] = {}
 
@@ -45,7 +46,7 @@ class SealedFile(Generic[K, V]):
         """Return what the file has now; nothing if there is no file yet. Raises
         InvalidConfiguration."""
         with self._lock:
-            seen = signature_of(self.path)
+            seen = self._watched.signature()
             if seen != self._seen:
                 self._seen, self._entries = None, {}
                 self._entries = self._read(self.path) if self.path.exists() else {}

@@ -143,6 +143,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
             timeout_s=timeout_s,
             patience=Patience.of(timeout_s),
             max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
+            remembers_heads=True,
         )
         server.hosts = hosts_of(conf)
         server.guard = TokenGuard(security.guard, tokens, RULES)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field, replace
 from typing import Final
-from urllib.parse import parse_qsl
 
 from howdah import errors
 from howdah.formats.tokens.token import Token
@@ -18,13 +17,14 @@ from howdah.kms.calls import as_json, refusal
 from howdah.kms.tokens import KeyServerTokens
 from howdah.protocol.encryption_zones.key_calls import CONTENT_TYPE, TOKEN_HEADER, TokenCall
 from howdah.web.access.rules import AccessRules, Rule
-from howdah.web.http import MAX_QUERY_FIELDS, Admitted, Guard, NeedsBody, Request, Response
+from howdah.web.http import Admitted, Guard, NeedsBody, Request, Response
 
 log = logging.getLogger(__name__)
 
 _OPERATION: Final = "op"
 _SHOWN: Final = "delegation"
 _CANCELLED: Final = "token"
+_OPERATIONS: Final = frozenset(TokenCall)
 _PROOFS: Final = ("authorization", "cookie")
 """What who proves himself otherwise shows."""
 
@@ -41,14 +41,14 @@ class TokenGuard:
         """Let a request pass by its token, or as `inner` has it."""
         if self.rules.of(request.path) is not Rule.USER:
             return self.inner.admit(request)
-        fields = _fields(request)
+        fields = request.query
         operation = fields.get(_OPERATION, "").upper()
         shown = request.headers.get(TOKEN_HEADER.lower()) or fields.get(_SHOWN, "")
         if operation == TokenCall.CANCEL:
             shown = fields.get(_CANCELLED, "")
             if any(name in request.headers for name in _PROOFS) or "user.name" in fields:
                 shown = ""
-        elif operation in set(TokenCall):
+        elif operation in _OPERATIONS:
             shown = ""
         if not shown:
             return self.inner.admit(request)
@@ -61,13 +61,3 @@ class TokenGuard:
             status, value = refusal(error)
             return Response(status, {"Content-Type": CONTENT_TYPE}, as_json(value))
         return Admitted(replace(request, proven=proven))
-
-
-def _fields(request: Request) -> dict[str, str]:
-    """The first value of each field of the query, as `KeyRequest` has them."""
-    query = request.target.partition("?")[2]
-    try:
-        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_QUERY_FIELDS)
-    except ValueError:
-        return {}  # It is refused, whoever asks.
-    return dict(reversed(pairs))

@@ -75,10 +75,33 @@ def change_guarded(
 def signature_of(path: Path) -> tuple[int, ...]:
     """Return what differs where a file was changed, replaced, or given other rights, or its
     directory."""
-    try:
-        file, directory = path.stat(), path.resolve().parent.stat()
-    except OSError as error:
-        return (error.errno or 0,)
+    return Watched(path).signature()
+
+
+class Watched:
+    """A file that is looked at again and again. For one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._name = os.fspath(path)
+        self._seen: tuple[int, int] | None = None
+        self._directory = ""
+
+    def signature(self) -> tuple[int, ...]:
+        """As `signature_of`. Links are followed again when they lead to another file."""
+        try:
+            file = os.stat(self._name)
+            if (file.st_dev, file.st_ino) != self._seen:
+                self._directory = os.fspath(self._path.resolve().parent)
+                self._seen = (file.st_dev, file.st_ino)
+            directory = os.stat(self._directory)
+        except OSError as error:
+            self._seen = None
+            return (error.errno or 0,)
+        return _facts(file, directory)
+
+
+def _facts(file: os.stat_result, directory: os.stat_result) -> tuple[int, ...]:
     return (
         file.st_dev,
         file.st_ino,

@@ -31,6 +31,7 @@ from howdah.runtime.tls.client import ClientTls, NotTrusted
 from howdah.runtime.tls.http_policy import Place
 from howdah.runtime.users.names import ProvenUser, real_user_of
 from howdah.security.hosts import ip_addresses
+from howdah.security.key_connections import KeyAnswer, KeyConnection, TooLong
 from howdah.security.page_proofs import PageProofs, headers_of, with_parameters
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class KeyServers:
         self._most_delay_s = conf.get(keys.HADOOP_SECURITY_KMS_CLIENT_FAILOVER_SLEEP_MAX_MILLIS)
         self._places = [Place(address.is_secure, host, address.port) for host in address.hosts]
         self._next = 0
-        self._idle: PerProcess[dict[Place, list[http.client.HTTPConnection]]] = PerProcess(
+        self._idle: PerProcess[dict[Place, list[KeyConnection]]] = PerProcess(
             lambda: {place: [] for place in self._places}
         )
 
@@ -306,19 +307,20 @@ class KeyServers:
             whole = _with_name(whole, self._user)
         proof = self._proofs.proof(place) if token is None else _shown(token)
         while True:
-            status, reason, headers, answer = self._exchanged(
+            answer = self._exchanged(
                 place, method, with_parameters(whole, proof), headers_of(proof), body
             )
+            status = answer.status
             if not self._proofs.wants_another(place, proof, status):
                 break
             proof = self._proofs.proof(place)
-        self._proofs.check(place, proof, status, headers)
+        self._proofs.check(place, proof, status, answer.headers)
         about = f"the key server {place} refuses {self._user} a call for {what}"
         if status == _UNAVAILABLE:
             raise errors.Unreachable(f"{about}: it is not available")
         if status not in _ANSWERED:
-            raise key_calls.error_of(status, answer, about, reason)
-        return answer
+            raise key_calls.error_of(status, answer.body, about, answer.reason)
+        return answer.body
 
     def _exchanged(
         self,
@@ -327,36 +329,41 @@ class KeyServers:
         target: str,
         headers: Mapping[str, str],
         body: bytes | None,
-    ) -> tuple[int, str, dict[str, str], bytes]:
+    ) -> KeyAnswer:
         sent = dict(headers)
         if body is not None:
             sent["Content-Type"] = key_calls.CONTENT_TYPE
         while True:
             connection, is_kept = self._connection(place)
             try:
-                connection.request(method, target, body, sent)
-                answer = connection.getresponse()
-                data = answer.read(key_calls.MAX_ANSWER_BYTES + 1)
+                answer = connection.ask(method, target, sent, body, key_calls.MAX_ANSWER_BYTES)
             except BaseException as error:
                 connection.close()
-                if is_kept and isinstance(error, ConnectionError | http.client.BadStatusLine):
+                if is_kept and isinstance(error, ConnectionError):
                     continue  # The server has closed a connection that nobody used.
                 raise _named(place, error) from error
-            if len(data) > key_calls.MAX_ANSWER_BYTES:
-                connection.close()
-                raise errors.ProtocolViolation(f"the answer of the key server {place} is too long")
             idle = self._idle.get()[place]
-            if answer.will_close or len(idle) >= _MOST_IDLE:
+            if answer.is_last or len(idle) >= _MOST_IDLE:
                 connection.close()
             else:
                 idle.append(connection)
-            return answer.status, answer.reason, dict(answer.getheaders()), data
+            return answer
 
-    def _connection(self, place: Place) -> tuple[http.client.HTTPConnection, bool]:
+    def _connection(self, place: Place) -> tuple[KeyConnection, bool]:
         try:
             return self._idle.get()[place].pop(), True
         except IndexError:
-            return self._tls.http(place, self._timeout_s), False
+            pass
+        dialled = self._tls.http(place, self._timeout_s)
+        try:
+            dialled.connect()
+        except BaseException as error:
+            dialled.close()
+            raise _named(place, error) from error
+        # What dials and shakes hands is `http.client`, which has said nothing yet.
+        connected: socket.socket = dialled.sock
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return KeyConnection(connected, place.header), False
 
     def close(self) -> None:
         """Let go of idle connections."""
@@ -397,6 +404,8 @@ def _named(place: Place, error: BaseException) -> BaseException:
         return NotTrusted(f"{where}: {error.message}")
     if isinstance(error, TimeoutError):
         return error if is_raised_by_handler(error) else errors.CallTimeout(f"{where} is silent")
+    if isinstance(error, TooLong):
+        return errors.ProtocolViolation(f"{where} answers too much: {error}")
     if isinstance(error, http.client.HTTPException):
         return errors.Unreachable(f"{where} answers what is no HTTP: {error!r}")
     if isinstance(error, OSError | UnicodeError | socket.gaierror):

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from email.utils import formatdate
+from functools import lru_cache
 from io import FileIO
 from typing import Final, NoReturn
 
@@ -61,6 +62,14 @@ FORM_S: Final = 10.0
 LINGER_S: Final = 2.0
 FOREVER_S: Final = 1e6
 COPY_BYTES: Final = 256 * 1024
+
+_HEAD_END: Final = b"\r\n\r\n"
+_MOST_KNOWN: Final = 16
+_MOST_KNOWN_BYTES: Final = 4096
+"""Of heads that one connection remembers, and of each."""
+_KNOWN_METHODS: Final = frozenset((b"GET", b"POST", b"PUT", b"DELETE"))
+_NOT_KNOWN: Final = frozenset((b"connection", b"expect", b"transfer-encoding", b"upgrade"))
+"""Names of headers by which more follows from a head than a request and the length of its body."""
 
 _ALWAYS: Final = (
     ("Cache-Control", "no-store"),
@@ -124,6 +133,19 @@ def _length(headers: Mapping[bytes, bytes]) -> int | None:
     return None if length is None else int(length)
 
 
+@lru_cache(maxsize=4)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownHead:
+    """A head that was parsed, and how long the body behind it is."""
+
+    request: Request
+    length_bytes: int
+
+
 class Channel:
     """A connection and, while one is answered, its request."""
 
@@ -134,7 +156,11 @@ class Channel:
         timeout_s: float,
         patience: Patience = Patience(),
         framing: Framing = Framing(),  # noqa: B008 - it does not change
+        *,
+        remembers_heads: bool = False,
     ) -> None:
+        """With `remembers_heads` a request whose head is, byte for byte, that of one before on this
+        connection does not pass the parser, which takes most of the time of a small request."""
         self.peer = peer
         self.silent_since_s: float | None = time.monotonic()
         """Since when nothing of a request has come, while none is being answered."""
@@ -159,6 +185,14 @@ class Channel:
         # Of a body that is received past the parser: the parser is not told, and a request behind
         # it has another one.
         self._is_past_parser = False
+        self._heads: dict[bytes, _KnownHead] | None = {} if remembers_heads else None
+        self._first_piece = b""
+        self._unparsed: bytes | None = None
+        """A whole request that is answered without the parser having seen it."""
+        self._unread = b""
+        """Its body, until it is read."""
+        self._is_answered = False
+        """Whether it has its answer."""
         self._is_first = True
         self._is_head = False
         self._is_broken_off = False
@@ -220,6 +254,11 @@ class Channel:
                 if pause := pause_s(pieces):
                     self._pause(min(pause, deadline_s - time.monotonic()))
                 data = self._receive(deadline_s)
+                if not pieces:
+                    known = None if ahead else self._known(data)
+                    if known is not None:
+                        return known
+                    self._first_piece = b"" if ahead else data
                 pieces += 1
                 if data and not begun:
                     begun, self.silent_since_s = True, None
@@ -263,11 +302,58 @@ class Channel:
             # namenode never looks for such rings, and each would keep this connection.
             raise error.with_traceback(None) from None
 
-    def _begun(self, event: h11.Request) -> Request:
+    def _known(self, data: bytes) -> Request | None:
+        """The request that these bytes are, if they are a whole one with a head that was parsed
+        before."""
+        if not self._heads:
+            return None
+        end = data.find(_HEAD_END) + len(_HEAD_END)
+        known = self._heads.get(data[:end])
+        if known is None or len(data) - end != known.length_bytes:
+            return None
+        self._unparsed, self._unread, self._is_answered = data, data[end:], False
+        self._reset(is_head=False)
+        self._left_bytes = known.length_bytes
+        self._socket.settimeout(self._timeout_s)
+        return known.request
+
+    def _remember(self, event: h11.Request, request: Request) -> None:
+        """Keep the head of a request, if nothing follows from it but the request itself."""
+        head, end, _ = self._first_piece.partition(_HEAD_END)
+        if (
+            self._heads is None
+            or not end
+            or len(head) > _MOST_KNOWN_BYTES
+            or not head.isascii()
+            or len(self._heads) >= _MOST_KNOWN
+            or event.http_version != b"1.1"
+            or event.method not in _KNOWN_METHODS
+            or any(name in _NOT_KNOWN for name, _ in event.headers)
+        ):
+            return
+        self._heads[head + end] = _KnownHead(request, self._left_bytes or 0)
+
+    def _to_parser(self) -> None:
+        """Show the parser a request that it has not seen: its answer is no simple one."""
+        if self._unparsed is None:
+            return
+        whole, self._unparsed = self._unparsed, None
+        is_read = not self._unread
+        self._h11.receive_data(whole)
+        event = self._parsed()
+        assert isinstance(event, h11.Request), "it was one before"
+        while is_read and not isinstance(event, h11.EndOfMessage):
+            event = self._parsed()
+
+    def _reset(self, *, is_head: bool) -> None:
+        """Begin with a request."""
         self.silent_since_s = self.head_since_s = None
         self.added, self.omitted = {}, frozenset()
         self._is_first = False
-        self._is_head = event.method == b"HEAD"
+        self._is_head = is_head
+
+    def _begun(self, event: h11.Request) -> Request:
+        self._reset(is_head=event.method == b"HEAD")
         headers = dict(event.headers)
         if b"transfer-encoding" in headers and b"content-length" in headers:
             # A proxy before this server may see another end of the request (RFC 9112, 6.1).
@@ -279,11 +365,17 @@ class Channel:
         request = request_of(event.method, event.target, event.headers, self.peer)
         if request is None:
             self._refuse(400, "the target of this request is no path")
-        return request if self._secured is None else replace(request, is_secure=True)
+        if self._secured is not None:
+            request = replace(request, is_secure=True)
+        self._remember(event, request)
+        return request
 
     def read(self) -> bytes:
         """What comes next of the request's body; empty at its end. Raises OSError, also for
         a body that is none."""
+        if self._unparsed is not None:
+            body, self._unread, self._left_bytes = self._unread, b"", 0
+            return body
         if self._h11.they_are_waiting_for_100_continue and not self.has_begun:
             self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
         if self._is_past_parser:
@@ -335,6 +427,8 @@ class Channel:
         """
         if self._left_bytes is not None and self._left_bytes > most_bytes:
             return None
+        if self._unparsed is not None:
+            return self.read()
         data = bytearray()
         with self.form_in_time():
             while piece := self.read():
@@ -395,6 +489,8 @@ class Channel:
     @property
     def has_begun(self) -> bool:
         """Whether the head of an answer is out."""
+        if self._unparsed is not None:
+            return self._is_answered
         return self._h11.our_state not in (h11.IDLE, h11.SEND_RESPONSE)
 
     @property
@@ -404,6 +500,13 @@ class Channel:
 
     def respond(self, response: Response) -> None:
         """A whole answer. Raises OSError."""
+        if self._unparsed is not None:
+            data = self._simple(response)
+            if data is not None:
+                self._is_answered = True
+                self._socket.sendall(data)
+                return
+            self._to_parser()
         headers = dict(response.headers)
         if response.status != 304:
             # That would be the length of what is not sent.
@@ -416,6 +519,7 @@ class Channel:
 
     def begin(self, status: int, headers: Mapping[str, str]) -> None:
         """The head of an answer; without Content-Length it goes in chunks. Raises OSError."""
+        self._to_parser()
         self._socket.sendall(self._head(status, headers))
 
     def send(self, data: bytes | memoryview) -> None:
@@ -456,6 +560,9 @@ class Channel:
 
     def finish(self) -> bool:
         """The request is answered; whether another one may follow on this connection."""
+        if self._unparsed is not None:
+            self._unparsed = None
+            return self._is_answered and not self.broken
         if self.broken or self._h11.our_state not in (h11.DONE, h11.MUST_CLOSE):
             return False
         if self._h11.their_state is h11.SEND_BODY and not self._discard():
@@ -472,8 +579,18 @@ class Channel:
     def _lines(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
         headers = self._framing.headers(headers)
         usual = (line for line in _ALWAYS if line[0] not in headers and line[0] not in self.omitted)
-        date = ("Date", formatdate(usegmt=True))
+        date = ("Date", _date(int(time.time())))
         return [*headers.items(), *self.added.items(), *usual, date]
+
+    def _simple(self, response: Response) -> bytes | None:
+        """An answer to a request that the parser has not seen; None for one that takes it."""
+        if response.reason or response.status < 200 or response.status in (204, 304):
+            return None
+        headers = {**response.headers, "Content-Length": str(len(response.body))}
+        lines = self._lines(headers)
+        if not all(value.isprintable() and value.isascii() for _, value in lines):
+            return None
+        return written(response.status, lines, response.body, ends=False)
 
     def _written(self, response: Response) -> bytes:
         """A whole answer that ends the connection, past the parser: a quarter of its time."""

@@ -31,7 +31,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, Protocol, TypeGuard, TypeVar, cast, runtime_checkable
 
 from howdah.config import keys
 from howdah.runtime import unexpected_errors
@@ -207,10 +207,13 @@ class HttpServer:
         max_connections: int = MAX_CONNECTIONS,
         beside: Mapping[str, Callable[[Request], Response]] | None = None,
         patience: Patience = Patience(),  # noqa: B008 - it does not change
+        remembers_heads: bool = False,
     ) -> None:
         """`timeout_s`: so long one read or write within a request may wait for the other side;
         0 is for ever. `patience` is for those who have not asked yet. `beside` answers some
-        paths on the connection's thread, also while a loop does not turn."""
+        paths on the connection's thread, also while a loop does not turn. `remembers_heads` is for
+        clients that ask many small things of the same kind (`Channel`)."""
+        self._remembers_heads = remembers_heads
         self._serving = _Serving(handler, run, beside or {})
         self.timeout_s = timeout_s or FOREVER_S
         self.patience = patience
@@ -368,7 +371,12 @@ class HttpServer:
 
     def _channel(self, arrival: Arrival) -> Channel:
         return Channel(
-            arrival.connection, arrival.peer, self.timeout_s, self.patience, self.framing
+            arrival.connection,
+            arrival.peer,
+            self.timeout_s,
+            self.patience,
+            self.framing,
+            remembers_heads=self._remembers_heads,
         )
 
     def _close(self, channel: Channel) -> None:
@@ -437,10 +445,11 @@ class HttpServer:
             result = text_response(500, f"this request met a defect: {type(error).__name__}")
         if isinstance(result, Response):
             self._respond(channel, request, result)
-        elif isinstance(result, Exchange):
+        elif _is_exchange(result):
             self._exchange(channel, request, result, serving.run)
         else:
-            self._stream(channel, result, serving.run)
+            assert not isinstance(result, Response), "that was looked at"
+            self._stream(channel, cast(Stream, result), serving.run)
 
     def _respond(self, channel: Channel, request: Request, response: Response) -> None:
         response = unless_known(request, response)
@@ -502,6 +511,11 @@ class HttpServer:
             except Empty:
                 if channel.has_left() or self._stopped:
                     raise Gone("nobody waits for the rest of an answer") from None
+
+
+def _is_exchange(answer: Answer) -> TypeGuard[Exchange]:
+    """As `isinstance`, which looks at each method of the protocol for each request."""
+    return hasattr(answer, "run")
 
 
 def _by_body(channel: Channel, wanted: NeedsBody) -> Response:

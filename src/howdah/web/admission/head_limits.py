@@ -64,10 +64,12 @@ def pause_s(pieces: int) -> float:
     return min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(pieces - FREE_PIECES - 1, 10))
 
 
-def written(status: int, lines: Iterable[tuple[str, str]], body: bytes) -> bytes:
-    """The bytes of a whole answer that ends its connection. Names and values are ours: nothing
-    that a client sent is among them."""
+def written(
+    status: int, lines: Iterable[tuple[str, str]], body: bytes, *, ends: bool = True
+) -> bytes:
+    """The bytes of a whole answer, which `ends` its connection or not. Names and values are ours:
+    nothing that a client sent is among them."""
     head = [f"HTTP/1.1 {status} {reason(status)}"]
     head += [f"{name}: {value}" for name, value in lines]
-    head += ["Connection: close", "", ""]
+    head += ["Connection: close", "", ""] if ends else ["", ""]
     return "\r\n".join(head).encode("latin-1") + body
