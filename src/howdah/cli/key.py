@@ -1,6 +1,6 @@
 """`howdah key`: the keys of encryption zones, at the key servers. Hadoop: KeyShell.
 
-Commands, options and outputs are those of `hadoop key`.
+Commands, options and outputs are those of `hadoop key`; `copy` is howdah's own.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _LENGTH_BITS = 128
 def main(argv: list[str], conf: Configuration) -> int:
     options = _parser().parse_args(argv)
     servers = _servers(options, conf)
+    options.conf = conf
     try:
         code: int = options.run(options, servers)
     except HowdahError as error:
@@ -50,7 +51,7 @@ def _parser() -> Arguments:
             name, help=about, description=about, allow_abbrev=False
         )
         added.set_defaults(run=run, failure=failure)
-        if name != "list":
+        if name not in ("list", "copy"):
             added.add_argument("name", metavar="NAME", help="of the key")
         added.add_argument(
             "-provider",
@@ -79,6 +80,16 @@ def _parser() -> Arguments:
     delete.add_argument("-f", action="store_true", dest="force", help="do not ask")
     listing = command("list", "list the keys", _list, "Cannot list keys.")
     listing.add_argument("-metadata", action="store_true", help="with what is known of them")
+    copying = command(
+        "copy",
+        "take over keys from other key servers, with all their versions",
+        _copy,
+        "Cannot copy keys.",
+    )
+    copying.add_argument("names", metavar="NAME", nargs="*", help="of a key; all without one")
+    copying.add_argument(
+        "-from", dest="source", metavar="URI", required=True, help="the servers that have them"
+    )
     command(
         "invalidateCache",
         "have the servers forget keys of files that they made ahead",
@@ -89,16 +100,20 @@ def _parser() -> Arguments:
 
 
 def _servers(options: Namespace, conf: Configuration) -> KeyServers:
-    from howdah.protocol.encryption_zones.provider_address import ProviderAddress
-    from howdah.security.identity import user_of
-    from howdah.security.key_servers import KeyServers
-
     address = options.provider or conf.get(keys.HADOOP_SECURITY_KEY_PROVIDER_PATH)
     if not address:
         raise InvalidConfiguration(
             f"there are no key servers: set {keys.HADOOP_SECURITY_KEY_PROVIDER_PATH.name}, or say "
             "-provider"
         )
+    return _servers_at(address, conf)
+
+
+def _servers_at(address: str, conf: Configuration) -> KeyServers:
+    from howdah.protocol.encryption_zones.provider_address import ProviderAddress
+    from howdah.security.identity import user_of
+    from howdah.security.key_servers import KeyServers
+
     return KeyServers(ProviderAddress.of(address), conf, user_of(conf))
 
 
@@ -167,4 +182,18 @@ def _invalidate_cache(options: Namespace, servers: KeyServers) -> int:
     print(f"Invalidating cache on KeyProvider: {servers}\n  for key name: {options.name}")
     servers.invalidate_cache(options.name)
     print(f"Cache for keyname={options.name} has been successfully invalidated.")
+    return 0
+
+
+def _copy(options: Namespace, servers: KeyServers) -> int:
+    from howdah.security.key_copies import copy_key
+
+    source = _servers_at(options.source, options.conf)
+    try:
+        for name in options.names or source.names():
+            versions, copied = copy_key(source, servers, name)
+            print(f"{name}: {versions} versions, {copied} of them copied")
+    finally:
+        source.close()
+    print(f"{servers} has all keys.")
     return 0

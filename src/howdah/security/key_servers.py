@@ -150,6 +150,13 @@ class KeyServers:
         target = f"/key/{quote(key_name, safe='')}/_currentversion"
         return self._version(self._ask("GET", target, None, key_name), key_name)
 
+    def versions(self, key_name: str) -> list[KeyVersion]:
+        """Return all versions of a key, the first one first. Raises as `decrypt`."""
+        body = self._ask("GET", f"/key/{quote(key_name, safe='')}/_versions", None, key_name)
+        return self._read(
+            key_name, lambda: [_version_of(_object(one)) for one in key_calls.list_of(body)]
+        )
+
     def create(
         self,
         key_name: str,
@@ -158,22 +165,28 @@ class KeyServers:
         length_bits: int = 0,
         description: str = "",
         attributes: Mapping[str, str] | None = None,
+        material: bytes | None = None,
     ) -> KeyVersion:
-        """Make a key; the server's defaults count for what is left out. Raises as `decrypt`."""
+        """Make a key; the server's defaults count for what is left out, and its dice without
+        `material`. Raises as `decrypt`."""
         fields: dict[str, Any] = {"name": key_name}
         given = {
             "cipher": cipher,
             "length": length_bits,
             "description": description,
             "attributes": dict(attributes or {}),
+            "material": None if material is None else key_calls.encode(material),
         }
         fields |= {name: value for name, value in given.items() if value}
         body = self._ask("POST", "/keys", json.dumps(fields).encode(), key_name)
         return self._version(body, key_name)
 
-    def roll(self, key_name: str) -> KeyVersion:
-        """Make a new version of a key. Raises as `decrypt`."""
-        body = self._ask("POST", f"/key/{quote(key_name, safe='')}", b"{}", key_name)
+    def roll(self, key_name: str, material: bytes | None = None) -> KeyVersion:
+        """Make a new version of a key, of these bytes if there are any. Raises as `decrypt`."""
+        fields = {} if material is None else {"material": key_calls.encode(material)}
+        body = self._ask(
+            "POST", f"/key/{quote(key_name, safe='')}", json.dumps(fields).encode(), key_name
+        )
         return self._version(body, key_name)
 
     def delete(self, key_name: str) -> None:
@@ -250,16 +263,7 @@ class KeyServers:
         return None
 
     def _version(self, body: bytes, key_name: str) -> KeyVersion:
-        def read() -> KeyVersion:
-            fields = key_calls.object_of(body)
-            material = fields.get("material")
-            return KeyVersion(
-                key_calls.text_of(fields, "name"),
-                key_calls.text_of(fields, "versionName"),
-                None if material is None else key_calls.decode(material, "the key"),
-            )
-
-        return self._read(key_name, read)
+        return self._read(key_name, lambda: _version_of(key_calls.object_of(body)))
 
     def _read(self, what: str, read: Callable[[], T]) -> T:
         try:
@@ -411,3 +415,18 @@ def _named(place: Place, error: BaseException) -> BaseException:
     if isinstance(error, OSError | UnicodeError | socket.gaierror):
         return errors.Unreachable(f"{where} cannot be reached: {error or repr(error)}")
     return error
+
+
+def _version_of(fields: Mapping[str, Any]) -> KeyVersion:
+    material = fields.get("material")
+    return KeyVersion(
+        key_calls.text_of(fields, "name"),
+        key_calls.text_of(fields, "versionName"),
+        None if material is None else key_calls.decode(material, "the key"),
+    )
+
+
+def _object(entry: object) -> Mapping[str, Any]:
+    if not isinstance(entry, dict):
+        raise errors.ProtocolViolation("a version of a key is no object of JSON")
+    return entry
