@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import os
 import re
 import subprocess
@@ -19,7 +20,7 @@ from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.namespace import HdfsNamespace
-from howdah.spark import compact, distcp, namespace, verify
+from howdah.spark import compact, distcp, namespace, register, table, verify
 from howdah.sync import sync
 from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import REALM, Kdc
@@ -129,6 +130,9 @@ def test_the_executors_of_distcp_are_the_user_by_tokens(
 JOBS: dict[str, Callable[[Any, Scene], object]] = {
     "compact": lambda spark, scene: compact(spark, scene.uri("from"), conf=scene.conf),
     "namespace": lambda spark, scene: namespace(spark, scene.uri("from"), conf=scene.conf).count(),
+    "table": lambda spark, scene: table(
+        spark, "namespace", scene.uri("from"), conf=scene.conf
+    ).count(),
     "verify": lambda spark, scene: _verified(spark, scene),
 }
 
@@ -159,6 +163,33 @@ def test_jobs_over_spark_connect_have_tokens_too(
     else:
         JOBS[job](spark_connect, scene)
     check_tokens(scene, issued)
+
+
+@pytest.mark.usefixtures("keytab")
+def test_registered_tables_have_tokens_until_their_session_goes(
+    scene: Scene, spark: Any, issued: list[Token]
+) -> None:
+    """Spark plans them in processes that have nothing of alice's."""
+    session = spark.newSession()
+    register(session, conf=scene.conf, filesystems=[scene.hadoop.uri])
+    files = session.read.format("howdah.namespace").load(scene.uri("from")).where("type = 'file'")
+    assert files.count() == len(FILES)
+    assert session.read.format("howdah.blocks").load(scene.uri("from")).count() >= len(FILES)
+    assert ("TOKEN", "listStatus") in scene.audited()
+    assert len(issued) == 1
+    with pytest.raises(Exception, match="AccessDenied"):
+        # Events are the superuser's.
+        session.read.format("howdah.changes").load(scene.uri("from")).count()
+    del session, files
+    spark.newSession()  # PySpark keeps the last one that was made.
+    gc.collect()
+    audited: list[tuple[str, str]] = []
+
+    def is_cancelled() -> bool:
+        audited.extend(scene.audited())
+        return ("KERBEROS", "cancelDelegationToken") in audited
+
+    wait_until(is_cancelled)
 
 
 def test_over_spark_connect_tokens_alone_are_given_on(

@@ -19,7 +19,7 @@ from howdah.config import Configuration
 from howdah.copy.common.failures import ReadFailed
 from howdah.copy.common.filesystems import Place
 from howdah.copy.options import attributes
-from howdah.spark import Options, compact, distcp, namespace, verify
+from howdah.spark import Options, compact, distcp, namespace, register, table, verify
 from howdah.spark import namespace_reports as reports
 from howdah.spark.sessions import ship
 
@@ -128,6 +128,21 @@ def test_image_is_read_by_spark_connect(spark_connect: Any) -> None:
         assert rows.where("path = '/user/alice/docs/none'").count() == 1
     finally:
         rows.unpersist()
+
+
+@pytest.mark.usefixtures("keeps_nothing")
+def test_tables_are_read_by_spark_connect(connected: Any) -> None:
+    connected.make("data", {"d/a": b"1" * 300, "c": b"3", "e": None})
+    session, conf = connected.spark, connected.cluster.conf
+    register(session, conf=conf)
+    read = session.read.format("howdah.namespace").option("where", "type = 'file'")
+    files = read.load(connected.uri("data"))
+    made = table(session, "namespace", connected.uri("data"), conf=conf, where="type = 'file'")
+    expected = {(connected.path("data/c"), 1), (connected.path("data/d/a"), 300)}
+    for frame in (files, made):
+        assert {(row["path"], row["length"]) for row in frame.collect()} == expected
+    with pytest.raises(Exception, match="has no option 'colour'"):
+        session.read.format("howdah.audit").option("colour", "red").load("/x").collect()
 
 
 @pytest.mark.usefixtures("keeps_nothing")

@@ -159,8 +159,8 @@ class _Scan:
                 messages = messages[1:]
                 is_first = False
             if messages:
-                ids, is_directory = heads(messages, sections.parse)
-                for place in np.flatnonzero(is_directory).tolist():
+                ids, kinds = heads(messages, sections.parse)
+                for place in np.flatnonzero(kinds == _DIRECTORY).tolist():
                     inode = sections.parse(pb.INodeSection.INode, messages[place])
                     self.numbers[inode.id] = len(self.names)
                     self.names.append(as_text(inode.name))
@@ -182,13 +182,13 @@ def _framed_length(messages: Sequence[bytes]) -> int:
 def heads(
     messages: Sequence[bytes],
     parse: Callable[[type[pb.INodeSection.INode], bytes], pb.INodeSection.INode],
-) -> tuple[Ids, npt.NDArray[np.bool_]]:
-    """The ids of inodes, and which of them are directories, from the first bytes of all messages
-    at once: the type and the id, in that order, as all writers have them."""
+) -> tuple[Ids, Numbers]:
+    """The ids of inodes, and their types, from the first bytes of all messages at once: the type
+    and the id, in that order, as all writers have them."""
     lengths = np.fromiter(map(len, messages), np.int64, len(messages))
     data = np.frombuffer(b"".join(messages) + bytes(_MOST_DIGITS + 4), dtype=np.uint8)
     starts = np.cumsum(lengths) - lengths
-    kinds = data[starts + 1]
+    kinds = data[starts + 1].astype(np.int32)
     is_usual = (data[starts] == _TYPE_TAG) & (kinds < 0x80) & (data[starts + 2] == _ID_TAG)
     ids = np.zeros(len(messages), dtype=np.int64)
     goes_on = is_usual.copy()
@@ -198,12 +198,11 @@ def heads(
         goes_on &= byte >= 0x80
         if not goes_on.any():
             break
-    is_directory = is_usual & (kinds == _DIRECTORY)
     for place in np.flatnonzero(~is_usual | goes_on).tolist():
         inode = parse(pb.INodeSection.INode, messages[place])
         ids[place] = inode.id
-        is_directory[place] = inode.type == _DIRECTORY
-    return ids, is_directory
+        kinds[place] = inode.type
+    return ids, kinds
 
 
 class _Places:

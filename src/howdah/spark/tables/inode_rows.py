@@ -72,6 +72,7 @@ NAMESPACE: Final = Columns(
     }
 )
 
+_FILE: Final = pb.INodeSection.INode.FILE
 _ENDLESS: Final = (1 << 63) - 1
 _STORAGE_POLICY: Final = (XAttrNamespace.SYSTEM, "hsm.block.storage.policy.id")
 
@@ -148,12 +149,18 @@ def batches_of(
 def _batches(
     messages: Sequence[bytes], numbers: Numbers, facts: ImageFacts, columns: Columns
 ) -> Iterator[pa.RecordBatch]:
-    ids, _ = heads(messages, facts.parsed)
-    by_id = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
+    ids, kinds = heads(messages, facts.parsed)
+    is_file = kinds == _FILE
+    count = int(is_file.sum())
+    by_id: dict[int, int] = {}
     others: list[Mapping[str, Any]] = []
     for split in split_files(messages):
+        is_all = isinstance(split, FileColumns) and len(split.ids) == count
+        if not is_all and not by_id:
+            by_id = dict(zip(ids.tolist(), numbers.tolist(), strict=True))
         if isinstance(split, FileColumns):
-            own = np.fromiter(map(by_id.__getitem__, split.ids), np.int32, len(split.ids))
+            # Columns have the files in the order of the messages.
+            own = numbers[is_file] if is_all else _numbers_of(split.ids, by_id)
             files = _Files(split, own, facts)
             yield columns.batch({name: _ARRAYS[name](files) for name in columns.types})
         else:
@@ -161,6 +168,10 @@ def _batches(
             others.append(_row(inode, by_id[inode.inode_id], facts))
     if others:
         yield columns.batch_of_rows(others)
+
+
+def _numbers_of(ids: Sequence[int], by_id: Mapping[int, int]) -> Numbers:
+    return np.fromiter(map(by_id.__getitem__, ids), np.int32, len(ids))
 
 
 # Files as columns.
@@ -199,10 +210,12 @@ class _Files:
 
     @cached_property
     def looks(self) -> tuple[list[Any], npt.NDArray[np.int32]]:
-        """The different looks, and the place of each file's among them."""
-        places: dict[Any, int] = {}
-        chosen = [places.setdefault(look, len(places)) for look in self.files.looks]
-        return list(places), np.array(chosen, dtype=np.int32)
+        """The different looks, and the place of each file's among them. Files that look alike
+        share an object."""
+        looks = self.files.looks
+        objects = np.fromiter(map(id, looks), np.int64, self.count)
+        _, firsts, places = np.unique(objects, return_index=True, return_inverse=True)
+        return [looks[first] for first in firsts.tolist()], places.astype(np.int32)
 
     def of_looks(self, value: Callable[[Any], Any], kind: str) -> pa.Array:
         """A column of what files have in common."""

@@ -2,38 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.copy.common.job_tokens import begin_job, carrying_tokens, end_with
+from howdah.fs.registry import connect
+from howdah.runtime.users.names import ProvenUser
 from howdah.spark.sessions import as_spark_is
 from howdah.spark.tables.table import Home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from howdah.formats.tokens.token import Token
+
+FILESYSTEMS: Final = "spark.kerberos.access.hadoopFileSystems"
+"""The filesystems of which Spark gets tokens, beside the default one."""
+
 
 def register(
-    spark: SparkSession, *, conf: Configuration | None = None, user: str | None = None
+    spark: SparkSession,
+    *,
+    conf: Configuration | None = None,
+    user: str | None = None,
+    filesystems: Sequence[str] = (),
 ) -> None:
     """Register the sources `howdah.namespace`, `howdah.edits`, `howdah.audit`, `howdah.blocks` and
-    `howdah.changes` with a session, for `spark.read.format` and SQL.
+    `howdah.changes` with a session, for `spark.read.format`, `spark.readStream.format` and SQL.
 
-    They read as `user`, with the configuration `conf` (by default that of this process).
+    They read as `user`, with the configuration `conf` (by default that of this process). On a
+    secured cluster they have delegation tokens of the default filesystem, of those that
+    `spark.kerberos.access.hadoopFileSystems` names, and of `filesystems`. The tokens are renewed,
+    and cancelled when the session object or this process goes.
 
     Raises UnsupportedOperation before Spark 4.0; there `howdah.spark.table` makes the frames.
 
     >>> register(spark)  # doctest: +SKIP
     >>> spark.read.format("howdah.namespace").load("hdfs://a:8020/data")  # doctest: +SKIP
     """
-    try:
-        from howdah.spark.tables.sources import sources
-    except ImportError as error:
+    if find_spec("pyspark.sql.datasource") is None:
         raise errors.UnsupportedOperation(
             "this version of Spark has no Python data sources: use howdah.spark.table(spark, "
             "NAME, PATH)"
-        ) from error
-    for source in sources(home_of(spark, conf, user)):
+        )
+    from howdah.spark.tables.sources import sources
+
+    home = home_of(spark, conf, user)
+    if home.configuration().get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple":
+        named = spark.conf.get(FILESYSTEMS, "") or ""
+        home = _with_tokens(spark, home, (*named.replace(",", " ").split(), *filesystems))
+    for source in sources(home):
         spark.dataSource.register(source)
 
 
@@ -41,3 +63,27 @@ def home_of(spark: SparkSession, conf: Configuration | None, user: str | None) -
     """The configuration and the user of a session's tables."""
     configuration, user = as_spark_is(spark, conf, user)
     return Home(tuple(configuration.items()), user)
+
+
+def _with_tokens(spark: SparkSession, home: Home, filesystems: Sequence[str]) -> Home:
+    """The same with a user who carries tokens: Spark plans in processes that may have neither a
+    ticket nor a keytab. Raises LoginFailed."""
+    conf = home.configuration()
+    end = begin_job()
+    tokens: list[Token] = []
+    try:
+        default = conf.is_set(keys.FS_DEFAULTFS)
+        for uri in (*((None,) if default else ()), *filesystems):
+            fs = connect(uri, conf=conf, user=home.user)
+            whose = carrying_tokens(fs, getattr(fs, "user", home.user))
+            if isinstance(whose, ProvenUser):
+                tokens += (token for token in whose.carried if token not in tokens)
+    except BaseException:
+        end()
+        raise
+    end_with(spark, end)
+    from howdah.security.users import SecuredUser
+
+    if not tokens or not isinstance(home.user, SecuredUser):
+        return home
+    return replace(home, user=home.user.carrying(tokens))

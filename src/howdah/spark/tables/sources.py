@@ -8,7 +8,7 @@ options. Imported where PySpark has the Python Data Source API only: Spark 4.0 a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -18,13 +18,16 @@ from pyspark.sql.datasource import (
 )
 
 from howdah import errors
-from howdah.spark.tables.catalog import TABLES, open_table
-from howdah.spark.tables.change_table import ChangeTable, Offset
+from howdah.copy.common.job_tokens import begin_job
+from howdah.runtime.fork_safety import PerProcess
+from howdah.spark.tables.catalog import CHANGES, TABLES, open_table
 from howdah.spark.tables.table import Home, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
+
+    from howdah.spark.tables.change_table import ChangeTable, Offset
 
 _AVAILABLE_NOW: Any = ()
 """What a reader inherits that ends with what is there at its start; before Spark 4.2 nothing."""
@@ -34,6 +37,16 @@ except ImportError:
     pass
 else:
     _AVAILABLE_NOW = (SupportsTriggerAvailableNow,)
+
+
+_planner: Final = PerProcess(lambda: [begin_job()])
+
+
+def begin_planning() -> None:
+    """Begin a job of this process, in which Spark plans queries: tasks then have tokens of
+    filesystems for which the user carries none. Spark does not say when a query is over, so the job
+    ends with the process, and its tokens expire."""
+    _planner.get()
 
 
 class TablePart(InputPartition):
@@ -64,11 +77,11 @@ class TableSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         table = self._chosen(schema)
-        if not isinstance(table, ChangeTable):
+        if self.table != CHANGES:
             raise errors.UnsupportedOperation(
                 f"{self.table} is no stream: spark.read reads it; howdah.changes is one"
             )
-        return ChangeReader(table)
+        return ChangeReader(cast("ChangeTable", table))
 
     def _chosen(self, schema: StructType) -> Table:
         table = self._open()
@@ -83,6 +96,7 @@ class TableReader(DataSourceReader):
         self.table = table
 
     def partitions(self) -> list[InputPartition]:
+        begin_planning()
         return [TablePart(part) for part in self.table.parts()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -99,6 +113,7 @@ class ChangeReader(DataSourceStreamReader, *_AVAILABLE_NOW):  # type: ignore[mis
     """
 
     def __init__(self, table: ChangeTable) -> None:
+        begin_planning()
         self.table = table
         self._begun: Offset | None = None
         self._target: int | None = None

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from howdah import errors
-from howdah.config import Configuration, keys
+from howdah.config import Configuration
 from howdah.copy.common.filesystems import Place, behind_view, located
-from howdah.copy.common.job_tokens import begin_job
-from howdah.runtime.fork_safety import PerProcess
 from howdah.spark.tables.columns import Columns
 from howdah.spark.tables.options import TableOptions
 from howdah.spark.tables.predicates import Condition, understood, wanted
@@ -48,29 +46,9 @@ class Home:
     def place(self, where: str) -> tuple[Place, str]:
         """The filesystem of a URI, as tasks find it, and the path there."""
         conf = self.configuration()
-        _begin_secured_job(conf)
         where = behind_view(where, conf, self.user)
         place = Place.of(located(where), conf, self.user)
         return place, place.connect().resolve(where)
-
-
-class _PlannersJob:
-    """The job whose tokens this process makes for the tasks that it plans."""
-
-    def __init__(self) -> None:
-        self.has_begun = False
-
-
-_planner: Final = PerProcess(_PlannersJob)
-
-
-def _begin_secured_job(conf: Configuration) -> None:
-    """Where Spark calls a source, it never says when a query is over. So the job of a process that
-    plans ends with the process, and its tokens are left to expire."""
-    job = _planner.get()
-    if not job.has_begun and conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple":
-        job.has_begun = True
-        begin_job()
 
 
 class Table(ABC):

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import io
 import struct
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from howdah.formats.edits.edits import (
 from howdah.formats.image import records as rec
 from howdah.formats.image.fsimage import ImageReader, ImageWriter, copy_image
 from howdah.formats.image.inodes import OF_GROUP, LoadedStrings
-from howdah.formats.image.sections import MAGIC, SectionReader, SectionWriter
+from howdah.formats.image.sections import CODECS, MAGIC, SectionReader, SectionWriter
 from howdah.formats.viewers.xml import as_xml
 from howdah.formats.viewers.xml_to_image import image_from_xml
 from howdah.proto import fsimage_pb2 as pb
@@ -467,3 +468,33 @@ def test_a_namesystem_without_a_counter_is_refused() -> None:
     writer.finish()
     with pytest.raises(errors.CorruptImage, match="genstampV1 is missing"):
         opened(out.getvalue()).namesystem()
+
+
+@pytest.mark.parametrize("codec", ["", *CODECS])
+@given(st.lists(st.binary(max_size=300), max_size=12), st.data())
+def test_parts_of_a_section_have_its_messages(
+    codec: str, messages: list[bytes], data: st.DataObject
+) -> None:
+    out = io.BytesIO()
+    writer = SectionWriter(out, codec=codec)
+    writer.message(b"another section")
+    writer.end_section("NS_INFO")
+    for message in messages:
+        writer.message(message)
+    writer.end_section("INODE")
+    writer.finish()
+    reader = SectionReader(io.BytesIO(out.getvalue()), "fsimage")
+    borders = [0]
+    for message in messages:
+        borders.append(borders[-1] + len(encode_varint(len(message))) + len(message))
+    cuts = sorted(data.draw(st.sets(st.sampled_from(range(len(borders)))))) or [0]
+    for first, last in pairwise([0, *cuts, len(messages)]):
+        read = reader.batches_between("INODE", borders[first], borders[last])
+        assert list(chain.from_iterable(read)) == messages[first:last]
+
+
+def test_a_part_that_a_section_does_not_have_is_refused() -> None:
+    reader = SectionReader(io.BytesIO(sections(b"12345")), "fsimage")
+    with pytest.raises(errors.CorruptImage, match="has no part from 3 to 90"):
+        reader.batches_between("NS_INFO", 3, 90)
+    assert list(reader.batches_between("INODE", 3, 90)) == []
