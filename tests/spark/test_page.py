@@ -236,6 +236,7 @@ def has_few_files(ground: Ground) -> None:
 
 def has_reports(ground: Ground) -> None:
     assert "<svg" in (ground.scratch / "space.html").read_text("utf-8")
+    assert "Not read for longest" in (ground.scratch / "report.html").read_text("utf-8")
 
 
 def has_answers(ground: Ground) -> None:

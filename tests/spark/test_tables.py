@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.cli import namespace as command
+from howdah.cli import report
+from howdah.cli.arguments.usage import UsageError
 from howdah.config import Configuration
 from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -206,3 +210,34 @@ def test_what_is_not_there_is_named(tables: Any, tmp_path: Path) -> None:
     notes.write_text("these are no inodes")
     with pytest.raises(Exception, match="neither a directory nor an image"):
         tables.read.format("howdah.namespace").load(notes.as_uri()).collect()
+
+
+def test_command_writes_a_page_of_an_image_and_audit_logs(
+    spark: Any, cluster: MiniCluster, image: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = (
+        "2026-11-23 03:40:35,123 INFO FSNamesystem.audit: allowed=true\tugi=ann (auth:SIMPLE)\t"
+        "ip=/10.0.0.7\tcmd=open\tsrc=/w/a/one\tdst=null\tperm=null\tproto=rpc\nno line\n"
+    )
+    (tmp_path / "audit.log").write_text(line)
+    page = tmp_path / "page.html"
+    words = ["--audit", (tmp_path / "audit.log").as_uri(), image, str(page)]
+    assert report.main(words, cluster.conf) == 0
+    assert capsys.readouterr().out == f"Written to {page}\n"
+    text = page.read_text("utf-8")
+    for title in ("By day and owner", "Left by killed jobs", "Not read for longest", "anna"):
+        assert title in text
+    assert "<svg" in text
+    assert text.index("/w/b") < text.index("2026-11-23 03:40:35")
+    with pytest.raises(UsageError, match="there is no directory for"):
+        report.main([image, str(tmp_path / "nowhere" / "page.html")], cluster.conf)
+
+
+def test_command_reports_days_and_savings(
+    spark: Any, cluster: MiniCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["/w", "--report", "days", "--report", "orphans", "--report", "savings", "--json"]
+    assert command.main(words, cluster.conf) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["owner"] for row in found["days"]} >= {"anna"}
+    assert (found["orphans"], found["savings"]) == ([], [])

@@ -129,6 +129,7 @@ COMMANDS: dict[str, Command] = {
     "namespace": Command(
         "report the usage of a filesystem or an image", "howdah.cli.namespace:main"
     ),
+    "report": Command("write a page about what takes the space", "howdah.cli.report:main"),
     "sync": Command("make one tree a mirror of another", "howdah.cli.sync:main"),
     "verify": Command("read and compare every replica", "howdah.cli.verify:main"),
     "kdc": Command("run the KDC of a local cluster", "howdah.cli.servers:kdc"),

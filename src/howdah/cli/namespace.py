@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from howdah import errors
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
-from howdah.fs.paths import printable
-from howdah.runtime.units import byte_text
+from howdah.cli.usage_page import now_ms, shown_cell, usage_page, write_page
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,9 +31,9 @@ REPORTS: Final = (
     "quotas",
     "growth",
     "duplicates",
-)
-_BYTES: Final = frozenset(
-    ("length", "space", "mean_length", "namenode_bytes", "wasted", "at_least")
+    "days",
+    "orphans",
+    "savings",
 )
 
 
@@ -71,7 +69,7 @@ def main(argv: list[str], conf: Configuration) -> int:
                     tables[name] = _limited_rows(_report(name, rows, spark, options, conf), options)
                 if options.html is not None:
                     shown.set_text("drawing the page")
-                    page = _page(rows, options)
+                    page = usage_page(rows, options.where, depth=options.depth, top=options.top)
         except errors.HowdahError:
             raise
         except Exception as error:
@@ -126,13 +124,19 @@ def _report(
         case "small-files":
             return reports.small_files(rows)
         case "ages":
-            return reports.ages(rows, _now_ms())
+            return reports.ages(rows, now_ms())
         case "owners":
             return reports.owners(rows)
         case "sizes":
             return reports.sizes(rows)
         case "quotas":
             return reports.quotas(rows)
+        case "days":
+            return reports.by_day(rows)
+        case "orphans":
+            return reports.orphans(rows, now_ms())
+        case "savings":
+            return reports.coding_savings(rows, now_ms(), depth=options.depth)
         case "growth":
             from howdah.spark.usage_report.job import namespace
 
@@ -145,23 +149,6 @@ def _report(
             return reports.duplicates(rows, Place.of(where, conf, None))
 
 
-class PageNotWritten(errors.HowdahError, OSError):
-    """The page could not be written, or not to its end."""
-
-
-def write_page(name: str, page: str) -> None:
-    """Raises `PageNotWritten`, also where the file can't be closed."""
-    try:
-        with open(name, "w", encoding="utf-8") as out:
-            out.write(page)
-    except OSError as error:
-        raise PageNotWritten(f"cannot write {name}: {error.strerror}") from error
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def _limited_rows(frame: DataFrame, options: argparse.Namespace) -> list[dict[str, Any]]:
     return [row.asDict() for row in frame.limit(options.top).collect()]
 
@@ -172,7 +159,7 @@ def _print_table(name: str, table: Sequence[dict[str, Any]]) -> None:
         print("  (nothing)\n")
         return
     headings = list(table[0])
-    lines = [headings, *([_cell(key, row[key]) for key in headings] for row in table)]
+    lines = [headings, *([shown_cell(key, row[key]) for key in headings] for row in table)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
     for line in lines:
         cells = zip(line, widths, headings, strict=True)
@@ -182,88 +169,3 @@ def _print_table(name: str, table: Sequence[dict[str, Any]]) -> None:
         )
         print("  " + "  ".join(shown).rstrip())
     print()
-
-
-def _cell(key: str, value: Any) -> str:
-    if value is None:
-        return "-"
-    if key in _BYTES:
-        return byte_text(int(value))
-    if isinstance(value, list):
-        return " ".join(printable(str(item)) for item in value)
-    return printable(str(value))
-
-
-def _page(rows: DataFrame, options: argparse.Namespace) -> str:
-    from howdah.spark import namespace_reports as reports
-    from howdah.spark.usage_report.page import Bar, Table, Used, page
-
-    below = [row.asDict() for row in reports.directories(rows, options.depth).limit(500).collect()]
-    deepest = max((_depth(row["path"]) for row in below), default=0)
-    # Those of one level, so that none contains another.
-    level = min(options.depth, deepest)
-    space = [
-        Used(row["path"], row["files"], row["length"], row["space"])
-        for row in below
-        if _depth(row["path"]) == level
-    ]
-    small = reports.small_files(rows).limit(options.top).collect()
-    by_owner = reports.owners(rows).limit(options.top).collect()
-    ages = reports.ages(rows, _now_ms()).collect()
-    total = next((row for row in below if row["path"] == "/"), None)
-    files, bytes_ = (total["files"], total["space"]) if total else (0, 0)
-    return page(
-        f"Namespace of {options.where}",
-        f"{files} files, which take {byte_text(bytes_)} with all replicas and parity.",
-        space,
-        [
-            Bar(byte_text(row["at_least"]), row["files"], row["length"])
-            for row in reports.sizes(rows).collect()
-        ],
-        [Bar(_age(row["older_than_days"]), row["files"], row["length"]) for row in ages],
-        [
-            Table(
-                "Directories",
-                ("path", "files", "bytes", "space"),
-                tuple(
-                    (r["path"], str(r["files"]), byte_text(r["length"]), byte_text(r["space"]))
-                    for r in below[: options.top]
-                ),
-                frozenset((1, 2, 3)),
-            ),
-            Table(
-                "Small files",
-                (
-                    *("directory", "small files", "mean size", "space", "memory of the namenode"),
-                    *("erasure coded", "copies of these"),
-                ),
-                tuple(
-                    (
-                        r["path"],
-                        str(r["small_files"]),
-                        byte_text(r["mean_length"]),
-                        byte_text(r["space"]),
-                        byte_text(r["namenode_bytes"]),
-                        str(r["coded_files"]),
-                        _cell("coded_copies", r["coded_copies"]),
-                    )
-                    for r in small
-                ),
-                frozenset(range(1, 7)),
-            ),
-            Table(
-                "Owners",
-                ("owner", "files", "space"),
-                tuple((r["owner"], str(r["files"]), byte_text(r["space"])) for r in by_owner),
-                frozenset((1, 2)),
-            ),
-        ],
-    )
-
-
-def _depth(path: str) -> int:
-    return 0 if path == "/" else path.count("/")
-
-
-def _age(days: int) -> str:
-    return f"{days} days" if days else "used since"

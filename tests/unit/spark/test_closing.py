@@ -12,7 +12,7 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.cli.namespace import PageNotWritten, write_page
+from howdah.cli.usage_page import PageNotWritten, write_page
 from howdah.copy.commit_tasks import TrackTask
 from howdah.copy.common.task_progress import Gauge
 from howdah.copy.options import Options

@@ -47,12 +47,13 @@ _TAKE_PATHS: Final = (
     "mirror",
     "mover",
     "namespace",
+    "report",
     "snapshotDiff",
     "storagepolicies",
     "sync",
     "verify",
 )
-_TAKE_FILES: Final = ("classpath", "debug", "mount", "namespace", "oev", "oiv", "umount")
+_TAKE_FILES: Final = ("classpath", "debug", "mount", "namespace", "oev", "oiv", "report", "umount")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.copy.common.job_tokens import begin_job, carrying_tokens, end_with
 from howdah.fs.registry import connect
-from howdah.runtime.users.names import ProvenUser
 from howdah.spark.sessions import as_spark_is
 from howdah.spark.tables.table import Home
 
@@ -68,6 +67,8 @@ def home_of(spark: SparkSession, conf: Configuration | None, user: str | None) -
 def _with_tokens(spark: SparkSession, home: Home, filesystems: Sequence[str]) -> Home:
     """The same with a user who carries tokens: Spark plans in processes that may have neither a
     ticket nor a keytab. Raises LoginFailed."""
+    from howdah.security.users import SecuredUser
+
     conf = home.configuration()
     end = begin_job()
     tokens: list[Token] = []
@@ -76,14 +77,12 @@ def _with_tokens(spark: SparkSession, home: Home, filesystems: Sequence[str]) ->
         for uri in (*((None,) if default else ()), *filesystems):
             fs = connect(uri, conf=conf, user=home.user)
             whose = carrying_tokens(fs, getattr(fs, "user", home.user))
-            if isinstance(whose, ProvenUser):
+            if isinstance(whose, SecuredUser):
                 tokens += (token for token in whose.carried if token not in tokens)
     except BaseException:
         end()
         raise
     end_with(spark, end)
-    from howdah.security.users import SecuredUser
-
     if not tokens or not isinstance(home.user, SecuredUser):
         return home
     return replace(home, user=home.user.carrying(tokens))

@@ -145,9 +145,10 @@ def page(
     sizes: Sequence[Bar],
     ages: Sequence[Bar],
     tables: Iterable[Table],
+    charts: Iterable[tuple[str, Sequence[Bar]]] = (),
 ) -> str:
     """Return the whole page. The directories in `space` are of one level, so they do not
-    overlap."""
+    overlap. `charts` are more bar charts, with their titles."""
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -159,6 +160,7 @@ def page(
         bars(sizes),
         "<h2>How long nobody used them</h2>",
         bars(ages),
+        *(f"<h2>{escape(title)}</h2>\n{bars(shown)}" for title, shown in charts),
         *(table(content) for content in tables),
         "</body></html>",
     ]
