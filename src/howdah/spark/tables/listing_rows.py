@@ -27,6 +27,10 @@ KINDS: Final[Mapping[int, str]] = {
 _FILE: Final = pb.HdfsFileStatusProto.IS_FILE
 
 
+Snapshots = Mapping[str, tuple[str, ...] | None]
+"""The names of snapshots by the paths of directories; None where they are not known."""
+
+
 def signed(number: int) -> int:
     """A number of 64 bits as Java reads it; the protocol sends it without a sign."""
     return number if number < 1 << 63 else number - (1 << 64)
@@ -35,13 +39,12 @@ def signed(number: int) -> int:
 @dataclass(frozen=True)
 class Page:
     """Entries of a directory, or a path by itself: then `directory` is None, and the one entry has
-    the whole path. `snapshots` are the names of snapshots by the paths of directories; None where
-    nobody asked."""
+    the whole path. `snapshots` is None where nobody asked."""
 
     directory: str | None
     entries: Sequence[pb.HdfsFileStatusProto]
     own_path: str = "/"
-    snapshots: Mapping[str, tuple[str, ...]] | None = None
+    snapshots: Snapshots | None = None
 
     @cached_property
     def paths(self) -> list[str]:
@@ -88,6 +91,10 @@ def _nulls(page: Page) -> list[Any]:
     return [None] * len(page.entries)
 
 
+def _count(names: tuple[str, ...] | None) -> int | None:
+    return None if names is None else len(names)
+
+
 def _snapshot_names(page: Page) -> list[list[str] | None]:
     snapshots = page.snapshots or {}
     found = (snapshots.get(path) for path in page.paths)
@@ -124,7 +131,7 @@ _LISTS: Final[Mapping[str, Callable[[Page], list[Any]]]] = {
     "snapshots": lambda page: (
         _nulls(page)
         if page.snapshots is None
-        else [len(page.snapshots.get(path, ())) for path in page.paths]
+        else [_count(page.snapshots.get(path, ())) for path in page.paths]
     ),
     "snapshot_names": _snapshot_names,
     "block_list": lambda page: list(map(_blocks, page.entries)),

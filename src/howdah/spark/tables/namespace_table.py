@@ -25,6 +25,7 @@ from howdah.spark.tables.listing_rows import (
     NEEDS_BLOCKS,
     NEEDS_SNAPSHOTS,
     Page,
+    Snapshots,
     lists_of,
     rows_of,
 )
@@ -51,11 +52,12 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class LivePart:
-    """A part of a live tree. `snapshots` are the names of snapshots by their directories."""
+    """A part of a live tree. `snapshots` are the names of snapshots by their directories, None of
+    those that this user may not list."""
 
     place: Place
     walk: WalkPart
-    snapshots: dict[str, tuple[str, ...]] | None = None
+    snapshots: Snapshots | None = None
 
 
 class NamespaceTable(Table):
@@ -71,7 +73,9 @@ class NamespaceTable(Table):
         fs = place.connect()
         status = fs.get_file_status(path)
         if status.is_directory:
-            snapshots = _snapshots(fs) if NEEDS_SNAPSHOTS & self.made_columns.types.keys() else None
+            snapshots = (
+                snapshots_of(fs) if NEEDS_SNAPSHOTS & self.made_columns.types.keys() else None
+            )
             bounds = PathBounds.of(self.conditions)
             walks = plan_walk(fs, status.path, self.most_parts, bounds.has_rows_below)
             return [LivePart(place, walk, snapshots) for walk in walks]
@@ -139,7 +143,7 @@ def facts_of(reader: ImageReader, name: str, tree: Any) -> ImageFacts:
     return ImageFacts(name, reader.mask_bits, reader.strings, policies, tree, snapshots)
 
 
-def _snapshots(fs: FileSystem) -> dict[str, tuple[str, ...]] | None:
+def snapshots_of(fs: FileSystem) -> Snapshots | None:
     """The names of the snapshots of all directories that this user may see; None where the
     filesystem has no snapshots."""
     if not isinstance(fs, HdfsFileSystem):
@@ -151,8 +155,13 @@ def _snapshots(fs: FileSystem) -> dict[str, tuple[str, ...]] | None:
         return None
 
 
-def _names(fs: HdfsFileSystem, path: str, count: int) -> tuple[str, ...]:
+def _names(fs: HdfsFileSystem, path: str, count: int) -> tuple[str, ...] | None:
     if not count:
         return ()
-    listed = fs.list_snapshots(path)
+    try:
+        listed = fs.list_snapshots(path)
+    except (errors.PathNotFound, errors.SnapshotError):
+        return ()  # Gone since it was listed.
+    except errors.AccessDenied:
+        return None
     return tuple(each.name for each in sorted(listed, key=lambda each: each.snapshot_id))
