@@ -18,7 +18,7 @@ from tests.support.namespaces.changes import ChangeHistories
 from tests.support.namespaces.histories import Histories
 from tests.support.namespaces.snapshots import BoundedSnapshotHistories
 from tests.support.namespaces.tree import TreeHistories
-from tests.support.tables.following import followed
+from tests.support.tables.following import followed, followed_from_image
 from tests.support.tables.frames import (
     Row,
     differences,
@@ -120,11 +120,17 @@ def expected_change(entry: Entry) -> dict[str, Any]:
 
 
 def check_changes(histories: Histories) -> None:
-    """Compare what the changes from the first one on lead to with the model."""
-    model = followed(histories.namenode)
-    model.entries.pop("/", None)
+    """Compare what the changes from the first one on lead to with the model, and what those behind
+    an image do."""
     entries = {path: e for path, e in histories.model.entries.items() if path != "/"}
-    assert model.differences({path: expected_change(e) for path, e in entries.items()}) == []
+    expected = {path: expected_change(e) for path, e in entries.items()}
+    count = len(histories.namenode.log)
+    for model in (
+        followed(histories.namenode),
+        *(followed_from_image(histories.namenode, part * count // 3) for part in (1, 2, 3)),
+    ):
+        model.entries.pop("/", None)
+        assert model.differences(expected) == []
 
 
 class AttributeTables(TreeHistories, ChangeHistories, BoundedHistories):

@@ -18,9 +18,11 @@ from howdah.spark.tables.change_rows import (
     RESET,
     TRUNCATE,
     UNLINK,
+    listed_rows,
     rows_of,
 )
-from howdah.testing.in_memory import InMemoryNamenode
+from howdah.testing.in_memory import InMemoryNamenode, replayed
+from tests.support.tables.frames import image_of, rows_of_image
 
 Entry = dict[str, Any]
 KEPT = ("type", "owner", "group", "permission", "replication", "length", "target")
@@ -117,4 +119,15 @@ def followed(namenode: InMemoryNamenode) -> Followed:
     model = Followed()
     for batch in batches_of(namenode):
         model.apply_all(rows_of(batch))
+    return model
+
+
+def followed_from_image(namenode: InMemoryNamenode, txid: int) -> Followed:
+    """The same by an image of transaction `txid`, and the changes behind it."""
+    then = replayed(namenode.edits()[:txid])
+    model = Followed()
+    model.apply_all(listed_rows(rows_of_image(image_of(then)).values(), txid))
+    for batch in batches_of(namenode):
+        if batch.txid > txid:
+            model.apply_all(rows_of(batch))
     return model
