@@ -67,6 +67,7 @@ SCRIPTS = (
     "distcp",
     "compaction",
     "listing",
+    "tables",
 )
 
 PEERS = {"hadoop": ("Hadoop", "Apache", "Java client")}
@@ -89,6 +90,7 @@ COMPARED = (
     "secured",
     "distcp",
     "listing",
+    "tables",
 )
 """Those that measure a peer of Hadoop's."""
 SMOKE = ("images", "startup")
