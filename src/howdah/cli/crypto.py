@@ -34,6 +34,14 @@ _EXIT_REFUSED: Final = 4
 _EXIT_FAILURE: Final = 3
 
 
+_UNWRAPPED: Final = (errors.AccessDenied, errors.SafeMode, errors.Unreachable)
+"""Hadoop's client takes no other error apart that a namenode answers to these calls."""
+
+
+def _remote(error: errors.HowdahError) -> str:
+    return f"RemoteException: {error.message.partition(chr(10))[0]}"
+
+
 def main(argv: list[str], conf: Configuration) -> int:
     """Run one of the commands of `COMMANDS`."""
     return Program("crypto", COMMANDS).run(argv, conf)
@@ -50,11 +58,10 @@ def _create_zone(words: Words, conf: Configuration) -> int:
     with connected(conf, checked_path(path)) as fs:
         try:
             fs.create_encryption_zone(path, key_name)
-        except (errors.AccessDenied, errors.SafeMode, errors.Unreachable):
+        except _UNWRAPPED:
             raise
         except errors.HowdahError as error:
-            # Hadoop's client takes no other error apart that a namenode answers to this call.
-            complain(f"RemoteException: {error.message.partition(chr(10))[0]}")
+            complain(_remote(error))
             return EXIT_FAILURE
     print(f"Added encryption zone {path}")
     return 0
@@ -80,16 +87,19 @@ def _reencrypt_zone(words: Words, conf: Configuration) -> int:
     starts, cancels = words.flag("-start"), words.flag("-cancel")
     words.none_left()
     if starts == cancels:
-        complain("You must specify either [-start] or [-cancel].")
+        complain("You must specify either [-start] or [-cancel]. ")
         return _EXIT_NO_ACTION
     if path is None:
-        complain("You must specify a zone directory with [-path].")
+        complain("You must specify a zone directory with [-path]. ")
         return _EXIT_NO_ZONE
     with connected(conf, checked_path(path)) as fs:
         try:
             fs.reencrypt_zone(path, cancel=cancels)
-        except errors.HowdahError as error:
+        except _UNWRAPPED as error:
             complain(error_text(error))
+            return _EXIT_REFUSED
+        except errors.HowdahError as error:
+            complain(_remote(error))
             return _EXIT_REFUSED
     action = "CANCEL" if cancels else "START"
     print(f"re-encrypt command successfully submitted for zone: {path} action: {action}")
@@ -116,7 +126,7 @@ _STATUS_COLUMNS: Final = (
 
 
 def _list_reencryption_status(words: Words, conf: Configuration) -> int:
-    words.none_left()
+    """Words behind it are not looked at, as Hadoop's command does not."""
     with connected(conf) as fs:
         statuses = list(fs.list_reencryption())
     rows = [
