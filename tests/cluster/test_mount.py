@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -523,3 +524,27 @@ def test_a_namenode_in_safe_mode_makes_it_read_only(
     assert b"Read-only file system" in said
     with pytest.raises(errors.PathNotFound):
         fs.get_file_status(f"{ROOT}/in-safe-mode")
+
+
+def waits(pid: int, program: str) -> bool:
+    """Whether a process runs this program, and waits for something."""
+    name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+    return name == program and rest.split()[0] in "SD"
+
+
+def test_who_waits_for_a_server_that_hangs_can_be_ended(tmp_path: Path) -> None:
+    """Also by kill -9, which the kernel lets wait for an answer."""
+    need_fuse()
+    with MiniCluster(datanodes=1) as cluster, mounted(cluster.uri, tmp_path / "hdfs") as mount:
+        cluster.pause("namenode")
+        for number in (signal.SIGINT, signal.SIGKILL):
+            for command in (
+                ["ls", "-l", f"{mount.directory}/missing"],
+                ["ls", str(mount.directory)],
+            ):
+                process = subprocess.Popen(command)
+                wait_until(partial(waits, process.pid, "ls"), TIMEOUT_S)
+                process.send_signal(number)
+                assert process.wait(TIMEOUT_S) != 0
+        cluster.resume("namenode")
+        assert mount.shell("ls") == ""

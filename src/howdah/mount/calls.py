@@ -8,8 +8,9 @@ thing at a time of a directory that it changes, so names need no locks beyond th
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
-from typing import Any
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from howdah.mount.attribute_calls import AttributeCalls
 from howdah.mount.directory_calls import DirectoryCalls
@@ -17,8 +18,26 @@ from howdah.mount.failures import Refused
 from howdah.mount.file_calls import FileCalls
 from howdah.mount.mounted_tree import Answer, MountedTree
 from howdah.mount.name_calls import NameCalls
+from howdah.mount.protocol import answers
+from howdah.mount.protocol.answers import Buffer
 from howdah.mount.protocol.operations import Operation
-from howdah.mount.protocol.requests import Body, Header, Read
+from howdah.mount.protocol.requests import Body, Forget, Handle, Header, Open, Read
+
+_QUESTIONS: Final = frozenset(
+    (
+        Operation.LOOKUP,
+        Operation.GETATTR,
+        Operation.READLINK,
+        Operation.ACCESS,
+        Operation.READ,
+        Operation.OPENDIR,
+        Operation.READDIR,
+        Operation.READDIRPLUS,
+        Operation.STATFS,
+        Operation.GETXATTR,
+        Operation.LISTXATTR,
+    )
+)
 
 
 class Calls:
@@ -27,8 +46,9 @@ class Calls:
     def __init__(self, tree: MountedTree) -> None:
         self._tree = tree
         names, attributes = NameCalls(tree), AttributeCalls(tree)
+        self._names = names
         self._files = files = FileCalls(tree)
-        directories = DirectoryCalls(tree)
+        self._directories = directories = DirectoryCalls(tree)
         self._by_operation: dict[int, Callable[[Header, Any], Answer]] = {
             Operation.LOOKUP: names.look_up,
             Operation.FORGET: names.forget,
@@ -62,7 +82,6 @@ class Calls:
             Operation.LISTXATTR: attributes.list_extended,
             Operation.REMOVEXATTR: attributes.remove_extended,
             Operation.DESTROY: _nothing,
-            Operation.INTERRUPT: _interrupt,
         }
 
     def begin(self, header: Header, body: Body) -> Callable[[], Answer]:
@@ -80,6 +99,23 @@ class Calls:
             raise Refused(errno.ENOSYS, f"operation {header.operation} is not expected now")
         return call(header, body)
 
+    def may_be_given_up(self, header: Header, body: Body) -> bool:
+        """Whether a request only asks, so that nobody needs to wait for its end."""
+        if isinstance(body, Open) and header.operation == Operation.OPEN:
+            return not body.flags & (os.O_ACCMODE | os.O_TRUNC)
+        return header.operation in _QUESTIONS
+
+    def take_back(self, header: Header, answer: Sequence[Buffer]) -> None:
+        """The kernel never hears of an answer to such a request: what it has opened is closed, and
+        what it has looked up is forgotten."""
+        if header.operation == Operation.OPEN:
+            self._files.release(header, Handle(answers.handle_of(answer[0])))
+        elif header.operation == Operation.OPENDIR:
+            self._directories.release_directory(header, Handle(answers.handle_of(answer[0])))
+        elif header.operation in (Operation.LOOKUP, Operation.READDIRPLUS):
+            nodes = tuple((node, 1) for node in map(answers.node_of, answer) if node)
+            self._names.forget(header, Forget(nodes))
+
     def about(self, header: Header) -> str:
         """What a request is about, for a log."""
         with self._tree.lock:
@@ -94,8 +130,3 @@ class Calls:
 
 def _nothing(header: Header, body: Body) -> Answer:
     return ()
-
-
-def _interrupt(header: Header, body: Body) -> Answer:
-    """Calls to servers end by themselves, by their time-outs."""
-    return None

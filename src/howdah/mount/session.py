@@ -5,16 +5,22 @@ from it, one at a time, so that requests begin in the kernel's order. Each answe
 before it reads again, so that the kernel finds a free one while another waits for a server.
 Requests that are no requests, and errors that nobody foresaw, are answered with an error and told
 in the log; the conversation goes on.
+
+The kernel interrupts a request whose process got a signal, and that process cannot even be killed
+before there is an answer. A request that only asks is given up then (EINTR): another thread takes
+the place of the one that still waits for a server.
 """
 
 from __future__ import annotations
 
 import errno
+import itertools
 import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
@@ -29,6 +35,7 @@ from howdah.mount.protocol.operations import Operation
 from howdah.mount.protocol.requests import (
     Header,
     Init,
+    Interrupt,
     Malformed,
     Unknown,
     parse_body,
@@ -43,7 +50,21 @@ THREADS: Final = 16
 _LOGGED_EVERY_MS: Final = 10_000
 _AGAIN: Final = frozenset((errno.ENOENT, errno.EINTR, errno.EAGAIN))
 """A request was taken back before it was read: there will be others."""
+_MOST_THREADS: Final = 64
+"""With those that wait for what was given up."""
 _NO_ANSWER: Final = frozenset((Operation.FORGET, Operation.BATCH_FORGET, Operation.INTERRUPT))
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    """A request that is being answered."""
+
+    header: Header
+    call: Callable[[], Answer]
+    may_be_given_up: bool
+    is_given_up: bool = False
+    has_substitute: bool = False
+    """Another thread has the place of the one that answers it."""
 
 
 class Session:
@@ -63,7 +84,10 @@ class Session:
         self._threads = threads
         self._is_stopped = False
         self._running: list[threading.Thread] = []
+        self._numbers = itertools.count()
         self._reading_lock = threading.Lock()
+        self._under_way: dict[int, _UnderWay] = {}
+        self._under_way_lock = threading.Lock()
         self._throttle = LogThrottleBySubject(_LOGGED_EVERY_MS)
         self._throttle_lock = threading.Lock()
 
@@ -89,10 +113,20 @@ class Session:
             self._send(answers.answer(header.unique, (agreed.answer,)))
             if agreed.is_final:
                 break
-        for number in range(self._threads):
-            thread = threading.Thread(target=self._work, name=f"mount-{number}", daemon=True)
-            thread.start()
-            self._running.append(thread)
+        for _ in range(self._threads):
+            self._start_thread()
+
+    def _start_thread(self) -> bool:
+        """Whether there may be one more."""
+        self._running = [thread for thread in self._running if thread.is_alive()]
+        if len(self._running) >= max(_MOST_THREADS, self._threads):
+            return False
+        thread = threading.Thread(
+            target=self._work, name=f"mount-{next(self._numbers)}", daemon=True
+        )
+        thread.start()
+        self._running.append(thread)
+        return True
 
     def stop(self) -> None:
         """Take no more requests; those that are being answered end."""
@@ -116,7 +150,9 @@ class Session:
                         break
                     begun = self._begin(memoryview(buffer)[:count])
                 if begun is not None:
-                    self._answer(*begun)
+                    self._answer(begun)
+                    if begun.has_substitute:
+                        return
         except OSError as error:
             log.critical("the kernel's requests cannot be read: %s", error)
         self._on_end()
@@ -132,15 +168,26 @@ class Session:
                 if error.errno not in _AGAIN:
                     raise
 
-    def _begin(self, request: memoryview) -> tuple[Header, Callable[[], Answer]] | None:
-        """A request, and what answers it; None for what is no request."""
+    def _begin(self, request: memoryview) -> _UnderWay | None:
+        """A request that has to be answered; None if it needs nothing more."""
         try:
             header = parse_header(request)
         except Malformed as error:
             log.error("the kernel sent what is no request: %s", error)
             return None
         try:
-            return header, self._calls.begin(header, parse_body(header, request))
+            body = parse_body(header, request)
+            if isinstance(body, Interrupt):
+                self._give_up(body.unique)
+                return None
+            begun = _UnderWay(
+                header,
+                self._calls.begin(header, body),
+                self._calls.may_be_given_up(header, body),
+            )
+            with self._under_way_lock:
+                self._under_way[header.unique] = begun
+            return begun
         except Unknown:
             self._fail(header, errno.ENOSYS)
         except Malformed as error:
@@ -148,18 +195,42 @@ class Session:
             self._fail(header, errno.EIO)
         return None
 
-    def _answer(self, header: Header, call: Callable[[], Answer]) -> None:
+    def _give_up(self, unique: int) -> None:
+        """The process that asked does not want to wait any more. By a thread that has read this
+        in its turn."""
+        with self._under_way_lock:
+            begun = self._under_way.get(unique)
+            if begun is None or begun.is_given_up or not begun.may_be_given_up:
+                return
+            begun.is_given_up = True
+            begun.has_substitute = self._start_thread()
+            self._fail(begun.header, errno.EINTR)
+
+    def _is_wanted(self, begun: _UnderWay) -> bool:
+        """Whether the kernel waits for an answer, which nobody gives up from here on."""
+        with self._under_way_lock:
+            self._under_way.pop(begun.header.unique, None)
+            return not begun.is_given_up
+
+    def _answer(self, begun: _UnderWay) -> None:
+        header = begun.header
         try:
-            self._send_answer(header, call())
+            answer = begun.call()
+            if self._is_wanted(begun):
+                self._send_answer(header, answer)
+            elif answer is not None:
+                self._calls.take_back(header, answer)
         except (errors.HowdahError, Refused, OSError, EOFError) as error:
             number = number_of(error)
             self._tell(header, number, error)
-            self._fail(header, number)
+            if self._is_wanted(begun):
+                self._fail(header, number)
         except Exception as error:  # noqa: BLE001 - a defect in one call is not the end of all
             unexpected_errors.note(
                 _name_of(header.operation), error, "the program that asked gets EIO"
             )
-            self._fail(header, errno.EIO)
+            if self._is_wanted(begun):
+                self._fail(header, errno.EIO)
 
     def _send_answer(self, header: Header, answer: Answer) -> None:
         if answer is not None and header.operation not in _NO_ANSWER:

@@ -6,7 +6,8 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -18,7 +19,7 @@ from howdah.mount.calls import Calls
 from howdah.mount.mounted_tree import MountedTree, MountSettings
 from howdah.mount.protocol.operations import ROOT_ID, Operation, RenameFlag, SetAttribute
 from howdah.testing.waiting import wait_until
-from tests.support.fake_kernel import Failed, FakeKernel, conversation, setattr_body
+from tests.support.fake_kernel import Failed, FakeKernel, conversation, request, setattr_body
 from tests.unit.mount.conftest import OWN_UID
 
 
@@ -441,3 +442,78 @@ def test_a_defect_is_answered_with_an_error(
     monkeypatch.undo()
     with refused(errno.ENOENT):
         kernel.lookup(b"f")
+
+
+# -- what is given up --------------------------------------------------------------------
+
+
+class Slow:
+    """A call of a filesystem that waits until it may go on."""
+
+    def __init__(self, real: Callable[..., object]) -> None:
+        self.real = real
+        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
+        self.has_ended = threading.Event()
+
+    def __call__(self, *args: object, **more: object) -> object:
+        self.has_begun.set()
+        assert self.may_go_on.wait(30)
+        try:
+            return self.real(*args, **more)
+        finally:
+            self.has_ended.set()
+
+
+def interrupted(kernel: FakeKernel, operation: int, body: bytes, slow: Slow, node: int = 1) -> None:
+    """Ask something that takes long, give it up, and let it end."""
+    kernel.send(request(operation, body, unique=5001, node=node))
+    assert slow.has_begun.wait(30)
+    kernel.send(request(Operation.INTERRUPT, struct.pack("=Q", 5001), unique=5002))
+    assert kernel.receive() == (5001, errno.EINTR, b"")
+    # Nobody waits: another one is asked, and answered by another thread.
+    kernel.ask(Operation.STATFS)
+    slow.may_go_on.set()
+    assert slow.has_ended.wait(30)
+
+
+def test_a_lookup_that_is_given_up_is_forgotten(
+    kernel: FakeKernel, fs: MemoryFileSystem, tree: MountedTree
+) -> None:
+    fs.write_bytes("/data/f", b"x")
+    before = len(tree.nodes)
+    slow = Slow(fs.get_file_link_status)
+    fs.get_file_link_status = slow  # type: ignore[method-assign, assignment]
+    interrupted(kernel, Operation.LOOKUP, b"f\0", slow)
+    wait_until(lambda: len(tree.nodes) == before, 30)
+    fs.get_file_link_status = slow.real  # type: ignore[method-assign, assignment]
+    assert kernel.lookup(b"f").stat.size == 1
+
+
+def test_a_file_and_a_directory_that_are_given_up_are_closed(
+    kernel: FakeKernel, fs: MemoryFileSystem, tree: MountedTree
+) -> None:
+    fs.write_bytes("/data/f", b"x")
+    node = kernel.lookup(b"f").node
+    slow = Slow(fs.open)
+    fs.open = slow  # type: ignore[method-assign, assignment]
+    interrupted(kernel, Operation.OPEN, struct.pack("=LL", os.O_RDONLY, 0), slow, node)
+    wait_until(lambda: len(tree.handles) == 0 and not tree.handles.all_files(), 30)
+    slow = Slow(fs.list_status_iter)
+    fs.list_status_iter = slow  # type: ignore[method-assign, assignment]
+    interrupted(kernel, Operation.OPENDIR, struct.pack("=LL", 0, 0), slow)
+    wait_until(lambda: len(tree.handles) == 0, 30)
+
+
+def test_what_changes_something_is_not_given_up(kernel: FakeKernel, fs: MemoryFileSystem) -> None:
+    slow = Slow(fs.mkdirs)
+    fs.mkdirs = slow  # type: ignore[method-assign, assignment]
+    body = struct.pack("=LL", 0o755, 0) + b"d\0"
+    kernel.send(request(Operation.MKDIR, body, unique=5001))
+    assert slow.has_begun.wait(30)
+    kernel.send(request(Operation.INTERRUPT, struct.pack("=Q", 5001), unique=5002))
+    # Nor is one that has ended, or that never was.
+    kernel.send(request(Operation.INTERRUPT, struct.pack("=Q", 4711), unique=5003))
+    slow.may_go_on.set()
+    unique, error, _ = kernel.receive()
+    assert (unique, error) == (5001, 0)
+    assert fs.exists("/data/d")

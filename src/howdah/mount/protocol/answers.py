@@ -122,6 +122,18 @@ def attributes(found: Attributes, timeout_s: float) -> bytes:
     return _ATTRIBUTES_HEAD.pack(seconds, nanoseconds, 0) + _packed(found)
 
 
+def node_of(data: Buffer) -> int:
+    """The node that an entry is about, or a part of what READDIRPLUS answers; 0 for none."""
+    node_id: int = _ENTRY.unpack_from(data)[0]
+    return node_id
+
+
+def handle_of(data: Buffer) -> int:
+    """The number in an answer to OPEN and OPENDIR."""
+    number: int = _OPENED.unpack_from(data)[0]
+    return number
+
+
 def opened(handle: int, flags: int = 0) -> bytes:
     """To OPEN and OPENDIR, and the second part of CREATE's."""
     return _OPENED.pack(handle, flags, 0)
