@@ -15,50 +15,10 @@ from howdah.mirror.settings import Settings
 from howdah.mirror.sides import Refused
 from howdah.mirror.state.planner import Wanted
 from howdah.testing import MiniCluster
+from howdah.testing.trees import Tree, make_tree, read_tree
+from tests.support.mirrors import AFTER, BEFORE, change_tree
 
 pytestmark = pytest.mark.timeout(240)
-
-BEFORE = {
-    "same": b"1",
-    "changed": b"old",
-    "gone": b"2",
-    "swap-a": b"a",
-    "swap-b": b"b",
-    "d": None,
-    "d/x": b"3",
-    "d/deep": None,
-    "d/deep/y": b"4",
-    "lost": None,
-    "lost/z": b"5",
-}
-AFTER = {
-    "same": b"1",
-    "changed": b"new",
-    "swap-a": b"b",
-    "swap-b": b"a",
-    "lost": b"a file by now",
-    "new": None,
-    "new/d2": None,
-    "new/d2/x": b"33",
-    "y": b"4",
-}
-
-
-def change(fs: HdfsFileSystem, top: str) -> None:
-    """From the first tree to the second one."""
-    fs.rename(f"{top}/swap-a", f"{top}/t")
-    fs.rename(f"{top}/swap-b", f"{top}/swap-a")
-    fs.rename(f"{top}/t", f"{top}/swap-b")
-    fs.mkdirs(f"{top}/new")
-    fs.rename(f"{top}/d", f"{top}/new/d2")
-    fs.rename(f"{top}/new/d2/deep/y", f"{top}/y")
-    fs.delete(f"{top}/new/d2/deep")
-    fs.delete(f"{top}/lost", recursive=True)
-    fs.delete(f"{top}/gone")
-    fs.write_bytes(f"{top}/changed", b"new")
-    fs.write_bytes(f"{top}/lost", b"a file by now")
-    with fs.append(f"{top}/new/d2/x") as out:
-        out.write(b"3")
 
 
 @dataclass
@@ -79,22 +39,11 @@ class Pair:
     def at(self, name: str) -> str:
         return f"{self.top}/{name}"
 
-    def make(self, name: str, tree: dict[str, bytes | None]) -> None:
-        for path, content in tree.items():
-            if content is None:
-                self.fs.mkdirs(f"{self.at(name)}/{path}")
-            else:
-                self.fs.write_bytes(f"{self.at(name)}/{path}", content)
+    def make(self, name: str, tree: Tree) -> None:
+        make_tree(self.fs, self.at(name), tree)
 
-    def tree(self, name: str) -> dict[str, bytes | None]:
-        top = self.at(name)
-        found: dict[str, bytes | None] = {}
-        for _, directories, files in self.fs.walk(top):
-            for child in directories:
-                found[child.path.removeprefix(f"{top}/")] = None
-            for child in files:
-                found[child.path.removeprefix(f"{top}/")] = self.fs.read_bytes(child.path)
-        return found
+    def tree(self, name: str) -> Tree:
+        return read_tree(self.fs, self.at(name))
 
     def snapshots(self, name: str) -> list[str]:
         return [status.name for status in self.fs.list_status(f"{self.at(name)}/.snapshot")]
@@ -125,7 +74,7 @@ def test_rounds_make_the_target_what_the_source_is(pair: Pair) -> None:
     assert first.counters.files_copied == 8
     assert pair.tree("dst") == BEFORE
     assert pair.tree(f"dst/.snapshot/{first.common}") == BEFORE
-    change(pair.fs, pair.at("src"))
+    change_tree(pair.fs, pair.at("src"))
     second = pair.mirror()
     assert pair.tree("dst") == AFTER
     # Readers have both points in time.
@@ -161,7 +110,7 @@ def test_a_changed_target_is_refused_or_reverted(pair: Pair) -> None:
     pair.make("dst", {"mine": b"x", "changed": b"theirs", "d/x": b"theirs, too"})
     pair.fs.delete(f"{pair.at('dst')}/gone")
     changed = pair.tree("dst")
-    change(pair.fs, pair.at("src"))
+    change_tree(pair.fs, pair.at("src"))
     with pytest.raises(Refused, match=r"somebody else has changed .*/dst since howdah-mirror-"):
         pair.mirror()
     assert pair.tree("dst") == changed
@@ -208,7 +157,7 @@ def test_the_command_says_what_it_would_do_and_does_it(
     assert not pair.fs.exists(pair.at("dst"))
     assert run_cli("--once", *both) == 0
     assert "8 files copied" in capsys.readouterr().out
-    change(pair.fs, pair.at("src"))
+    change_tree(pair.fs, pair.at("src"))
     assert run_cli("--dry-run", *both) == 0
     said = capsys.readouterr().out.splitlines()
     assert f"rename {pair.target}/swap-a --> {pair.target}/swap-b" in said

@@ -8,24 +8,28 @@ datanodes. A mirror that is killed makes no further call, not even those of its 
 from __future__ import annotations
 
 import io
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, NoReturn
 
 import pytest
 from google.protobuf.message import Message
 
+from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.statistics import Tally
 from howdah.config import Configuration
 from howdah.copy.common import filesystems
 from howdah.copy.locks import tree_lock
+from howdah.fs.api import FileSystem
 from howdah.fs.file_output import PlainOutput
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.hdfs.status import server_defaults
 from howdah.fs.input_base import PositionedInput
+from howdah.fs.memory.filesystem import MemoryFileSystem
 from howdah.fs.paths import PathLike
 from howdah.fs.status import FileChecksum, FileStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
@@ -33,9 +37,8 @@ from howdah.namenode.service.calls.settings import Settings
 from howdah.options import CreateFlag
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.protocol.rpc.service import Deferred
+from howdah.testing import trees
 from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode, ManualClock
-
-M = TypeVar("M")
 
 READS = frozenset(
     {
@@ -45,6 +48,52 @@ READS = frozenset(
         *("getEZForPath", "listEncryptionZones", "getSnapshotListing", "getContentSummary"),
     }
 )
+
+
+BEFORE: Final[trees.Tree] = {
+    "same": b"1",
+    "changed": b"old",
+    "gone": b"2",
+    "swap-a": b"a",
+    "swap-b": b"b",
+    "d": None,
+    "d/x": b"3",
+    "d/deep": None,
+    "d/deep/y": b"4",
+    "lost": None,
+    "lost/z": b"5",
+}
+AFTER: Final[trees.Tree] = {
+    "same": b"1",
+    "changed": b"new",
+    "swap-a": b"b",
+    "swap-b": b"a",
+    "lost": b"a file by now",
+    "new": None,
+    "new/d2": None,
+    "new/d2/x": b"33",
+    "y": b"4",
+}
+
+
+def change_tree(fs: FileSystem, top: str) -> None:
+    """From the first tree to the second one."""
+    fs.rename(f"{top}/swap-a", f"{top}/t")
+    fs.rename(f"{top}/swap-b", f"{top}/swap-a")
+    fs.rename(f"{top}/t", f"{top}/swap-b")
+    fs.mkdirs(f"{top}/new")
+    fs.rename(f"{top}/d", f"{top}/new/d2")
+    fs.rename(f"{top}/new/d2/deep/y", f"{top}/y")
+    fs.delete(f"{top}/new/d2/deep")
+    fs.delete(f"{top}/lost", recursive=True)
+    fs.delete(f"{top}/gone")
+    fs.write_bytes(f"{top}/changed", b"new")
+    fs.write_bytes(f"{top}/lost", b"a file by now")
+    with fs.append(f"{top}/new/d2/x") as out:
+        out.write(b"3")
+
+
+_numbers = itertools.count()
 
 
 class Killed(BaseException):
@@ -225,6 +274,43 @@ class MemoryHdfs(HdfsFileSystem):
         return self._namenode.is_file_closed(self.resolve(path))
 
 
+class MemoryStore(MemoryFileSystem):
+    """A filesystem without snapshots, in memory (`store://NAME`)."""
+
+    scheme = "store"
+
+    def __init__(self, authority: str, life: Life | None = None) -> None:
+        super().__init__(authority, Configuration(), SUPERUSER)
+        self._life = life
+
+    @property
+    def uri(self) -> str:
+        return f"store://{self._authority}"
+
+    def _spend(self, method: str) -> None:
+        if self._life is not None:
+            self._life.spend(method)
+
+    def create(self, path: PathLike, **options: Any) -> FSDataOutputStream:
+        self._spend("create")
+        return super().create(path, **options)
+
+    def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
+        self._spend("mkdirs")
+        return super().mkdirs(path, permission)
+
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        self._spend("rename")
+        super().rename(src, dst, overwrite=overwrite)
+
+    def delete(self, path: PathLike, recursive: bool = False) -> bool:
+        self._spend("delete")
+        return super().delete(path, recursive)
+
+    def get_file_checksum(self, path: PathLike, **_: Any) -> NoReturn:
+        raise errors.UnsupportedOperation(f"{path} has no checksum")
+
+
 Tree = dict[str, tuple[object, ...]]
 
 
@@ -246,8 +332,19 @@ def tree_of(fs: MemoryHdfs, top: str) -> Tree:
     return found
 
 
+def content_of(fs: FileSystem, top: str) -> dict[str, bytes | None]:
+    """The files of a directory with their content, and its directories."""
+    found: dict[str, bytes | None] = {}
+    for directory, directories, files in fs.walk(top):
+        del directory
+        found |= {child.path.removeprefix(top): None for child in directories}
+        found |= {child.path.removeprefix(top): fs.read_bytes(child.path) for child in files}
+    return found
+
+
 class World:
-    """Two HDFS, `hdfs://a` and `hdfs://b`. `life` is that of the mirror's process."""
+    """Two HDFS, `hdfs://a` and `hdfs://b`, and a store without snapshots, `store://s`. `life` is
+    that of the mirror's process."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -255,6 +352,9 @@ class World:
         self.users: dict[str, MemoryHdfs] = {}
         """Clients which are never killed."""
         self._mirrors: dict[str, MemoryHdfs] = {}
+        number = next(_numbers)
+        self.store = MemoryStore(f"s{number}")
+        self._mirrored_store = MemoryStore(f"s{number}", self.life)
         for name in ("a", "b"):
             settings = Settings("", min_replication=1, default_replication=1)
             namenode = InMemoryNamenode(settings, clock=self.clock)
@@ -263,9 +363,11 @@ class World:
             self.users[name] = MemoryHdfs(name, namenode, blocks)
             self._mirrors[name] = MemoryHdfs(name, namenode, blocks, self.life)
 
-    def connect(self, uri: str | None, **_: object) -> MemoryHdfs:
+    def connect(self, uri: str | None, **_: object) -> FileSystem:
         """The filesystem of a URI, as the mirror has it."""
         assert uri is not None
+        if uri.startswith("store://"):
+            return self._mirrored_store
         return self._mirrors[uri.removeprefix("hdfs://").partition("/")[0]]
 
     @contextmanager

@@ -56,7 +56,7 @@ COMPOSITE: Final = "COMPOSITE_CRC"
 LENGTH: Final = "length"
 MOST_TRIES: Final = 3
 FIRST_DELAY_S: Final = 0.5
-_TYPES: Final = {
+COMPOSITE_TYPES: Final = {
     "COMPOSITE-CRC32C": ChecksumType.CRC32C,
     "COMPOSITE-CRC32": ChecksumType.CRC32,
 }
@@ -329,7 +329,10 @@ class Copier:
     def _verify(self, path: str, length: int, sum_: int) -> str:
         if not self._settings.skip_crc and length:
             checksum = checksum_of(self._fs, path, COMPOSITE)
-            if checksum is not None and _TYPES.get(checksum.algorithm) == self._checksum_type():
+            if (
+                checksum is not None
+                and COMPOSITE_TYPES.get(checksum.algorithm) == self._checksum_type()
+            ):
                 if int.from_bytes(checksum.bytes, "big") == sum_:
                     return checksum.algorithm
                 # In an encryption zone it is that of the cipher text.

@@ -13,6 +13,7 @@ from typing import Final
 from howdah.config import Configuration
 from howdah.copy.common.arrow_rows import encode
 from howdah.copy.common.filesystems import status_of
+from howdah.copy.common.staging import PREFIX, is_staging, key_of
 from howdah.copy.common.task_progress import Amount
 from howdah.copy.context import CopyContext
 from howdah.copy.counters import Counters
@@ -65,6 +66,7 @@ class Copying:
 
     def all(self, goal: str, to_trash: bool) -> Counters:
         """Make the target what a snapshot of the source is, whatever it has."""
+        self.remove_staging()
         options = self._options(
             delete=True, skip_trash=not to_trash, update_root=self._keeps_root, compares_times=False
         )
@@ -72,12 +74,14 @@ class Copying:
 
     def changes(self, base: str, goal: str, resumes: bool) -> Counters:
         """Make a target that is the snapshot `base` the snapshot `goal`. Raises TargetModified."""
+        self.remove_staging(self._snapshot(goal), "diff", base, goal)
         options = self._options(diff=(base, goal), resume=resumes, update_root=True)
         return self._run(self._source.uri, options)
 
     def touched(self, base: str, goal: str) -> Counters:
         """The same for a target without snapshots: whatever differs between the two becomes what
         it is in `goal`."""
+        self.remove_staging()
         changes = list(report(self._source.fs, self._source.path, base, goal))
 
         def rows(fs: FileSystem, top: str) -> Iterator[Entry]:
@@ -96,8 +100,19 @@ class Copying:
 
     def revert(self, common: str) -> Counters:
         """Make the target what it was in its own snapshot."""
+        there = self._target.fs.uri + self._target.snapshot_path(common)
+        self.remove_staging(there, "rdiff", "", common)
         options = self._options(reverse_diff=(".", common), update_root=True)
         return self._run(self._target.uri, options)
+
+    def remove_staging(self, *kept: str) -> None:
+        """Remove what killed runs of other copies have left at the target, but for the staging
+        directory of a copy with these parts of its key."""
+        own = PREFIX + key_of(kept, self._target.uri) if kept else ""
+        fs = self._target.fs
+        for status in list(fs.list_status_iter(self._target.path)):
+            if is_staging(status.name) and status.name != own:
+                fs.delete(status.path, recursive=True)
 
     def check(self, base: str, goal: str) -> None:
         """Compare the unchecked snapshot of the target with the report of the source. Raises

@@ -97,6 +97,7 @@ def _at_newest(side: Directory, record: Record, copying: Copying) -> tuple[str, 
     if newest is None:
         raise Refused(f"the first copy of {record.source} to {side.uri} is not complete")
     if not differences(report(fs, path, newest, "")):
+        copying.remove_staging()
         return newest, False
     # What an unfinished round has done is no loss.
     revert(side, copying, record.key, newest, now_ms(), keeps=record.goal is None)

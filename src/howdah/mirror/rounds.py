@@ -31,6 +31,7 @@ from howdah.mirror.state.record import Record
 
 _log = logging.getLogger(__name__)
 _JOB: Final = "mirror"
+_NAMED: Final = 5
 
 
 def now_ms() -> int:
@@ -128,6 +129,12 @@ class Mirror:
                 raise Refused(reason)
             case planner.CompareSource(common):
                 return planner.compared(known, self._source_differs(common))
+            case planner.CompareTarget(common):
+                changes = differences(report(self.target.fs, self.target.path, common, ""))
+                if changes:
+                    some = ", ".join(map(str, changes[:_NAMED]))
+                    self._watcher.tell(f"{self.target.uri} was changed since {common}: {some}")
+                    return planner.modified(known)
             case planner.CopyChanges() | planner.CheckSnapshot():
                 try:
                     self._act(known, action)
@@ -220,6 +227,11 @@ class Mirror:
                     if not known.source_differs:
                         tell(f"nothing has changed at {self.source.uri} since {common}")
                     continue
+                case planner.CompareTarget(common):
+                    changes = report(self.target.fs, self.target.path, common, "")
+                    if differences(changes):
+                        known = planner.modified(known)
+                        continue
                 case planner.CreateSnapshot(At.SOURCE, name):
                     made = name
                 case planner.CopyAll(goal):

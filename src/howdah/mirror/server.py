@@ -35,6 +35,7 @@ _PATIENCE_S: Final = 10.0
 _DOING: Final = {
     planner.MakeTarget: "making the target",
     planner.CompareSource: "looking for changes",
+    planner.CompareTarget: "looking for changes",
     planner.CreateSnapshot: "taking a snapshot",
     planner.CopyAll: "making a full copy",
     planner.CopyChanges: "copying changes",

@@ -22,18 +22,21 @@ from howdah.copy.common.checksums import checksum_of
 from howdah.copy.common.filesystems import for_each, prefix
 from howdah.copy.common.job_tokens import with_job_tokens
 from howdah.copy.context import CopyContext
-from howdah.copy.copier import COMPOSITE
+from howdah.copy.copier import COMPOSITE, COMPOSITE_TYPES
 from howdah.copy.layout import lay_out
 from howdah.copy.listing.entries import Entry, Found, Kind
 from howdah.copy.listing.walking import Walk
 from howdah.copy.options import MEBIBYTE, Options
 from howdah.copy.roots import roots_of
 from howdah.fs.api import FileSystem
+from howdah.fs.status import FileChecksum
 from howdah.mirror.sides import Directory, Refused
 from howdah.mirror.state import planner
+from howdah.protocol.data_transfer.checksum import crc
 from howdah.runtime.byte_rate import Throttle
 
 _AT_ONCE: Final = 64
+_PIECE_BYTES: Final = 1 << 20
 
 
 class Verdict(enum.Enum):
@@ -226,6 +229,8 @@ class _Verification:
     def _by_checksum(self, row: Entry, there: str) -> tuple[Verdict, str]:
         ours = checksum_of(self._source_fs, row.path, COMPOSITE)
         theirs = checksum_of(self._target_fs, there, COMPOSITE)
+        if theirs is None and ours is not None and ours.algorithm in COMPOSITE_TYPES:
+            theirs = _read_checksum(self._target_fs, there, ours.algorithm)
         if ours is None or theirs is None or ours.algorithm != theirs.algorithm:
             return Verdict.EQUAL_LENGTH, ""
         if ours.bytes == theirs.bytes:
@@ -233,6 +238,15 @@ class _Verification:
         if _is_encrypted(self._source_fs, row.path) or _is_encrypted(self._target_fs, there):
             return Verdict.EQUAL_LENGTH, ""  # these are checksums of cipher texts
         return Verdict.CHECKSUM, f"{ours} and {theirs}"
+
+
+def _read_checksum(fs: FileSystem, path: str, algorithm: str) -> FileChecksum:
+    """The checksum of a file on a filesystem that has none, from its bytes."""
+    kind, sum_ = COMPOSITE_TYPES[algorithm], 0
+    with fs.open(path) as stream:
+        while piece := stream.read(_PIECE_BYTES):
+            sum_ = crc(kind, piece, sum_)
+    return FileChecksum(algorithm, sum_.to_bytes(4, "big"))
 
 
 def _is_encrypted(fs: FileSystem, path: str) -> bool:

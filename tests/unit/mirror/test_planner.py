@@ -81,7 +81,9 @@ def test_a_round_copies_changes_and_compares_them_before_it_publishes() -> None:
     new = name_at(KEY, 10_000)
     actions = played(known((S1,), (S1,), record=record(complete=S1)))
     assert actions[:2] == [planner.CompareSource(S1), planner.CreateSnapshot(At.SOURCE, new)]
-    assert actions[3:7] == [
+    assert actions[2:8] == [
+        planner.CompareTarget(S1),
+        actions[3],
         planner.CopyChanges(S1, new),
         planner.CreateSnapshot(At.TARGET, new + UNCHECKED),
         planner.CheckSnapshot(S1, new),
@@ -90,8 +92,10 @@ def test_a_round_copies_changes_and_compares_them_before_it_publishes() -> None:
 
 
 def test_a_source_that_has_not_changed_gets_no_snapshot() -> None:
-    state = compared(known((S1,), (S1,)), differs=False)
-    assert decide(state, Wanted()) == planner.Finish(S1)
+    state = compared(known((S1,), (S1,), record=record(complete=S1)), differs=False)
+    # Somebody may have changed the target all the same.
+    assert played(state) == [planner.CompareTarget(S1), planner.Finish(S1)]
+    assert isinstance(decide(modified(state), Wanted()), planner.Refuse)
 
 
 def test_a_round_that_was_begun_is_finished_before_another_one() -> None:
@@ -104,10 +108,21 @@ def test_a_round_that_was_begun_is_finished_before_another_one() -> None:
 
 def test_the_goal_is_written_down_before_the_target_is_changed() -> None:
     actions = played(known((S1, S2), (S1,)))
-    assert isinstance(actions[0], planner.WriteRecord)
-    assert (actions[0].record.goal, actions[0].record.base) == (S2, S1)
+    # And before that the target is compared: it is not changed yet.
+    assert actions[0] == planner.CompareTarget(S1)
+    assert isinstance(actions[1], planner.WriteRecord)
+    assert (actions[1].record.goal, actions[1].record.base) == (S2, S1)
     # What was not written down is not taken for the mirror's own.
-    assert actions[1] == planner.CopyChanges(S1, S2, resumes=False)
+    assert actions[2] == planner.CopyChanges(S1, S2, resumes=False)
+
+
+def test_a_revert_begins_when_the_goal_is_no_longer_written_down() -> None:
+    """Otherwise one that is killed would be taken for a part of the round."""
+    begun = known((S1, S2), (S1,), record=record(goal=S2, base=S1, complete=S1))
+    actions = played(modified(begun), Wanted(reverts=True))
+    assert isinstance(actions[0], planner.WriteRecord)
+    assert actions[0].record.goal is None
+    assert actions[1] == planner.Revert(S1)
 
 
 def test_an_unchecked_snapshot_of_an_earlier_run_is_not_published() -> None:
@@ -137,8 +152,7 @@ def after_all(state: Known, actions: list[planner.RenameSnapshot]) -> Known:
 
 
 def test_old_snapshots_are_deleted_but_the_common_one_never() -> None:
-    state = compared(known((S1, S2), (S1,), is_empty=False), differs=False)
-    state = replace(state, source=replace(state.source, snapshots=(S1,)), wants_round=False)
+    state = compared(known((S1,), (S1,), record=record(complete=S1)), differs=False)
     state = replace(state, target=replace(state.target, snapshots=(S1, S2, S3)))
     deleted = [
         one for one in played(state, Wanted(keep=1)) if isinstance(one, planner.DeleteSnapshot)
@@ -147,7 +161,7 @@ def test_old_snapshots_are_deleted_but_the_common_one_never() -> None:
 
 
 def test_a_changed_target_is_refused_or_reverted_once() -> None:
-    state = modified(known((S1, S2), (S1,)))
+    state = modified(known((S1, S2), (S1,), record=record(complete=S1)))
     refused = decide(state, Wanted())
     assert isinstance(refused, planner.Refuse)
     assert "With --revert that is undone" in refused.reason
@@ -187,7 +201,7 @@ def test_directions(ours: Record | None, theirs: Record | None, adopts: bool, sa
 def test_a_new_direction_is_written_down_with_the_epoch_of_its_source() -> None:
     state = known((S1, S2), (S1,), record=record(role=Role.SOURCE, epoch=1, source=B, target=A))
     state = replace(state, source=replace(state.source, record=record(role=Role.SOURCE, epoch=2)))
-    action = decide(state, Wanted())
+    _, action, *_ = played(state)
     assert isinstance(action, planner.WriteRecord)
     assert (action.record.role, action.record.epoch) == (Role.TARGET, 2)
 
@@ -201,6 +215,14 @@ def test_a_target_without_snapshots_is_what_its_state_file_says() -> None:
     last = actions[2]
     assert isinstance(last, planner.WriteRecord)
     assert (last.record.complete, last.record.goal) == (S2, None)
+
+
+def test_a_target_is_marked_as_one_before_there_is_anything_to_copy() -> None:
+    """Otherwise it could not be promoted, nor refused as a source."""
+    ours = record(role=Role.SOURCE, epoch=1)
+    state = replace(known((S1,), (S1,)), source=Side(A, snapshots=(S1,), record=ours))
+    action = decide(state, Wanted())
+    assert action == planner.WriteRecord(record(complete=S1, complete_ms=10_000, epoch=1))
 
 
 def test_names_sort_by_time_whatever_the_clock_says() -> None:

@@ -10,15 +10,15 @@ and goes on with the same action.
    is finished first. There is one at most: a round begins only when there is none.
 3. Otherwise a round that is wanted begins with a snapshot of the source, if the source differs
    from the common snapshot.
-4. Before anything is changed at the target, its state file gets the goal. So what is found changed
-   there later is known to be the mirror's own.
+4. Before anything is changed at the target, it is compared with the common snapshot, and its state
+   file gets the goal. So what is found changed there later is known to be the mirror's own.
 5. When all is copied the target gets a snapshot, under a name that readers ignore; it is compared
    with what the round was to change, and then renamed. So every snapshot of the target that has a
    proper name is exactly the source's of that name.
 6. Old snapshots are deleted on both sides, but never the common one.
-7. A target that somebody else changed is refused, or reverted to the common snapshot if that is
-   wanted. A reverted target gets a new snapshot, which takes the place of the common one: files
-   that were copied back are other inodes.
+7. A target that somebody else changed, also if the source did not change, is refused, or reverted
+   to the common snapshot if that is wanted. A reverted target gets a new snapshot, which takes the
+   place of the common one: files that were copied back are other inodes.
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class Known:
     wants_round: bool = True
     source_differs: bool | None = None
     """Whether the source differs from the common snapshot; None if nobody has looked."""
+    is_unchanged: bool = False
+    """Whether the target was found to be what it is in the common snapshot."""
     resumes: bool = False
     """Whether an earlier run has begun to change the target."""
     copied: str | None = None
@@ -130,6 +132,13 @@ class MakeTarget:
 @dataclass(frozen=True, slots=True)
 class CompareSource:
     """Look whether the source differs from its snapshot."""
+
+    common: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompareTarget:
+    """Look whether the target differs from its snapshot."""
 
     common: str
 
@@ -211,6 +220,7 @@ Action = (
     | AllowSnapshots
     | MakeTarget
     | CompareSource
+    | CompareTarget
     | CreateSnapshot
     | RenameSnapshot
     | DeleteSnapshot
@@ -250,19 +260,23 @@ def decide(known: Known, wanted: Wanted) -> Action:
     common = known.common
     if known.is_modified:
         assert common is not None, "a first copy takes the target as it is"
+        # What is found changed by a revert that was killed is not taken for a round's.
+        if target.record != (settled := _settled(known, common)):
+            return WriteRecord(settled)
         return Revert(common)
     goal = known.goal
     if goal is not None:
         return _towards(known, common, goal)
-    record = target.record
-    is_stale = record is not None and (record.goal is not None or record.complete != common)
-    if record is not None and record.role is Role.TARGET and is_stale:
-        return WriteRecord(_completed(record, common, known.now_ms))
+    if common is not None and target.record != (settled := _settled(known, common)):
+        return WriteRecord(settled)
     if known.wants_round and common is not None and known.source_differs is None:
         return CompareSource(common)
     if known.wants_round and (common is None or known.source_differs):
         given = (*known.source.snapshots, *known.target.snapshots)
         return CreateSnapshot(At.SOURCE, next_name(known.key, known.now_ms, given))
+    has_copied = known.copied is not None
+    if common is not None and target.has_snapshots and not (has_copied or known.is_unchanged):
+        return CompareTarget(common)
     return _rotation(known, wanted, common)
 
 
@@ -316,6 +330,8 @@ def _towards(known: Known, common: str | None, goal: str) -> Action:
         and record.source == known.source.uri
     )
     if not is_begun:
+        if common is not None and target.has_snapshots and not known.is_unchanged:
+            return CompareTarget(common)
         return WriteRecord(
             Record(
                 known.key,
@@ -345,8 +361,19 @@ def _towards(known: Known, common: str | None, goal: str) -> Action:
     return RenameSnapshot(goal + UNCHECKED, goal)
 
 
-def _completed(record: Record, common: str | None, now_ms: int) -> Record:
+def _completed(record: Record, common: str, now_ms: int) -> Record:
     return replace(record, goal=None, base=None, complete=common, complete_ms=now_ms)
+
+
+def _settled(known: Known, common: str) -> Record:
+    """The state file of a target that is its common snapshot."""
+    record = known.target.record
+    if record is None or record.role is not Role.TARGET or record.source != known.source.uri:
+        record = Record(known.key, known.source.uri, known.target.uri)
+    record = replace(record, epoch=known.source.epoch)
+    if (record.complete, record.goal) == (common, None):
+        return record
+    return _completed(record, common, known.now_ms)
 
 
 def _rotation(known: Known, wanted: Wanted, common: str | None) -> Action:
@@ -406,12 +433,21 @@ def after(known: Known, action: Action) -> Known:
         case WriteRecord(record):
             return replace(known, target=replace(target, record=record))
         case CopyAll(goal) | CopyChanges(_, goal, _) | CopyTouched(_, goal):
-            return replace(known, copied=goal, resumes=False)
+            return replace(known, copied=goal, is_unchanged=False, resumes=False)
         case CheckSnapshot(_, goal):
             return replace(known, checked=goal)
+        case CompareTarget():
+            return replace(known, is_unchanged=True)
         case Revert(common):
             back = replace(target, reverted=(common,))
-            return replace(known, target=back, is_modified=False, resumes=False, copied=None)
+            return replace(
+                known,
+                target=back,
+                is_modified=False,
+                is_unchanged=True,
+                resumes=False,
+                copied=None,
+            )
         case _:
             raise AssertionError(f"{action} changes nothing that is known")
 
@@ -423,4 +459,4 @@ def compared(known: Known, differs: bool) -> Known:
 
 def modified(known: Known) -> Known:
     """After a copy or a check that found changes of somebody else at the target."""
-    return replace(known, is_modified=True, copied=None, checked=None)
+    return replace(known, is_modified=True, is_unchanged=False, copied=None, checked=None)
