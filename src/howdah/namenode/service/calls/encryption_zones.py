@@ -35,8 +35,10 @@ class ZoneCalls:
         self._namesystem = namesystem
 
     def check_may_create(self, caller: Caller, path: str, key_name: str) -> ZoneKeys:
-        """What is seen before a key server is asked. Raises AccessDenied, RemoteError, SafeMode."""
+        """What is seen before a key server is asked. Raises AccessDenied, RemoteError, SafeMode,
+        and StandbyError when this namenode has ceased to be active since the call came."""
         namesystem = self._namesystem
+        check_active(namesystem)
         namesystem.permissions.check_superuser(
             namesystem.identities.of(caller.user), f"create an encryption zone for {path}"
         )
@@ -151,6 +153,12 @@ class ZoneCalls:
                 f"{because(self._namesystem.key_provider_trouble)}"
             )
         return (file_attribute(keys.take(zone.key_name)),)
+
+
+def check_active(namesystem: Namesystem) -> None:
+    """Raises StandbyError: a call that waited for a key server may change nothing any more."""
+    if not namesystem.role.writable:
+        raise errors.StandbyError("Operation category WRITE is not supported in state standby")
 
 
 def because(trouble: str) -> str:

@@ -154,6 +154,10 @@ class Reencryptor:
         """There is one zone more."""
         self._hurry()
 
+    def cancelled(self) -> None:
+        """A zone is left as far as it has come; what is under way for it counts for nothing."""
+        self._run = None
+
     def _hurry(self) -> None:
         if self._namesystem.role.writable:
             self.when_due()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.service.calls.encryption_zones import because, zones_after
+from howdah.namenode.service.calls.encryption_zones import because, check_active, zones_after
 from howdah.namenode.service.calls.reencryption import Reencryptor, ended, say_in_zone
 from howdah.namenode.service.calls.zone_keys import ZoneKeys
 from howdah.namenode.service.namesystem import Namesystem
@@ -45,8 +45,10 @@ class ReencryptionCalls:
         self._reencryptor = reencryptor
 
     def check(self, caller: Caller, path: str, action: str) -> ZoneKeys:
-        """What is seen of a call before its zone. Raises AccessDenied, SafeMode, RemoteError."""
+        """What is seen of a call before its zone. Raises AccessDenied, SafeMode, RemoteError, and
+        StandbyError when this namenode has ceased to be active since the call came."""
         namesystem = self._namesystem
+        check_active(namesystem)
         namesystem.permissions.check_superuser(
             namesystem.identities.of(caller.user), f"{action.lower()} re-encryption of {path}"
         )
@@ -103,6 +105,7 @@ class ReencryptionCalls:
             raise errors.RemoteError(f"Zone {zone.directory.path} is not under re-encryption")
         cancelled = ended(said, namesystem.clock.wall_ms(), is_cancelled=True)
         namesystem.commit(say_in_zone(zone.directory, cancelled, caller.client_id, caller.call_id))
+        self._reencryptor.cancelled()
 
     def page(self, caller: Caller, behind_id: int) -> tuple[list[ZoneStatus], bool]:
         """Return the zones that were ever submitted, in the order of their ids, and whether there

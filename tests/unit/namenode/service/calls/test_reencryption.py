@@ -356,6 +356,36 @@ def test_what_was_cancelled_stays_as_it_is(zones: Zones) -> None:
     assert zones.versions()["/z/c"] == "payroll@1"
 
 
+def test_who_waits_for_a_key_is_told_that_another_namenode_is_active(zones: Zones) -> None:
+    zones.mkdir("/new")
+    zones.server.answers_at_once = False
+    request = pb.CreateEncryptionZoneRequestProto(src="/new", keyName="payroll")
+    held = [zones.ask(), zones.call("createEncryptionZone", request)]
+    zones.namesystem.become_standby()
+    zones.server.answer()
+    zones.server.answer_checks()
+    for answer in held:
+        with pytest.raises(errors.StandbyError):
+            zones.settled(answer)
+
+
+def test_a_zone_that_is_submitted_again_begins_anew(zones: Zones) -> None:
+    """In the same millisecond, too."""
+    zones.files("/z/a", "/z/b", "/z/c", "/z/d", "/z/e")
+    zones.server.answers_at_once = False
+    zones.server.roll("payroll")
+    zones.ask()
+    zones.server.answer()
+    zones.files("/z/new")
+    zones.work()
+    zones.cancel()
+    zones.server.roll("payroll")
+    zones.ask()
+    zones.server.answer()
+    zones.finish()
+    assert set(zones.versions().values()) == {"payroll@2"}
+
+
 # --- what goes wrong -------------------------------------------------------------------------
 
 
