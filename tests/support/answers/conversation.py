@@ -300,6 +300,9 @@ class _Conversation(AtDatanodes):
         do = self._do
         do("getEZForPath", src="/a")
         do("listEncryptionZones", id=0)
+        do("listReencryptionStatus", id=0)
+        start = "START_REENCRYPT"
+        do("reencryptEncryptionZone", "without key servers", action=start, zone="/a")
         do("getErasureCodingPolicies")
         do("getErasureCodingPolicy", src="/a")
         do("getErasureCodingCodecs")
