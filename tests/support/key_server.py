@@ -39,7 +39,8 @@ class KeyServerProcess:
 
     @property
     def port(self) -> int:
-        return int(json.loads(self._ready.read_text())["http"].rpartition(":")[2])
+        told = json.loads(self._ready.read_text())
+        return int(str(told.get("http") or told["https"]).rpartition(":")[2])
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -103,7 +104,8 @@ def key_servers(
             server = KeyServerProcess(directory, values, host, port)
             stack.callback(server.close)
             servers.append(server)
-        yield f"kms://http@{';'.join(hosts)}:{port}/kms", servers
+        scheme = "https" if values.get("hadoop.kms.ssl.enabled") == "true" else "http"
+        yield f"kms://{scheme}@{';'.join(hosts)}:{port}/kms", servers
 
 
 def _free_port(hosts: Sequence[str]) -> int:
