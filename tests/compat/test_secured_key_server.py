@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.formats.tokens.credentials import Credentials
 from howdah.formats.tokens.token import HDFS_DELEGATION, KMS_DELEGATION, Token
+from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.security.identity import user_of
@@ -25,6 +26,7 @@ from howdah.sync import sync
 from tests.support.hadoop.java import hadoop_java
 from tests.support.hadoop.key_server import HadoopKeyServer, hadoop_key_server
 from tests.support.key_server import KEY_ACCESS, KeyServerProcess, key_servers
+from tests.support.security.httpfs import OurSecuredHttpFs
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.our_servers import OurSecuredCluster
 from tests.support.security.secured_hadoop import SecuredHadoop, security_settings
@@ -119,6 +121,11 @@ def scene(
         "default.key.acl.DECRYPT_EEK": "alice",
         "default.key.acl.MANAGEMENT": "hdfs",
         "hadoop.kms.blacklist.DECRYPT_EEK": "hdfs",
+        **{
+            f"hadoop.kms.proxyuser.{name}.{what}": "*"
+            for name in ("hdfs", "httpfs")
+            for what in ("users", "hosts")
+        },
     }
     with ExitStack() as stack:
         stack.enter_context(kdc.in_environment())
@@ -294,3 +301,41 @@ def test_processes_of_a_job_open_files_of_zones_by_tokens(
     [token] = issued
     with pytest.raises(errors.AuthenticationFailed, match="can't be found"):
         _by_token(scene, token).names()
+
+
+def _check_web(scene: Scene, where: str, name: str, others: Sequence[str]) -> None:
+    """Who may gets plain text over HTTP, and others get an error."""
+    path = f"/zone/{name}"
+    conf = Configuration(scene.cluster.client_conf())
+    kdc = scene.cluster.kdc
+
+    def web(user: str) -> FileSystem:
+        keytab, principal = str(kdc.keytab(user)), f"{user}@{REALM}"
+        return howdah.connect(where, conf=conf, keytab=keytab, principal=principal)
+
+    with web("alice") as fs:
+        fs.write_bytes(path, DATA)
+        assert fs.read_bytes(path) == DATA
+    with scene.connect("alice") as alice:
+        assert alice.read_bytes(path) == DATA
+        alice.set_permission(path, 0o666)
+    with scene.connect("hdfs") as superuser:
+        assert DATA[:50] not in superuser.read_bytes(f"/.reserved/raw{path}")
+    for user in others:
+        with web(user) as fs, pytest.raises(errors.HowdahError, match=rf"{user}\W.*DECRYPT_EEK"):
+            fs.read_bytes(path)
+
+
+def test_webhdfs_asks_for_keys_in_the_name_of_its_users(scene: Scene) -> None:
+    if not isinstance(scene.cluster, OurSecuredCluster):
+        pytest.skip("a datanode of Hadoop's asks in its own name")
+    where = f"webhdfs://localhost:{scene.cluster.http_port}"
+    _check_web(scene, where, "by-webhdfs", ["bob", "hdfs"])
+
+
+def test_a_gateway_asks_for_keys_in_the_name_of_its_users(scene: Scene, tmp_path: Path) -> None:
+    front = OurSecuredHttpFs(tmp_path, "", scene.cluster)
+    try:
+        _check_web(scene, f"webhdfs://localhost:{front.port}", "by-httpfs", ["bob"])
+    finally:
+        front.close()

@@ -163,6 +163,11 @@ class DFSClient:
         # Without the client itself, which would keep itself alive by this.
         return FileKeys(self._conf, self.namenode)
 
+    def ask_keys_as(self, caller: Callable[[], str]) -> None:
+        """Ask key servers as the user that `caller` returns: who has a token for namenodes alone
+        proves nothing there. For a client that has opened nothing yet."""
+        self.file_keys.caller = caller
+
     @property
     def client_name(self) -> str:
         """The name under which this process holds leases."""

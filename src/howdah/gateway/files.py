@@ -5,8 +5,9 @@ Hadoop's WebHdfsHandler. Each request is a client of its own: it asks the nameno
 that `user.name` names. With `doas` that one acts for another: the namenode says whether he may,
 from this datanode. Where users prove who they are, by Kerberos or by logins, the user is the owner
 of the token that came along (`delegation`): the datanode shows it to the namenode, and has no
-rights of its own there. A namenode that does not look at the token is asked for nothing: it would
-believe the name in it.
+rights of its own there. Keys of files in encryption zones it asks for by its own login, acting for
+the user, when the namenode has let him open the file. A namenode that does not look at the token
+is asked for nothing: it would believe the name in it.
 
 Pages of the namenodes that are configured here may read answers and send files from a browser;
 pages of other servers may not, where Hadoop lets all of them.
@@ -19,7 +20,7 @@ import socket
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.client.settings.short_circuit import ShortCircuitSettings
@@ -38,6 +39,7 @@ from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import HDFS_DELEGATION, LOGICAL_SERVICE, Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
+from howdah.runtime.fork_safety import made_once
 from howdah.runtime.users.names import ProxyUser
 from howdah.security.server_checks import has_logins, is_secured
 from howdah.security.user_names import user_names
@@ -48,6 +50,9 @@ from howdah.web.server import Exchange
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import InvalidParameter, ParsedRequest, parse_request
 from howdah.web.webhdfs_names import patterns_of
+
+if TYPE_CHECKING:
+    from howdah.security.server_login import ServerLogin
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +123,30 @@ class FileGateway:
         fs = HdfsFileSystem(namenode, self.conf, self._user(wanted, namenode))
         if self._own is not None and self._replicas is not None:
             fs.client.read_from(self._replicas, self._own.uuid)
+        if self._own is not None and is_secured(self.conf):
+            user = str(fs.user)
+            fs.client.ask_keys_as(lambda: self._acting_for(user))
         return fs
+
+    def _acting_for(self, user: str) -> str:
+        """The datanode's own login, acting for a user, whose token is for namenodes: key servers
+        have to let it (`hadoop.kms.proxyuser.*`), as they let Hadoop's."""
+        from howdah.security.users import SecuredUser
+
+        own = self._login.caller
+        assert isinstance(own, SecuredUser), "a server that is secured calls others so"
+        return own.acting_for(user)
+
+    @made_once
+    def _login(self) -> ServerLogin:
+        from howdah.security.server_login import log_in_server
+
+        return log_in_server(
+            self.conf,
+            keys.DFS_DATANODE_KERBEROS_PRINCIPAL,
+            keys.DFS_DATANODE_KEYTAB_FILE,
+            self.conf.get(keys.DFS_DATANODE_HOSTNAME) or "",
+        )
 
     def _user(self, wanted: ParsedRequest, namenode: str) -> str:
         """Whoever is named, or the owner of a token, who is nobody without it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from howdah import errors
@@ -34,6 +35,8 @@ class FileKeys:
     def __init__(self, conf: Configuration, namenode: Namenode) -> None:
         self._conf = conf
         self._namenode = namenode
+        self.caller: Callable[[], str] = lambda: namenode.user
+        """Has as whom key servers are asked."""
 
     def cipher_of(self, path: str, key: EncryptedKey) -> FileCipher:
         """Return the cipher of a file. Raises AccessDenied for users who may not decrypt its key,
@@ -50,7 +53,7 @@ class FileKeys:
                 "a file is in an encryption zone, and neither the namenode nor "
                 f"{keys.HADOOP_SECURITY_KEY_PROVIDER_PATH.name} says where its keys are"
             )
-        return KeyServers(address, self._conf, self._namenode.user)
+        return KeyServers(address, self._conf, self.caller())
 
     def get_delegation_token(self, renewer: str) -> Token | None:
         """Return a token of the key servers; None where there are none, or users prove
