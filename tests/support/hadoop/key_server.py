@@ -8,7 +8,7 @@ import socket
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -39,8 +39,11 @@ class HadoopKeyServer:
         jars: str,
         settings: Mapping[str, str],
         environment: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
     ) -> None:
-        """`environment` is where it finds a KDC, if there is one."""
+        """`environment` is where it finds a KDC, if there is one; `options` are Java's, beside the
+        usual ones."""
+        self._options = options
         self.port = free_port()
         self._jars = jars
         self._directory = directory
@@ -108,6 +111,7 @@ class HadoopKeyServer:
             f"-Dkms.log.dir={self._directory / 'log'}",
             f"-Dlog4j.configuration=file:{self._conf_dir}/log4j.properties",
         ]
+        options += self._options
         if "KRB5_CONFIG" in self._environment:
             options.append(f"-Djava.security.krb5.conf={self._environment['KRB5_CONFIG']}")
         return [*hadoop_java(self._jars, self._conf_dir, options=options), _MAIN]
@@ -140,9 +144,10 @@ def hadoop_key_server(
     jars: str,
     settings: Mapping[str, str],
     environment: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
 ) -> Iterator[HadoopKeyServer]:
     """A key server of Hadoop's with these settings."""
-    server = HadoopKeyServer(directory, jars, settings, environment)
+    server = HadoopKeyServer(directory, jars, settings, environment, options)
     try:
         yield server
     finally:
