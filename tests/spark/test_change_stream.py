@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark import register
+from howdah.spark import register, table
 from howdah.testing import MiniCluster
 from tests.support.tables.changing import change, live
 from tests.support.tables.following import Followed
@@ -90,6 +90,58 @@ def test_changes_lead_to_the_live_namespace_through_a_failover(
             (row["txid"], row["sequence"]) for row in stream.rows() if row["event"] != "listed"
         }
         assert len(events) == sum(row["event"] != "listed" for row in stream.rows())
+
+
+class Sink:
+    """Keeps the rows of each attempt at a batch, and fails the first attempt at one of them."""
+
+    def __init__(self, fails_at: int) -> None:
+        self.attempts: dict[int, list[list[tuple[int, int, str]]]] = {}
+        self._fails_at = fails_at
+
+    def __call__(self, frame: Any, batch: int) -> None:
+        rows = [(row["txid"], row["sequence"], row["path"]) for row in frame.collect()]
+        attempts = self.attempts.setdefault(batch, [])
+        attempts.append(sorted(rows))
+        if batch == self._fails_at and len(attempts) == 1:
+            raise RuntimeError("the sink is full")
+
+
+def test_a_batch_that_is_done_again_has_the_same_rows(
+    cluster: MiniCluster, spark: Any, tmp_path: Path
+) -> None:
+    """Though the log has gone on, and another namenode is active."""
+    register(spark, conf=cluster.conf)
+    sink = Sink(fails_at=1)
+    reader = spark.readStream.format("howdah.changes").option("starting", "earliest")
+    changes = reader.option("maxTransactionsPerBatch", 30).load("/")
+    writer = changes.writeStream.foreachBatch(sink).trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    chance = random.Random(5)
+    with cluster.connect() as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        change(fs, chance, 60)
+        with pytest.raises(Exception, match="the sink is full"):
+            writer.start().awaitTermination()
+        change(fs, chance, 20)
+        old = cluster.active()
+        cluster.kill(old)
+        change(fs, chance, 20)
+        cluster.restart(old)
+        writer.start().awaitTermination()
+        model = Followed()
+        everything = table(spark, "changes", "/", conf=cluster.conf, starting="earliest")
+        model.apply_all(row.asDict(recursive=True) for row in everything.collect())
+        model.entries.pop("/", None)
+        assert model.differences(live(fs)) == []
+    assert set(sink.attempts) > {0, 1}
+    first, again = sink.attempts.pop(1)
+    assert first == again
+    assert len(first) > 0
+    rows = [row for attempts in (*sink.attempts.values(), [again]) for row in attempts[-1]]
+    assert len(rows) == len(set(rows))
+    events = {(row["txid"], row["sequence"]) for row in everything.collect()}
+    assert {row[:2] for row in rows} <= events
 
 
 def test_a_stream_goes_on_while_its_only_namenode_restarts(
