@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gc
 import os
 import re
 import subprocess
@@ -166,30 +165,19 @@ def test_jobs_over_spark_connect_have_tokens_too(
 
 
 @pytest.mark.usefixtures("keytab")
-def test_registered_tables_have_tokens_until_their_session_goes(
+def test_registered_tables_have_tokens_until_they_are_closed(
     scene: Scene, spark: Any, issued: list[Token]
 ) -> None:
     """Spark plans them in processes that have nothing of alice's."""
     session = spark.newSession()
-    register(session, conf=scene.conf, filesystems=[scene.hadoop.uri])
-    files = session.read.format("howdah.namespace").load(scene.uri("from")).where("type = 'file'")
-    assert files.count() == len(FILES)
-    assert session.read.format("howdah.blocks").load(scene.uri("from")).count() >= len(FILES)
-    assert ("TOKEN", "listStatus") in scene.audited()
-    assert len(issued) == 1
-    with pytest.raises(Exception, match="AccessDenied"):
-        # Events are the superuser's.
-        session.read.format("howdah.changes").load(scene.uri("from")).count()
-    del session, files
-    spark.newSession()  # PySpark keeps the last one that was made.
-    gc.collect()
-    audited: list[tuple[str, str]] = []
-
-    def is_cancelled() -> bool:
-        audited.extend(scene.audited())
-        return ("KERBEROS", "cancelDelegationToken") in audited
-
-    wait_until(is_cancelled)
+    with register(session, conf=scene.conf, filesystems=[scene.hadoop.uri]):
+        files = session.read.format("howdah.namespace").load(scene.uri("from"))
+        assert files.where("type = 'file'").count() == len(FILES)
+        assert session.read.format("howdah.blocks").load(scene.uri("from")).count() >= len(FILES)
+        with pytest.raises(Exception, match="AccessDenied"):
+            # Events are the superuser's.
+            session.read.format("howdah.changes").load(scene.uri("from")).count()
+    check_tokens(scene, issued)
 
 
 def test_over_spark_connect_tokens_alone_are_given_on(

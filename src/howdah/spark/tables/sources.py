@@ -39,14 +39,24 @@ else:
     _AVAILABLE_NOW = (SupportsTriggerAvailableNow,)
 
 
-_planner: Final = PerProcess(lambda: [begin_job()])
+class _Planner:
+    """Whether this process plans queries."""
+
+    def __init__(self) -> None:
+        self.has_begun = False
+
+
+_planner: Final = PerProcess(_Planner)
 
 
 def begin_planning() -> None:
     """Begin a job of this process, in which Spark plans queries: tasks then have tokens of
     filesystems for which the user carries none. Spark does not say when a query is over, so the job
     ends with the process, and its tokens expire."""
-    _planner.get()
+    planner = _planner.get()
+    if not planner.has_begun:
+        planner.has_begun = True
+        begin_job()
 
 
 class TablePart(InputPartition):
