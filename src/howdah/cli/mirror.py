@@ -121,7 +121,7 @@ def arguments() -> Arguments:
 def _mirror(argv: list[str], conf: Configuration) -> int:
     options = arguments().parse_args(argv)
     check_default([options.source, options.target], conf)
-    settings = _settings(options)
+    settings = settings_of(options)
     if options.dry_run:
         return _rehearse(options, settings, conf)
     if options.once:
@@ -258,7 +258,8 @@ def _verify(argv: list[str], conf: Configuration) -> int:
     return 0 if done.is_equal else EXIT_FAILED
 
 
-def _settings(options: Namespace) -> Settings:
+def settings_of(options: Namespace) -> Settings:
+    """The settings of a mirror that was given these options."""
     from howdah.mirror.settings import Settings
     from howdah.mirror.state.planner import Wanted
 

@@ -7,9 +7,7 @@ what it does at its end, removing what is half done, is not to meet tasks that s
 from __future__ import annotations
 
 import logging
-import os
 import signal
-import sys
 import threading
 import warnings
 from argparse import ArgumentParser, ArgumentTypeError
@@ -65,23 +63,12 @@ def session_of(master: str | None, remote: str | None) -> Iterator[SparkSession]
 
     Raises `NoSpark` and `NoJava`, which say what to install.
     """
-    from howdah.copy.common.failures import from_spark
-    from howdah.java import find_java_home
-    from howdah.spark.sessions import require, session, ship
+    from howdah.spark.sessions import prepare, session, ship_where_needed
 
-    require()
-    if (remote or "").partition("://")[0] != "sc":
-        # One that is named and too old is passed over.
-        os.environ["JAVA_HOME"] = str(find_java_home())
-    # The Python of the executors on this machine is this one.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    prepare(remote)
     try:
         with _quiet(), session(master, remote) as spark, _ended_by_signals(spark):
-            if not (remote or master or "local").startswith("local"):
-                try:
-                    ship(spark)
-                except Exception as error:
-                    raise from_spark(error) from error
+            ship_where_needed(spark, master, remote)
             yield spark
     except Terminated as ended:
         raise SystemExit(ended.exit_code) from None

@@ -8,11 +8,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from howdah.config import Configuration
 from howdah.copy.common.arrow_rows import encode
-from howdah.copy.common.filesystems import status_of
+from howdah.copy.common.filesystems import for_each, prefix, status_of
 from howdah.copy.common.staging import PREFIX, is_staging, key_of
 from howdah.copy.common.task_progress import Amount
 from howdah.copy.context import CopyContext
@@ -24,11 +25,12 @@ from howdah.fs.api import FileSystem
 from howdah.mirror.settings import Settings
 from howdah.mirror.sides import Directory, attributes_of
 from howdah.mirror.state.names import UNCHECKED
-from howdah.mirror.state.touched import touched
+from howdah.mirror.state.touched import Touched, touched
 from howdah.sync.job import TooMuch, Wishes, sync
 
 _log = logging.getLogger(__name__)
 _UNBOUNDED: Final = 1 << 62
+_AT_ONCE: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +84,21 @@ class Copying:
         """The same for a target without snapshots: whatever differs between the two becomes what
         it is in `goal`."""
         self.remove_staging()
-        changes = list(report(self._source.fs, self._source.path, base, goal))
+        found = iter(touched(report(self._source.fs, self._source.path, base, goal)))
+        target_fs, target_top = self._target.fs, prefix(self._target.path)
 
         def rows(fs: FileSystem, top: str) -> Iterator[Entry]:
-            for one in touched(changes):
+            def row(one: Touched) -> Entry | None:
                 relative = encode(f"/{one.path}")
-                if status_of(fs, f"{top}/{one.path}") is None:
-                    there = status_of(self._target.fs, f"{self._target.path}/{one.path}")
-                    if there is not None:
-                        yield Entry(Kind.MISSING, 0, b"", relative, target=Found.FILE)
-                    continue
-                kind = Kind.CREATED if one.is_whole else Kind.MODIFIED
-                yield Entry(kind, 0, encode(top) + relative, relative)
+                if status_of(fs, f"{top}/{one.path}") is not None:
+                    kind = Kind.CREATED if one.is_whole else Kind.MODIFIED
+                    return Entry(kind, 0, encode(top) + relative, relative)
+                if status_of(target_fs, f"{target_top}/{one.path}") is None:
+                    return None
+                return Entry(Kind.MISSING, 0, b"", relative, target=Found.FILE)
+
+            while some := list(islice(found, _AT_ONCE)):
+                yield from filter(None, for_each(row, some))
 
         options = self._options(delete=True, skip_trash=True, compares_times=False)
         return self._run(self._snapshot(goal), options, replaces_kinds=True, rows=rows)
@@ -182,12 +187,15 @@ class Copying:
 
     def _by_spark(self, source: str, options: Options) -> Counters:
         from howdah.spark.copy_job.job import distcp
-        from howdah.spark.sessions import session
+        from howdah.spark.sessions import prepare, session, ship_where_needed
 
         rate_mb = options.bandwidth_mb
         if rate_mb is not None:
             options = replace(options, bandwidth_mb=rate_mb / DEFAULT_MAPS)  # of each task
-        with session(self._settings.master, self._settings.remote) as spark:
+        settings = self._settings
+        prepare(settings.remote)
+        with session(settings.master, settings.remote) as spark:
+            ship_where_needed(spark, settings.master, settings.remote)
             return distcp(
                 spark,
                 source,

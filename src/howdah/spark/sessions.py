@@ -14,6 +14,7 @@ import atexit
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,8 @@ from urllib.parse import urlsplit
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.copy.common.failures import reason
+from howdah.copy.common.failures import from_spark, reason
+from howdah.java import find_java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,6 +78,28 @@ def session(master: str | None = None, remote: str | None = None) -> Iterator[Sp
         yield spark
     finally:
         spark.stop()
+
+
+def prepare(remote: str | None) -> None:
+    """Find a Java for a session of this process, and have its executors run this Python.
+
+    Raises `NoSpark` and `NoJava`, which say what to install.
+    """
+    require()
+    if (remote or "").partition("://")[0] != "sc":
+        # One that is named and too old is passed over.
+        os.environ["JAVA_HOME"] = str(find_java_home())
+    # The Python of the executors on this machine is this one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def ship_where_needed(spark: SparkSession, master: str | None, remote: str | None) -> None:
+    """Send howdah to executors on other machines. Raises what Spark says."""
+    if not (remote or master or "local").startswith("local"):
+        try:
+            ship(spark)
+        except Exception as error:
+            raise from_spark(error) from error
 
 
 def require() -> None:

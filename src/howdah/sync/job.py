@@ -300,9 +300,8 @@ class _Mirror:
         for row in walk.walked(begun):
             rows.append(row)
             if len(rows) > MOST_ENTRIES:
-                raise errors.UnsupportedOperation(
-                    f"more than {MOST_ENTRIES:,} entries: howdah distcp copies so many"
-                )
+                kind = errors.UnsupportedOperation if self._wishes.most is None else TooMuch
+                raise kind(f"more than {MOST_ENTRIES:,} entries: howdah distcp copies so many")
             if say is not None and len(rows) % 1000 == 0:
                 say(len(rows))
             if row.kind in (Kind.FILE, Kind.DIRECTORY):
