@@ -526,6 +526,57 @@ def test_a_namenode_in_safe_mode_makes_it_read_only(
         fs.get_file_status(f"{ROOT}/in-safe-mode")
 
 
+@pytest.fixture(scope="module")
+def anns(
+    howdah_cluster: MiniCluster, fs: HdfsFileSystem, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mount]:
+    """A mount of a user who is no superuser, in a directory of hers."""
+    need_fuse()
+    root = f"{ROOT}/of-ann"
+    fs.mkdirs(root)
+    fs.set_owner(root, "ann", None)
+    directory = tmp_path_factory.mktemp("anns") / "hdfs"
+    with mounted(f"{howdah_cluster.uri}{root}", directory, user="ann") as found:
+        yield found
+
+
+def test_times_come_with_files_that_are_read_only(anns: Mount, tmp_path: Path) -> None:
+    """POSIX lets an owner set them in any case, HDFS whoever may write."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "f").write_bytes(b"x")
+    (source / "f").chmod(0o444)
+    for path in (source / "f", source):
+        os.utime(path, (1_600_000_000, 1_500_000_000))
+    anns.run("cp", "--preserve=mode,timestamps", source / "f", "copied")
+    anns.shell(f"tar -C {tmp_path} -c source | tar -x --no-same-owner")
+    for name, mode in (("copied", 0o444), ("source/f", 0o444), ("source", 0o755)):
+        found = os.stat(anns.directory / name)
+        assert (found.st_mtime, found.st_mode & 0o777) == (1_500_000_000, mode), name
+    anns.run("touch", "-d", "@1400000000", "copied")
+    found = os.stat(anns.directory / "copied")
+    assert (found.st_mtime, found.st_mode & 0o777) == (1_400_000_000, 0o444)
+
+
+def test_files_open_for_those_who_may_read_and_write(anns: Mount, fs: HdfsFileSystem) -> None:
+    (anns.directory / "own").write_bytes(b"content")
+    (anns.directory / "own").chmod(0o200)
+    for flags in (os.O_RDONLY, os.O_RDWR | os.O_APPEND, os.O_RDONLY | os.O_TRUNC):
+        with pytest.raises(PermissionError):
+            os.open(anns.directory / "own", flags)
+    fs.write_bytes(f"{ROOT}/of-ann/other", b"content")
+    for flags in (os.O_WRONLY, os.O_RDONLY | os.O_TRUNC):
+        with pytest.raises(PermissionError):
+            os.open(anns.directory / "other", flags)
+    with pytest.raises(PermissionError):
+        os.truncate(anns.directory / "other", 100)
+    assert (anns.directory / "other").read_bytes() == b"content"
+    (anns.directory / "own").chmod(0o600)
+    assert (anns.directory / "own").read_bytes() == b"content"
+    os.close(os.open(anns.directory / "own", os.O_RDONLY | os.O_TRUNC))
+    assert (anns.directory / "own").read_bytes() == b""
+
+
 def waits(pid: int, program: str) -> bool:
     """Whether a process runs this program, and waits for something."""
     name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")

@@ -28,6 +28,7 @@ from howdah.mount.protocol.operations import (
 )
 from howdah.mount.protocol.requests import Header
 from howdah.mount.state.nodes import Node
+from howdah.mount.times import set_times
 from howdah.mount.writing import WrittenFile
 
 _UNIT_BYTES: Final = 4096
@@ -69,13 +70,16 @@ class AttributeCalls:
             if valid & (SetAttribute.UID | SetAttribute.GID):
                 self._set_owner(fs, node, valid, body)
             if valid & (SetAttribute.ATIME | SetAttribute.MTIME):
-                self._set_times(fs, node, valid, body)
+                self._set_times(header, fs, node, valid, body)
             return self._tree.attribute_answer(node, self._tree.status(fs, node))
 
     def _truncate(self, fs: FileSystem, node: Node, handle: FileHandle | None, length: int) -> None:
         file = self._tree.handles.opened(node)
         if file is None or (handle is None and file.written is None):
             status = self._tree.status(fs, node)
+            if length > status.length:
+                # Who may not write hears that, and not that HDFS has no holes.
+                self._tree.check_access(fs, node, os.W_OK)
             once = WrittenFile(fs, lambda: self._tree.path(node), status.length)
             once.truncate(length)
             once.close()
@@ -104,7 +108,12 @@ class AttributeCalls:
             self._tree.at_path(node, lambda path: fs.set_owner(path, owner, group))
 
     def _set_times(
-        self, fs: FileSystem, node: Node, valid: SetAttribute, body: requests.SetAttributes
+        self,
+        header: Header,
+        fs: FileSystem,
+        node: Node,
+        valid: SetAttribute,
+        body: requests.SetAttributes,
     ) -> None:
         now_ns = time.time_ns()
         mtime_ms = atime_ms = -1
@@ -116,10 +125,11 @@ class AttributeCalls:
         written = None if file is None else file.written
         if written is not None and written.is_open:
             # Whoever has opened the file sets them, and may be another user.
-            self._tree.check_access(fs, node, os.W_OK)
+            if self._tree.accounts.uid(self._tree.status(fs, node).owner) != header.uid:
+                self._tree.check_access(fs, node, os.W_OK)
             if written.set_times(mtime_ms, atime_ms):
                 return
-        self._tree.at_path(node, lambda path: fs.set_times(path, mtime_ms, atime_ms))
+        self._tree.at_path(node, lambda path: set_times(fs, path, mtime_ms, atime_ms))
 
     def access(self, header: Header, body: requests.Access) -> Answer:
         node = self._tree.node(header.node_id)

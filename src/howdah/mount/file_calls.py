@@ -50,8 +50,9 @@ class FileCalls:
             status = self._tree.status(fs, node)
             handle, number = self._opened(fs, node, status, body.flags, stack)
             version = (status.length, status.modification_time_ms)
-            keep = node.cached_version == version and not handle.writes
-            node.cached_version = None if handle.writes else version
+            changes = handle.writes or bool(body.flags & os.O_TRUNC)
+            keep = node.cached_version == version and not changes
+            node.cached_version = None if changes else version
         return (answers.opened(number, OpenAnswer.KEEP_CACHE if keep else 0),)
 
     def _opened(
@@ -64,6 +65,8 @@ class FileCalls:
                 self._tree.check_writable()
                 self._open_for_writing(fs, handle)
             elif handle.reads:
+                if flags & os.O_TRUNC:
+                    self._empty(fs, handle.file)
                 self._reader(handle)
             number = self._tree.handles.add(handle)
         except BaseException:
@@ -80,11 +83,20 @@ class FileCalls:
                     errno.EOPNOTSUPP,
                     "it is opened to read and to write anywhere (O_RDWR), which HDFS cannot do",
                 )
-        self._tree.check_access(fs, file.node, os.W_OK)
+        self._tree.check_access(fs, file.node, os.R_OK * handle.reads | os.W_OK)
         written = self._tree.written(fs, file)
         written.look_again()
         if handle.flags & os.O_TRUNC:
             written.truncate(0)
+
+    def _empty(self, fs: FileSystem, file: OpenFile) -> None:
+        """For whoever opens a file to read it, with O_TRUNC."""
+        self._tree.check_writable()
+        self._tree.check_access(fs, file.node, os.R_OK | os.W_OK)
+        written = self._tree.written(fs, file)
+        written.look_again()
+        written.truncate(0)
+        written.close()
 
     def _reader(self, handle: FileHandle) -> Reader:
         """Opens it for reading with the first call."""

@@ -27,6 +27,7 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.streams import FSDataOutputStream
 from howdah.mount.failures import Refused
+from howdah.mount.times import set_times
 
 log = logging.getLogger(__name__)
 
@@ -220,7 +221,7 @@ class WrittenFile:
             raise
         times, self._times_ms = self._times_ms, None
         if times is not None and not self._is_abandoned:
-            self._fs.set_times(self._path(), *times)
+            set_times(self._fs, self._path(), *times)
 
     def _failed(self, error: BaseException) -> None:
         self._failure = error
