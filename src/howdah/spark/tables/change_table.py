@@ -145,7 +145,7 @@ class ChangeTable(Table):
         behind `target`. `start` itself if there is nothing new.
 
         Raises MissingEvents where edits behind `start` are gone, unless a listing is to replace
-        them.
+        them, and RetriableError where the log does not reach to `start`.
         """
         begin = start[_TXID]
         if begin == _BEFORE_LISTING:
@@ -199,7 +199,8 @@ class ChangeTable(Table):
         assert isinstance(part, RangePart)
         rows: list[dict[str, Any]] = []
         for batch in self._batches_of(part):
-            rows += rows_of(batch)
+            numbered = zip(batch.events, rows_of(batch), strict=True)
+            rows += (row for event, row in numbered if self._concerns(event))
             if len(rows) >= ROWS_A_BATCH:
                 yield self.made_columns.batch_of_rows(rows)
                 rows = []
@@ -207,14 +208,10 @@ class ChangeTable(Table):
             yield self.made_columns.batch_of_rows(rows)
 
     def _batches_of(self, part: RangePart) -> Iterator[EventBatch]:
-        """The events of a range that are about the paths that are asked for."""
         rest = part
         while rest.begin < rest.end:
             read, rest = self._patiently(partial(self._read_on, rest))
-            for batch in read:
-                events = tuple(event for event in batch.events if self._concerns(event))
-                if events:
-                    yield EventBatch(batch.txid, events)
+            yield from read
 
     def _read_on(self, part: RangePart) -> tuple[list[EventBatch], RangePart]:
         """The next events of a range, and the rest of it. Raises RetriableError where the namenode
@@ -330,9 +327,16 @@ class ChangeTable(Table):
 
 
 def _durable_behind(namenode: NamenodeProxy, txid: int) -> int:
-    """The last durable transaction; `txid` itself if nothing is behind it. Raises MissingEvents."""
+    """The last durable transaction; `txid` itself if nothing is behind it. Raises MissingEvents,
+    and RetriableError where the namenode does not have that one."""
     stream = InotifyStream(namenode, txid)
-    stream.poll()
+    if stream.poll() is None and stream.durable_txid < 0:
+        newest = InotifyStream(namenode).read_txid
+        if 0 <= newest < txid:
+            raise errors.RetriableError(
+                f"the namenode has edits up to transaction {newest}, and this stream is behind "
+                f"{txid}: is it that of another filesystem, or was it set back?"
+            )
     return max(stream.durable_txid, txid)
 
 

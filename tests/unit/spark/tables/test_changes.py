@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,19 @@ def test_a_namenode_that_never_catches_up_is_an_error(monkeypatch: pytest.Monkey
     with pytest.raises(errors.RetriableError, match="up to transaction 20, and this batch ends w"):
         read(table, parts)
     assert 25 <= now_s[0] <= 30
+
+
+def test_a_log_that_does_not_reach_to_the_offset_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds = itertools.count()
+    monkeypatch.setattr(
+        "howdah.spark.tables.change_table.time.monotonic", lambda: float(next(seconds))
+    )
+    table = opened(Log(7))
+    with pytest.raises(errors.RetriableError, match="up to transaction 7, and this stream is behi"):
+        table.latest_offset({"txid": 8}, None)
+    assert table.latest_offset({"txid": 7}, None) == {"txid": 7}
 
 
 def test_a_directory_has_its_changes_alone() -> None:
