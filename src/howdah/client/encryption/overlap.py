@@ -48,9 +48,9 @@ class OverlappedDecryption:
         try:
             self._decrypt()
         finally:
-            # The buffer is the reader's again only when no thread writes into it.
-            for future in self._begun:
-                future.result()
+            self._wait()
+        for future in self._begun:
+            future.result()
 
     def add(self, offset: int, view: memoryview, count: int) -> None:
         """Take `count` bytes at the beginning of a view, which are at an offset of the file. What
@@ -67,6 +67,19 @@ class OverlappedDecryption:
                 task()
             else:
                 self._begun.append(future)
+
+    def _wait(self) -> None:
+        """The buffer is the reader's again only when no thread writes into it: whoever presses
+        Ctrl-C waits for that as well, a part of a millisecond."""
+        interruption: BaseException | None = None
+        for future in self._begun:
+            while not future.done():
+                try:
+                    future.exception()
+                except BaseException as error:  # noqa: BLE001 - it is raised when all has ended
+                    interruption = error
+        if interruption is not None:
+            raise interruption
 
     def _decrypt(self) -> None:
         if self._length:

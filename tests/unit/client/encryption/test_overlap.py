@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 
 import pytest
 
@@ -112,6 +114,39 @@ def test_a_buffer_is_whole_when_a_read_was_interrupted() -> None:
         read()
     assert buffer[: 5 * PART] == DATA[: 5 * PART]
     assert buffer[5 * PART :] == encrypted(DATA)[5 * PART :]
+
+
+def test_who_interrupts_the_end_of_a_read_waits_for_its_threads() -> None:
+    class Slow(Future[None]):
+        """Is interrupted once while it is waited for."""
+
+        is_interrupted = False
+
+        def exception(self, timeout: float | None = None) -> BaseException | None:
+            if not self.is_interrupted:
+                self.is_interrupted = True
+                raise KeyboardInterrupt
+            self.set_result(None)
+            return super().exception(timeout)
+
+    class Workers:
+        def try_submit(self, task: Callable[[], None]) -> Slow:
+            task()
+            slow.append(Slow())
+            return slow[-1]
+
+    slow: list[Slow] = []
+    buffer = bytearray(encrypted(DATA))
+
+    def read() -> None:
+        with OverlappedDecryption(CIPHER, Workers()) as decryption:  # type: ignore[arg-type]
+            _add(decryption, buffer, 0, len(DATA))
+
+    with pytest.raises(KeyboardInterrupt):
+        read()
+    assert len(slow) > 1
+    assert all(future.done() for future in slow)
+    assert buffer == DATA
 
 
 def test_pieces_that_do_not_follow_each_other_are_told_apart() -> None:
