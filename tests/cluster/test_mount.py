@@ -526,6 +526,16 @@ def test_a_namenode_in_safe_mode_makes_it_read_only(
         fs.get_file_status(f"{ROOT}/in-safe-mode")
 
 
+def test_a_directory_takes_the_place_of_an_empty_one_alone(mount: Mount) -> None:
+    for name in ("moved", "full/below", "empty"):
+        (mount.directory / "over" / name).mkdir(parents=True)
+    over = mount.directory / "over"
+    with pytest.raises(OSError, match="Directory not empty"):
+        os.rename(over / "moved", over / "full")
+    os.rename(over / "moved", over / "empty")
+    assert sorted(os.listdir(over)) == ["empty", "full"]
+
+
 @pytest.fixture(scope="module")
 def anns(
     howdah_cluster: MiniCluster, fs: HdfsFileSystem, tmp_path_factory: pytest.TempPathFactory

@@ -156,7 +156,13 @@ class NameCalls:
         name, path = self._tree.below(parent, body.name)
         new_name, new_path = self._tree.below(new_parent, body.new_name)
         with self._tree.callers.of(header.uid) as fs:
-            fs.rename(path, new_path, overwrite=not body.flags & RenameFlag.NOREPLACE)
+            try:
+                fs.rename(path, new_path, overwrite=not body.flags & RenameFlag.NOREPLACE)
+            except errors.RemoteError as error:
+                # A namenode says it in words alone.
+                if _has_entries(fs, new_path):
+                    raise Refused(errno.ENOTEMPTY, str(error)) from error
+                raise
         with self._tree.lock:
             replaced = self._tree.nodes.renamed(parent, name, new_parent, new_name)
             moved = self._tree.nodes.child(new_parent, new_name)
@@ -167,6 +173,14 @@ class NameCalls:
         if gone is not None and gone.written is not None:
             gone.written.abandon()
         return ()
+
+
+def _has_entries(fs: FileSystem, path: str) -> bool:
+    """Whether it is a directory that is not empty."""
+    try:
+        return fs.get_file_link_status(path).is_directory and any(fs.list_status_iter(path))
+    except errors.HowdahError:
+        return False
 
 
 def _make_private(node: Node) -> None:
