@@ -15,6 +15,9 @@ What is only in snapshots, and what is in no directory, has no number and no row
 
 from __future__ import annotations
 
+import pickle
+import zlib
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,7 +52,7 @@ _DENSE: Final = 8
 @dataclass(frozen=True, slots=True)
 class ImagePart:
     """A range of the section of inodes. `numbers` has the number of the directory of each inode in
-    it, as 32 bits each."""
+    it, as 32 bits each, compressed."""
 
     begin: int
     end: int
@@ -57,7 +60,7 @@ class ImagePart:
 
     @property
     def directories(self) -> Numbers:
-        return np.frombuffer(self.numbers, dtype=np.int32)
+        return np.frombuffer(zlib.decompress(self.numbers), dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,13 @@ class DirectoryTree:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Paths are made again where they are needed: they take more room than names."""
-        return DirectoryTree, (self.names, self.parents, self.root)
+        return _unpacked, (self._packed,)
+
+    @cached_property
+    def _packed(self) -> bytes:
+        """All that goes with each part: a fifth of its bytes."""
+        own = self.names, array("i", self.parents), self.root
+        return zlib.compress(pickle.dumps(own), 1)
 
     @cached_property
     def paths(self) -> list[str | None]:
@@ -93,6 +102,11 @@ class DirectoryTree:
                 path = None if path is None else f"{path}{self.names[at]}/"
                 paths[at] = path
         return paths
+
+
+def _unpacked(data: bytes) -> DirectoryTree:
+    names, parents, root = pickle.loads(zlib.decompress(data))
+    return DirectoryTree(names, tuple(parents), root)
 
 
 def index_image(
@@ -269,7 +283,8 @@ def _parts(chunks: Sequence[_Chunk], numbers: Numbers, most_parts: int) -> Itera
             count = sum(len(each.ids) for each in waiting)
             own = numbers[at : at + count]
             if (own != NOWHERE).any():
-                yield ImagePart(waiting[0].begin, chunk.end, own.tobytes())
+                packed = zlib.compress(own.tobytes(), 1)
+                yield ImagePart(waiting[0].begin, chunk.end, packed)
             at += count
             waiting = []
 
