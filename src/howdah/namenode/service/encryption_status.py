@@ -5,8 +5,7 @@ from __future__ import annotations
 from howdah.namenode.service.calls.encryption_zones import zones_after
 from howdah.namenode.service.calls.reencryption import Reencryptor
 from howdah.namenode.service.namesystem import Namesystem
-from howdah.namenode.state.inodes.xattrs import ENCRYPTION_ZONE
-from howdah.namenode.state.tree.encryption_zones import Zone, attribute_of, reencryption_in
+from howdah.namenode.state.tree.encryption_zones import Zone, reencryption_of
 from howdah.web.status import EncryptionStatus, ZoneStatus
 
 
@@ -46,21 +45,21 @@ def zones_shown(
 
 def _shown(zone: Zone, reencryptor: Reencryptor) -> ZoneStatus:
     directory = zone.directory
-    said = reencryption_in(attribute_of(directory.xattrs, ENCRYPTION_ZONE) or b"")
-    if said is None:
+    progress = reencryption_of(directory)
+    if progress is None:
         return ZoneStatus(directory.path, zone.key_name)
-    if said.is_over:
-        state = "cancelled" if said.is_cancelled else "completed"
+    if progress.is_over:
+        state = "cancelled" if progress.is_cancelled else "completed"
     else:
         state = "processing" if reencryptor.zone_id == directory.inode_id else "submitted"
     return ZoneStatus(
         directory.path,
         zone.key_name,
         state,
-        said.version_name,
-        said.submitted_ms,
-        said.completed_ms,
-        said.reencrypted,
-        said.failures,
-        said.last_file,
+        progress.version_name,
+        progress.submitted_ms,
+        progress.completed_ms,
+        progress.reencrypted,
+        progress.failures,
+        progress.last_file,
     )

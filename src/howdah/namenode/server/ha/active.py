@@ -130,7 +130,7 @@ class Active:
             namesystem.clock.monotonic_ms,
         )
         self._next_rejoin_ms = 0
-        parts.reencryptor.when_due = lambda: self.duties.hurry(_REENCRYPTION)
+        parts.reencryptor.when_due = lambda: self.duties.run_now(_REENCRYPTION)
 
     def start(self) -> None:
         """Raises OSError if the log cannot be begun: then nothing was started."""

@@ -42,7 +42,7 @@ from howdah.namenode.state.tree.encryption_zones import (
     attribute_of,
     file_attribute,
     file_key,
-    reencryption_in,
+    reencryption_of,
     with_reencryption,
     zone_of,
 )
@@ -95,9 +95,11 @@ class _Batch:
     send_after_ms: int = 0
     is_sent: bool = False
     made: list[EncryptedKey] | None = None
-    given: int = 0
+    applied: int = 0
     """How many of its files were looked at again."""
     changed: int = 0
+    unchanged: int = 0
+    """Files whose keys came back as they were."""
 
     def __bool__(self) -> bool:
         return bool(self.keys or self.failures)
@@ -152,13 +154,13 @@ class Reencryptor:
 
     def submitted(self) -> None:
         """There is one zone more."""
-        self._hurry()
+        self._notify()
 
     def cancelled(self) -> None:
         """A zone is left as far as it has come; what is under way for it counts for nothing."""
         self._run = None
 
-    def _hurry(self) -> None:
+    def _notify(self) -> None:
         if self._namesystem.role.writable:
             self.when_due()
 
@@ -177,7 +179,7 @@ class Reencryptor:
             if run.batches and run.batches[0].made is not None:
                 if not self._changing.may_work(began_ms):
                     return
-                self._give(zone, run, run.batches[0])
+                self._apply_batch(zone, run, run.batches[0])
                 self._changing.worked(began_ms, now_ms())
             elif not run.walk.is_over and len(run.batches) < 2 * self._most_calls:
                 if not self._walking.may_work(began_ms):
@@ -203,26 +205,29 @@ class Reencryptor:
             if inode is None:
                 namespace.zones.discard(zone_id)
             elif isinstance(inode, Directory) and namespace.is_attached(inode):
-                said = _said_of(inode)
-                if said is None:
+                progress = reencryption_of(inode)
+                if progress is None:
                     continue
                 zone, run = zone_of(inode), self._run
                 assert zone is not None, "it has the attribute"
-                if run is None or (run.zone_id, run.submitted_ms) != (zone_id, said.submitted_ms):
-                    run = self._run = self._begin(inode, said)
+                if run is None or (run.zone_id, run.submitted_ms) != (
+                    zone_id,
+                    progress.submitted_ms,
+                ):
+                    run = self._run = self._begin(inode, progress)
                 return zone, run
         self._run = None
         return None, None
 
-    def _begin(self, directory: Directory, said: Reencryption) -> _Run:
-        names = names_below(directory.path, said.last_file)
+    def _begin(self, directory: Directory, progress: Reencryption) -> _Run:
+        names = names_below(directory.path, progress.last_file)
         log.info(
             "the keys of the files in the encryption zone %s are encrypted anew, %s",
             directory.path,
-            f"from behind {said.last_file}" if names else "from its first file on",
+            f"from behind {progress.last_file}" if names else "from its first file on",
         )
         walk = ZoneWalk(directory, names)
-        return _Run(directory.inode_id, said.submitted_ms, said.version_name, walk)
+        return _Run(directory.inode_id, progress.submitted_ms, progress.version_name, walk)
 
     # --- 1: files are visited -----------------------------------------------------------
 
@@ -268,9 +273,9 @@ class Reencryptor:
             if batch.made is None and not batch.is_sent and now_ms >= batch.send_after_ms:
                 batch.is_sent = True
                 self._under_way += 1
-                keys.reencrypt(batch.keys, partial(self._came, run, batch))
+                keys.reencrypt(batch.keys, partial(self._answered, run, batch))
 
-    def _came(self, run: _Run, batch: _Batch, made: Made) -> None:
+    def _answered(self, run: _Run, batch: _Batch, made: Made) -> None:
         self._under_way -= 1
         batch.is_sent = False
         batch.attempts += 1
@@ -280,7 +285,7 @@ class Reencryptor:
             wrong = _wrong_with(made, batch.keys)
             if wrong is None:
                 batch.made = made
-                self._hurry()
+                self._notify()
                 return
             made = errors.ProtocolViolation(wrong)
         settings = self._namesystem.settings
@@ -299,44 +304,55 @@ class Reencryptor:
         log.warning("%s keep their keys, which no key server has encrypted anew: %s", where, made)
         batch.failures += len(batch.keys)
         batch.made = []
-        self._hurry()
+        self._notify()
 
     # --- 3: files get them, and the zone says how far all is done ----------------------------
 
-    def _give(self, zone: Zone, run: _Run, batch: _Batch) -> None:
+    def _apply_batch(self, zone: Zone, run: _Run, batch: _Batch) -> None:
         """A slice of it."""
         assert batch.made is not None, "key servers have answered"
-        until = min(batch.given + _SLICE_CHANGES, len(batch.made))
-        for place in range(batch.given, until):
-            batch.changed += self._change(
-                zone, batch.inode_ids[place], batch.keys[place], batch.made[place]
-            )
-        batch.given = until
+        until = min(batch.applied + _SLICE_CHANGES, len(batch.made))
+        for place in range(batch.applied, until):
+            old, new = batch.keys[place], batch.made[place]
+            if new.version_name == old.version_name:
+                batch.failures += 1
+                batch.unchanged += 1
+            else:
+                batch.changed += self._replace_key(zone, batch.inode_ids[place], old, new)
+        batch.applied = until
         if until < len(batch.made):
             return
         run.batches.popleft()
+        if batch.unchanged:
+            log.warning(
+                "%d of the files up to %s keep their keys: the key server that encrypted them anew "
+                "does not know %s yet",
+                batch.unchanged,
+                "/".join(batch.position),
+                run.version_name,
+            )
         self.changed += batch.changed
         self.failed += batch.failures
-        said = _said_of(zone.directory)
-        assert said is not None, "it was looked at in this slice"
-        self._say(
+        progress = reencryption_of(zone.directory)
+        assert progress is not None, "it was looked at in this slice"
+        self._record(
             zone,
             replace(
-                said,
-                reencrypted=said.reencrypted + batch.changed,
-                failures=said.failures + batch.failures,
+                progress,
+                reencrypted=progress.reencrypted + batch.changed,
+                failures=progress.failures + batch.failures,
                 last_file=path_below(zone.directory.path, batch.position),
             ),
         )
 
-    def _change(self, zone: Zone, inode_id: int, old: EncryptedKey, new: EncryptedKey) -> bool:
+    def _replace_key(self, zone: Zone, inode_id: int, old: EncryptedKey, new: EncryptedKey) -> bool:
         """Whether the file was there, with the key that was sent, and has the new one now."""
         namespace = self._namesystem.namespace
         file = namespace.inodes.get(inode_id)
         if not isinstance(file, File) or not namespace.is_attached(file):
             return False
         now_in = zone_of(file)
-        if now_in is None or now_in.directory is not zone.directory or new == old:
+        if now_in is None or now_in.directory is not zone.directory:
             return False
         try:
             if file_key(file.xattrs, now_in) != old:
@@ -350,22 +366,22 @@ class Reencryptor:
     # --- 4: the zone is done ---------------------------------------------------------------
 
     def _end(self, zone: Zone) -> None:
-        said = _said_of(zone.directory)
-        assert said is not None, "it was looked at in this slice"
-        self._say(zone, ended(said, self._namesystem.clock.wall_ms()))
+        progress = reencryption_of(zone.directory)
+        assert progress is not None, "it was looked at in this slice"
+        self._record(zone, ended(progress, self._namesystem.clock.wall_ms()))
         log.info(
             "the keys of %d files in the encryption zone %s were encrypted anew; %d failed",
-            said.reencrypted,
+            progress.reencrypted,
             zone.directory.path,
-            said.failures,
+            progress.failures,
         )
         self._run = None
 
-    def _say(self, zone: Zone, reencryption: Reencryption) -> None:
-        self._namesystem.commit(say_in_zone(zone.directory, reencryption))
+    def _record(self, zone: Zone, reencryption: Reencryption) -> None:
+        self._namesystem.commit(progress_edit(zone.directory, reencryption))
 
 
-def say_in_zone(
+def progress_edit(
     directory: Directory,
     reencryption: Reencryption,
     client_id: bytes = edits.NO_CLIENT_ID,
@@ -380,9 +396,9 @@ def say_in_zone(
     )
 
 
-def ended(said: Reencryption, now_ms: int, *, is_cancelled: bool = False) -> Reencryption:
+def ended(progress: Reencryption, now_ms: int, *, is_cancelled: bool = False) -> Reencryption:
     """Return what a zone says from then on."""
-    return replace(said, completed_ms=max(now_ms, 1), last_file="", is_cancelled=is_cancelled)
+    return replace(progress, completed_ms=max(now_ms, 1), last_file="", is_cancelled=is_cancelled)
 
 
 def names_below(zone: str, path: str) -> tuple[str, ...]:
@@ -403,10 +419,6 @@ def path_below(zone: str, names: tuple[str, ...]) -> str:
     ('/z/a/b', '/a')
     """
     return "/".join([zone.rstrip("/"), *names])
-
-
-def _said_of(directory: Directory) -> Reencryption | None:
-    return reencryption_in(attribute_of(directory.xattrs, ENCRYPTION_ZONE) or b"")
 
 
 def _wrong_with(made: list[EncryptedKey], sent: list[EncryptedKey]) -> str | None:

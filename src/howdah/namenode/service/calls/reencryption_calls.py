@@ -10,7 +10,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.service.calls.encryption_zones import because, check_active, zones_after
-from howdah.namenode.service.calls.reencryption import Reencryptor, ended, say_in_zone
+from howdah.namenode.service.calls.reencryption import Reencryptor, ended, progress_edit
 from howdah.namenode.service.calls.zone_keys import ZoneKeys
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.state.inodes.inodes import Directory
@@ -19,7 +19,7 @@ from howdah.namenode.state.tree.encryption_zones import (
     Reencryption,
     Zone,
     attribute_of,
-    reencryption_in,
+    reencryption_of,
     zone_of,
 )
 from howdah.protocol.rpc.call import Caller
@@ -91,7 +91,9 @@ class ReencryptionCalls:
         namesystem = self._namesystem
         zone = self.check_may_start(caller, path)
         submitted = Reencryption(version_name, max(namesystem.clock.wall_ms(), 1))
-        namesystem.commit(say_in_zone(zone.directory, submitted, caller.client_id, caller.call_id))
+        namesystem.commit(
+            progress_edit(zone.directory, submitted, caller.client_id, caller.call_id)
+        )
         self._reencryptor.submitted()
 
     def cancel(self, caller: Caller, path: str) -> None:
@@ -100,11 +102,13 @@ class ReencryptionCalls:
         namesystem = self._namesystem
         self.check(caller, path, CANCEL)
         zone = self.zone_at(caller, path, "cannot find {}")
-        said = _said_of(zone)
-        if said is None or said.is_over:
+        progress = reencryption_of(zone.directory)
+        if progress is None or progress.is_over:
             raise errors.RemoteError(f"Zone {zone.directory.path} is not under re-encryption")
-        cancelled = ended(said, namesystem.clock.wall_ms(), is_cancelled=True)
-        namesystem.commit(say_in_zone(zone.directory, cancelled, caller.client_id, caller.call_id))
+        cancelled = ended(progress, namesystem.clock.wall_ms(), is_cancelled=True)
+        namesystem.commit(
+            progress_edit(zone.directory, cancelled, caller.client_id, caller.call_id)
+        )
         self._reencryptor.cancelled()
 
     def page(self, caller: Caller, behind_id: int) -> tuple[list[ZoneStatus], bool]:
@@ -125,11 +129,9 @@ class ReencryptionCalls:
         """Return all of them behind an id."""
         working_on = self._reencryptor.zone_id
         return [
-            ZoneStatus(zone, said, zone.directory.inode_id == working_on and not said.is_over)
+            ZoneStatus(
+                zone, progress, zone.directory.inode_id == working_on and not progress.is_over
+            )
             for zone in zones_after(self._namesystem, behind_id)
-            if (said := _said_of(zone)) is not None
+            if (progress := reencryption_of(zone.directory)) is not None
         ]
-
-
-def _said_of(zone: Zone) -> Reencryption | None:
-    return reencryption_in(attribute_of(zone.directory.xattrs, ENCRYPTION_ZONE) or b"")

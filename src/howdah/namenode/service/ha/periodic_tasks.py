@@ -78,7 +78,7 @@ class PeriodicTasks:
             self._rounds.begin(name, slices)
         return True
 
-    def hurry(self, name: str) -> None:
+    def run_now(self, name: str) -> None:
         """A turn for this duty before the next tick, if it may have one."""
         [duty] = [duty for duty in self._duties if duty.name == name]
         self._turn(duty, self._now_ms())

@@ -157,6 +157,11 @@ def reencryption_in(value: bytes) -> Reencryption | None:
     )
 
 
+def reencryption_of(directory: Directory) -> Reencryption | None:
+    """Return the last re-encryption of a zone; None where there was none."""
+    return reencryption_in(attribute_of(directory.xattrs, ENCRYPTION_ZONE) or b"")
+
+
 def with_reencryption(value: bytes, reencryption: Reencryption) -> XAttr:
     """Return the attribute of a zone that says how far its re-encryption has come. Raises
     DecodeError for one that is damaged."""

@@ -439,6 +439,25 @@ def test_an_answer_that_would_lose_files_changes_nothing(zones: Zones, fault: st
     assert (zones.status_of().state, zones.status_of().numFailures) == (pb.COMPLETED, 2)
 
 
+def test_a_key_server_that_knows_no_new_version_yet_is_a_failure(
+    zones: Zones, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One of several may lag behind the one that was asked for the version."""
+    zones.files("/z/a", "/z/b")
+    zones.server.answers_at_once = False
+    zones.server.roll("payroll")
+    zones.ask()
+    zones.server.answer()
+    zones.work()
+    [(wanted, done)] = zones.server.reencryptions
+    zones.server.reencryptions.clear()
+    done(list(wanted))
+    zones.finish()
+    assert set(zones.versions().values()) == {"payroll@0"}
+    assert (zones.status_of().numReencrypted, zones.status_of().numFailures) == (0, 2)
+    assert "does not know payroll@1 yet" in caplog.text
+
+
 def test_files_that_were_deleted_or_written_anew_are_passed_over(zones: Zones) -> None:
     zones.files("/z/a", "/z/b", "/z/c")
     zones.server.answers_at_once = False

@@ -38,7 +38,7 @@ def test_each_duty_has_a_turn_at_each_tick() -> None:
     assert done == ["one", "two"] * 2
 
 
-def test_a_duty_that_hurries_has_a_turn_of_its_own() -> None:
+def test_a_duty_that_is_due_at_once_has_a_turn_of_its_own() -> None:
     done: list[str] = []
 
     def begin() -> Round:
@@ -46,11 +46,11 @@ def test_a_duty_that_hurries_has_a_turn_of_its_own() -> None:
         yield ()
 
     world = World(PeriodicTask("one", lambda: done.append("one")), PeriodicTask("two", begin))
-    world.duties.hurry("two")
-    world.duties.hurry("two")
+    world.duties.run_now("two")
+    world.duties.run_now("two")
     assert done == ["two"]
     world.turn()
-    world.duties.hurry("two")
+    world.duties.run_now("two")
     assert done == ["two"] * 2
 
 

@@ -104,6 +104,7 @@ DUTIES = [
     "trash emptier",
     "lazy persist scrubber",
     "marks of a satisfier",
+    "re-encryption",
     "delegation tokens",
 ]
 
