@@ -11,7 +11,7 @@ import io
 import itertools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final, NoReturn
 
 import pytest
@@ -33,6 +33,7 @@ from howdah.fs.memory.filesystem import MemoryFileSystem
 from howdah.fs.paths import PathLike
 from howdah.fs.status import FileChecksum, FileStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.mirror import rounds
 from howdah.namenode.service.calls.settings import Settings
 from howdah.options import CreateFlag
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
@@ -380,4 +381,5 @@ class World:
             patch.setattr("howdah.copy.context.connect", self.connect)
             # A lease would outlive a mirror that is killed, and its process lives.
             patch.setattr(tree_lock, "mechanism_of", lambda fs: None)
+            patch.setattr(rounds, "leased", lambda *_: nullcontext(tree_lock.NO_LOCK))
             yield

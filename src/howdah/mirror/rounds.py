@@ -11,17 +11,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
 from howdah import errors
 from howdah.config import Configuration
 from howdah.copy.common.failures import CopyFailed
 from howdah.copy.common.job_tokens import with_job_tokens
 from howdah.copy.counters import Counters
-from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
+from howdah.copy.locks.tree_lock import NO_LOCK, locked
 from howdah.copy.snapshots.following import TargetModified, report
 from howdah.copy.snapshots.resuming import differences
 from howdah.mirror.copying import Copying, Watcher
+from howdah.mirror.lease import SUFFIX, leased
 from howdah.mirror.settings import Settings
 from howdah.mirror.sides import Directory, Refused, check_zones
 from howdah.mirror.state import planner
@@ -59,12 +60,26 @@ class Round:
         return max(self.ended_ms - time_ms_of(self.common), 0) / 1000
 
 
+class Lock(Protocol):
+    """What keeps other mirrors from a target; `note` says why nothing does."""
+
+    @property
+    def note(self) -> str | None: ...
+
+    def check(self) -> None:
+        """Raise unless the lock is held."""
+
+
 @contextmanager
-def alone(target: Directory, tell: Callable[[str], None]) -> Iterator[TreeLock]:
+def alone(target: Directory, tell: Callable[[str], None]) -> Iterator[Lock]:
     """Hold the lock of a mirror's target; other mirrors of it are refused. Raises TreeLocked."""
     try:
         with locked(target.fs, target.state_path, _JOB, tell=tell) as lock:
-            yield lock
+            if lock.path is not None:
+                yield lock
+                return
+            with leased(target.fs, target.state_path + SUFFIX) as lease:
+                yield lease
     except errors.AccessDenied as error:
         raise CopyFailed(f"Cannot write beside {target.uri}: {error}") from error
 
@@ -100,7 +115,7 @@ class Mirror:
         source, target = self.source.look(self.key), self.target.look(self.key)
         return planner.looked(self.key, source, target, self._clock_ms(), wants_round)
 
-    def run(self, lock: TreeLock = NO_LOCK, *, wants_round: bool = True) -> Round:
+    def run(self, lock: Lock = NO_LOCK, *, wants_round: bool = True) -> Round:
         """Finish a round that was begun, and make one if it is wanted. Raises Refused."""
         check_zones(self.source, self.target, self._settings.decrypts)
         self._counters, self._copy_s = Counters(), 0.0

@@ -14,6 +14,7 @@ from howdah.copy.locks.tree_lock import places_of, refuse_if_held
 from howdah.copy.snapshots.changes import CREATED, MODIFIED, Change, Changes, Filters
 from howdah.copy.snapshots.following import report
 from howdah.copy.snapshots.resuming import differences
+from howdah.mirror.lease import SUFFIX, held_by
 from howdah.mirror.rounds import now_ms
 from howdah.mirror.sides import Directory, Refused
 from howdah.mirror.state import planner
@@ -151,4 +152,4 @@ def _holder(there: Directory) -> str:
             refuse_if_held(there.fs, place)
     except TreeLocked as error:
         return error.message
-    return ""
+    return held_by(there.fs, there.state_path + SUFFIX)
