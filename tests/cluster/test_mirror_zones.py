@@ -84,3 +84,11 @@ def test_a_target_with_zones_below_is_refused(
     zone(fs, "/mixed/zone")
     with pytest.raises(Refused, match="has encryption zones below it"):
         mirror("/simple", "/mixed")
+
+
+def test_cipher_text_is_refused(fs: HdfsFileSystem, mirror: Callable[..., None]) -> None:
+    fs.write_bytes("/cipher/a", b"x")
+    for source, target in (("/.reserved/raw/cipher", "/else"), ("/cipher", "/.reserved/raw/else")):
+        with pytest.raises(Refused, match="is cipher text, which is not mirrored"):
+            mirror(source, target)
+    assert not fs.exists("/else")

@@ -28,6 +28,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.mirror.state.names import REVERTED, UNCHECKED, own
 from howdah.mirror.state.planner import Side
 from howdah.mirror.state.record import Record
+from howdah.protocol.raw_paths import RESERVED_RAW, is_raw
 
 _LONGEST_NAME_BYTES: Final = 200
 
@@ -144,7 +145,7 @@ def attributes_of(source: FileSystem, target: FileSystem) -> frozenset[Attribute
     """The attributes that both filesystems have. Checksum types are not among them: to find that
     of a file costs a call for each."""
     if isinstance(source, HdfsFileSystem) and isinstance(target, HdfsFileSystem):
-        return frozenset(Attribute) - {Attribute.CHECKSUM_TYPE}
+        return frozenset(Attribute) - {Attribute.CHECKSUM_TYPE, Attribute.RAW}
     if target.scheme == "file":
         return frozenset({Attribute.PERMISSION, Attribute.TIMES})
     return frozenset()
@@ -155,6 +156,12 @@ def attributes_of(source: FileSystem, target: FileSystem) -> frozenset[Attribute
 
 def check_zones(source: Directory, target: Directory, decrypts: bool) -> None:
     """Raise Refused where encryption zones make it unclear what a mirror is to do."""
+    for side in (source, target):
+        if is_raw(side.path):
+            raise Refused(
+                f"{side.uri} is cipher text, which is not mirrored: name the directory without "
+                f"{RESERVED_RAW}"
+            )
     below_target = [zone for zone in _zones(target) if zone != target.path]
     if below_target:
         raise Refused(
