@@ -105,7 +105,9 @@ def test_a_target_with_files_is_refused_unless_it_is_adopted(pair: Pair) -> None
     assert pair.tree("dst") == BEFORE
 
 
-def test_a_changed_target_is_refused_or_reverted(pair: Pair) -> None:
+def test_a_changed_target_is_refused_or_reverted(
+    pair: Pair, run_cli: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
     pair.mirror()
     pair.make("dst", {"mine": b"x", "changed": b"theirs", "d/x": b"theirs, too"})
     pair.fs.delete(f"{pair.at('dst')}/gone")
@@ -113,6 +115,11 @@ def test_a_changed_target_is_refused_or_reverted(pair: Pair) -> None:
     change_tree(pair.fs, pair.at("src"))
     with pytest.raises(Refused, match=r"somebody else has changed .*/dst since howdah-mirror-"):
         pair.mirror()
+    assert pair.tree("dst") == changed
+    assert run_cli("--dry-run", "--revert", pair.source, pair.target) == 0
+    said = capsys.readouterr().out
+    assert f"revert {pair.target} to its snapshot howdah-mirror-" in said
+    assert f"copy what has changed at {pair.source} since howdah-mirror-" in said
     assert pair.tree("dst") == changed
     done = pair.mirror(reverts=True)
     assert pair.tree("dst") == AFTER

@@ -229,12 +229,17 @@ class Mirror:
         check_zones(self.source, self.target, self._settings.decrypts)
         counters = Counters()
         known = self.look()
-        made = ""
+        made, is_reverted = "", False
         while True:
             action = planner.decide(known, self._settings.wanted)
             match action:
                 case planner.Finish():
                     return counters
+                case planner.Revert():
+                    is_reverted = True
+                case planner.CopyChanges(base, _, _) if is_reverted:
+                    # What that would be cannot be told before the target is reverted.
+                    tell(f"copy what has changed at {self.source.uri} since {base}")
                 case planner.Refuse(reason):
                     raise Refused(reason)
                 case planner.CompareSource(common):
