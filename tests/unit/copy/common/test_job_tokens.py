@@ -17,7 +17,7 @@ from howdah.copy.common import filesystems
 from howdah.copy.common.filesystems import Place
 from howdah.copy.common.job_tokens import begin_job, carrying_tokens, end_with
 from howdah.formats.tokens.credentials import Credentials
-from howdah.formats.tokens.token import HDFS_DELEGATION, Token
+from howdah.formats.tokens.token import HDFS_DELEGATION, KMS_DELEGATION, Token
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.security.login import LoginSource
 from howdah.security.settings import SecuritySettings
@@ -48,9 +48,16 @@ class Namenode(HdfsFileSystem):
         self.renewals = 0
         self.cancelled: list[Token] = []
         self.fails = False
+        self.of_keys: Token | errors.HowdahError | None = None
+        """What key servers have to say."""
 
     def get_key_server_token(self, renewer: str) -> Token | None:
-        return None  # There are no encryption zones.
+        assert renewer == "alice"
+        if isinstance(self.of_keys, errors.HowdahError):
+            raise self.of_keys
+        if self.of_keys is not None:
+            self.issued.append(self.of_keys)
+        return self.of_keys
 
     def get_delegation_token(self, renewer: str) -> Token | None:
         assert renewer == "alice"
@@ -99,6 +106,26 @@ def test_a_job_has_one_token_for_a_filesystem_and_cancels_it() -> None:
     assert fs.cancelled == fs.issued
 
 
+def test_a_job_has_a_token_of_the_key_servers_as_well() -> None:
+    fs, user = Namenode(), user_with()
+    fs.of_keys = Token(b"k", b"secret", KMS_DELEGATION, "kms://http@h:9600/kms")
+    end = begin_job()
+    assert carried(fs, user) == (fs.issued[0], fs.of_keys)
+    assert fs.renewals == 2
+    end()
+    assert fs.cancelled == fs.issued == [fs.issued[0], fs.of_keys]
+
+
+def test_a_job_goes_on_without_key_servers_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    fs, user = Namenode(), user_with()
+    fs.of_keys = errors.Unreachable("the key server http://h:9600 cannot be reached")
+    end = begin_job()
+    with caplog.at_level(logging.WARNING):
+        assert carried(fs, user) == (fs.issued[0],)
+    end()
+    assert "cannot open files in encryption zones: the key server http://h:9600" in caplog.text
+
+
 @pytest.mark.parametrize("begins", [False, True])
 def test_without_a_job_or_security_nothing_is_carried(begins: bool) -> None:
     fs = Namenode()
@@ -128,11 +155,11 @@ def test_who_has_a_token_beside_a_ticket_passes_it_on(tmp_path: Any) -> None:
 
     path = tmp_path / "tokens"
     token = Token(b"i", b"p", HDFS_DELEGATION, "10.0.0.1:8020")
-    of_keys = Token(b"i", b"p", "kms-dt", "kms:9600")
+    of_keys = Token(b"i", b"p", KMS_DELEGATION, "kms:9600")
     other = Token(b"i", b"p", "YARN_AM_RM_TOKEN", "rm:8030")
     path.write_bytes(Credentials({"a": token, "b": of_keys, "c": other}).encode())
     end = begin_job()
-    assert set(carried(Refusing(), user_with(file=str(path)))) == {token, of_keys}
+    assert carried(Refusing(), user_with(file=str(path))) == (token, of_keys)
     with pytest.raises(errors.RemoteError, match="only with kerberos"):
         carrying_tokens(Refusing(), user_with())
     end()
