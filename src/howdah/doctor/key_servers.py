@@ -17,6 +17,8 @@ from howdah.runtime.users.current import process_user
 from howdah.security.key_servers import KeyServers
 
 _MOST_ZONES: Final = 1000
+_NAMES_AT_ONCE: Final = 50
+"""They are in the address of a call."""
 _IMPATIENT: Final = {
     keys.HADOOP_SECURITY_KMS_CLIENT_TIMEOUT.name: "5s",
     keys.HADOOP_SECURITY_KMS_CLIENT_FAILOVER_MAX_RETRIES.name: "0",
@@ -72,9 +74,13 @@ def look(
         name = f"{host}:{address.port}"
         servers = KeyServers(replace(address, hosts=(host,)), conf, caller)
         try:
-            found = servers.metadata_of(names) if names else []
             if not names:
                 servers.names()
+            found = [
+                fields
+                for first in range(0, len(names), _NAMES_AT_ONCE)
+                for fields in servers.metadata_of(names[first : first + _NAMES_AT_ONCE])
+            ]
         except (errors.Unreachable, errors.CallTimeout, errors.ProtocolViolation) as error:
             return AskedKeyServer(name, str(error)), None
         except errors.HowdahError:
