@@ -150,6 +150,7 @@ class Mirror:
                     some = ", ".join(map(str, changes[:_NAMED]))
                     self._watcher.tell(f"{self.target.uri} was changed since {common}: {some}")
                     return planner.modified(known)
+                self._copying.remove_staging()
             case planner.CopyChanges() | planner.CheckSnapshot():
                 try:
                     self._act(known, action)

@@ -323,6 +323,23 @@ def test_many_disasters(first: list[Change], disasters: list[Disaster]) -> None:
     play_disasters(first, disasters)
 
 
+def test_a_revert_that_is_killed_leaves_no_staging() -> None:
+    """Also where the source has not changed since, so that no round follows."""
+    killed_at, is_killed = 0, True
+    while is_killed:
+        bench = Bench()
+        with bench.world.entered():
+            Change("write", ("a",), (), b"1").do(bench.source)
+            bench.run()
+            Change("write", ("b",), (), b"2").do(bench.target)
+            is_killed = bench.run(killed_at, Wanted(reverts=True)) is None
+            last = bench.run(None, Wanted(reverts=True))
+            assert last is not None
+            assert tree_of(bench.target, TOP) == bench.then[last]
+        killed_at += 1
+    assert killed_at > 5
+
+
 @pytest.mark.parametrize("target", ["b", "s"])
 def test_a_round_is_gone_on_with_from_each_of_its_steps(target: str) -> None:
     """Killed before each of its calls, one after the other."""

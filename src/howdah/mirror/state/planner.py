@@ -138,7 +138,8 @@ class CompareSource:
 
 @dataclass(frozen=True, slots=True)
 class CompareTarget:
-    """Look whether the target differs from its snapshot."""
+    """Look whether the target differs from its snapshot. If it does not, nothing of an unfinished
+    round is in it, and what is left of its staging is removed."""
 
     common: str
 
