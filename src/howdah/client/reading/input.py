@@ -372,24 +372,10 @@ class DFSInputStream(io.RawIOBase):
                 source, data = hedged.read(wanted)
         except ReadCancelled as error:
             raise self._closed_meanwhile() from error
-        self._take_hedged(offset, view, data)
+        view[:] = data
         self._replicas.counter.read(source, len(view))
 
-    def _take_hedged(self, offset: int, view: memoryview, data: bytes | bytearray) -> None:
-        view[:] = data
-
     def _fill_in_block(self, offset: int, view: memoryview, cancellation: Cancellation) -> None:
-        self._receive_in_block(offset, view, cancellation, None)
-
-    def _receive_in_block(
-        self,
-        offset: int,
-        view: memoryview,
-        cancellation: Cancellation,
-        received: Callable[[int, memoryview, int], None] | None,
-    ) -> None:
-        """`received` is told of each part: its offset, what of the view begins with it, and its
-        length."""
         attempts = self._replicas.attempts()
         end = offset + len(view)
         while offset < end:
@@ -399,11 +385,7 @@ class DFSInputStream(io.RawIOBase):
             start = offset
             try:
                 while offset < end and reader.remaining:
-                    rest = view[offset - end :]
-                    count = reader.read_into(rest)
-                    if received is not None:
-                        received(offset, rest, count)
-                    offset += count
+                    offset += reader.read_into(view[offset - end :])
             except (errors.HowdahError, OSError) as error:
                 cancellation.check()
                 self._replicas.failed(block, reader.node, error, attempts, delivered=offset > start)
