@@ -123,9 +123,12 @@ class AttributeCalls:
             atime_ms = milliseconds(now_ns if valid & SetAttribute.ATIME_NOW else body.atime_ns)
         file = self._tree.handles.opened(node)
         written = None if file is None else file.written
-        if written is not None and written.is_open:
+        if written is not None:
             # Whoever has opened the file sets them, and may be another user.
-            if self._tree.accounts.uid(self._tree.status(fs, node).owner) != header.uid:
+            if (
+                written.is_open
+                and self._tree.accounts.uid(self._tree.status(fs, node).owner) != header.uid
+            ):
                 self._tree.check_access(fs, node, os.W_OK)
             if written.set_times(mtime_ms, atime_ms):
                 return

@@ -67,7 +67,8 @@ class WrittenFile:
 
     @property
     def times_ms(self) -> tuple[int, int] | None:
-        """Modification and access, if they were set meanwhile; -1 for one that was not."""
+        """Modification and access, if they were set since the last write; -1 for one that was
+        not."""
         return self._times_ms
 
     def write(self, offset: int | None, data: memoryview) -> None:
@@ -169,6 +170,7 @@ class WrittenFile:
         """Set times when the file is complete; false if it is, and the caller sets them."""
         with self._lock:
             if self._stream is None:
+                self._times_ms = None
                 return False
             before = self._times_ms or (-1, -1)
             self._times_ms = (
@@ -219,9 +221,9 @@ class WrittenFile:
                 return
             self._failed(error)
             raise
-        times, self._times_ms = self._times_ms, None
-        if times is not None and not self._is_abandoned:
-            set_times(self._fs, self._path(), *times)
+        if self._times_ms is not None and not self._is_abandoned:
+            # They stay known: whoever asks meanwhile may have got those of the completion.
+            set_times(self._fs, self._path(), *self._times_ms)
 
     def _failed(self, error: BaseException) -> None:
         self._failure = error

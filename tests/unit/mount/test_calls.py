@@ -517,3 +517,31 @@ def test_what_changes_something_is_not_given_up(kernel: FakeKernel, fs: MemoryFi
     unique, error, _ = kernel.receive()
     assert (unique, error) == (5001, 0)
     assert fs.exists("/data/d")
+
+
+def test_times_are_seen_while_a_file_is_completed(kernel: FakeKernel, fs: MemoryFileSystem) -> None:
+    """An empty file is completed by RELEASE, for which nobody waits."""
+    found, handle = kernel.create(b"f")
+    kernel.setattr(found.node, SetAttribute.MTIME, mtime=(1_500_000_000, 0))
+    slow = Slow(fs.set_times)
+    fs.set_times = slow  # type: ignore[method-assign, assignment]
+    body = struct.pack("=QLLQ", handle, 0, 0, 0)
+    kernel.send(request(Operation.RELEASE, body, unique=5001, node=found.node))
+    assert slow.has_begun.wait(30)
+    assert kernel.getattr(found.node).mtime_s == 1_500_000_000
+    slow.may_go_on.set()
+    assert kernel.receive()[:2] == (5001, 0)
+    assert kernel.getattr(found.node).mtime_s == 1_500_000_000
+
+
+def test_times_that_are_set_again_count(kernel: FakeKernel) -> None:
+    found, handle = kernel.create(b"f")
+    kernel.write(found.node, handle, 0, b"x")
+    kernel.setattr(found.node, SetAttribute.MTIME, mtime=(1_500_000_000, 0))
+    kernel.flush(found.node, handle)
+    assert kernel.getattr(found.node).mtime_s == 1_500_000_000
+    kernel.setattr(found.node, SetAttribute.MTIME, mtime=(1_400_000_000, 0))
+    assert kernel.getattr(found.node).mtime_s == 1_400_000_000
+    kernel.write(found.node, handle, 1, b"y")
+    kernel.close(found.node, handle)
+    assert kernel.getattr(found.node).mtime_s > 1_500_000_000
