@@ -36,6 +36,7 @@ def test_script_is_plain_sh(script: str) -> None:
 
 # Packages that come with another one, or have another name in the package index.
 COMES_WITH = {
+    "boto3": "moto",
     "yaml": "yamllint",
     "flask": "flask-cors",
     "grpc_status": "pyspark",
