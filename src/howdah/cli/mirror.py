@@ -130,14 +130,20 @@ def _mirror(argv: list[str], conf: Configuration) -> int:
     check_configuration(conf, lambda _: None)
     from howdah.mirror.server import run
 
-    def told(done: Round) -> None:
+    def print_round(done: Round) -> None:
         if options.json:
             print(_as_json(done), flush=True)
         elif not done.is_current:
             _log.info("%s", _line(done))
 
     return run(
-        options.source, options.target, settings, conf, options.http, told, options.ready_file
+        options.source,
+        options.target,
+        settings,
+        conf,
+        options.http,
+        print_round,
+        options.ready_file,
     )
 
 
@@ -197,7 +203,7 @@ def _promote(argv: list[str], conf: Configuration) -> int:
     check_default([options.target], conf)
     from howdah.mirror.promotion import promote
 
-    done = promote(options.target, conf=conf, force=options.force, tell=_tell)
+    done = promote(options.target, conf=conf, force=options.force, tell=_print_line)
     if options.json:
         print(json.dumps(asdict(done)))
         return 0
@@ -281,11 +287,11 @@ def _once(options: Namespace, settings: Settings, conf: Configuration) -> int:
     from howdah.mirror.copying import Watcher
     from howdah.mirror.rounds import mirror_once
 
-    watcher = Watcher(tell=_tell, shows_progress=sys.stderr.isatty())
+    watcher = Watcher(tell=_print_line, shows_progress=sys.stderr.isatty())
     done = mirror_once(options.source, options.target, settings, conf=conf, watcher=watcher)
     print(_as_json(done) if options.json else _line(done))
     for note in done.notes:
-        _tell(note)
+        _print_line(note)
     return 0
 
 
@@ -304,7 +310,7 @@ def _rehearse(options: Namespace, settings: Settings, conf: Configuration) -> in
     return 0
 
 
-def _tell(text: str) -> None:
+def _print_line(text: str) -> None:
     print(f"howdah mirror: {text}", file=sys.stderr)
 
 

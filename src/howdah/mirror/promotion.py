@@ -88,7 +88,7 @@ def _at_newest(side: Directory, record: Record, copying: Copying) -> tuple[str, 
     """Make a directory what it is in its newest snapshot. Returns its name, and whether anything
     had to be undone."""
     fs, path = side.hdfs, side.path
-    found = side.look(record.key)
+    found = side.inspect(record.key)
     for name in found.unchecked:
         fs.delete_snapshot(path, name + UNCHECKED)
     for name in found.reverted:

@@ -110,9 +110,9 @@ class Mirror:
         self._counters = Counters()
         self._copy_s = 0.0
 
-    def look(self, wants_round: bool = True) -> Known:
+    def inspect(self, wants_round: bool = True) -> Known:
         """What is known of both sides."""
-        source, target = self.source.look(self.key), self.target.look(self.key)
+        source, target = self.source.inspect(self.key), self.target.inspect(self.key)
         return planner.looked(self.key, source, target, self._clock_ms(), wants_round)
 
     def run(self, lock: Lock = NO_LOCK, *, wants_round: bool = True) -> Round:
@@ -120,7 +120,7 @@ class Mirror:
         check_zones(self.source, self.target, self._settings.decrypts)
         self._counters, self._copy_s = Counters(), 0.0
         began_s = time.monotonic()
-        known = self.look(wants_round)
+        known = self.inspect(wants_round)
         while True:
             action = planner.decide(known, self._settings.wanted)
             if isinstance(action, planner.Finish):
@@ -229,7 +229,7 @@ class Mirror:
         """Report by `tell` what a round would do, and change nothing."""
         check_zones(self.source, self.target, self._settings.decrypts)
         counters = Counters()
-        known = self.look()
+        known = self.inspect()
         made, is_reverted = "", False
         while True:
             action = planner.decide(known, self._settings.wanted)

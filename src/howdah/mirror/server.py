@@ -90,7 +90,7 @@ class Rounds:
                 with alone(self._mirror.target, log.warning) as lock:
                     if lock.note is not None:
                         log.warning("%s", lock.note)
-                    self.metrics.knows(self._mirror.look().common)
+                    self.metrics.knows(self._mirror.inspect().common)
                     while not self._stop.is_set():
                         began_ms, began_s = now_ms(), time.monotonic()
                         done = self._mirror.run(lock)

@@ -80,7 +80,7 @@ class Directory:
 
     # -- looking ---------------------------------------------------------------------
 
-    def look(self, key: str) -> Side:
+    def inspect(self, key: str) -> Side:
         """What is there. Raises Refused for a file."""
         status = status_of(self.fs, self.path)
         if status is not None and not status.is_directory:

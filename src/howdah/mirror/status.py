@@ -84,7 +84,7 @@ def status(
     record = there.read_record()
     if record is None:
         raise Refused(f"{there.uri} is not the target of a mirror: it has no state file")
-    side = there.look(record.key)
+    side = there.inspect(record.key)
     newest = max(side.snapshots, default=None) if side.has_snapshots else record.complete
     found = Status(
         record,
@@ -102,7 +102,7 @@ def status(
 
 
 def _with_source(found: Status, here: Directory, side: planner.Side) -> Status:
-    known = planner.looked(found.record.key, here.look(found.record.key), side, now_ms())
+    known = planner.looked(found.record.key, here.inspect(found.record.key), side, now_ms())
     common = known.common
     if common is None:
         return replace(found, source_snapshots=known.source.snapshots)

@@ -116,7 +116,7 @@ def verify(
 
 
 def _newest(here: Directory, there: Directory, key: str) -> str:
-    common = planner.looked(key, here.look(key), there.look(key), 0).common
+    common = planner.looked(key, here.inspect(key), there.inspect(key), 0).common
     if common is None:
         raise Refused(f"{here.uri} and {there.uri} have no snapshot in common")
     return common

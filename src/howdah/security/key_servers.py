@@ -309,7 +309,7 @@ class KeyServers:
         whole = f"{self.address.path}{key_calls.VERSION}{target}"
         if not self._proofs.are_needed and token is None:
             whole = _with_name(whole, self._user)
-        proof = self._proofs.proof(place) if token is None else _shown(token)
+        proof = self._proofs.proof(place) if token is None else _proof_by(token)
         while True:
             answer = self._exchanged(
                 place, method, with_parameters(whole, proof), headers_of(proof), body
@@ -385,7 +385,7 @@ def servers_of_token(token: Token, conf: Configuration, user: str) -> KeyServers
         raise errors.IllegalArgument(f"the token {token}: {error.message}") from None
 
 
-def _shown(token: Token) -> Proof:
+def _proof_by(token: Token) -> Proof:
     from howdah.security.http import Proof
 
     return Proof((), {key_calls.TOKEN_HEADER: token.url_string})

@@ -40,10 +40,10 @@ def zones_shown(
 ) -> tuple[list[ZoneStatus], int]:
     """Return some of the zones, by their paths, and how many there are."""
     zones = sorted(zones_after(namesystem), key=lambda zone: zone.directory.path)
-    return [_shown(zone, reencryptor) for zone in zones[:most]], len(zones)
+    return [_status_of(zone, reencryptor) for zone in zones[:most]], len(zones)
 
 
-def _shown(zone: Zone, reencryptor: Reencryptor) -> ZoneStatus:
+def _status_of(zone: Zone, reencryptor: Reencryptor) -> ZoneStatus:
     directory = zone.directory
     progress = reencryption_of(directory)
     if progress is None:

@@ -115,6 +115,7 @@ class TableReader(DataSourceReader):
             yield from self.table.read(partition.part)
 
 
+# Which bases there are depends on Spark's version, which no type can say.
 class ChangeReader(DataSourceStreamReader, *_AVAILABLE_NOW):  # type: ignore[misc]
     """Reads the stream of changes.
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from howdah.gateway.s3.protocol import crc64
+from howdah.gateway.s3.protocol import crc64, metadata
 from howdah.gateway.s3.protocol.checksums import ALGORITHMS, PREFIX
-from howdah.gateway.s3.protocol.metadata import CHECKSUM_TYPE
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.protocol.data_transfer.checksum import ChecksumType, combine, crc
 
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ALGORITHM: Final = "x-amz-checksum-algorithm"
-TYPE: Final = CHECKSUM_TYPE
+TYPE: Final = metadata.CHECKSUM_TYPE
 
 
 class SumType(Enum):
     """What the sum of an object is of."""
 
-    COMPOSITE = "COMPOSITE"
-    FULL_OBJECT = "FULL_OBJECT"
+    COMPOSITE = metadata.COMPOSITE
+    FULL_OBJECT = metadata.FULL_OBJECT
 
 
 _TYPES: Final[Mapping[str, tuple[SumType, ...]]] = {
