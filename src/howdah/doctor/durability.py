@@ -96,14 +96,16 @@ def _racks(facts: Facts) -> Iterator[Finding]:
 
 
 def _coding(facts: Facts) -> Iterator[Finding]:
-    """Of the policy that is enabled by default only where there are erasure coded files."""
+    """Of the policy that is enabled by default only where there are erasure coded files, and no
+    other policy is enabled that may be theirs."""
     if facts.coding is None or not facts.racks:
         return
     by_default = facts.conf.get(keys.DFS_NAMENODE_EC_SYSTEM_DEFAULT_POLICY)
+    is_chosen = facts.coding.block_groups > 0 and set(facts.coding.enabled) == {by_default}
     nodes, racks = len(facts.racks), len(set(facts.racks))
     for name in facts.coding.enabled:
         units = _UNITS.search(name)
-        if units is None or (name == by_default and not facts.coding.block_groups):
+        if units is None or (name == by_default and not is_chosen):
             continue
         data, parity = int(units["data"]), int(units["parity"])
         disable = f"disable it: howdah ec -disablePolicy -policy {name}"

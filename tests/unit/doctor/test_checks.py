@@ -410,6 +410,7 @@ def test_one_name_directory_is_enough_only_with_journal_nodes() -> None:
         # Everybody has this one enabled.
         (("/a", "/b", "/c"), ErasureCoding(("RS-6-3-1024k",), 0)),
         (("/a", "/b", "/c"), ErasureCoding(("XOR-2-1-1024k",), 7)),
+        (("/a", "/b", "/c"), ErasureCoding(("RS-6-3-1024k", "XOR-2-1-1024k"), 7)),
         # One rack is another finding.
         (("/a",) * 5, ErasureCoding(("RS-3-2-1024k",), 7)),
         (("/a", "/b", "/c"), ErasureCoding((), 7)),
