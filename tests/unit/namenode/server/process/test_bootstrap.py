@@ -50,6 +50,6 @@ def test_a_log_that_ends_with_the_beginning_of_a_segment_is_whole(
             lacking = bootstrap._Offer("nn0", VERSION, 2, 6, None)
             # A journal node whose request left last may have been told that 5 is committed: it is
             # readable there, then.
-            with pytest.raises(BootstrapFailed, match="lacks transactions [56] to 6") as caught:
+            with pytest.raises(BootstrapFailed, match=r"lacks transactions [56] to 6") as caught:
                 bootstrap._check_shared(log, lacking)
     assert caught.value.code == LOGS_UNAVAILABLE
