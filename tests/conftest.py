@@ -28,7 +28,7 @@ from howdah.testing import MiniCluster
 from howdah.testing.spark import NoSpark
 from tests.support.child_signals import hear_signals
 from tests.support.memory_directory import MEMORY, MemoryDirectory, has_room
-from tests.support.requirements.distribution import lower_priority, make_scheduler
+from tests.support.requirements.distribution import lower_priority, make_scheduler, send_less
 from tests.support.requirements.marks import is_worker
 from tests.support.spark_archive import TRUSTING, archive_path, make_spark_archive, quick_start
 
@@ -88,6 +88,7 @@ _NOTHING_TO_SEE = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 def pytest_configure(config: pytest.Config) -> None:
     """Keep temporary files in memory, where there is room and nobody asks for another place.
     Workers and all that a run starts inherit it."""
+    send_less(config)
     if is_worker(config) or config.option.basetemp or "TMPDIR" in os.environ or not has_room():
         return
     directory = MemoryDirectory.make(MEMORY)

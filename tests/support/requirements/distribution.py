@@ -8,10 +8,12 @@ other workers hardly notice it. The others take unit tests as well once all else
 * A module stays whole, for its fixtures, and a group of modules does, which has one JVM.
 * The modules come in the order in which they were collected (`--no-loadscope-reorder`).
 * A run that asks for another distribution (`./dev torture`) gets that one.
+* Workers tell how each test went, and nothing else (`send_less`).
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any, Final
@@ -51,10 +53,20 @@ def make_scheduler(
         return None
     from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
+    group_of = functools.cache(group_of)
+
     class ByModule(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist has no types for it
         def _split_scope(self, nodeid: str) -> str:
             scope: str = super()._split_scope(nodeid)
             return group_of(scope) or scope
+
+        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+            # What is done is counted with each message of a worker, until it is forgotten.
+            super().mark_test_complete(node, item_index, duration)
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            work = self.assigned_work[node]
+            if scope in work and all(work[scope].values()):
+                del work[scope]
 
         def _assign_work_unit(self, node: Any) -> None:
             number = int(node.gateway.id.removeprefix("gw"))
@@ -68,3 +80,31 @@ def make_scheduler(
             super()._assign_work_unit(node)
 
     return ByModule(config, log)
+
+
+def send_less(config: pytest.Config) -> None:
+    """Have this process, where it is a worker, tell the first one only what it needs: of a test
+    that passes its call and its end. That it begins, and that nothing was wrong with its fixtures,
+    are three messages of six, and twenty thousand tests are so short that these take a fifth of
+    their time. What asks for more (`-v`, `--durations`, `--junitxml`) gets it."""
+    option = config.option
+    if not is_worker(config) or option.verbose > 0 or option.durations is not None:
+        return
+    if getattr(option, "xmlpath", None):
+        return
+    for plugin in config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "WorkerInteractor":
+            plugin.sendevent = _sparing(plugin.sendevent)
+
+
+def _sparing(send: Callable[..., None]) -> Callable[..., None]:
+    def sendevent(name: str, **details: Any) -> None:
+        if name == "logstart":
+            return
+        if name == "testreport":
+            report = details["data"]
+            if report["when"] != "call" and report["outcome"] == "passed":
+                return
+        send(name, **details)
+
+    return sendevent

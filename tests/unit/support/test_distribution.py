@@ -23,6 +23,7 @@ class Worker:
         self.shutting_down = False
         self._tests = tests
         self.given: list[int] = []
+        self.ended = 0
 
     def send_runtest_some(self, indices: Sequence[int]) -> None:
         self.given += indices
@@ -59,8 +60,9 @@ class Run:
 
     def ends(self, worker: Worker) -> None:
         """All that the worker was given by now has run."""
-        for index in list(worker.given):
+        for index in worker.given[worker.ended :]:
             self.scheduler.mark_test_complete(worker, index)
+            worker.ended += 1
 
 
 def test_one_worker_has_unit_tests_from_the_first_moment_on() -> None:
@@ -87,6 +89,15 @@ def test_the_others_take_unit_tests_when_all_else_is_done() -> None:
         run.ends(first)
         run.ends(second)
     assert set(UNIT[1:3]) <= {*first.modules, *second.modules}
+
+
+def test_what_is_done_is_forgotten() -> None:
+    run = Run([*CLUSTER, *UNIT])
+    first, *_ = run.workers
+    assert list(run.scheduler.assigned_work[first]) == [CLUSTER[0]]
+    run.ends(first)
+    # "spark" is the group of the third module.
+    assert list(run.scheduler.assigned_work[first]) == ["spark"]
 
 
 def test_where_there_are_no_unit_tests_it_ends_at_once() -> None:
@@ -121,3 +132,45 @@ def test_the_priority_of_that_worker_alone_is_low(
 def test_the_priority_of_a_run_without_workers_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "nice", lambda by: pytest.fail(f"lowered by {by}"))
     distribution.lower_priority(cast(pytest.Config, SimpleNamespace()), 2)
+
+
+class WorkerInteractor:
+    """What pytest-xdist calls the one that sends."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    def sendevent(self, name: str, **details: Any) -> None:
+        self.sent.append(name if "data" not in details else f"{name} {details['data']['when']}")
+
+
+def sent(*, verbose: int = 0, durations: int | None = None, outcome: str = "passed") -> list[str]:
+    interactor = WorkerInteractor()
+    told: Any = SimpleNamespace(
+        workerinput={},
+        option=SimpleNamespace(verbose=verbose, durations=durations),
+        pluginmanager=SimpleNamespace(get_plugins=lambda: [object(), interactor]),
+    )
+    distribution.send_less(told)
+    interactor.sendevent("logstart")
+    for when in ("setup", "call", "teardown"):
+        interactor.sendevent("testreport", data={"when": when, "outcome": outcome})
+    interactor.sendevent("logfinish")
+    return interactor.sent
+
+
+ALL = ["logstart", "testreport setup", "testreport call", "testreport teardown", "logfinish"]
+
+
+def test_of_a_test_that_passes_its_call_and_its_end_are_told() -> None:
+    assert sent() == ["testreport call", "logfinish"]
+
+
+def test_whatever_else_becomes_of_it_is_told() -> None:
+    assert sent(outcome="failed") == ALL[1:]
+    assert sent(outcome="skipped") == ALL[1:]
+
+
+def test_who_asks_for_more_is_told_all() -> None:
+    assert sent(verbose=1) == ALL
+    assert sent(durations=0) == ALL
