@@ -223,7 +223,7 @@ each_method = pytest.mark.parametrize(
 def test_any_request_is_answered_or_refused_and_what_it_did_can_be_replayed(
     method: str, kind: Descriptor
 ) -> None:
-    check_requests(method, kind, max_examples=3 if is_unsupported(method) else 25)
+    check_requests(method, kind, max_examples=3 if is_unsupported(method) else 12)
 
 
 @pytest.mark.torture

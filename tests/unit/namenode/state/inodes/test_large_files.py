@@ -9,7 +9,8 @@ from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
 
 GIB = 1 << 30
-BLOCKS = 4096
+BLOCK = 4 * GIB
+BLOCKS = 1024
 
 
 def file_of(namenode: InMemoryNamenode, blocks: int) -> None:
@@ -23,7 +24,7 @@ def file_of(namenode: InMemoryNamenode, blocks: int) -> None:
             createFlag=pb.CREATE,
             createParent=True,
             replication=1,
-            blockSize=GIB,
+            blockSize=BLOCK,
         ),
     )
     assert isinstance(created, pb.CreateResponseProto)
@@ -37,8 +38,8 @@ def file_of(namenode: InMemoryNamenode, blocks: int) -> None:
         )
         assert isinstance(added, pb.AddBlockResponseProto)
         previous = added.block.b
-        previous.numBytes = GIB
-        node.store(previous.blockId, previous.generationStamp, GIB)
+        previous.numBytes = BLOCK
+        node.store(previous.blockId, previous.generationStamp, BLOCK)
     done = namenode.call(
         "complete",
         pb.CompleteRequestProto(
@@ -54,7 +55,7 @@ def test_a_file_of_four_terabytes_is_found_at_every_offset() -> None:
     namenode = InMemoryNamenode()
     namenode.join("dn0")
     file_of(namenode, BLOCKS)
-    size = BLOCKS * GIB
+    size = BLOCKS * BLOCK
     status = namenode.call("getFileInfo", pb.GetFileInfoRequestProto(src="/huge"))
     assert isinstance(status, pb.GetFileInfoResponseProto)
     assert status.fs.length == size
@@ -65,4 +66,4 @@ def test_a_file_of_four_terabytes_is_found_at_every_offset() -> None:
         )
         assert isinstance(answer, pb.GetBlockLocationsResponseProto)
         (block,) = answer.locations.blocks
-        assert block.offset <= offset < block.offset + GIB
+        assert block.offset <= offset < block.offset + BLOCK
