@@ -22,15 +22,14 @@ from howdah.journalnode.state.acceptor import Acceptor
 from howdah.namenode.state.quorum import recovery
 from howdah.namenode.state.quorum.messages import Prepared, Request, StartSegment
 from howdah.namenode.state.quorum.quorum import QuorumCall
-from howdah.testing.simulator.seeds import seeds_of
 from tests.support.journals import seeds
 from tests.support.journals.history import Violation
 from tests.support.journals.node import Crashes
 from tests.support.journals.world import NONE, PLANS, Process, World
 from tests.support.torture import times
 
-SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS", "0-250"))
-MANY_SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS") or f"0-{times(2500)}")
+SEEDS = seeds.seeds_of(os.environ.get("HOWDAH_SEEDS", "0-250"))
+MANY_SEEDS = seeds.seeds_of(os.environ.get("HOWDAH_SEEDS") or f"0-{times(2500)}")
 SEED = int(os.environ.get("HOWDAH_SEED", "1"))
 """Of what the writers write, where the faults are counted and not diced."""
 BATCHES = 6
@@ -108,6 +107,10 @@ def test_nothing_acknowledged_is_lost_whenever_a_node_dies_before_or_after_a_wri
 @pytest.mark.parametrize("plan", sorted(PLANS))
 def test_what_was_acknowledged_outlives_any_history(plan: str) -> None:
     assert run_all(SEEDS, plan) > 5 * len(SEEDS), "writers got on"
+
+
+def test_seeds_are_one_or_a_range_without_its_end() -> None:
+    assert (seeds.seeds_of("1359"), seeds.seeds_of("0-20000")) == (range(1359, 1360), range(20000))
 
 
 def test_a_seed_tells_the_whole_story() -> None:

@@ -81,7 +81,7 @@ APART = {
     "howdah.fs": {"hdfs", "local", "memory", "objects", "typed_data"},
     "howdah.fs.objects": {"amazon", "azure", "google"},
     "howdah.spark": {"compaction", "snapshots", "usage_report", "verification"},
-    "howdah.testing": {"contract", "simulator"},
+    "howdah.testing": {"contract", "histories"},
 }
 
 

@@ -14,8 +14,7 @@
 `howdah.testing.spark` runs Hadoop's own client against the cluster, and
 `howdah.testing.spark_cluster` has Spark as processes. `check_filesystem` holds any
 filesystem against the stream contract (`howdah.testing.contract`). `howdah.testing.in_memory`
-is a namenode with datanodes as plain objects, whose time moves when it is told to, and
-`howdah.testing.simulator` a whole cluster from a seed.
+is a namenode with datanodes as plain objects, whose time moves when it is told to.
 
 What only howdah's own tests use is in `tests/support`, and in no wheel.
 Production code imports nothing of this package.

@@ -14,12 +14,17 @@ import random
 import sys
 import time
 
-from howdah.testing.simulator.seeds import seeds_of
 from tests.support.journals.world import PLANS, World
 
 GENERATIONS = 10
 STEPS = 2000
 TRACE_LINES = 60
+
+
+def seeds_of(text: str) -> range:
+    """`0-20000` is 20,000 seeds, the last is 19999; `1359` is one."""
+    start, _, stop = text.partition("-")
+    return range(int(start), int(stop) if stop else int(start) + 1)
 
 
 def run(

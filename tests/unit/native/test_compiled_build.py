@@ -1,5 +1,5 @@
 """The hot modules of a namenode are compiled, and do what their sources do: their own tests, the
-reference model and the simulators run against the build."""
+reference model and the simulated quorum run against the build."""
 
 from __future__ import annotations
 

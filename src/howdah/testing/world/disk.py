@@ -46,6 +46,7 @@ class Inode:
         "dirty",
         "disk",
         "entries",
+        "is_rotten",
         "links",
         "lock_owner",
         "mode",
@@ -69,6 +70,8 @@ class Inode:
         """What a sync has failed to make safe: as on Linux, the next one does not try again."""
         self.entries: dict[str, Inode] = {}
         self.mtime_ns = disk.wall_ns()
+        self.is_rotten = False
+        """Whether a bit was turned over."""
         self.links = 0
         self.open_count = 0
         self.lock_owner: LockOwner | None = None
@@ -139,6 +142,7 @@ class Inode:
     def flip(self, bit: int) -> None:
         """Turn a bit over that is at rest on the disk."""
         place, mask = bit // 8, 1 << bit % 8
+        self.is_rotten = True
         self.data[place] ^= mask
         if place < len(self.safe):
             self.safe[place] ^= mask

@@ -274,6 +274,8 @@ class Process:
         self.on_log: Callable[[str, str, str], None] | None = None
         """Hears of lines in the log: level, logger, message."""
         self.on_end: Callable[[Process], None] | None = None
+        self.on_fork: Callable[[Process], None] | None = None
+        """Called with each child, before that begins."""
         self._closing: list[int] = []
         self._make_modules = make_modules
         self._blanks = blanks
@@ -424,8 +426,10 @@ class Process:
             blanks=self._blanks,
         )
         child.send_patience_s = dict(self.send_patience_s)
-        child.on_log, child.faults = self.on_log, self.faults
+        child.on_log, child.on_fork, child.faults = self.on_log, self.on_fork, self.faults
         self.children[child.pid] = child
+        if self.on_fork is not None:
+            self.on_fork(child)
         return child
 
     # -- signals

@@ -81,6 +81,10 @@ class Watch:
 
         made.__init__ = __init__
 
+    def namenodes(self) -> list[tuple[Process, Any]]:
+        """Return the namenodes that have started, with their processes, which may be dead."""
+        return list(self._namenodes.values())
+
     # -- answers
 
     def _hear_answers(self, name: str, process: Process) -> None:

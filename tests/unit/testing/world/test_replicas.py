@@ -70,11 +70,23 @@ def _namenode(world: World, *counted: str, length: int = 5, ordered: bool = Fals
     )
 
 
-def test_only_finalized_replicas_are_found(world: World) -> None:
+def test_replicas_that_count_are_found(world: World) -> None:
     found = on_disks(world.machines["dn0"], _POOL)
-    assert list(found) == [7]
-    assert (found[7].lengths, found[7].stamps) == ({5}, {1001})
+    assert sorted(found) == [7, 8]
+    assert (found[7].stamp, str(found[7])) == (1001, "[5] bytes with stamps [1001]")
+    block = _Object(block_id=7, generation_stamp=1001, length_bytes=5)
+    assert found[7].is_good(block)
+    assert not found[8].is_good(block), "it is written"
     assert not on_disks(world.machines["dn0"], "BP-2")
+
+
+def test_replicas_that_count_have_the_same_bytes(world: World) -> None:
+    node = on_disks(world.machines["dn1"], _POOL)[7].files[0][1]
+    node.data[0] ^= 1
+    (found,) = differences(_namenode(world, "dn0", "dn1"), _POOL, world)
+    assert found.endswith("at dn0 and dn1, which have other bytes")
+    node.flip(1)
+    assert not list(differences(_namenode(world, "dn0", "dn1"), _POOL, world)), "it rots"
 
 
 def test_what_is_counted_and_there_is_no_difference(world: World) -> None:

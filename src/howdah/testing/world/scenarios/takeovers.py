@@ -1,18 +1,39 @@
 """Writers who take one file over from each other, again and again, while they and servers die: what
-one was promised, the next one finds, and readers see nothing else."""
+one was promised, the next one finds, and readers see nothing else.
+
+Meanwhile wires and disks may fail, datanodes announce that they restart, namenodes are stopped, and
+somebody changes how many replicas the file is to have. What was promised is looked for on the disks
+all the time (`promises`).
+"""
 
 from __future__ import annotations
 
 import random
+import signal
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-from howdah.testing.world.cluster import DATANODE, RPC_PORT, Cluster
-from howdah.testing.world.faults import Supervisor
+from howdah.testing.world.cluster import DATANODE, NAMENODE, RPC_PORT, Cluster, Server
+from howdah.testing.world.faults import (
+    CUT,
+    FAILING_DISK,
+    HANGING_DISK,
+    ISOLATE,
+    ONE_WAY,
+    PAUSE,
+    RESET,
+    SLOW_DISK,
+    SPLIT,
+    FaultPlan,
+    Supervisor,
+)
 from howdah.testing.world.processes import Process
+from howdah.testing.world.promises import PromiseWatch
 from howdah.testing.world.scenarios import datanodes, highly_available
+from howdah.testing.world.workload.checking import check_all_replicated
 from howdah.testing.world.world import Unexpected, World
 
 _PATH: Final = "/taken/over"
@@ -22,8 +43,15 @@ _MOST_WRITERS: Final = 3
 _ACTIONS: Final = 14
 _SOFT_LIMIT_MS: Final = 15_000
 _HARD_LIMIT_S: Final = 40
-_QUIET_S: Final = 150.0
+_QUIET_S: Final = 45.0
 _TRIES: Final = 60
+_FAULTS: Final = 6
+_KINDS: Final = (
+    *(CUT, CUT, ONE_WAY, ISOLATE, RESET, RESET, PAUSE, SPLIT),
+    *(SLOW_DISK, HANGING_DISK, FAILING_DISK),
+)
+_TROUBLES: Final = ("announce", "stop", "replication", "replication")
+_IPC_PORT: Final = 9867
 _SETTINGS: Final = {
     "dfs.blocksize": "4096",
     "dfs.bytes-per-checksum": "512",
@@ -60,6 +88,20 @@ class _History:
     problems: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     power_losses: int = 0
+    stream: tuple[Process, Any] | None = None
+    """That of who has opened it last, until it is closed."""
+
+    @property
+    def written(self) -> bytes:
+        """All that the file may hold."""
+        return self.texts[-1].data if self.texts else b""
+
+    @property
+    def writer(self) -> Any:
+        """The stream of who writes it, or None."""
+        if self.stream is None or self.stream[0].is_dead:
+            return None
+        return self.stream[1]
 
     def promised(self) -> int:
         """How many bytes of the file as it is now nobody may lose."""
@@ -96,21 +138,35 @@ def take_over(world: World) -> Mapping[str, object]:
     """Let up to three writers at a time, and readers, have one file, with one namenode or two."""
     clients = world.machine("clients")
     dice = world.dice("takeovers")
+    history = _History()
+    promise_watches: list[PromiseWatch] = []
+
+    def prepare(cluster: Cluster) -> None:
+        promise_watches.append(PromiseWatch(cluster, _PATH, history))
+
     if dice.random() < 0.3:
         uri = "hdfs://ns"
         settings = {**highly_available.SETTINGS, **_SETTINGS}
-        cluster, watch = highly_available.build(world, settings, datanodes=_DATANODES)
+        cluster, watch = highly_available.build(
+            world, settings, datanodes=_DATANODES, prepare=prepare
+        )
     else:
         uri = f"hdfs://nn:{RPC_PORT}"
-        cluster, watch = datanodes.build(world, _SETTINGS, datanodes=_DATANODES)
+        cluster, watch = datanodes.build(world, _SETTINGS, datanodes=_DATANODES, prepare=prepare)
+    (promises,) = promise_watches
+    promises.begin(watch)
     supervisor = Supervisor(cluster)
-    history = _History()
 
-    def prepare(process: Process) -> None:
-        cluster.connect(process, uri).mkdirs("/taken")
+    def connect(process: Process) -> Any:
+        return cluster.connect(process, uri)
 
-    world.call(clients, "maker", prepare)
-    loses_power = dice.random() < 0.5
+    def make_directory(process: Process) -> None:
+        connect(process).mkdirs("/taken")
+
+    world.call(clients, "maker", make_directory)
+    troubles = _Troubles(cluster, uri, history, promises, dice)
+    if dice.random() < 0.5:
+        supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, _KINDS))
     living: list[tuple[Process, list[bool]]] = []
     for number in range(_WRITERS):
         count = dice.randrange(1, _MOST_WRITERS + 1)
@@ -118,7 +174,9 @@ def take_over(world: World) -> Mapping[str, object]:
             world.run_for(dice.uniform(0.1, 3.0))
             living = [(each, ended) for each, ended in living if not ended and not each.is_dead]
             if dice.random() < 0.25:
-                _disaster(world, cluster, supervisor, history, dice, living, loses_power)
+                troubles.let_die(living)
+            if dice.random() < 0.15:
+                troubles.begin_one()
         ended: list[bool] = []
         process = world.process(clients, f"writer{number}")
         process.start(_Writer(world, cluster, uri, f"writer{number}", history, ended))
@@ -131,7 +189,7 @@ def take_over(world: World) -> Mapping[str, object]:
     world.run_for(_QUIET_S)
 
     def read(process: Process) -> bytes | str:
-        fs = cluster.connect(process, uri)
+        fs = connect(process)
         errors = process.modules.load("howdah.errors")
         why = ""
         for _ in range(_TRIES):
@@ -155,9 +213,17 @@ def take_over(world: World) -> Mapping[str, object]:
         history.check_read("the last reader", found, len(history.texts), promised)
     if history.problems:
         raise Unexpected("\n".join(history.problems))
+    world.run_for(_QUIET_S)
+    if not history.power_losses:
+        check_all_replicated(world, clients, connect, _DATANODES)
     watch.check_at_rest()
+    promises.look()
+    world.check()
     return {
         "counts": dict(sorted(history.counts.items())),
+        "faults": supervisor.count,
+        "looks": promises.looks,
+        "pipelines": promises.pipelines,
         "openings": len(history.texts),
         "bytes": len(found),
         "promised": promised,
@@ -165,52 +231,103 @@ def take_over(world: World) -> Mapping[str, object]:
     }
 
 
-def _disaster(
-    world: World,
-    cluster: Cluster,
-    supervisor: Supervisor,
-    history: _History,
-    dice: random.Random,
-    living: list[tuple[Process, list[bool]]],
-    loses_power: bool,
-) -> None:
-    """Writers die, and in the same moment datanodes do, or their machines lose their power, or
-    stand still; maybe a namenode dies, too. What died comes back soon."""
-    history.counts["disasters"] += 1
-    for _ in range(dice.choice((0, 1, 30, 1000))):
-        world.scheduler.step()
-    world.check()
-    if dice.random() < 0.6:
-        for process, _ in living:
-            if not process.is_dead:
-                world.story.record(process.name, "dies")
-                process.kill()
-    for server in cluster.servers.values():
-        chance = 0.5 if server.role is DATANODE else 0.1
-        if dice.random() > chance or not server.is_up or not server.machine.has_power:
-            continue
-        kind = dice.choice(("kill", "kill", "power", "pause") if loses_power else ("kill", "pause"))
+class _Troubles:
+    """Is what happens to the servers of a cluster, and to writers."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        uri: str,
+        history: _History,
+        promises: PromiseWatch,
+        dice: random.Random,
+    ) -> None:
+        self._cluster = cluster
+        self._world = cluster.world
+        self._uri = uri
+        self._history = history
+        self._promises = promises
+        self._dice = dice
+        self._loses_power = dice.random() < 0.5
+
+    def let_die(self, living: list[tuple[Process, list[bool]]]) -> None:
+        """Writers die, and in the same moment datanodes do, or their machines lose their power, or
+        stand still; maybe a namenode dies, too. What died comes back soon."""
+        world, dice = self._world, self._dice
+        self._history.counts["disasters"] += 1
+        for _ in range(dice.choice((0, 1, 30, 1000))):
+            world.scheduler.step()
+        world.check()
+        if dice.random() < 0.6:
+            for process, _ in living:
+                if not process.is_dead:
+                    world.story.record(process.name, "dies")
+                    process.kill()
+        for server in self._cluster.servers.values():
+            chance = 0.5 if server.role is DATANODE else 0.1
+            if dice.random() > chance or not server.is_up or not server.machine.has_power:
+                continue
+            kinds = ("kill", "kill", "power", "pause") if self._loses_power else ("kill", "pause")
+            self._break(server, dice.choice(kinds))
+        self._promises.look()
+
+    def _break(self, server: Server, kind: str) -> None:
+        world, dice = self._world, self._dice
         if kind == "power":
-            history.power_losses += 1
-            cluster.power_off(server.machine)
-            beside = [each for each in cluster.servers.values() if each.machine is server.machine]
-
-            def back(beside: list[Any] = beside) -> None:
-                for each in beside:
-                    if not each.is_up:
-                        each.start()
-
-            world.scheduler.after(dice.uniform(0.1, 8.0), back)
+            self._history.power_losses += 1
+            self._promises.power_is_lost(server.machine)
+            self._cluster.power_off(server.machine)
+            for each in self._cluster.servers.values():
+                if each.machine is server.machine:
+                    world.scheduler.after(dice.uniform(0.1, 8.0), partial(_start, each))
         elif kind == "kill":
             server.kill()
-            world.scheduler.after(
-                dice.uniform(0.0, 8.0),
-                lambda server=server: None if server.is_up else server.start(),  # type: ignore[misc]
-            )
+            world.scheduler.after(dice.uniform(0.0, 8.0), partial(_start, server))
         else:
             assert server.process is not None
             server.process.stop()
             world.scheduler.after(dice.uniform(0.5, 20.0), server.process.go_on)
+
+    def begin_one(self) -> None:
+        """A datanode is told to restart and announces it, a namenode is stopped in order, or
+        somebody wants another number of replicas."""
+        kind = self._dice.choice(_TROUBLES)
+        self._history.counts[kind] += 1
+        if kind == "stop":
+            server = self._dice.choice(
+                [s for s in self._cluster.servers.values() if s.role is NAMENODE]
+            )
+            if server.process is not None and server.is_up and not server.process.is_stopped:
+                self._world.story.record(server.name, "is stopped in order")
+                server.process.receive_signal(signal.SIGTERM)
+            return
+        process = self._world.process(self._world.machines["clients"], f"operator: {kind}")
+        if kind == "announce":
+            datanodes = [s for s in self._cluster.servers.values() if s.role is DATANODE]
+            name = self._dice.choice(datanodes).machine.name
+            words = ("-shutdownDatanode", f"{name}:{_IPC_PORT}", "upgrade")
+            process.start(partial(self._run_command, words=words))
+        else:
+            replication = self._dice.randrange(1, _DATANODES + 1)
+            process.start(partial(self._replicate, replication=replication))
+
+    def _run_command(self, process: Process, words: tuple[str, ...]) -> None:
+        self._cluster.run_command(process, "dfsadmin", *words)
+        process.exit(0)
+
+    def _replicate(self, process: Process, replication: int) -> None:
+        errors = process.modules.load("howdah.errors")
+        try:
+            self._cluster.connect(process, self._uri).set_replication(_PATH, replication)
+            self._world.story.record(process.name, f"wants {replication} replicas")
+        except (errors.HowdahError, OSError) as error:
+            self._world.story.record(process.name, f"{type(error).__name__}: {error}")
+        process.exit(0)
+
+
+def _start(server: Server) -> None:
+    if not server.is_up:
+        server.start()
 
 
 class _Writer:
@@ -238,7 +355,7 @@ class _Writer:
         self._sleep = process.modules.load("time").sleep
         fs = self._cluster.connect(process, self._uri)
         try:
-            self._write(fs, errors)
+            self._write(process, fs, errors)
         except (errors.HowdahError, OSError, ValueError) as error:
             self._history.counts[f"writer: {type(error).__name__}"] += 1
             self._world.story.record(self._name, f"gives up: {type(error).__name__}: {error}")
@@ -257,10 +374,11 @@ class _Writer:
                 self._sleep(self._dice.uniform(1.0, 8.0))
         return fs.append(_PATH)
 
-    def _write(self, fs: Any, errors: Any) -> None:
+    def _write(self, process: Process, fs: Any, errors: Any) -> None:
         history, dice = self._history, self._dice
         stream = self._open(fs, errors)
         text = history.opened(self._name, stream.get_pos())
+        history.stream = process, stream
         self._world.story.record(self._name, f"has opened it: {len(text.base)} bytes")
 
         def is_ours() -> bool:
@@ -280,6 +398,8 @@ class _Writer:
                 self._promise(text, kind == "hsync", losses, is_ours=is_ours())
             history.counts[kind] += 1
         losses = history.power_losses
+        if is_ours():
+            history.stream = None
         stream.close()
         self._promise(text, True, losses, is_ours=is_ours())
         history.counts["close"] += 1

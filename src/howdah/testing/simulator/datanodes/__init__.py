@@ -1,1 +1,0 @@
-"""Simulated datanodes: the process, the pipeline's middle, its replicas, and its disk."""
