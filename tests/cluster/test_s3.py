@@ -8,6 +8,7 @@ import os
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -149,6 +150,34 @@ def test_directories_that_no_client_asked_for_go_with_their_last_object(
     s3.delete_object(Bucket="data", Key="prune/made/")
     s3.delete_object(Bucket="data", Key="prune/made/k")
     assert keys_of(s3, Prefix="prune/") == ["prune/theirs/"]
+
+
+def test_who_deletes_all_keys_leaves_no_directories(s3: Any, fs: HdfsFileSystem) -> None:
+    # As S3A makes directories, and deletes a tree of them.
+    for key in ("tree/", "tree/0/", "tree/0/a/", "tree/0/b/"):
+        s3.put_object(Bucket="data", Key=key)
+    s3.put_object(Bucket="data", Key="tree/0/a/k", Body=b"x")
+    s3.put_object(Bucket="data", Key="tree/0/c/k", Body=b"x")
+    found = keys_of(s3, Prefix="tree/")
+    names = ["", "0/", "0/a/", "0/a/k", "0/b/", "0/c/k"]
+    assert found == [f"tree/{name}" for name in names]
+    assert keys_of(s3, Prefix="tree/0/", Delimiter="/") == ["tree/0/"]
+    s3.delete_object(Bucket="data", Key="tree/0/a/k")
+    assert s3.head_object(Bucket="data", Key="tree/0/a/")["ContentLength"] == 0
+    s3.delete_objects(Bucket="data", Delete={"Objects": [{"Key": key} for key in found]})
+    assert not fs.exists(f"{ROOT}/data/tree")
+
+
+def test_a_directory_that_several_make_at_once_is_made(s3: Any) -> None:
+    def make(number: int) -> None:
+        for name in range(10):
+            s3.put_object(Bucket="data", Key=f"at-once/d{name}/")
+            s3.put_object(Bucket="data", Key=f"at-once/e{name}/{number}", Body=b"x")
+            s3.put_object(Bucket="data", Key=f"at-once/e{name}/")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(make, range(4)))
+    assert len(keys_of(s3, Prefix="at-once/")) == 10 + 10 * 5
 
 
 def test_objects_come_and_go_in_one_directory_while_others_do(s3: Any) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import shutil
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,11 +154,13 @@ def test_polars(door: Door, files: FileSystem, options: dict[str, str]) -> None:
 
 def test_duckdb(door: Door, files: FileSystem) -> None:
     duckdb = pytest.importorskip("duckdb")
-    connection = duckdb.connect()
-    try:
-        connection.execute("LOAD httpfs")
-    except duckdb.Error as error:
-        pytest.skip(f"duckdb's extension httpfs is not installed: {error}")
+    httpfs = pytest.importorskip("duckdb_extension_httpfs")
+    connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    version = f"v{duckdb.__version__}"
+    extension = Path(httpfs.__file__).parent / "extensions" / version / "httpfs.duckdb_extension"
+    if not extension.exists():
+        pytest.skip(f"duckdb is {version}, and its extension httpfs of another version")
+    connection.execute(f"LOAD '{extension}'")
     connection.execute(
         f"CREATE SECRET (TYPE s3, KEY_ID '{door.access_key}', SECRET '{door.secret_key}', "
         f"REGION '{REGION}', ENDPOINT '{door.address}', URL_STYLE 'path', USE_SSL false)"
@@ -238,3 +245,169 @@ def test_minio(door: Door, files: FileSystem) -> None:
     assert [each.object_name for each in found] == ["minio/k"]
     assert client.bucket_exists(bucket_name=BUCKET)
     client.remove_object(bucket_name=BUCKET, object_name="minio/k")
+
+
+def run_program(program: str, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+    """What a client that is a program of its own prints."""
+    path = Path(sys.executable).with_name(program)
+    if not path.exists():
+        found = shutil.which(program)
+        if found is None:
+            pytest.skip(f"{program} is not installed")
+        path = Path(found)
+    done = subprocess.run(
+        [str(path), *arguments],
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, f"{program} {' '.join(arguments)}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_rclone(door: Door, files: FileSystem, tmp_path: Path) -> None:
+    settings = {
+        "RCLONE_CONFIG": str(tmp_path / "none.conf"),
+        "RCLONE_CONFIG_GW_TYPE": "s3",
+        "RCLONE_CONFIG_GW_PROVIDER": "Other",
+        "RCLONE_CONFIG_GW_ENDPOINT": door.url,
+        "RCLONE_CONFIG_GW_REGION": REGION,
+        "RCLONE_CONFIG_GW_ACCESS_KEY_ID": door.access_key,
+        "RCLONE_CONFIG_GW_SECRET_ACCESS_KEY": door.secret_key,
+    }
+
+    def rclone(*arguments: str) -> str:
+        return run_program("rclone", *arguments, env=settings)
+
+    tree = {"a": b"1", "sub dir/b+c": DATA, "sub dir/ä": b"", "large": DATA * 3}
+    for name, content in tree.items():
+        (tmp_path / "from" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "from" / name).write_bytes(content)
+    place = f"gw:{BUCKET}/rclone"
+    rclone("copy", "--s3-upload-cutoff=5M", "--s3-chunk-size=5M", f"{tmp_path}/from", place)
+    for name, content in tree.items():
+        assert files.read_bytes(f"/s3/{BUCKET}/rclone/{name}") == content
+    # Checked by what the client thinks the ETag is, and byte for byte.
+    rclone("check", "--download", f"{tmp_path}/from", place)
+    rclone("check", f"{tmp_path}/from", place)
+    files.write_bytes(f"/s3/{BUCKET}/rclone/of-hdfs", DATA)
+    files.delete(f"/s3/{BUCKET}/rclone/a")
+    rclone("sync", place, f"{tmp_path}/to")
+    assert (tmp_path / "to" / "of-hdfs").read_bytes() == DATA
+    assert sorted(path.name for path in (tmp_path / "to").iterdir()) == [
+        "large",
+        "of-hdfs",
+        "sub dir",
+    ]
+    rclone("moveto", f"{place}/of-hdfs", f"{place}/moved")
+    listed = json.loads(rclone("lsjson", "-R", "--files-only", place))
+    assert sorted(each["Path"] for each in listed) == [
+        "large",
+        "moved",
+        "sub dir/b+c",
+        "sub dir/ä",
+    ]
+    rclone("purge", place)
+    assert not files.exists(f"/s3/{BUCKET}/rclone")
+
+
+def test_aws(door: Door, files: FileSystem, tmp_path: Path) -> None:
+    settings = {
+        "AWS_ENDPOINT_URL": door.url,
+        "AWS_ACCESS_KEY_ID": door.access_key,
+        "AWS_SECRET_ACCESS_KEY": door.secret_key,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_CONFIG_FILE": str(tmp_path / "none"),
+    }
+
+    def aws(*arguments: str) -> str:
+        return run_program("aws", "s3", *arguments, env=settings)
+
+    # In the order of HDFS it would upload some of these again, and delete them.
+    tree = {"a-b": b"1", "a.b": b"2", "a0": b"3", "a/x": b"4", "a/b/y": b"5", "a/b-c": DATA * 4}
+    for name, content in tree.items():
+        (tmp_path / "from" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "from" / name).write_bytes(content)
+    place = f"s3://{BUCKET}/aws"
+    assert aws("sync", "--no-progress", f"{tmp_path}/from", place).count("upload:") == len(tree)
+    assert aws("sync", "--no-progress", "--delete", f"{tmp_path}/from", place) == ""
+    assert sorted(keys_below(door, "aws/")) == sorted(f"aws/{name}" for name in tree)
+    files.write_bytes(f"/s3/{BUCKET}/aws/of hdfs", DATA * 4)
+    aws("mv", "--no-progress", f"{place}/of hdfs", f"{place}/moved")
+    aws("cp", "--no-progress", f"{place}/moved", f"{tmp_path}/got")
+    assert (tmp_path / "got").read_bytes() == DATA * 4
+    aws("rm", "--recursive", place)
+    assert not files.exists(f"/s3/{BUCKET}/aws")
+
+
+def test_s3cmd(door: Door, files: FileSystem, tmp_path: Path) -> None:
+    (tmp_path / "none.cfg").write_text("")
+    options = [
+        *(f"--config={tmp_path}/none.cfg", "--no-ssl", f"--region={REGION}"),
+        *(f"--access_key={door.access_key}", f"--secret_key={door.secret_key}"),
+        *(f"--host={door.address}", f"--host-bucket={door.address}/%(bucket)"),
+    ]
+
+    def s3cmd(*arguments: str) -> str:
+        return run_program("s3cmd", *options, *arguments)
+
+    (tmp_path / "large").write_bytes(DATA * 4)
+    place = f"s3://{BUCKET}/s3cmd"
+    s3cmd("put", "--multipart-chunk-size-mb=5", f"{tmp_path}/large", f"{place}/large")
+    assert files.read_bytes(f"/s3/{BUCKET}/s3cmd/large") == DATA * 4
+    files.write_bytes(f"/s3/{BUCKET}/s3cmd/of hdfs", DATA)
+    s3cmd("get", f"{place}/of hdfs", f"{tmp_path}/got")
+    assert (tmp_path / "got").read_bytes() == DATA
+    s3cmd("cp", f"{place}/of hdfs", f"{place}/sub/copy")
+    s3cmd("mv", f"{place}/of hdfs", f"{place}/moved")
+    listed = s3cmd("ls", "--recursive", f"{place}/").splitlines()
+    assert [line.rpartition("s3cmd/")[2] for line in listed] == ["large", "moved", "sub/copy"]
+    assert files.read_bytes(f"/s3/{BUCKET}/s3cmd/sub/copy") == DATA
+    (tmp_path / "tree" / "sub").mkdir(parents=True)
+    (tmp_path / "tree" / "sub" / "new").write_bytes(b"new")
+    s3cmd("sync", "--delete-removed", f"{tmp_path}/tree/", f"{place}/")
+    assert keys_below(door, "s3cmd/") == ["s3cmd/sub/new"]
+    s3cmd("del", "--recursive", "--force", f"{place}/")
+    assert not files.exists(f"/s3/{BUCKET}/s3cmd")
+
+
+def test_pyiceberg(door: Door, files: FileSystem, tmp_path: Path) -> None:
+    pytest.importorskip("pyiceberg")
+    pa = pytest.importorskip("pyarrow")
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    settings = {
+        "uri": f"sqlite:///{tmp_path}/catalog.db",
+        "warehouse": f"s3://{BUCKET}/iceberg",
+        "s3.endpoint": door.url,
+        "s3.access-key-id": door.access_key,
+        "s3.secret-access-key": door.secret_key,
+        "s3.region": REGION,
+    }
+    data = pa.table({"x": pa.array(range(1000), pa.int64()), "y": ["a"] * 1000})
+    for number, io_class in enumerate(
+        ("pyiceberg.io.pyarrow.PyArrowFileIO", "pyiceberg.io.fsspec.FsspecFileIO")
+    ):
+        catalog = SqlCatalog("c", **settings, **{"py-io-impl": io_class})
+        catalog.create_namespace_if_not_exists("n")
+        table = catalog.create_table(f"n.t{number}", data.schema)
+        table.append(data)
+        table.append(data)
+        table.overwrite(data.slice(0, 10), overwrite_filter="x > 499")
+        found = catalog.load_table(f"n.t{number}").scan().to_arrow()
+        assert found.num_rows == 2 * 500 + 10
+        assert sum(found["x"].to_pylist()) == 2 * sum(range(500)) + sum(range(10))
+        place = f"/s3/{BUCKET}/iceberg/n/t{number}"
+        assert {status.name for status in files.list_status(place)} == {"data", "metadata"}
+        # What HDFS wrote is a part of the table, too.
+        import pyarrow.parquet as pq
+
+        with files.create(f"{place}/data/of-hdfs.parquet") as out:
+            pq.write_table(data, out)
+        table.add_files([f"s3://{BUCKET}/iceberg/n/t{number}/data/of-hdfs.parquet"])
+        assert table.scan().to_arrow().num_rows == 2 * 500 + 10 + 1000
+        catalog.purge_table(f"n.t{number}")
+        catalog.engine.dispose()

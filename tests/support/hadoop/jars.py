@@ -99,6 +99,14 @@ _KMS_ARTIFACTS = tuple(
 # Of Trino's build of Hadoop, since Hadoop's own jars have no native library.
 _NATIVE_ARTIFACTS = (_Artifact("io.trino.hadoop", "hadoop-apache", "3.3.5-3", is_alone=True),)
 _NATIVE_LIBRARY: Final = "libhadoop.so"
+# S3A and what it needs beside Hadoop's client, which comes with PySpark; 700 MB.
+_S3A_ARTIFACTS = (
+    _Artifact(_HADOOP, "hadoop-aws", HADOOP_VERSION, is_alone=True),
+    _Artifact(
+        "software.amazon.s3.analyticsaccelerator", "analyticsaccelerator-s3", "1.3.1", is_alone=True
+    ),
+    _Artifact("software.amazon.awssdk", "bundle", "2.35.4", is_alone=True),
+)
 _KDC_ARTIFACTS = (_Artifact(_HADOOP, "hadoop-minikdc", HADOOP_VERSION),)
 # With the versions that Hadoop's own build has.
 _TEST_ARTIFACTS = (
@@ -164,6 +172,12 @@ def hadoop_distcp_class_path(cache: Path) -> str:
     """The class path of Hadoop's DistCp, to go before `hadoop_class_path`."""
     into = cache / f"hadoop-{HADOOP_VERSION}-distcp"
     return _jars("HOWDAH_HADOOP_DISTCP_CLASSPATH", into, _DISTCP_ARTIFACTS)
+
+
+def hadoop_s3a_class_path(cache: Path) -> str:
+    """The class path of Hadoop's S3A, to go beside the jars of PySpark."""
+    into = cache / f"hadoop-{HADOOP_VERSION}-s3a"
+    return _jars("HOWDAH_HADOOP_S3A_CLASSPATH", into, _S3A_ARTIFACTS)
 
 
 def hadoop_router_class_path(cache: Path) -> str:

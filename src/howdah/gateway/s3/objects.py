@@ -6,9 +6,9 @@
 3. The file is renamed to its path: the object is there whole, or not at all. A rename that replaces
    nothing is `If-None-Match: *`, whoever else writes.
 
-A directory is an object only if a client makes it (a key that ends in a slash), or if it is empty.
-Directories above an object are made as they are needed, and marked: they go with the last object in
-them. Directories of others stay.
+A directory is an object only if a client makes it (a key that ends in a slash), which a mark says,
+or if it is empty. Directories above an object are made as they are needed, and marked otherwise:
+they go with the last object in them. Directories of others stay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,14 @@ from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.protocol import conditions, tags
 from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.listing import Source
-from howdah.gateway.s3.protocol.metadata import ATTRIBUTE, MADE, Metadata, metadata_in
+from howdah.gateway.s3.protocol.metadata import (
+    ATTRIBUTE,
+    FOR_KEYS,
+    MADE,
+    WANTED,
+    Metadata,
+    metadata_in,
+)
 from howdah.gateway.s3.protocol.names import STAGING, Key, is_hidden, unstorable
 from howdah.gateway.s3.protocol.refusals import Refused
 
@@ -147,7 +154,7 @@ class Bucket:
 
     def source(self) -> Source:
         """What listings look at."""
-        return Source(self._list_after, self._find_path)
+        return Source(self._list_after, self._find_path, self._is_wanted)
 
     def _list_after(self, directory: str, after: str) -> Iterator[FileStatus]:
         path = paths.join(self.path, directory)
@@ -296,8 +303,11 @@ class Bucket:
         path = self.path_of(key)
         self.check_writable(key, headers)
         self._make_directory(path)
-        if self._is_made(path):
-            self.fs.remove_xattr(path, MADE)
+        if self._has_attributes:
+            try:
+                self.fs.set_xattr(path, MADE, WANTED)
+            except errors.AccessDenied:
+                pass  # It is another user's, and there as was asked for.
         self.keep(path, metadata)
         return self.fs.get_file_status(path)
 
@@ -429,21 +439,32 @@ class Bucket:
             path = paths.parent_of(path) or "/"
         return ids
 
-    def _mark(self, path: str) -> None:
+    def _mark(self, path: str, *, replaces: bool = False) -> None:
+        """Mark a directory as one that goes with the last object in it; one that a client has asked
+        for only if that is to be replaced."""
         if self._has_attributes:
             try:
-                self.fs.set_xattr(path, MADE, b"1")
+                self.fs.set_xattr(path, MADE, FOR_KEYS, replace=replaces)
             except errors.PathNotFound:
                 pass  # Another request has deleted it; whoever needs it makes it again.
+            except errors.RemoteError:
+                # It was marked meanwhile.
+                if self._mark_of(path) is None:
+                    raise
 
-    def _is_made(self, path: str) -> bool:
+    def _mark_of(self, path: str) -> bytes | None:
         if not self._has_attributes:
-            return False
+            return None
         try:
-            self.fs.get_xattr(path, MADE)
+            return self.fs.get_xattr(path, MADE)
         except (errors.AttributeNotFound, *_NOT_THERE):
-            return False
-        return True
+            return None
+
+    def _is_wanted(self, path: str) -> bool:
+        try:
+            return self._mark_of(paths.join(self.path, path)) == WANTED
+        except errors.AccessDenied:
+            return False  # Whoever may not read attributes sees what is in it.
 
     # What is deleted.
 
@@ -461,7 +482,7 @@ class Bucket:
                 self.fs.delete(path)
             except errors.DirectoryNotEmpty:
                 # It goes with the last object in it.
-                self._mark(path)
+                self._mark(path, replaces=True)
                 return
         self.prune(paths.parent_of(path) or "/")
 
@@ -469,7 +490,7 @@ class Bucket:
         """Delete a directory that no client asked for, and those above it, if they are empty."""
         while len(path) > len(self.path):
             try:
-                if not self._is_made(path):
+                if self._mark_of(path) != FOR_KEYS:
                     return
                 self.fs.delete(path)
             except (errors.DirectoryNotEmpty, errors.AccessDenied):

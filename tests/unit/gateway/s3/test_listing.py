@@ -31,6 +31,8 @@ class Tree:
             self.kinds |= dict.fromkeys(above, True)
             self.kinds[path] = is_directory
         self.calls = 0
+        # Those that a client has made.
+        self.wanted = {path for path in directories if self.kinds.get(path)}
 
     def list_after(self, directory: str, after: str) -> Iterator[FileStatus]:
         self.calls += 1
@@ -45,17 +47,21 @@ class Tree:
 
     @property
     def source(self) -> Source:
-        return Source(self.list_after, self.find)
+        return Source(self.list_after, self.find, self.wanted.__contains__)
 
     @property
     def keys(self) -> list[str]:
-        """By definition: files, and empty directories with a slash, by their bytes."""
-        empty = [
+        """By definition: files, and with a slash directories that are empty or that a client has
+        made, by their bytes."""
+        shown = [
             f"{path}/"
             for path, is_directory in self.kinds.items()
-            if is_directory and not any(other.startswith(f"{path}/") for other in self.kinds)
+            if is_directory
+            and (
+                path in self.wanted or not any(other.startswith(f"{path}/") for other in self.kinds)
+            )
         ]
-        return sorted([p for p, is_directory in self.kinds.items() if not is_directory] + empty)
+        return sorted([p for p, is_directory in self.kinds.items() if not is_directory] + shown)
 
 
 def listed(tree: Tree, prefix: str = "", delimiter: str = "", after: str = "") -> list[str]:

@@ -11,7 +11,7 @@ from howdah import errors
 from howdah.fs.status import FileStatus
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Bucket, Shared
-from howdah.gateway.s3.protocol.metadata import MADE
+from howdah.gateway.s3.protocol.metadata import FOR_KEYS, MADE
 
 
 class Directories:
@@ -40,8 +40,8 @@ class Directories:
             self.ids.setdefault("/".join(parts[:count]), 100 + count)
         return True
 
-    def set_xattr(self, path: str, name: str, value: bytes) -> None:
-        assert name == MADE
+    def set_xattr(self, path: str, name: str, value: bytes, *, replace: bool) -> None:
+        assert (name, value, replace) == (MADE, FOR_KEYS, False)
         self.marked.add(path)
 
 

@@ -6,8 +6,9 @@ directory has `a` before `a-b`. So a directory is held back until an entry comes
 listing begins anywhere: directories that it has to look for are the ones that may be overtaken by
 the key that it begins behind, one for each byte below a slash in that key.
 
-An empty directory is the key `name/`, and one that has entries is none: clients would show it as a
-file. Whoever lists sees a directory when its turn comes, not the tree at one moment.
+An empty directory is the key `name/`. One that has entries is none, as clients would show it as a
+file, unless a client has made it by that key: who deletes all keys of a listing wants nothing to
+remain. Whoever lists sees a directory when its turn comes, not the tree at one moment.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MAX_KEYS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A key, with the file or empty directory that it stands for; or a common prefix, without
+    """A key, with the file or the directory that it stands for; or a common prefix, without
     one."""
 
     key: str
@@ -49,6 +50,8 @@ class Source:
     """The entries of a directory in the order of their names, behind a name."""
     find: Callable[[str], FileStatus | None]
     """What is at a path."""
+    is_wanted: Callable[[str], bool]
+    """Whether a client has made the directory at a path."""
 
 
 def list_page(source: Source, *, prefix: str, delimiter: str, after: str, max_keys: int) -> Page:
@@ -128,7 +131,7 @@ class _Walk:
 
     def _below(self, top: str, rest: str | None) -> Iterator[Entry]:
         """The keys below a directory that are behind `top + rest`; None: all of them, and that of
-        the directory itself if it is empty."""
+        the directory itself, if it has one."""
         # A key has up to 500 directories: they are on this stack, and not on Python's.
         stack = [self._children(top, rest)]
         while stack:
@@ -161,9 +164,11 @@ class _Walk:
                     heapq.heappush(pending, (f"{candidate}/", None))
             if name and self._is_directory(top + name):
                 heapq.heappush(pending, (f"{name}/", inner if slash else None))
-        is_empty = rest is None
+        is_first = rest is None and bool(top)
         for status in self._source.list_after(top.removesuffix("/"), begin):
-            is_empty = False
+            if is_first and self._source.is_wanted(top.removesuffix("/")):
+                yield from self._own(top)
+            is_first = False
             while pending and pending[0][0] <= status.name:
                 held, behind = heapq.heappop(pending)
                 yield _Directory(top + held, behind)
@@ -174,10 +179,14 @@ class _Walk:
         while pending:
             held, behind = heapq.heappop(pending)
             yield _Directory(top + held, behind)
-        if is_empty and top:
-            own = self._source.find(top.removesuffix("/"))
-            if own is not None and own.is_directory:
-                yield Entry(top, own)
+        if is_first:
+            yield from self._own(top)
+
+    def _own(self, top: str) -> Iterator[Entry]:
+        """The key of a directory itself."""
+        own = self._source.find(top.removesuffix("/"))
+        if own is not None and own.is_directory:
+            yield Entry(top, own)
 
     def _is_directory(self, path: str) -> bool:
         status = self._find(path)

@@ -27,7 +27,11 @@ _MAX_PART_ROWS: Final = 100
 _MAX_PART_SUM_CHARACTERS: Final = 4096
 ATTRIBUTE: Final = "user.howdah.s3"
 MADE: Final = "user.howdah.s3.made"
-"""On a directory that no client asked for: it goes with the last object in it."""
+"""On a directory that the gateway has made, or that a client has asked for."""
+FOR_KEYS: Final = b"1"
+"""No client asked for it: it goes with the last object in it."""
+WANTED: Final = b"2"
+"""A client asked for it: it is an object, whatever is in it."""
 TAGGING: Final = "x-amz-tagging"
 META_PREFIX: Final = "x-amz-meta-"
 MAX_META_BYTES: Final = 2048
