@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from howdah.copy.outcome import Outcome
     from howdah.spark.compaction.job import compact
     from howdah.spark.compaction.outcome import Compaction
+    from howdah.spark.compaction.table_formats import Maintenance
     from howdah.spark.copy_job.job import distcp
     from howdah.spark.tables.frames import table
     from howdah.spark.tables.registration import register
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Attribute",
     "Compaction",
+    "Maintenance",
     "Options",
     "Outcome",
     "Verified",
@@ -50,6 +52,7 @@ __all__ = [
 
 _HOME = {
     "Compaction": "howdah.spark.compaction.outcome",
+    "Maintenance": "howdah.spark.compaction.table_formats",
     "compact": "howdah.spark.compaction.job",
     "distcp": "howdah.spark.copy_job.job",
     "namespace": "howdah.spark.usage_report.job",

@@ -3,7 +3,8 @@
 1. Take the lock of the tree: one job at a time changes it (`locks.tree_lock`). Finish or undo
    what a killed run left (`compaction.exchange_recovery`).
 2. List the tree in parallel, and sum up each directory (`compaction.contents`).
-3. Decide for each directory (`compaction.plan`).
+3. Decide for each directory (`compaction.plan`). No file of a table of which another program
+   keeps a log is touched; its own maintenance is called (`compaction.table_maintenance`).
 4. Make the new files, check that all rows are there, and exchange the directories
    (`compaction.rewriting`); several directories at a time.
 
@@ -16,6 +17,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
@@ -36,6 +38,8 @@ from howdah.spark.compaction.exchange_recovery import OtherJobs, recover_all
 from howdah.spark.compaction.outcome import Compacted, Compaction, outcome_of
 from howdah.spark.compaction.plan import Plan, parse_name, plan
 from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter
+from howdah.spark.compaction.table_formats import Maintained, Maintenance, Table
+from howdah.spark.compaction.table_maintenance import TableKeeper, table_above
 from howdah.spark.compaction.tree_listing import TreeContents, contents_of
 from howdah.spark.listing.tree import list_tree
 from howdah.spark.sessions import as_spark_is
@@ -60,6 +64,7 @@ def compact(
     has_headers: bool | None = None,
     drops_metadata: bool = False,
     most_tasks: int = 20,
+    maintenance: Maintenance | None = None,
     conf: Configuration | None = None,
     user: str | None = None,
     shows_progress: bool = False,
@@ -74,7 +79,8 @@ def compact(
 
     `shows_progress` does so on standard error.
 
-    Raises `PathNotFound`, and `TreeLocked` if another job holds the tree.
+    Raises `PathNotFound`, `UnsupportedOperation` for a directory in a table (which is compacted
+    as a whole), and `TreeLocked` if another job holds the tree.
 
     >>> compact(spark, "hdfs://a:8020/logs", dry_run=True).changed  # doctest: +SKIP
     """
@@ -87,7 +93,8 @@ def compact(
     place = Place.of(located, configuration, user)
     path = fs.resolve(target)
     how = RewriteOptions(has_headers, drops_metadata, most_tasks)
-    work = _Work(spark, fs, place, path, target_bytes, how)
+    work = _Work(spark, fs, place, path, target_bytes, how, maintenance or Maintenance())
+    work.refuse_inside_of_tables()
     if dry_run:
         return work.dry_run(shows_progress)
     if not work.has_leftovers():
@@ -107,6 +114,7 @@ class _Work:
         path: str,
         target_bytes: int,
         options: RewriteOptions,
+        maintenance: Maintenance,
     ) -> None:
         self._spark = spark
         self._fs = fs
@@ -114,6 +122,7 @@ class _Work:
         self._path = path
         self._target_bytes = target_bytes
         self._options = options
+        self._maintenance = maintenance
         self._block_bytes = fs.server_defaults(path).block_size
 
     def status(self) -> FileStatus:
@@ -126,6 +135,14 @@ class _Work:
             raise errors.PathIsNotDirectory(f"{self._fs.uri}{self._path} is not a directory")
         return status
 
+    def refuse_inside_of_tables(self) -> None:
+        """Raises `UnsupportedOperation` if the directory is in a table's."""
+        table = table_above(self._fs, self._path)
+        if table is not None:
+            raise errors.UnsupportedOperation(
+                f"{self._path} is in {table}: {table.path}, which has a log of its files"
+            )
+
     def has_leftovers(self) -> bool:
         """Whether a killed run left a directory beside this one."""
         return bool(self._leftovers_beside())
@@ -133,12 +150,29 @@ class _Work:
     def dry_run(self, shows_progress: bool) -> Compaction:
         """Report what would be done."""
         with ProgressLine(shows_progress) as shown:
-            plans = self._plans(self._survey(shown))
-        rewriter = self._rewriter(lambda: None)
+            tree = self._survey(shown)
+        plans = self._plans(tree)
+        rewriter, keeper = self._rewriter(lambda: None), self._keeper()
         with ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool:
-            return Compaction(
-                tuple(pool.map(lambda chosen: self._previewed(rewriter, chosen), plans))
-            )
+            previewed = tuple(pool.map(lambda chosen: self._previewed(rewriter, chosen), plans))
+        with ProgressLine(shows_progress and bool(tree.tables)) as shown:
+            tables = self._on_tables(tree.tables, keeper.preview, shown)
+        return Compaction(previewed, tables=tables)
+
+    def _on_tables(
+        self, tables: Sequence[Table], do: Callable[[Table], Maintained], shown: ProgressLine
+    ) -> tuple[Maintained, ...]:
+        """Do something to one table after another: each has jobs of its own."""
+        done = []
+        for number, table in enumerate(tables, 1):
+            shown.set_text(f"table {number} of {len(tables)}, {table.path}")
+            done.append(self._of_the_target(do(table)))
+        return tuple(done)
+
+    def _of_the_target(self, done: Maintained) -> Maintained:
+        """A table that the user named, and that is left alone, has failed."""
+        is_asked = done.path == self._path and not self._maintenance.skips
+        return replace(done, failed=True) if is_asked and done.reason else done
 
     def _previewed(self, rewriter: Rewriter, chosen: Plan) -> Compacted:
         return outcome_of(chosen, self._block_bytes) if chosen.skipped else rewriter.preview(chosen)
@@ -177,8 +211,20 @@ class _Work:
         ):
             shown.set_text(progress.line)
             done = tuple(pool.map(do, plans))
+        keeper = self._keeper()
+
+        def maintain(table: Table) -> Maintained:
+            try:
+                others.refuse(table.path)
+                lock.check()
+            except errors.HowdahError as error:
+                return Maintained(table.path, table.format.value, reason=str(error), failed=True)
+            return keeper.maintain(table)
+
+        with ProgressLine(shows_progress and bool(tree.tables)) as shown:
+            tables = self._on_tables(tree.tables, maintain, shown)
         notes = () if lock.note is None else (lock.note,)
-        return Compaction(done, tuple(recovered), tuple(undecided), notes)
+        return Compaction(done, tuple(recovered), tuple(undecided), notes, tables)
 
     def _leftovers_beside(self) -> list[str]:
         """Directories that a killed run left beside this one."""
@@ -211,7 +257,16 @@ class _Work:
             raise from_spark(error) from error
 
     def _plans(self, tree: TreeContents) -> list[Plan]:
-        return [plan(content, self._target_bytes, tree.logged) for content in tree.contents]
+        return [
+            plan(content, self._target_bytes)
+            for content in tree.contents
+            if not any(table.contains(content.path) for table in tree.tables)
+        ]
+
+    def _keeper(self) -> TableKeeper:
+        return TableKeeper(
+            self._spark, self._fs, self._place, self._maintenance, self._target_bytes
+        )
 
     def _rewriter(self, confirm: Callable[[], None]) -> Rewriter:
         return Rewriter(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from howdah.spark.compaction.plan import Plan
+from howdah.spark.compaction.table_formats import Maintained
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,14 @@ class Compacted:
 @dataclass(frozen=True, slots=True)
 class Compaction:
     """The outcome of a run or a dry run. `undecided`: leftovers of killed runs that the user has
-    to decide on."""
+    to decide on. `tables`: those of which other programs keep a log; their directories are not
+    among `directories`."""
 
     directories: tuple[Compacted, ...]
     recovered: tuple[str, ...] = field(default=())
     undecided: tuple[str, ...] = field(default=())
     notes: tuple[str, ...] = field(default=())
+    tables: tuple[Maintained, ...] = field(default=())
 
     @property
     def changed(self) -> tuple[Compacted, ...]:
@@ -43,6 +46,10 @@ class Compaction:
     @property
     def failed(self) -> tuple[Compacted, ...]:
         return tuple(directory for directory in self.directories if directory.failed)
+
+    @property
+    def failed_tables(self) -> tuple[Maintained, ...]:
+        return tuple(table for table in self.tables if table.failed)
 
 
 def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str = "") -> Compacted:

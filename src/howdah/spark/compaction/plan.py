@@ -5,14 +5,13 @@ It must have only data files, all of one format; and the gain must be worth the 
 written again: at most the target size for each file saved.
 
 Files that another program lists are left alone: tables of Delta Lake, Iceberg or Hudi and the
-output of a streaming query name their files in a log of their own.
+output of a streaming query name their files in a log of their own (`compaction.table_formats`).
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,11 +29,6 @@ _LEFTOVER: Final = re.compile(
     r"(?:\.(?P<id>[0-9]+))?\.(?P<run>[0-9a-f]+)(?:\.(?P<digest>[0-9a-f]+))?",
     re.DOTALL,
 )
-
-LOGS: Final = frozenset(("_spark_metadata", "_delta_log", ".hoodie"))
-"""Directories in which other programs list the files beside them."""
-ICEBERG_SUFFIX: Final = ".metadata.json"
-"""The suffix of Iceberg's metadata files."""
 
 SUCCESS: Final = "_SUCCESS"
 KNOWN_HIDDEN: Final = r"^(_SUCCESS|_metadata|_common_metadata|\..*\.crc)$"
@@ -212,22 +206,19 @@ class Plan:
         return BYTES_AN_OBJECT * (self.files_saved + self.blocks_saved(block_bytes))
 
 
-def plan(contents: Contents, target_bytes: int, logged: Sequence[str] = ()) -> Plan:
-    """Decide. `logged`: directories whose files another program keeps a list of.
+def plan(contents: Contents, target_bytes: int) -> Plan:
+    """Decide, for a directory that is in no table.
 
     >>> plan(Contents("/d", 100, 5000, 100, 50, (".json",), 0), 1000).files_after
     5
     """
     after = max(1, -(-contents.bytes // target_bytes))
-    return Plan(contents, after, _reason(contents, after, target_bytes, logged))
+    return Plan(contents, after, _reason(contents, after, target_bytes))
 
 
-def _reason(contents: Contents, after: int, target_bytes: int, logged: Sequence[str]) -> str:
+def _reason(contents: Contents, after: int, target_bytes: int) -> str:
     if contents.files < 2:
         return "it has fewer than two files"
-    for directory in logged:
-        if contents.path == directory or contents.path.startswith(directory.rstrip("/") + "/"):
-            return f"another program keeps a list of the files below {directory}"
     if contents.directories:
         return "it has subdirectories beside its files"
     if contents.unknown:

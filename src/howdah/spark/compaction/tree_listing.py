@@ -7,7 +7,7 @@ programs keep lists of files, and directories that killed runs left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -15,18 +15,26 @@ from howdah.copy.common.arrow_rows import decode
 from howdah.copy.locks.tree_lock import PREFIX as LOCK
 from howdah.spark.compaction.plan import (
     BUCKET,
-    ICEBERG_SUFFIX,
     KNOWN_HIDDEN,
-    LOGS,
     PREFIX,
     SUCCESS,
     SUFFIX,
     Contents,
 )
+from howdah.spark.compaction.table_formats import (
+    AT_WORK,
+    HIVE_DIRECTORY,
+    ICEBERG_METADATA,
+    MARKS,
+    PAIMON_SCHEMA,
+    Table,
+    TableFormat,
+    outermost,
+)
 from howdah.spark.listing.tree import DIRECTORY, FILE, Tree
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Row
 
 _NAME: Final = r"(?s)([^/]*)$"
 _PARENT: Final = r"(?s)^(.*)/[^/]*$"
@@ -46,11 +54,11 @@ def _named(rows: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class TreeContents:
-    """The contents of a tree. `logged`: directories whose files another program keeps a list
+    """The contents of a tree. `tables`: directories whose files another program keeps a list
     of; `leftovers`: directories that killed runs left."""
 
     contents: tuple[Contents, ...]
-    logged: tuple[str, ...]
+    tables: tuple[Table, ...]
     leftovers: tuple[str, ...]
 
 
@@ -88,15 +96,20 @@ def contents_of(tree: Tree) -> TreeContents:
         F.count_if(name == SUCCESS).alias("success"),
         one_of(is_unknown).alias("unknown"),
         one_of(is_data & name.rlike(BUCKET)).alias("bucket"),
-        F.count_if(is_directory & name.isin(sorted(LOGS))).alias("logs"),
-        F.count_if(is_file & name.endswith(ICEBERG_SUFFIX)).alias("iceberg"),
+        F.collect_set(F.when(is_directory & name.isin(sorted(MARKS)), name)).alias("marks"),
+        one_of(is_file & name.rlike(ICEBERG_METADATA)).alias("iceberg"),
+        one_of(is_directory & name.rlike(HIVE_DIRECTORY)).alias("hive"),
+        one_of(is_file & F.col("path").cast("string").rlike(PAIMON_SCHEMA)).alias("paimon"),
+        F.count_if(is_directory & ~hidden & name.contains("=")).alias("partitions"),
+        one_of(is_directory & hidden & ~name.contains("=") & ~name.rlike(AT_WORK)).alias("log"),
         F.collect_list(F.when(is_leftover, F.col("path"))).alias("leftovers"),
     )
-    wanted = "files > 0 OR logs > 0 OR iceberg > 0 OR size(leftovers) > 0"
+    wanted = (
+        "files > 0 OR size(marks) > 0 OR iceberg <> '' OR hive <> '' OR paimon <> '' "
+        "OR (partitions > 0 AND log <> '') OR size(leftovers) > 0"
+    )
     rows = sorted(sums.where(wanted).collect(), key=lambda row: row["parent"])
-    logged = {row["parent"] or "/" for row in rows if row["logs"]}
-    # Iceberg keeps its metadata in a directory beside that of the files.
-    logged |= {row["parent"].rpartition("/")[0] or "/" for row in rows if row["iceberg"]}
+    tables = outermost([table for row in rows for table in _tables_of(row)])
     return TreeContents(
         tuple(
             Contents(
@@ -115,9 +128,26 @@ def contents_of(tree: Tree) -> TreeContents:
             for row in rows
             if row["files"]
         ),
-        tuple(sorted(logged)),
+        tuple(tables),
         tuple(decode(path) for row in rows for path in row["leftovers"]),
     )
+
+
+def _tables_of(row: Row) -> Iterator[Table]:
+    """The tables that the entries of one directory show."""
+    path = row["parent"] or "/"
+    for mark in row["marks"]:
+        yield Table(path, MARKS[mark], mark)
+    if row["hive"]:
+        yield Table(path, TableFormat.HIVE, row["hive"])
+    above = path.rpartition("/")[0]
+    if row["iceberg"]:
+        # Its metadata is in a directory beside that of the files.
+        yield Table(above or "/", TableFormat.ICEBERG, row["iceberg"])
+    if row["paimon"]:
+        yield Table(above or "/", TableFormat.PAIMON, row["paimon"])
+    if row["partitions"] and row["log"] and not row["marks"]:
+        yield Table(path, TableFormat.UNKNOWN, row["log"])
 
 
 def _coded(policies: Sequence[str], space: int) -> tuple[str, int]:
