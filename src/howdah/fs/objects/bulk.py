@@ -61,8 +61,8 @@ class ObjectBulkDelete(BulkDelete):
         directories: set[str] = set()
         files: set[str] = set()
         seen = ""
-        # Just before the first name: the one character that sorts before all others behind it.
-        start = min(wanted)[:-2] if is_sorted else ""
+        # Just before the first name, be it a file's: `x` comes before `x-1`, and `x/` after it.
+        start = min(key_of(path) for path in names)[:-1] if is_sorted else ""
         pages = self._tree.pages(prefix, delimiter=True, start_after=start)
         for number, page in enumerate(pages, 1):
             directories.update(page.prefixes, markers_below(page, prefix))
@@ -73,9 +73,11 @@ class ObjectBulkDelete(BulkDelete):
                     break
                 unknown = [key for key in wanted if key > seen]
             else:
-                unknown = [key for key in wanted if key not in directories and key not in files]
+                # What has keys below it is a file all the same, if its own key comes later.
+                unknown = [key for key in wanted if key not in files]
             if number > len(unknown):
                 # Few names with many others between them: each is asked for by itself.
+                directories.difference_update(unknown)
                 directories.update(key for key in unknown if self._is_directory(wanted[key]))
                 break
         return frozenset(wanted[key] for key in wanted if key in directories and key not in files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from howdah import errors
@@ -52,6 +52,8 @@ def directories_of(keys: set[str], targets: list[str]) -> set[str]:
     page_keys=st.integers(1, 5),
     sorts_keys=st.booleans(),
 )
+@example(keys={"a", "x", "x/"}, targets=["/x"], page_keys=1, sorts_keys=False)
+@example(keys={"x", "x/"}, targets=["/x", "/x-1"], page_keys=1, sorts_keys=True)
 def test_directories_among_the_targets_are_found_in_any_page(
     keys: set[str], targets: list[str], page_keys: int, sorts_keys: bool
 ) -> None:
