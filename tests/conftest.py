@@ -27,6 +27,7 @@ from howdah.rpc import wait_notices
 from howdah.testing import MiniCluster
 from howdah.testing.spark import NoSpark
 from tests.support.child_signals import hear_signals
+from tests.support.examples import set_examples
 from tests.support.memory_directory import MEMORY, MemoryDirectory, has_room
 from tests.support.requirements.distribution import lower_priority, make_scheduler, send_less
 from tests.support.requirements.marks import is_worker
@@ -34,9 +35,12 @@ from tests.support.spark_archive import TRUSTING, archive_path, make_spark_archi
 
 pytest_plugins = ["pytester"]
 
-# For two cores: more than half of its time a worker waits, for servers, JVMs and time-outs.
+# For two cores: more than half of its time a worker waits, for servers, JVMs and time-outs. With
+# three of them a fifth of both cores was idle in a whole run.
 # One more takes unit tests beside them (`distribution`).
-WORKERS = 3
+WORKERS = 4
+# Long tests compute and write more, and need none for unit tests.
+LONG_WORKERS = 3
 HERE = Path(__file__).parent
 DISK = Path("/var/tmp")
 CACHE = HERE.parent / ".cache"
@@ -175,8 +179,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     names_files = config.args_source is pytest.Config.ArgsSource.ARGS
     if names_files and not any(Path(argument).is_dir() for argument in config.args):
         return 0
-    # Long tests, which are all alike, need none for unit tests.
-    return WORKERS if config.option.markexpr == "torture" else WORKERS + 1
+    return LONG_WORKERS if config.option.markexpr == "torture" else WORKERS + 1
 
 
 # Modules that share what takes long to start, by the directory they are in and the words in
@@ -265,6 +268,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Long tests have a limit of their own."""
     if is_worker(config):
         items.sort(key=lambda item: place_of(item.path))
+    set_examples(items, TORTURE_TIMEOUT_S if config.option.markexpr == "torture" else None)
     for item in items:
         if item.get_closest_marker("torture") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(TORTURE_TIMEOUT_S))

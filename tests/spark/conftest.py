@@ -20,6 +20,7 @@ from howdah.testing.spark_cluster import SparkCluster
 from howdah.testing.trees import Tree, make_tree, read_tree
 from tests.support.hadoop.distcp import HadoopDistCp
 from tests.support.hadoop.jars import NoHadoop
+from tests.support.spark_archive import TRUSTING
 
 _CACHE = Path(__file__).parents[2] / ".cache"
 _PROGRAM = Path(__file__).with_name("RunDistCp.java")
@@ -141,7 +142,9 @@ def spark_cluster(
         pytest.skip(str(error))
     nodes = [howdah_cluster.process(f"datanode{number}") for number in range(2)]
     hosts = [node.addresses["data"].partition(":")[0] for node in nodes]
-    options = [f"-XX:SharedArchiveFile={spark_archive}"] if spark_archive else []
+    options = TRUSTING.split()
+    if spark_archive:
+        options.append(f"-XX:SharedArchiveFile={spark_archive}")
     # Each executor forks its Python workers from one process that has imported what they need.
     settings = {"spark.sql.shuffle.partitions": "2"}
     if _is_howdah_installed():
