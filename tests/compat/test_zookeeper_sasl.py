@@ -15,6 +15,8 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.config.value_types import Address
 from howdah.failover.zookeeper import ZooKeeperSettings
+from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
+from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
 from howdah.java import NoJava
 from howdah.local.zookeeper import NoZooKeeper as NoZooKeeperHere
 from howdah.protocol.sasl.principals import Principal
@@ -22,7 +24,10 @@ from howdah.protocol.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls
 from howdah.router.store.factory import store_at, store_place
 from howdah.router.store.state_store import StateStore
 from howdah.security.login import KerberosLogin, LoginSource
+from howdah.security.server_tokens import ServerTokens
+from howdah.security.stored_tokens import TokenTimes
 from howdah.security.zookeeper import ZooKeeperLogin
+from howdah.security.zookeeper_tokens import TokenPlace, TokensInZooKeeper
 from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_quorum import NAMESERVICE, SecuredQuorum
@@ -179,3 +184,107 @@ def test_controllers_elect_by_their_tickets(
             assert session.unprotected([place, lock, crumb]) == {}
     finally:
         quorum.close()
+
+
+TIMES = TokenTimes(renewal_s=100, lifetime_s=250, key_s=60)
+
+
+class Server:
+    """One server's tokens over a store that others share."""
+
+    def __init__(self, store: TokensInZooKeeper) -> None:
+        self.store = store
+        self.now_ms = 1_000_000
+        self.tokens = ServerTokens(
+            TIMES,
+            store,
+            WEBHDFS_DELEGATION,
+            lambda name: name.partition("@")[0],
+            lambda: self.now_ms,
+            most_of_one=4,
+        )
+
+
+def tokens_at(zookeeper: Address, kdc: Kdc, path: str, who: str = "nn/localhost") -> Server:
+    place = TokenPlace(ensemble(zookeeper, kdc, who), f"/{path}/ZKDTSMRoot")
+    return Server(TokensInZooKeeper(place, "the gateways"))
+
+
+def test_servers_have_their_delegation_tokens_in_common(zookeeper: Address, kdc: Kdc) -> None:
+    one, other = (tokens_at(zookeeper, kdc, "gateways/tokens") for _ in range(2))
+    with closing(one.store), closing(other.store):
+        one.store.prepare()
+        other.store.prepare()
+        first = one.tokens.issue("alice", "rm", "", "here:1")
+        second = other.tokens.issue("bob", "rm", "oozie", "")
+        decode = DelegationTokenIdentifier.decode
+        assert [decode(each.identifier).sequence_number for each in (first, second)] == [1, 2]
+        # They are made by one key.
+        assert {decode(each.identifier).master_key_id for each in (first, second)} == {1}
+        assert other.tokens.proven(first).user == "alice"
+        assert one.tokens.proven(second).real_user == "oozie"
+        with pytest.raises(errors.AccessDenied, match="wrong password"):
+            other.tokens.renew(Token(first.identifier, second.password, first.kind), "rm")
+        one.now_ms = other.now_ms = one.now_ms + 90_000
+        assert other.tokens.renew(first, "rm") == other.now_ms + 100_000
+        one.tokens.cancel(second, "bob")
+        with pytest.raises(errors.InvalidToken, match="can't be found"):
+            other.tokens.proven(second)
+        for call in (
+            lambda: one.tokens.renew(second, "rm"),
+            lambda: one.tokens.cancel(second, "rm"),
+        ):
+            with pytest.raises(errors.InvalidToken):
+                call()
+        # The first key makes none any more, and is good for what it has made.
+        third = one.tokens.issue("alice", "rm", "", "")
+        assert decode(third.identifier).master_key_id == 2
+        assert other.tokens.proven(first).user == other.tokens.proven(third).user == "alice"
+        assert (len(one.tokens), len(other.tokens)) == (2, 2)
+        for _ in range(2):
+            one.tokens.issue("alice", "rm", "", "")
+        with pytest.raises(errors.AccessDenied, match="alice has 4 delegation tokens of the gate"):
+            other.tokens.issue("alice", "rm", "", "")
+        # All is over, the keys as well.
+        one.now_ms += 1_000_000
+        one.tokens.issue("carol", "rm", "", "")
+        assert len(one.tokens) == 1
+        with closing(Session(ensemble(zookeeper, kdc, "nn/localhost"))) as session:
+            assert session.children("/gateways/tokens/ZKDTSMRoot/ZKDTSMMasterKeyRoot") == ["DK_3"]
+
+
+def test_keys_that_others_may_have_planted_are_refused(zookeeper: Address, kdc: Kdc) -> None:
+    root = "/open/tokens/ZKDTSMRoot"
+    anybody = replace(ensemble(zookeeper, kdc, None), acls=parse_acls("world:anyone:cdrwa", "acl"))
+    with closing(Session(anybody)) as session:
+        session.make_directory(f"{root}/ZKDTSMMasterKeyRoot")
+    mine = tokens_at(zookeeper, kdc, "open/tokens")
+    with closing(mine.store), pytest.raises(errors.InvalidConfiguration, match="another ACL"):
+        mine.store.prepare()
+    theirs = tokens_at(zookeeper, kdc, "hers/tokens", "alice")
+    with closing(theirs.store), pytest.raises(errors.ServiceFailed, match="NoAuth"):
+        # What she makes is for nn.
+        theirs.store.prepare()
+
+
+def test_damaged_records_count_for_nothing(
+    zookeeper: Address, kdc: Kdc, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = tokens_at(zookeeper, kdc, "damaged")
+    root = "/damaged/ZKDTSMRoot"
+    with closing(mine.store), closing(Session(ensemble(zookeeper, kdc, "nn/localhost"))) as session:
+        mine.store.prepare()
+        token = mine.tokens.issue("alice", "rm", "", "")
+        session.create(f"{root}/ZKDTSMTokensRoot/DT_9", b"\x00damaged")
+        session.create(f"{root}/ZKDTSMMasterKeyRoot/DK_9", b"\xff" * 9)
+        assert mine.store.count_of("alice") == 1
+        assert mine.tokens.proven(token).user == "alice"
+        assert mine.tokens.proven(mine.tokens.issue("bob", "", "", "")).user == "bob"
+        session.replace(f"{root}/ZKDTSMTokensRoot/DT_1", b"x")
+        with pytest.raises(errors.InvalidToken):
+            mine.tokens.proven(token)
+        session.replace(f"{root}/ZKDTSMSeqNumRoot", b"x")
+        with pytest.raises(errors.ServiceFailed, match="ZKDTSMSeqNumRoot at ZooKeeper is damaged"):
+            mine.tokens.issue("alice", "rm", "", "")
+    assert "DT_9 at ZooKeeper is damaged" in caplog.text
+    assert "DK_9 at ZooKeeper is damaged" in caplog.text

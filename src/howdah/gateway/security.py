@@ -28,7 +28,7 @@ from howdah.config import Configuration, check_protection, keys
 from howdah.config.settings import read
 from howdah.config.value_types import Key
 from howdah.formats.tokens.token import SWEBHDFS_DELEGATION, WEBHDFS_DELEGATION
-from howdah.gateway.tokens import GatewayTokens, TokenTimes
+from howdah.gateway.tokens import TokensInMemory, TokenTimes
 from howdah.runtime.users.access_list import AccessList
 from howdah.runtime.users.groups import groups_from
 from howdah.security.confinement import Confinement
@@ -39,9 +39,15 @@ from howdah.security.server_checks import (
     is_secured,
 )
 from howdah.security.server_login import log_in_server
+from howdah.security.server_tokens import ServerTokens, TokenStore
 from howdah.security.settings import SecuritySettings
 from howdah.security.spnego import SpnegoAcceptor
 from howdah.security.web_settings import web_security
+from howdah.security.zookeeper_tokens import (
+    TokensInZooKeeper,
+    ZooKeeperTokenKeys,
+    token_place,
+)
 from howdah.web.access.guard import Administrators, WebGuard
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.access.tickets import TicketProver
@@ -73,6 +79,16 @@ _PLAIN: Final[Mapping[Key[Any], Key[Any]]] = {
     keys.HTTPFS_HTTP_ADMINISTRATORS: keys.DFS_CLUSTER_ADMINISTRATORS,
 }
 """The keys of gateways, and those of all servers that they stand for."""
+ZOOKEEPER_KEYS: Final = ZooKeeperTokenKeys(
+    keys.HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ENABLE,
+    keys.HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKCONNECTIONSTRING,
+    keys.HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZNODEWORKINGPATH,
+    keys.HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKAUTHTYPE,
+    keys.HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_KERBEROS_PRINCIPAL,
+    keys.HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_KERBEROS_KEYTAB,
+    keys.HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKSESSIONTIMEOUT,
+    keys.HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKNUMRETRIES,
+)
 _PRINCIPALS: Final = (
     keys.HTTPFS_AUTHENTICATION_KERBEROS_PRINCIPAL,
     keys.HADOOP_HTTP_AUTHENTICATION_KERBEROS_PRINCIPAL,
@@ -133,7 +149,7 @@ class Security:
     """Of one gateway whose users prove who they are."""
 
     web: Guard
-    tokens: GatewayTokens
+    tokens: ServerTokens
     short_name: Callable[[str], str]
     """The user of a principal. Raises AuthenticationFailed."""
     own_user: str | None
@@ -191,13 +207,22 @@ def security_of(conf: Configuration) -> Security | None:
         found.figures_need_admin,
     )
     kind = SWEBHDFS_DELEGATION if conf.get(keys.HTTPFS_SSL_ENABLED) else WEBHDFS_DELEGATION
-    tokens = GatewayTokens(read(TokenTimes, conf), kind, short_name)
+    tokens = ServerTokens(read(TokenTimes, conf), _token_store(conf, host), kind, short_name)
     if own is None:
         return Security(GatewayGuard(guard), tokens, short_name, None, None)
     login_user = own
     return Security(
         GatewayGuard(guard), tokens, short_name, own, lambda user: _caller(login_user, user)
     )
+
+
+def _token_store(conf: Configuration, host: str) -> TokenStore:
+    place = token_place(conf, ZOOKEEPER_KEYS, host)
+    if place is None:
+        return TokensInMemory()
+    store = TokensInZooKeeper(place, "the gateways")
+    store.prepare()
+    return store
 
 
 def _caller(own: str, user: str) -> str:

@@ -23,9 +23,9 @@ from urllib.parse import parse_qsl, unquote
 from howdah import errors
 from howdah.formats.tokens.token import Token
 from howdah.kms.service import KeyService, note
-from howdah.kms.tokens import KeyServerTokens
 from howdah.protocol.encryption_zones import key_calls
 from howdah.protocol.encryption_zones.messages import EncryptedKey
+from howdah.security.server_tokens import ServerTokens
 
 MAX_BODY_BYTES: Final = 8 << 20
 """Of ten thousand keys that are encrypted anew, each with a name of the longest."""
@@ -141,7 +141,7 @@ def token_call(request: KeyRequest) -> key_calls.TokenCall | None:
 
 
 def answer_about_token(
-    tokens: KeyServerTokens,
+    tokens: ServerTokens,
     user: str,
     real_user: str,
     call: key_calls.TokenCall,
@@ -158,7 +158,7 @@ def answer_about_token(
             f"[{call.method}]"
         )
     if call is key_calls.TokenCall.GET:
-        made = tokens.issue(user, real_user, request.value("renewer"), request.value("service"))
+        made = tokens.issue(user, request.value("renewer"), real_user, request.value("service"))
         note("OK", call, "*", user)
         return {"Token": {"urlString": made.url_string}}
     text = request.value("token")

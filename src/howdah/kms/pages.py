@@ -17,9 +17,9 @@ from howdah.kms.calls import (
     token_call,
 )
 from howdah.kms.service import KeyService, KeyStore
-from howdah.kms.tokens import KeyServerTokens
 from howdah.protocol.encryption_zones.key_calls import CONTENT_TYPE, VERSION
 from howdah.runtime.users.impersonation import OnThread
+from howdah.security.server_tokens import ServerTokens
 from howdah.web.channel import Channel
 from howdah.web.http import Request, Response
 from howdah.web.monitoring.health import Check, Report
@@ -41,7 +41,7 @@ class KeyPages:
         self,
         service: KeyService,
         store: KeyStore,
-        tokens: KeyServerTokens,
+        tokens: ServerTokens,
         impersonation: OnThread,
     ) -> None:
         """`impersonation` says who may act for whom."""

@@ -12,6 +12,7 @@ from howdah import errors
 from howdah.config import Configuration, check_protection, keys
 from howdah.config.settings import read
 from howdah.config.value_types import Key
+from howdah.formats.tokens.token import KMS_DELEGATION
 from howdah.kms import vault
 from howdah.kms.key_file import KeyFile, token_secrets_beside
 from howdah.kms.pages import PATH, ROLE, KeyPages
@@ -20,7 +21,7 @@ from howdah.kms.service import KeyService
 from howdah.kms.state.access import FILE, PREFIXES, KeyAccess
 from howdah.kms.token_guard import TokenGuard
 from howdah.kms.token_records import TokenRecords
-from howdah.kms.tokens import KeyServerTokens, TokenTimes
+from howdah.kms.tokens import TokensInFiles, TokenTimes
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime import serve
 from howdah.runtime.process_identity import AskedToEnd
@@ -31,6 +32,12 @@ from howdah.runtime.users.impersonation import OnThread
 from howdah.security.guarded_file import signature_of
 from howdah.security.sealing import passphrase_in
 from howdah.security.server_checks import THERE_WITH_KERBEROS, is_secured
+from howdah.security.server_tokens import ServerTokens, TokenStore
+from howdah.security.zookeeper_tokens import (
+    TokensInZooKeeper,
+    ZooKeeperTokenKeys,
+    token_place,
+)
 from howdah.web.channel import Patience
 from howdah.web.own_hosts import hosts_of
 from howdah.web.server import HttpServer
@@ -38,6 +45,16 @@ from howdah.web.server import HttpServer
 log = logging.getLogger(__name__)
 
 PROXY_PREFIX: Final = "hadoop.kms.proxyuser."
+ZOOKEEPER_KEYS: Final = ZooKeeperTokenKeys(
+    keys.HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ENABLE,
+    keys.HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKCONNECTIONSTRING,
+    keys.HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZNODEWORKINGPATH,
+    keys.HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKAUTHTYPE,
+    keys.HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_KERBEROS_PRINCIPAL,
+    keys.HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_KERBEROS_KEYTAB,
+    keys.HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKSESSIONTIMEOUT,
+    keys.HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKNUMRETRIES,
+)
 _LOOK_S: Final = 1.0
 
 
@@ -116,11 +133,18 @@ def _path_of(conf: Configuration, key: Key[str | None]) -> Path:
 
 def _tokens_of(
     conf: Configuration, store: KeyFile, passphrase: str, security: KeySecurity
-) -> KeyServerTokens:
-    made_by = token_secrets_beside(store.path, passphrase)
-    made_by.entries()
-    records = TokenRecords(store.path.with_name(f"{store.path.name}.tokens"))
-    return KeyServerTokens(read(TokenTimes, conf), made_by, records, security.short_name)
+) -> ServerTokens:
+    place = token_place(conf, ZOOKEEPER_KEYS, conf.get(keys.HADOOP_KMS_HTTP_HOST))
+    kept: TokenStore
+    if place is not None:
+        kept = TokensInZooKeeper(place, "the key servers")
+        kept.prepare()
+    else:
+        made_by = token_secrets_beside(store.path, passphrase)
+        made_by.entries()
+        records = TokenRecords(store.path.with_name(f"{store.path.name}.tokens"))
+        kept = TokensInFiles(made_by, records)
+    return ServerTokens(read(TokenTimes, conf), kept, KMS_DELEGATION, security.short_name)
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:

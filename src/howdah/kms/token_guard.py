@@ -14,8 +14,8 @@ from typing import Final
 from howdah import errors
 from howdah.formats.tokens.token import Token
 from howdah.kms.calls import as_json, refusal
-from howdah.kms.tokens import KeyServerTokens
 from howdah.protocol.encryption_zones.key_calls import CONTENT_TYPE, TOKEN_HEADER, TokenCall
+from howdah.security.server_tokens import ServerTokens
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.http import Admitted, Guard, NeedsBody, Request, Response
 
@@ -34,7 +34,7 @@ class TokenGuard:
     """Of one server. `inner` finds out all others who ask."""
 
     inner: Guard
-    tokens: KeyServerTokens = field(repr=False)
+    tokens: ServerTokens = field(repr=False)
     rules: AccessRules
 
     def admit(self, request: Request) -> Admitted | Response | NeedsBody:

@@ -61,6 +61,11 @@ class TokenRecords:
             fsync_directory(self.directory)
         return True
 
+    def count(self) -> int:
+        """Return how many tokens there are. Raises InvalidConfiguration."""
+        with self._named_errors():
+            return sum(1 for _ in self._paths())
+
     def count_of(self, owner: str) -> int:
         """Return how many tokens a user has. Raises InvalidConfiguration."""
         mark = f"{_mark(owner)}-"

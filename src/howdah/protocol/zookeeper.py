@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -248,9 +248,28 @@ class Session:
             return None
         return Znode(bytes(data), int(stat.version))
 
+    def read_all(self, paths: Sequence[str]) -> list[Znode | None]:
+        """What is in several znodes, in their order; None for one that is not there."""
+        found = []
+        for start in range(0, len(paths), _AT_ONCE):
+            found += self._call(self._contents, paths[start : start + _AT_ONCE])
+        return found
+
     def write(self, path: str, data: bytes, version: int) -> None:
         """Replace what is in a znode of this version."""
         self._call(self._client.set, path, data, version=version)
+
+    def exchange(self, path: str, data: bytes, version: int) -> bool:
+        """Replace what is in a znode of this version; False if it has another one by now."""
+        from kazoo.exceptions import BadVersionError
+
+        try:
+            self.write(path, data, version)
+        except errors.ServiceFailed as error:
+            if isinstance(error.__cause__, BadVersionError):
+                return False
+            raise
+        return True
 
     def replace(self, path: str, data: bytes) -> bool:
         """Put something else into a znode, of whatever version; False if there is none."""
@@ -284,6 +303,11 @@ class Session:
             return [str(name) for name in self._call(self._client.get_children, path)]
         except NoNodeError:
             return []
+
+    def count_children(self, path: str) -> int:
+        """How many there are below a znode; none where it is not there itself."""
+        stat = self._call(self._client.exists, path)
+        return 0 if stat is None else int(stat.numChildren)
 
     def exists(self, path: str) -> bool:
         return self._call(self._client.exists, path) is not None
@@ -335,6 +359,21 @@ class Session:
             else:
                 kept = frozenset((acl.id.scheme, acl.id.id, acl.perms) for acl in acls)
                 found.append((kept, int(stat.aversion)))
+        return found
+
+    def _contents(self, paths: Sequence[str]) -> list[Znode | None]:
+        """Asked for all at once, waited for one by one."""
+        from kazoo.exceptions import NoNodeError
+
+        asked = [self._client.get_async(path) for path in paths]
+        found: list[Znode | None] = []
+        for one in asked:
+            try:
+                data, stat = one.get(timeout=self._timeout_s)
+            except NoNodeError:
+                found.append(None)
+            else:
+                found.append(Znode(bytes(data), int(stat.version)))
         return found
 
     def close(self) -> None:

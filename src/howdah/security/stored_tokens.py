@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +28,8 @@ class TokenTimes:
     renewal_s: int
     lifetime_s: int
     key_s: int
+    scan_s: int = 60 * 60
+    """So often, at least, tokens that are over are removed."""
 
     def longest_ms(self, now_ms: int) -> int:
         """Up to when a token that is issued now can be renewed."""
@@ -43,6 +46,11 @@ class TokenTimes:
     def is_current(self, key: DelegationKey, now_ms: int) -> bool:
         """Whether tokens that are issued now may be made by the key."""
         return now_ms < key.expiry_date_ms - self.lifetime_s * _MS
+
+    def current_of(self, known: Iterable[DelegationKey], now_ms: int) -> DelegationKey | None:
+        """Return the latest key, if tokens may still be made by it."""
+        latest = max(known, key=lambda key: key.key_id, default=None)
+        return latest if latest is not None and self.is_current(latest, now_ms) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
 from howdah.gateway.httpfs import HttpFs
 from howdah.gateway.security import Security, with_token_in_query
-from howdah.gateway.tokens import GatewayTokens, TokenTimes
+from howdah.gateway.tokens import TokensInMemory, TokenTimes
 from howdah.protocol.rpc.proven import KERBEROS, Proven
+from howdah.security.server_tokens import ServerTokens
 from howdah.web.access.guard import ClosedGuard
 from howdah.web.access.rules import AccessRules
 from howdah.web.channel import Channel
@@ -46,8 +47,13 @@ class Gateway:
         self, mode: str = "read-write", *, most_of_one: int = 100, most: int = 100
     ) -> None:
         times = TokenTimes(100, 100, 100)
-        tokens = GatewayTokens(
-            times, WEBHDFS_DELEGATION, short_name, most_of_one=most_of_one, most=most
+        tokens = ServerTokens(
+            times,
+            TokensInMemory(),
+            WEBHDFS_DELEGATION,
+            short_name,
+            most_of_one=most_of_one,
+            most=most,
         )
         closed = ClosedGuard("unused", AccessRules({}))
         security = Security(closed, tokens, short_name, None, None)

@@ -7,12 +7,14 @@ import pytest
 from howdah.config import Configuration, keys
 from howdah.errors import InvalidConfiguration
 from howdah.gateway.security import (
+    ZOOKEEPER_KEYS,
     asks_for_proof,
     check_gateway_protection,
     security_of,
     with_plain_keys,
     with_token_in_query,
 )
+from howdah.security.zookeeper_tokens import token_place
 from howdah.web.http import Request, request_of
 
 SECURED = {
@@ -131,3 +133,23 @@ def test_the_token_that_counts_is_in_the_query(target: str, header: str | None, 
     assert seen.target == found
     shown = request(found)
     assert dict(seen.query) == dict(shown.query)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({}, "zkConnectionString is not set"),
+        ({"zkConnectionString": "zk:2181"}, "zkAuthType =  is not supported"),
+        ({"zkConnectionString": "zk:2181", "zkAuthType": "none"}, "zkAuthType = none"),
+        ({"zkConnectionString": "zk:2181", "zkAuthType": "sasl"}, r"kerberos\.principal"),
+    ],
+)
+def test_tokens_are_kept_in_no_zookeeper_that_does_not_know_who_asks(
+    given: dict[str, str], named: str
+) -> None:
+    prefix = "httpfs.authentication.zk-dt-secret-manager"
+    conf = Configuration({f"{prefix}.{name}": value for name, value in given.items()})
+    assert token_place(conf, ZOOKEEPER_KEYS, "localhost") is None
+    conf = conf.with_values({f"{prefix}.enable": "true"})
+    with pytest.raises(InvalidConfiguration, match=named):
+        token_place(conf, ZOOKEEPER_KEYS, "localhost")

@@ -7,8 +7,9 @@ import pytest
 from howdah import errors
 from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import WEBHDFS_DELEGATION, Token
-from howdah.gateway.tokens import GatewayTokens, TokenTimes
+from howdah.gateway.tokens import TokensInMemory, TokenTimes
 from howdah.protocol.rpc.proven import TOKEN, Proven
+from howdah.security.server_tokens import ServerTokens
 
 TIMES = TokenTimes(renewal_s=100, lifetime_s=250, key_s=60)
 
@@ -30,23 +31,23 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def tokens(clock: Clock) -> GatewayTokens:
-    return GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock)
+def tokens(clock: Clock) -> ServerTokens:
+    return ServerTokens(TIMES, TokensInMemory(), WEBHDFS_DELEGATION, short_name, clock)
 
 
-def test_a_token_is_its_owner(tokens: GatewayTokens) -> None:
+def test_a_token_is_its_owner(tokens: ServerTokens) -> None:
     token = tokens.issue("alice", "rm/host@EXAMPLE.COM", "", "here:1")
     assert (token.kind, token.service) == (WEBHDFS_DELEGATION, "here:1")
     assert tokens.proven(token) == Proven(TOKEN, "alice", "alice")
     assert DelegationTokenIdentifier.decode(token.identifier).renewer == "rm"
 
 
-def test_a_token_says_who_acts_for_its_owner(tokens: GatewayTokens) -> None:
+def test_a_token_says_who_acts_for_its_owner(tokens: ServerTokens) -> None:
     token = tokens.issue("bob", "bob", "oozie", "")
     assert tokens.proven(token) == Proven(TOKEN, "bob", "bob", "oozie", "oozie")
 
 
-def test_a_token_is_good_until_it_was_renewed_to(tokens: GatewayTokens, clock: Clock) -> None:
+def test_a_token_is_good_until_it_was_renewed_to(tokens: ServerTokens, clock: Clock) -> None:
     token = tokens.issue("alice", "rm", "", "")
     clock.now_s += 100
     assert tokens.proven(token).user == "alice"
@@ -61,7 +62,7 @@ def test_a_token_is_good_until_it_was_renewed_to(tokens: GatewayTokens, clock: C
         tokens.renew(token, "rm")
 
 
-def test_the_renewer_alone_renews_and_nobody_else_cancels(tokens: GatewayTokens) -> None:
+def test_the_renewer_alone_renews_and_nobody_else_cancels(tokens: ServerTokens) -> None:
     token = tokens.issue("alice", "rm", "", "")
     with pytest.raises(errors.AccessDenied, match="non-matching renewer rm"):
         tokens.renew(token, "alice")
@@ -78,7 +79,7 @@ def test_the_renewer_alone_renews_and_nobody_else_cancels(tokens: GatewayTokens)
         tokens.renew(token, "rm")
 
 
-def test_another_identifier_needs_another_password(tokens: GatewayTokens) -> None:
+def test_another_identifier_needs_another_password(tokens: ServerTokens) -> None:
     ours, theirs = tokens.issue("alice", "rm", "", ""), tokens.issue("bob", "rm", "", "")
     with pytest.raises(errors.InvalidToken, match="password of the token is wrong"):
         tokens.proven(Token(theirs.identifier, ours.password, ours.kind))
@@ -87,7 +88,7 @@ def test_another_identifier_needs_another_password(tokens: GatewayTokens) -> Non
 
 
 def test_keys_are_rolled_and_kept_as_long_as_their_tokens(
-    tokens: GatewayTokens, clock: Clock
+    tokens: ServerTokens, clock: Clock
 ) -> None:
     def key_of(token: Token) -> int:
         return DelegationTokenIdentifier.decode(token.identifier).master_key_id
@@ -101,7 +102,7 @@ def test_keys_are_rolled_and_kept_as_long_as_their_tokens(
     assert tokens.proven(first).user == tokens.proven(second).user == "alice"
 
 
-def test_what_is_over_is_removed(tokens: GatewayTokens, clock: Clock) -> None:
+def test_what_is_over_is_removed(tokens: ServerTokens, clock: Clock) -> None:
     for _ in range(5):
         tokens.issue("alice", "rm", "", "")
     assert len(tokens) == 5
@@ -111,7 +112,9 @@ def test_what_is_over_is_removed(tokens: GatewayTokens, clock: Clock) -> None:
 
 
 def test_one_owner_has_so_many_and_another_has_his_own(clock: Clock) -> None:
-    tokens = GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock, most_of_one=2)
+    tokens = ServerTokens(
+        TIMES, TokensInMemory(), WEBHDFS_DELEGATION, short_name, clock, most_of_one=2
+    )
     first, second = (tokens.issue("alice", "rm", "", "") for _ in range(2))
     with pytest.raises(errors.AccessDenied, match=r"alice has 2 delegation tokens .* cancel some"):
         tokens.issue("alice", "rm", "", "")
@@ -123,18 +126,19 @@ def test_one_owner_has_so_many_and_another_has_his_own(clock: Clock) -> None:
 
 
 def test_all_owners_have_so_many_together(clock: Clock) -> None:
-    tokens = GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock, most=2)
+    tokens = ServerTokens(TIMES, TokensInMemory(), WEBHDFS_DELEGATION, short_name, clock, most=2)
     token = tokens.issue("alice", "rm", "", "")
     tokens.issue("bob", "rm", "", "")
-    with pytest.raises(errors.RemoteError, match="has issued 2 delegation tokens"):
+    with pytest.raises(errors.RemoteError, match="there are 2 delegation tokens of this gateway"):
         tokens.issue("eve", "rm", "", "")
     tokens.cancel(token, "alice")
     tokens.issue("eve", "rm", "", "")
 
 
 def test_what_is_over_makes_room(clock: Clock) -> None:
-    tokens = GatewayTokens(
+    tokens = ServerTokens(
         TokenTimes(renewal_s=7200, lifetime_s=14400, key_s=60),
+        TokensInMemory(),
         WEBHDFS_DELEGATION,
         short_name,
         clock,
@@ -152,8 +156,8 @@ def test_what_is_over_makes_room(clock: Clock) -> None:
     assert len(tokens) == 2
 
 
-def test_tokens_of_another_gateway_are_none(clock: Clock, tokens: GatewayTokens) -> None:
-    other = GatewayTokens(TIMES, WEBHDFS_DELEGATION, short_name, clock)
+def test_tokens_of_another_gateway_are_none(clock: Clock, tokens: ServerTokens) -> None:
+    other = ServerTokens(TIMES, TokensInMemory(), WEBHDFS_DELEGATION, short_name, clock)
     tokens.issue("alice", "rm", "", "")
     foreign = other.issue("alice", "rm", "", "")
     with pytest.raises(errors.InvalidToken):

@@ -18,8 +18,9 @@ from howdah.kms.security import RULES
 from howdah.kms.state import token_secrets
 from howdah.kms.token_guard import TokenGuard
 from howdah.kms.token_records import TokenRecords
-from howdah.kms.tokens import KeyServerTokens, Secrets, TokenTimes
+from howdah.kms.tokens import Secrets, TokensInFiles, TokenTimes
 from howdah.protocol.rpc.proven import TOKEN, Proven
+from howdah.security.server_tokens import ServerTokens
 from howdah.security.stored_tokens import encode_key
 from howdah.web.http import Admitted, Request, Response, text_response
 
@@ -63,14 +64,14 @@ def shared() -> SharedSecrets:
 
 
 @pytest.fixture
-def server(tmp_path: Path, clock: Clock, shared: SharedSecrets) -> Callable[..., KeyServerTokens]:
+def server(tmp_path: Path, clock: Clock, shared: SharedSecrets) -> Callable[..., ServerTokens]:
     """Starts one more server over the same directory, or the same one anew."""
 
-    def start(secrets: Secrets = shared) -> KeyServerTokens:
-        return KeyServerTokens(
+    def start(secrets: Secrets = shared) -> ServerTokens:
+        return ServerTokens(
             TIMES,
-            secrets,
-            TokenRecords(tmp_path / "keys.tokens"),
+            TokensInFiles(secrets, TokenRecords(tmp_path / "keys.tokens")),
+            KMS_DELEGATION,
             lambda name: name.partition("@")[0],
             clock,
             most_of_one=3,
@@ -79,7 +80,7 @@ def server(tmp_path: Path, clock: Clock, shared: SharedSecrets) -> Callable[...,
     return start
 
 
-Start = Callable[..., KeyServerTokens]
+Start = Callable[..., ServerTokens]
 
 
 def test_a_token_of_one_server_is_good_at_all_and_after_a_restart(
@@ -88,7 +89,7 @@ def test_a_token_of_one_server_is_good_at_all_and_after_a_restart(
     def secrets() -> Secrets:
         return token_secrets_beside(tmp_path / "keys", PASSPHRASE)
 
-    token = server(secrets()).issue("anna", "", "yarn", "kms://http@h/kms")
+    token = server(secrets()).issue("anna", "yarn", "", "kms://http@h/kms")
     assert (token.kind, token.service) == (KMS_DELEGATION, "kms://http@h/kms")
     assert server(secrets()).proven(token) == Proven(TOKEN, "anna", "anna")
     # The secrets are encrypted, and nobody else enters the directory.
@@ -100,14 +101,14 @@ def test_a_token_of_one_server_is_good_at_all_and_after_a_restart(
 
 def test_a_token_for_another_user_says_who_got_it(server: Start) -> None:
     tokens = server()
-    token = tokens.issue("anna", "oozie", "", "")
+    token = tokens.issue("anna", "", "oozie", "")
     assert tokens.proven(token) == Proven(TOKEN, "anna", "anna", "oozie", "oozie")
     assert DelegationTokenIdentifier.decode(token.identifier).renewer == "anna"
 
 
 def test_a_token_is_good_until_it_is_renewed_to_and_no_longer(server: Start, clock: Clock) -> None:
     tokens, other = server(), server()
-    token = tokens.issue("anna", "", "yarn", "")
+    token = tokens.issue("anna", "yarn", "", "")
     clock.passes(99)
     assert other.renew(token, "yarn") == clock.now_ms + 100_000
     clock.passes(99)
@@ -125,7 +126,7 @@ def test_a_token_is_good_until_it_is_renewed_to_and_no_longer(server: Start, clo
 
 def test_only_the_renewer_renews(server: Start) -> None:
     tokens = server()
-    token = tokens.issue("anna", "", "yarn", "")
+    token = tokens.issue("anna", "yarn", "", "")
     with pytest.raises(errors.AccessDenied, match="non-matching renewer yarn"):
         tokens.renew(token, "anna")
     forged = replace(token, password=bytes(20))
@@ -137,7 +138,7 @@ def test_only_the_renewer_renews(server: Start) -> None:
 
 def test_a_cancelled_token_is_good_nowhere(server: Start) -> None:
     tokens, other = server(), server()
-    token = tokens.issue("anna", "", "yarn", "")
+    token = tokens.issue("anna", "yarn", "", "")
     with pytest.raises(errors.AccessDenied, match="bob is not authorized"):
         tokens.cancel(token, "bob")
     other.cancel(token, "anna")
@@ -153,48 +154,48 @@ def test_secrets_are_rolled_and_kept_while_their_tokens_are_good(
     server: Start, clock: Clock, shared: SharedSecrets
 ) -> None:
     tokens, other = server(), server()
-    first = tokens.issue("anna", "", "yarn", "")
+    first = tokens.issue("anna", "yarn", "", "")
     clock.passes(90)
-    other.issue("anna", "", "yarn", "")
+    other.issue("anna", "yarn", "", "")
     [of_first] = shared.there
     for _ in range(5):
         other.renew(first, "yarn")
         clock.passes(90)
-    other.issue("bob", "", "yarn", "")
+    other.issue("bob", "yarn", "", "")
     assert len(shared.there) == 2
     assert tokens.proven(first).user == "anna"
     clock.passes(1100)
-    other.issue("bob", "", "yarn", "")
+    other.issue("bob", "yarn", "", "")
     assert sorted(shared.there) == [of_first + 1, of_first + 2]
 
 
 def test_a_user_has_a_limited_number_until_they_are_over(server: Start, clock: Clock) -> None:
     tokens = server()
     for _ in range(3):
-        tokens.issue("anna", "", "yarn", "")
+        tokens.issue("anna", "yarn", "", "")
     with pytest.raises(errors.AccessDenied, match="anna has 3 delegation tokens"):
-        tokens.issue("anna", "", "yarn", "")
-    tokens.issue("bob", "", "yarn", "")
+        tokens.issue("anna", "yarn", "", "")
+    tokens.issue("bob", "yarn", "", "")
     clock.passes(101)
-    tokens.issue("anna", "", "yarn", "")
+    tokens.issue("anna", "yarn", "", "")
 
 
 def test_a_damaged_record_is_no_token(server: Start, tmp_path: Path, clock: Clock) -> None:
     tokens = server()
-    token = tokens.issue("anna", "", "yarn", "")
+    token = tokens.issue("anna", "yarn", "", "")
     [record] = (tmp_path / "keys.tokens").iterdir()
     record.write_bytes(b"")
     with pytest.raises(errors.InvalidToken):
         tokens.proven(token)
     clock.passes(60)
-    tokens.issue("anna", "", "yarn", "")
+    tokens.issue("anna", "yarn", "", "")
     assert not record.exists()
 
 
 def test_a_directory_that_others_enter_is_refused(server: Start, tmp_path: Path) -> None:
     (tmp_path / "keys.tokens").mkdir(mode=0o755)
     with pytest.raises(errors.InvalidConfiguration, match="chmod 700"):
-        server().issue("anna", "", "yarn", "")
+        server().issue("anna", "yarn", "", "")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def _user(answer: object) -> str:
 
 
 def test_a_token_lets_in_by_header_or_parameter(guard: TokenGuard) -> None:
-    token = guard.tokens.issue("anna", "", "yarn", "")
+    token = guard.tokens.issue("anna", "yarn", "", "")
     assert _user(guard.admit(_request({}, token))) == "anna"
     assert _user(guard.admit(_request({"delegation": token.url_string}))) == "anna"
     answer = guard.admit(_request({}))
@@ -253,14 +254,14 @@ def test_what_is_no_token_is_refused_as_hadoop_does(guard: TokenGuard, text: str
 
 @pytest.mark.parametrize("operation", ["GETDELEGATIONTOKEN", "renewdelegationtoken"])
 def test_nobody_gets_or_renews_a_token_by_a_token(guard: TokenGuard, operation: str) -> None:
-    token = guard.tokens.issue("anna", "", "yarn", "")
+    token = guard.tokens.issue("anna", "yarn", "", "")
     answer = guard.admit(_request({"op": operation, "token": token.url_string}, token))
     assert isinstance(answer, Response)
     assert answer.status == 401
 
 
 def test_who_has_a_token_may_cancel_it(guard: TokenGuard) -> None:
-    token = guard.tokens.issue("anna", "", "yarn", "")
+    token = guard.tokens.issue("anna", "yarn", "", "")
     query = {"op": "CANCELDELEGATIONTOKEN", "token": token.url_string}
     assert _user(guard.admit(_request(query, method="PUT"))) == "anna"
     # Who proves himself otherwise is judged by that.

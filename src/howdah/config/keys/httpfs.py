@@ -5,7 +5,7 @@ What is not set here is what `hadoop.http.authentication.*` says for all servers
 
 from __future__ import annotations
 
-from howdah.config.value_types import integer, optional_integer, optional_string
+from howdah.config.value_types import boolean, integer, optional_integer, optional_string, string
 
 HTTPFS_HADOOP_AUTHENTICATION_TYPE = optional_string(
     "httpfs.hadoop.authentication.type",
@@ -65,6 +65,50 @@ HTTPFS_AUTHENTICATION_DELEGATION_TOKEN_UPDATE_INTERVAL_SEC = integer(
     24 * 60 * 60,
     "After how many seconds a gateway makes delegation tokens by another key.",
     minimum=1,
+)
+HTTPFS_AUTHENTICATION_DELEGATION_TOKEN_REMOVAL_SCAN_INTERVAL_SEC = integer(
+    "httpfs.authentication.delegation-token.removal-scan-interval.sec",
+    60 * 60,
+    "After how many seconds, at least, a gateway's delegation tokens that are over are removed.",
+    minimum=1,
+)
+HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ENABLE = boolean(
+    "httpfs.authentication.zk-dt-secret-manager.enable",
+    False,
+    "Whether gateways keep their delegation tokens in ZooKeeper, and so have the same ones.",
+)
+HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKCONNECTIONSTRING = optional_string(
+    "httpfs.authentication.zk-dt-secret-manager.zkConnectionString",
+    "The ZooKeeper servers for that, as host:port,….",
+)
+HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZNODEWORKINGPATH = string(
+    "httpfs.authentication.zk-dt-secret-manager.znodeWorkingPath",
+    "zkdtsm",
+    "The znode below which they are.",
+)
+HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKAUTHTYPE = optional_string(
+    "httpfs.authentication.zk-dt-secret-manager.zkAuthType",
+    "How to log in there: sasl.",
+)
+HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_KERBEROS_PRINCIPAL = optional_string(
+    "httpfs.authentication.zk-dt-secret-manager.kerberos.principal",
+    "As whom; its first part is who may read and write the znodes.",
+)
+HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_KERBEROS_KEYTAB = optional_string(
+    "httpfs.authentication.zk-dt-secret-manager.kerberos.keytab",
+    "The keytab of that principal.",
+)
+HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKSESSIONTIMEOUT = integer(
+    "httpfs.authentication.zk-dt-secret-manager.zkSessionTimeout",
+    10000,
+    "After how many milliseconds without an answer ZooKeeper counts as gone.",
+    minimum=100,
+)
+HTTPFS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKNUMRETRIES = integer(
+    "httpfs.authentication.zk-dt-secret-manager.zkNumRetries",
+    3,
+    "How often a call to ZooKeeper is tried again.",
+    minimum=0,
 )
 HTTPFS_HTTP_ADMINISTRATORS = optional_string(
     "httpfs.http.administrators",

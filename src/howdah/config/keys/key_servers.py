@@ -101,6 +101,44 @@ HADOOP_KMS_AUTHENTICATION_DELEGATION_TOKEN_REMOVAL_SCAN_INTERVAL_SEC = integer(
     "After how many seconds, at least, tokens that are over are removed.",
     minimum=1,
 )
+HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ENABLE = boolean(
+    "hadoop.kms.authentication.zk-dt-secret-manager.enable",
+    False,
+    "Whether key servers keep their delegation tokens in ZooKeeper, and so have the same ones.",
+)
+HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKCONNECTIONSTRING = optional_string(
+    "hadoop.kms.authentication.zk-dt-secret-manager.zkConnectionString",
+    "The ZooKeeper servers for that, as host:port,….",
+)
+HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZNODEWORKINGPATH = string(
+    "hadoop.kms.authentication.zk-dt-secret-manager.znodeWorkingPath",
+    "hadoop-kms/zkdtsm",
+    "The znode below which they are.",
+)
+HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKAUTHTYPE = optional_string(
+    "hadoop.kms.authentication.zk-dt-secret-manager.zkAuthType",
+    "How to log in there: sasl.",
+)
+HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_KERBEROS_PRINCIPAL = optional_string(
+    "hadoop.kms.authentication.zk-dt-secret-manager.kerberos.principal",
+    "As whom; its first part is who may read and write the znodes.",
+)
+HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_KERBEROS_KEYTAB = optional_string(
+    "hadoop.kms.authentication.zk-dt-secret-manager.kerberos.keytab",
+    "The keytab of that principal.",
+)
+HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKSESSIONTIMEOUT = integer(
+    "hadoop.kms.authentication.zk-dt-secret-manager.zkSessionTimeout",
+    10000,
+    "After how many milliseconds without an answer ZooKeeper counts as gone.",
+    minimum=100,
+)
+HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKNUMRETRIES = integer(
+    "hadoop.kms.authentication.zk-dt-secret-manager.zkNumRetries",
+    3,
+    "How often a call to ZooKeeper is tried again.",
+    minimum=0,
+)
 HOWDAH_KMS_KEYS_FILE = optional_string(
     "howdah.kms.keys.file",
     "The file in which a key server keeps its keys, encrypted by a passphrase.",
