@@ -229,8 +229,19 @@ def test_command_writes_a_page_of_an_image_and_audit_logs(
         assert title in text
     assert "<svg" in text
     assert text.index("/w/b") < text.index("2026-11-23 03:40:35")
+    assert report.main(["--json", "--audit", words[1], image], cluster.conf) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == [
+        *("directories", "small-files", "owners", "sizes", "ages"),
+        *("days", "orphans", "savings", "coldest"),
+    ]
+    assert {row["owner"] for row in found["owners"]} >= {"anna"}
+    assert found["directories"][0]["path"] == "/"
+    assert found["coldest"][0]["path"] in text
     with pytest.raises(UsageError, match="there is no directory for"):
         report.main([image, str(tmp_path / "nowhere" / "page.html")], cluster.conf)
+    with pytest.raises(UsageError, match="name a file for the page, or give --json"):
+        report.main([image], cluster.conf)
 
 
 def test_command_reports_days_and_savings(
