@@ -9,18 +9,49 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
 
-TIMES: Final = int(os.environ.get("HOWDAH_TORTURE", "1"))
+from howdah.testing.world.runner import seeds_of
+from tests.support.torture import times
+from tests.support.worlds import Worlds
+
+Run = Callable[[str, str], list[dict[str, Any]]]
 _TIMEOUT_S: Final = 3000
 
 pytestmark = pytest.mark.timeout(600)
 
 
-def run(scenario: str, *seeds: str, hash_seed: str = "random") -> list[dict[str, Any]]:
-    """Worlds in a fresh interpreter; fails where one of them does."""
+@pytest.fixture(scope="module")
+def worlds() -> Iterator[Worlds]:
+    worlds = Worlds()
+    yield worlds
+    worlds.close()
+
+
+@pytest.fixture
+def run(worlds: Worlds) -> Run:
+    """Runs worlds one after another; fails where one of them does."""
+
+    def run(scenario: str, seeds: str) -> list[dict[str, Any]]:
+        results = [worlds.run(scenario, seed) for seed in seeds_of(seeds)]
+        _check(results)
+        return results
+
+    return run
+
+
+def _check(results: list[dict[str, Any]]) -> None:
+    for result in results:
+        if result["problem"]:
+            story = "\n".join(result["story"])
+            pytest.fail(f"{result['scenario']} {result['seed']}\n{story}\n{result['problem']}")
+
+
+def run_anew(scenario: str, *seeds: str, hash_seed: str) -> list[dict[str, Any]]:
+    """Run worlds in a fresh interpreter; fail where one of them does."""
     done = subprocess.run(
         [sys.executable, "-m", "howdah.testing.world", scenario, *seeds, "--json"],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
@@ -30,32 +61,29 @@ def run(scenario: str, *seeds: str, hash_seed: str = "random") -> list[dict[str,
         timeout=_TIMEOUT_S,
     )
     results: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-    failed = [each for each in results if each["problem"]]
-    if failed:
-        story = "\n".join(failed[0]["story"])
-        pytest.fail(f"{scenario} {failed[0]['seed']}\n{story}\n{failed[0]['problem']}")
+    _check(results)
     assert done.returncode == 0, done.stderr[-4000:]
     return results
 
 
 @pytest.mark.parametrize("scenario", ["rpc", "namenode", "datanodes", "highly-available"])
-def test_a_seed_is_the_same_world_in_every_interpreter(scenario: str) -> None:
+def test_a_seed_is_the_same_world_in_every_interpreter(run: Run, scenario: str) -> None:
     """Whatever the order of hashes and addresses is there, and whether processes load their
-    modules in it or had loaded them before it began (as those of all seeds but the first)."""
-    (first,) = run(scenario, "1", hash_seed="1")
-    second, third = run(scenario, "1", "1", hash_seed="2")
+    modules in it or had loaded them before it began (as those of the third one)."""
+    (first,) = run_anew(scenario, "1", hash_seed="1")
+    (second,), (third,) = run(scenario, "1"), run(scenario, "1")
     assert first["turns"] == second["turns"] == third["turns"]
     assert first["trace"] == second["trace"] == third["trace"]
 
 
 @pytest.mark.req("FS-030")
-def test_what_a_namenode_has_answered_survives_power_cuts() -> None:
+def test_what_a_namenode_has_answered_survives_power_cuts(run: Run) -> None:
     results = run("namenode", "10-12")
     assert sum(each["figures"]["calls"] for each in results) > 300
     assert any(each["figures"]["images"] > 1 for each in results)
 
 
-def test_what_writers_were_promised_survives_faults() -> None:
+def test_what_writers_were_promised_survives_faults(run: Run) -> None:
     results = run("datanodes", "10")
     assert sum(results[0]["figures"]["operations"].values()) > 200
     assert results[0]["figures"]["faults"] > 2
@@ -63,7 +91,7 @@ def test_what_writers_were_promised_survives_faults() -> None:
 
 
 @pytest.mark.req("FS-055", "FS-056", "FS-063", "FS-070", "LM-012")
-def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluster() -> None:
+def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluster(run: Run) -> None:
     results = run("highly-available", "10")
     assert sum(results[0]["figures"]["operations"].values()) > 200
     assert results[0]["figures"]["answers"] > 500
@@ -71,7 +99,7 @@ def test_what_writers_were_promised_survives_faults_of_a_highly_available_cluste
 
 @pytest.mark.req("AP-022", "AP-025", "AP-047", "AP-048", "FS-125", "FS-126", "FS-127", "FS-128")
 @pytest.mark.req("FS-131", "FS-156", "LM-062", "OS-151")
-def test_whoever_takes_a_file_over_finds_what_was_promised_before() -> None:
+def test_whoever_takes_a_file_over_finds_what_was_promised_before(run: Run) -> None:
     """One of these worlds has two namenodes, in one machines lose their power."""
     results = run("takeovers", "1-3")
     figures = [result["figures"] for result in results]
@@ -84,26 +112,26 @@ def test_whoever_takes_a_file_over_finds_what_was_promised_before() -> None:
 
 
 @pytest.mark.req("OS-082", "OS-090")
-def test_no_order_of_things_alone_makes_anything_fail() -> None:
+def test_no_order_of_things_alone_makes_anything_fail(run: Run) -> None:
     (result,) = run("nothing-fails", "2")
     assert result["figures"]["faults"] == 0
     assert sum(result["figures"]["operations"].values()) > 200
 
 
 @pytest.mark.req("FS-127", "FS-131", "OS-082")
-def test_nobody_notices_that_one_datanode_fails() -> None:
+def test_nobody_notices_that_one_datanode_fails(run: Run) -> None:
     (result,) = run("nothing-fails", "1")
     assert result["figures"]["faults"] == 1
     assert sum(result["figures"]["operations"].values()) > 200
 
 
-def test_every_way_to_read_brings_the_bytes_of_the_file() -> None:
+def test_every_way_to_read_brings_the_bytes_of_the_file(run: Run) -> None:
     (result,) = run("reading", "1")
     ways = {"whole", "in parts", "anywhere", "into a buffer", "without copying", "ranges"}
     assert all(result["figures"]["counts"][way] > 5 for way in ways)
 
 
-def test_what_writers_were_promised_survives_faults_of_a_secured_cluster() -> None:
+def test_what_writers_were_promised_survives_faults_of_a_secured_cluster(run: Run) -> None:
     (result,) = run("secured", "3")
     assert sum(result["figures"]["operations"].values()) > 200
     assert result["figures"]["faults"] > 5
@@ -120,7 +148,7 @@ FOUND: Final = [
 @pytest.mark.torture
 @pytest.mark.timeout(_TIMEOUT_S)
 @pytest.mark.parametrize(("scenario", "seed"), FOUND)
-def test_worlds_that_found_a_fault(scenario: str, seed: str) -> None:
+def test_worlds_that_found_a_fault(run: Run, scenario: str, seed: str) -> None:
     """Seeds belong to a commit: what they found has tests of its own."""
     run(scenario, seed)
 
@@ -136,6 +164,7 @@ def test_worlds_that_found_a_fault(scenario: str, seed: str) -> None:
         ("highly-available", 40),
         ("administered", 20),
         ("observers", 20),
+        ("rivals", 20),
         ("federation", 20),
         ("striped", 10),
         ("striped-kills", 20),
@@ -156,5 +185,5 @@ def test_worlds_that_found_a_fault(scenario: str, seed: str) -> None:
         ("resources", 4),
     ],
 )
-def test_many_seeds(scenario: str, count: int) -> None:
-    assert len(run(scenario, f"100-{99 + count * TIMES}")) == count * TIMES
+def test_many_seeds(run: Run, scenario: str, count: int) -> None:
+    assert len(run(scenario, f"100-{99 + times(count)}")) == times(count)

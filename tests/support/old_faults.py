@@ -171,13 +171,23 @@ FAULTS: Final = (
         "",
         _ONE,
     ),
-    _fault(
+    OldFault(
         "recovery_drops_silent",
-        "a recovery drops a block though datanodes that may have it do not answer",
-        "howdah.datanode.state.block_recovery",
-        "        _check_empty(order, members, answers)\n",
-        "",
-        _ONE,
+        "a recovery drops a block though datanodes that may have it do not answer, and asks those "
+        "that have lost it",
+        (
+            Change(
+                "howdah.datanode.state.block_recovery",
+                "        _check_empty(order, members, answers)\n",
+                "",
+            ),
+            Change(
+                f"{_BLOCKS}.block_map",
+                "        return unsettled | self.postponed.at(storage)",
+                "        return set()",
+            ),
+        ),
+        ("recoveries",),
     ),
     _fault(
         "recovery_below_floor",
@@ -210,16 +220,26 @@ FAULTS: Final = (
         f"{_BLOCKS}.invalidation",
         "        return self.keeps_future and self._last_stamp() < generation_stamp <= _MOST_STAMP",
         "        return False",
-        _PAIR,
+        ("rivals",),
     ),
-    _fault(
+    OldFault(
         "stale_replica_kept",
         "a replica with an older stamp stays where a newer one has to be copied to",
-        f"{_BLOCKS}.block_map",
-        "        if self._is_active and block.is_settled and block.replicas:\n"
-        "            self.invalidation.invalidate(",
-        "        if False:\n            self.invalidation.invalidate(",
-        _ONE,
+        (
+            Change(
+                f"{_BLOCKS}.block_map",
+                "        if self._is_active and block.is_settled and block.replicas:\n"
+                "            self.invalidation.invalidate(",
+                "        if False:\n            self.invalidation.invalidate(",
+            ),
+            Change(
+                f"{_REPLICAS}.store",
+                "        if replica is not None and replica.generation_stamp >= "
+                "block.generation_stamp:\n            return  # It is in the way",
+                "        if replica is not None:\n            return  # It is in the way",
+            ),
+        ),
+        ("recoveries", "replication"),
     ),
     _fault(
         "postponed_forgotten",
@@ -247,7 +267,7 @@ FAULTS: Final = (
         "            self._refused(",
         "        except AWAY:\n            return\n        except errors.HowdahError as error:\n"
         "            self._refused(",
-        (*_ONE, *_PAIR),
+        ("replication", *_PAIR),
     ),
     _fault(
         "retry_runs_twice",
@@ -282,13 +302,22 @@ FAULTS: Final = (
         ),
         _PAIR,
     ),
-    _fault(
+    OldFault(
         "takeover_chooses_shortest",
-        "a writer that takes over chooses the shortest segment",
-        "howdah.namenode.state.quorum.recovery",
-        "    return 1, epoch, segment.last_txid",
-        "    return 1, epoch, -segment.last_txid",
-        _PAIR,
+        "a writer that takes over chooses the shortest segment, whatever is known to be committed",
+        (
+            Change(
+                "howdah.namenode.state.quorum.recovery",
+                "    return 1, epoch, segment.last_txid",
+                "    return 1, epoch, -segment.last_txid",
+            ),
+            Change(
+                "howdah.namenode.state.quorum.recovery",
+                "        if answer.committed_txid is not None and ",
+                "        if False and ",
+            ),
+        ),
+        ("failovers",),
     ),
     _fault(
         "serves_beside_lease",
@@ -320,7 +349,7 @@ FAULTS: Final = (
         f"{_BLOCKS}.reconstruction",
         "            self._map.invalidation.send_again(block)\n",
         "            pass\n",
-        _ONE,
+        ("replication",),
     ),
     _fault(
         "append_does_not_rename",

@@ -152,9 +152,22 @@ def _execute(text: Any, globals: Any = None, locals: Any = None, /) -> None:
     exec(_compiled(text) if isinstance(text, str) else text, globals, locals)
 
 
+_is_special: Final[Any] = vars(dataclasses)["_is_type"]
+_SPECIAL_TYPES: Final = ("ClassVar", "InitVar", "KW_ONLY")
+
+
+def _is_type(annotation: str, *arguments: Any) -> Any:
+    """Do as `dataclasses._is_type` does, which looks for these names, but do not take apart what
+    has none of them."""
+    if any(name in annotation for name in _SPECIAL_TYPES):
+        return _is_special(annotation, *arguments)
+    return False
+
+
 def _compile_generated_methods_once() -> None:
     # The module is shared by all processes. A name of a module goes before the builtin one.
     vars(dataclasses)["exec"] = _execute
+    vars(dataclasses)["_is_type"] = _is_type
 
 
 _compile_generated_methods_once()
@@ -280,6 +293,8 @@ class ModuleTree:
         # As long in every process: messages between processes have it in them.
         self._prefix = f"process{next(_numbers):06}~"
         self._private: dict[str, types.ModuleType] = {}
+        self._packages: set[str] = set()
+        """The top packages of those that are below one."""
         self.files = files.Files(process)
         self.simulated: dict[str, Any] = {
             "_socket": sockets.make(process),
@@ -375,6 +390,8 @@ class ModuleTree:
         if name in _marked and _marks is not None:
             _marks.give_to(module)
         self._private[name] = module
+        if parent:
+            self._packages.add(name.partition(".")[0])
         sys.modules[module.__name__] = module
         real_path = sys.modules["os.path"]
         scheduler = self._process.scheduler
@@ -476,7 +493,7 @@ class ModuleTree:
         private = _private_below(name, tuple(fromlist or ()))
         if not private:
             top = name.partition(".")[0]
-            if not fromlist and any(attribute.startswith(f"{top}.") for attribute in self._private):
+            if not fromlist and top in self._packages:
                 return _mixed(top, self._private)
             return shared
         return _copy_of(

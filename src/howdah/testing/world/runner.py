@@ -33,7 +33,7 @@ _WARM: Final = (
     "howdah.client.writing.output",
     "howdah.client.reading.input",
 )
-_MOST_BLANKS: Final = 16
+_MOST_BLANKS: Final = 32
 """Of a kind: each has a few megabytes."""
 _TAIL_LINES: Final = 60
 

@@ -37,6 +37,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "highly-available-all-faults": highly_available.writes_under_all_faults,
     "observers": highly_available.reads_from_observers,
     "highly-available": highly_available.writes_under_faults,
+    "rivals": highly_available.writes_beside_rivals,
     "namenode": namenode.power_losses,
     "recoveries": recoveries.recovered_files_keep_what_was_promised,
     "replication": replication.replicas_follow_the_replication,

@@ -58,6 +58,10 @@ _RIVALS: Final = 3
 _RIVAL_S: Final = (9.0, 17.0)
 """How long two may be active: a controller gives up asking the other namenode after 5 s."""
 _RIVAL_EACH_S: Final = 19.0
+_UNHEARD_CHANCE: Final = 0.6
+_UNHEARD_FROM_S: Final = (0.0, 4.0)
+_UNHEARD_FOR_S: Final = (2.0, 10.0)
+"""Less than it takes a namenode to give a datanode up."""
 _CHECKPOINTED: Final = {
     "dfs.namenode.checkpoint.txns": "50",
     "dfs.namenode.checkpoint.check.period": "1",
@@ -228,6 +232,25 @@ def _rivals(dice: random.Random) -> FaultPlan:
             for number in range(_RIVALS)
         ]
     )
+
+
+def writes_beside_rivals(world: World) -> Mapping[str, object]:
+    """Write files while actives have successors of which they do not know, and which datanodes do
+    not hear of at once: a datanode still obeys the first one, and has blocks of the second one."""
+    world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
+    clients = world.machine("clients")
+    lease = {"howdah.ha.lease.ms": world.dice("lease").choice(("300", "8000", "8000"))}
+    cluster, watch = build(world, lease)
+    dice = world.dice("faults")
+    faults = list(_rivals(dice).faults)
+    for rival in tuple(faults):
+        successor = "nnb" if rival.target == "fca" else "nna"
+        for number in range(_DATANODES):
+            if dice.random() < _UNHEARD_CHANCE:
+                at_s = rival.at_s + dice.uniform(*_UNHEARD_FROM_S)
+                length_s = dice.uniform(*_UNHEARD_FOR_S)
+                faults.append(Fault(CUT, at_s, length_s, successor, f"dn{number}"))
+    return write_and_check(cluster, clients, _URI, FaultPlan(faults), watch)
 
 
 def _keep_observer(cluster: Cluster, process: Process) -> None:

@@ -64,6 +64,9 @@ def replicas_follow_the_replication(world: World) -> Mapping[str, object]:
     world.run(lambda: changing.is_done, timeout_s=600.0)
     supervisor.heal()
     world.run_for(_QUIET_S)
+    if world.dice("end").random() < 0.5:
+        # A replica that was to be deleted must not be in the way.
+        world.call(clients, "client", changing.spread)
     check_all_replicated(world, clients, changing.connect, _DATANODES)
     world.call(clients, "reader", changing.check)
     watch.check_at_rest()
@@ -136,6 +139,13 @@ class _Changing:
         with fs.append(path) as output:
             output.write(more)
         self._files[path] = before + more
+
+    def spread(self, process: Process) -> None:
+        """Have all files on all datanodes."""
+        fs = self.connect(process)
+        for path, data in self._files.items():
+            if data is not None:
+                fs.set_replication(path, _DATANODES)
 
     def check(self, process: Process) -> None:
         fs = self.connect(process)
