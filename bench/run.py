@@ -45,6 +45,7 @@ SCRIPTS = (
     "transfer",
     "webhdfs",
     "objects",
+    "s3",
     "mount",
     "sync",
     "recovery",

@@ -224,6 +224,14 @@ class PathExists(HowdahError, FileExistsError):
     errno_code = errno.EEXIST
 
 
+class NotTheKnownFile(HowdahError, OSError):
+    """A file is not the one any more that was to be replaced or deleted; only servers of howdah
+    say so."""
+
+    java_class = "java.util.ConcurrentModificationException"
+    errno_code = errno.ESTALE
+
+
 class ParentNotDirectory(HowdahError, NotADirectoryError):
     java_class = "org.apache.hadoop.fs.ParentNotDirectoryException"
     errno_code = errno.ENOTDIR

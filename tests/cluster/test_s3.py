@@ -9,6 +9,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -43,6 +44,14 @@ def s3(door: Door) -> Any:
     client = door.client()
     client.create_bucket(Bucket="data")
     return client
+
+
+@pytest.fixture(scope="module")
+def second(howdah_cluster: MiniCluster, s3: Any) -> Iterator[Any]:
+    """A client of another gateway before the same cluster."""
+    options = ("-D", f"howdah.s3.root={ROOT}")
+    with before(howdah_cluster, "ann", *options, name="second") as found:
+        yield found.client()
 
 
 def keys_of(s3: Any, **options: Any) -> list[str]:
@@ -198,6 +207,59 @@ def test_objects_come_and_go_in_one_directory_while_others_do(s3: Any) -> None:
         thread.join()
     assert failures == []
     assert keys_of(s3, Prefix="busy/") == []
+
+
+@pytest.mark.parametrize(
+    "races", [50, pytest.param(1000, marks=[pytest.mark.torture, pytest.mark.timeout(900)])]
+)
+def test_one_of_two_gateways_replaces_what_both_have_seen(s3: Any, second: Any, races: int) -> None:
+    etag = s3.put_object(Bucket="data", Key="raced", Body=b"first")["ETag"]
+    begin = threading.Barrier(2)
+
+    def put(client: Any, body: bytes) -> str | None:
+        begin.wait(60)
+        try:
+            put = client.put_object(Bucket="data", Key="raced", Body=body, IfMatch=etag)
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "PreconditionFailed":
+                raise
+            return None
+        return str(put["ETag"])
+
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(races):
+            bodies = [b"%d by %d" % (number, gateway) for gateway in range(2)]
+            etags = list(pool.map(put, (s3, second), bodies))
+            (winner,) = [gateway for gateway, made in enumerate(etags) if made is not None]
+            found = second.get_object(Bucket="data", Key="raced")
+            assert (found["ETag"], found["Body"].read()) == (etags[winner], bodies[winner])
+            etag = found["ETag"]
+
+
+def test_of_one_who_replaces_and_one_who_deletes_one_does(s3: Any, second: Any) -> None:
+    begin = threading.Barrier(2)
+
+    def succeeds(act: Callable[[], object]) -> bool:
+        begin.wait(60)
+        try:
+            act()
+        except ClientError as error:
+            # Who comes after a deletion finds nothing.
+            if error.response["Error"]["Code"] not in ("PreconditionFailed", "NoSuchKey"):
+                raise
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(30):
+            etag = s3.put_object(Bucket="data", Key="gone", Body=b"first")["ETag"]
+            known = {"Bucket": "data", "Key": "gone", "IfMatch": etag}
+            acts = [partial(s3.put_object, Body=b"new", **known)]
+            acts.append(partial(second.delete_object, **known))
+            replaced, deleted = pool.map(succeeds, acts)
+            # A deletion of what is not there succeeds; but then the other one did not.
+            assert replaced is not deleted
+            assert keys_of(s3, Prefix="gone") == (["gone"] if replaced else [])
 
 
 def test_a_file_that_is_being_written_is_not_listed(s3: Any, fs: HdfsFileSystem) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import howdah
+from howdah import errors
 from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.state.utilization import Rules, survey
 from howdah.cli.main import main
@@ -173,6 +174,17 @@ def test_it_takes_the_lengths_that_our_syncs_tell_it(scene: Scene) -> None:
 
 
 @pytest.mark.req("FS-291")
+def test_it_replaces_no_file_on_a_condition(scene: Scene) -> None:
+    # Gateways for S3 have to notice that, and hold a lock of their own then.
+    scene.write("/known", 1)
+    scene.write("/new", 1)
+    known = scene.fs.get_file_status("/known")
+    with pytest.raises(errors.PathExists):
+        scene.fs.rename_over("/new", "/known", known)
+    assert scene.fs.get_file_status("/known").file_id == known.file_id
+    assert scene.fs.exists("/new")
+
+
 def test_our_client_and_our_datanodes_speak_tls_with_it(scene: Scene) -> None:
     conf = scene.cluster.conf
     address = conf.raw("dfs.namenode.https-address")

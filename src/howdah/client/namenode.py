@@ -167,8 +167,16 @@ class NamenodeProxy(
         )
         self.call("rename2", request, pb.Rename2ResponseProto)
 
+    def rename_over(self, src: str, dst: str, known: pb.KnownFileProto) -> None:
+        request = pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=False, replaces=known)
+        self.call("rename2", request, pb.Rename2ResponseProto)
+
     def delete(self, path: str, *, recursive: bool) -> bool:
         request = pb.DeleteRequestProto(src=path, recursive=recursive)
+        return self.call("delete", request, pb.DeleteResponseProto).result
+
+    def delete_known(self, path: str, known: pb.KnownFileProto) -> bool:
+        request = pb.DeleteRequestProto(src=path, recursive=False, known=known)
         return self.call("delete", request, pb.DeleteResponseProto).result
 
     def get_file_info(self, path: str) -> types_pb2.HdfsFileStatusProto | None:

@@ -663,28 +663,42 @@ class RenameResponseProto(_message.Message):
     def __init__(self, result: bool = ...) -> None: ...
 
 class Rename2RequestProto(_message.Message):
-    __slots__ = ("src", "dst", "overwriteDest", "moveToTrash")
+    __slots__ = ("src", "dst", "overwriteDest", "moveToTrash", "replaces")
     SRC_FIELD_NUMBER: _ClassVar[int]
     DST_FIELD_NUMBER: _ClassVar[int]
     OVERWRITEDEST_FIELD_NUMBER: _ClassVar[int]
     MOVETOTRASH_FIELD_NUMBER: _ClassVar[int]
+    REPLACES_FIELD_NUMBER: _ClassVar[int]
     src: str
     dst: str
     overwriteDest: bool
     moveToTrash: bool
-    def __init__(self, src: _Optional[str] = ..., dst: _Optional[str] = ..., overwriteDest: bool = ..., moveToTrash: bool = ...) -> None: ...
+    replaces: KnownFileProto
+    def __init__(self, src: _Optional[str] = ..., dst: _Optional[str] = ..., overwriteDest: bool = ..., moveToTrash: bool = ..., replaces: _Optional[_Union[KnownFileProto, _Mapping]] = ...) -> None: ...
+
+class KnownFileProto(_message.Message):
+    __slots__ = ("fileId", "modificationTime", "length")
+    FILEID_FIELD_NUMBER: _ClassVar[int]
+    MODIFICATIONTIME_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    fileId: int
+    modificationTime: int
+    length: int
+    def __init__(self, fileId: _Optional[int] = ..., modificationTime: _Optional[int] = ..., length: _Optional[int] = ...) -> None: ...
 
 class Rename2ResponseProto(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class DeleteRequestProto(_message.Message):
-    __slots__ = ("src", "recursive")
+    __slots__ = ("src", "recursive", "known")
     SRC_FIELD_NUMBER: _ClassVar[int]
     RECURSIVE_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_FIELD_NUMBER: _ClassVar[int]
     src: str
     recursive: bool
-    def __init__(self, src: _Optional[str] = ..., recursive: bool = ...) -> None: ...
+    known: KnownFileProto
+    def __init__(self, src: _Optional[str] = ..., recursive: bool = ..., known: _Optional[_Union[KnownFileProto, _Mapping]] = ...) -> None: ...
 
 class DeleteResponseProto(_message.Message):
     __slots__ = ("result",)

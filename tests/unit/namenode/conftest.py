@@ -141,6 +141,24 @@ class Client:
         request = pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=overwrite)
         self.call("rename2", request, **how)
 
+    def known(self, path: str) -> pb.KnownFileProto:
+        """A file as it is now."""
+        status = self.status(path)
+        assert status is not None
+        return pb.KnownFileProto(
+            fileId=status.fileId,
+            modificationTime=status.modification_time,
+            length=status.length,
+        )
+
+    def rename_over(self, src: str, dst: str, known: pb.KnownFileProto, **how: Any) -> None:
+        request = pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=False, replaces=known)
+        self.call("rename2", request, **how)
+
+    def delete_known(self, path: str, known: pb.KnownFileProto) -> bool:
+        request = pb.DeleteRequestProto(src=path, recursive=False, known=known)
+        return bool(self.call("delete", request).result)
+
     def delete(self, path: str, *, recursive: bool = True, **how: Any) -> bool:
         request = pb.DeleteRequestProto(src=path, recursive=recursive)
         return bool(self.call("delete", request, **how).result)

@@ -81,6 +81,14 @@ def list_with_writers(
     raise errors.PathNotFound(f"File does not exist: {directory}").about(directory)
 
 
+def _known(status: FileStatus) -> client_namenode_pb2.KnownFileProto:
+    return client_namenode_pb2.KnownFileProto(
+        fileId=status.file_id or 0,
+        modificationTime=status.modification_time_ms,
+        length=status.length,
+    )
+
+
 # Below it every file has its inode's number for a name, wherever it lies.
 _INODES = "/.reserved/.inodes"
 FILE_MODE = 0o666
@@ -308,6 +316,31 @@ class HdfsFileSystem(HdfsNamespace):
         """
 
         return list_with_writers(self._namenode, self.resolve(path), after)
+
+    def rename_over(self, src: PathLike, dst: PathLike, known: FileStatus) -> None:
+        """Rename onto a file that is still as `known` says: its id, its time and its length.
+
+        Raises `NotTheKnownFile` where it is not, and `PathExists` before a Hadoop namenode, which
+        cannot compare and has changed nothing. Links are not followed.
+
+        >>> known = fs.get_file_status("/docs/a")
+        >>> fs.write_bytes("/docs/new", b"new")
+        3
+        >>> fs.rename_over("/docs/new", "/docs/a", known)
+        """
+        self._namenode.rename_over(self.resolve(src), self.resolve(dst), _known(known))
+
+    def delete_known(self, path: PathLike, known: FileStatus) -> bool:
+        """Delete a file that is still as `known` says: its id, its time and its length. False if
+        nothing is there.
+
+        Raises `NotTheKnownFile` where it is another one. A namenode of Hadoop cannot compare, and
+        deletes what is there. Links are not followed.
+
+        >>> fs.delete_known("/docs/a", fs.get_file_status("/docs/a"))
+        True
+        """
+        return self._namenode.delete_known(self.resolve(path), _known(known))
 
     def walk(
         self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None

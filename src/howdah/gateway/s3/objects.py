@@ -4,7 +4,8 @@
    shown, and is checked there.
 2. What is kept with it becomes an extended attribute.
 3. The file is renamed to its path: the object is there whole, or not at all. A rename that replaces
-   nothing is `If-None-Match: *`, whoever else writes.
+   nothing is `If-None-Match: *`, whoever else writes. One that replaces the file whose ETag was
+   compared, and no other one, is `If-Match`; only namenodes of howdah have it.
 
 A directory is an object only if a client makes it (a key that ends in a slash), which a mark says,
 or if it is empty. Directories above an object are made as they are needed, and marked otherwise:
@@ -59,7 +60,27 @@ _SHARED_MODE: Final = 0o1777
 """Of the staging directory, where each user makes one of their own."""
 _PRIVATE_MODE: Final = 0o700
 _OBJECTS: Final = "objects"
+_FAILED: Final = (
+    "PreconditionFailed",
+    "At least one of the pre-conditions you specified did not hold",
+)
 _NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory)
+
+
+class OnlyHere:
+    """Says once that conditions on what is there hold among the requests of this gateway only."""
+
+    def __init__(self) -> None:
+        self._is_said = False
+
+    def warn(self, uri: str) -> None:
+        if not self._is_said:
+            self._is_said = True
+            log.warning(
+                "%s cannot replace a file on the condition that it is still the same: If-Match "
+                "holds among the requests of this gateway only",
+                uri,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +91,7 @@ class Shared:
     umask: int
     own_files: Callable[[], AbstractContextManager[FileSystem]]
     """The filesystem as the gateway's own user has it."""
+    only_here: OnlyHere = dataclasses.field(default_factory=OnlyHere)
 
 
 class Bucket:
@@ -385,9 +407,39 @@ class Bucket:
         status = self.fs.get_file_status(path)
         with self._shared.locks.held(target):
             if conditions.are_about_the_object(headers):
-                conditions.check_replacing(headers, self.find(key))
-            self._rename(path, target, key, is_new=is_new)
+                self._replace(path, target, key, headers)
+            else:
+                self._rename(path, target, key, is_new=is_new)
         return dataclasses.replace(status, path=target)
+
+    def _replace(self, path: str, target: str, key: Key, headers: Mapping[str, str]) -> None:
+        """Rename to where an object may be, for which a condition holds. Raises Refused."""
+        for _ in range(_ATTEMPTS):
+            there = self.find(key)
+            conditions.check_replacing(headers, there)
+            try:
+                if there is None:
+                    self._rename(path, target, key, is_new=True)
+                else:
+                    self._rename_over(path, target, key, there)
+            except (errors.NotTheKnownFile, _ExistsNow):
+                continue  # Another gateway, or HDFS, has come between: the condition decides.
+            return
+        raise _too_busy(key)
+
+    def _rename_over(self, path: str, target: str, key: Key, known: FileStatus) -> None:
+        """Rename onto a file that is still the one that is known. Raises NotTheKnownFile."""
+        if isinstance(self.fs, HdfsFileSystem):
+            try:
+                self.fs.rename_over(path, target, known)
+            except (errors.PathExists, errors.UnsupportedOperation):
+                self._shared.only_here.warn(self.fs.uri)
+            except errors.PathNotFound:
+                # Its directory is gone with it: there is nothing that could be replaced.
+                raise errors.NotTheKnownFile(f"{target} is gone") from None
+            else:
+                return
+        self._rename(path, target, key, is_new=False)
 
     def _rename(self, path: str, target: str, key: Key, *, is_new: bool) -> None:
         for _ in range(_ATTEMPTS):
@@ -407,7 +459,7 @@ class Bucket:
                         Key=key.text,
                     ) from None
                 if is_new and there is not None:
-                    raise precondition_failed() from None
+                    raise _ExistsNow from None
                 raise
             else:
                 return
@@ -473,18 +525,36 @@ class Bucket:
         slash. Raises Refused."""
         path = self.path_of(key)
         with self._shared.locks.held(path):
-            status = self.find(key)
-            if status is None:
-                self.check_exists()
-                return
-            conditions.check_deleting(headers, status)
-            try:
-                self.fs.delete(path)
-            except errors.DirectoryNotEmpty:
-                # It goes with the last object in it.
-                self._mark(path, replaces=True)
-                return
+            for _ in range(_ATTEMPTS):
+                status = self.find(key)
+                if status is None:
+                    self.check_exists()
+                    return
+                conditions.check_deleting(headers, status)
+                try:
+                    self._delete(path, status, headers)
+                except errors.NotTheKnownFile:
+                    continue  # It is replaced meanwhile: the condition decides.
+                except errors.DirectoryNotEmpty:
+                    # It goes with the last object in it.
+                    self._mark(path, replaces=True)
+                    return
+                break
+            else:
+                raise _too_busy(key)
         self.prune(paths.parent_of(path) or "/")
+
+    def _delete(self, path: str, status: FileStatus, headers: Mapping[str, str]) -> None:
+        """Raises NotTheKnownFile, DirectoryNotEmpty."""
+        is_conditional = conditions.are_about_deletion(headers) and not status.is_directory
+        if is_conditional and isinstance(self.fs, HdfsFileSystem):
+            try:
+                self.fs.delete_known(path, status)
+            except errors.UnsupportedOperation:
+                self._shared.only_here.warn(self.fs.uri)
+            else:
+                return
+        self.fs.delete(path)
 
     def prune(self, path: str) -> None:
         """Delete a directory that no client asked for, and those above it, if they are empty."""
@@ -514,12 +584,15 @@ def no_such_key(key: Key) -> Refused:
     return Refused("NoSuchKey", "The specified key does not exist.", Key=key.text)
 
 
+class _ExistsNow(Refused):
+    """An object is there by now, which was not to be replaced."""
+
+    def __init__(self) -> None:
+        super().__init__(*_FAILED, Condition="If-None-Match")
+
+
 def precondition_failed() -> Refused:
-    return Refused(
-        "PreconditionFailed",
-        "At least one of the pre-conditions you specified did not hold",
-        Condition="If-None-Match",
-    )
+    return Refused(*_FAILED, Condition="If-None-Match")
 
 
 def _is_same(one: FileStatus, other: FileStatus) -> bool:

@@ -144,6 +144,7 @@ def _rename(request: Any) -> RestRequest:
 
 
 def _rename2(request: Any) -> RestRequest:
+    _check_unconditional(request, "replaces")
     chosen = ["OVERWRITE"] * request.overwriteDest + ["TO_TRASH"] * request.moveToTrash
     options = ",".join(chosen) or "NONE"
     query = _pairs(destination=request.dst, renameoptions=options)
@@ -151,7 +152,13 @@ def _rename2(request: Any) -> RestRequest:
 
 
 def _delete(request: Any) -> RestRequest:
+    _check_unconditional(request, "known")
     return RestRequest("DELETE", "DELETE", request.src, _pairs(recursive=request.recursive))
+
+
+def _check_unconditional(request: Any, field: str) -> None:
+    if request.HasField(field):
+        raise errors.UnsupportedOperation("WebHDFS cannot say for which file a change is")
 
 
 def _concat(request: Any) -> RestRequest:

@@ -8,10 +8,15 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.paths import PathLike
 from howdah.fs.status import FileStatus
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Bucket, Shared
+from howdah.gateway.s3.protocol.conditions import etag_of
 from howdah.gateway.s3.protocol.metadata import FOR_KEYS, MADE
+from howdah.gateway.s3.protocol.names import checked_key
+from howdah.gateway.s3.protocol.refusals import Refused
 
 
 class Directories:
@@ -66,3 +71,41 @@ def test_each_directory_that_is_made_is_marked(
     fs = Directories(*there, pruned=pruned)
     bucket_on(fs)._make_directory("/b/d/e")
     assert fs.marked == marked
+
+
+class OfHadoop(HdfsFileSystem):
+    """A namenode that cannot compare: it replaces nothing, or deletes whatever is there."""
+
+    def __init__(self, refusal: errors.HowdahError) -> None:
+        self.refusal = refusal
+        self.renamed: list[tuple[str, str, bool]] = []
+
+    @property
+    def uri(self) -> str:
+        return "hdfs://old"
+
+    def rename_over(self, src: PathLike, dst: PathLike, known: FileStatus) -> None:
+        raise self.refusal
+
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        self.renamed.append((str(src), str(dst), overwrite))
+
+    def get_file_status(self, path: PathLike) -> FileStatus:
+        return FileStatus(str(path), 3, False, 1, 1, 7, 0, 0o644, "ann", "staff", file_id=5)
+
+
+@pytest.mark.parametrize(
+    "refusal", [errors.PathExists("it is there"), errors.UnsupportedOperation("no such thing")]
+)
+def test_a_gateway_says_once_that_others_are_not_looked_at(
+    caplog: pytest.LogCaptureFixture, refusal: errors.HowdahError
+) -> None:
+    fs = OfHadoop(refusal)
+    bucket, key = bucket_on(fs), checked_key("k")
+    headers = {"if-match": etag_of(fs.get_file_status("/b/k"))}
+    for number in range(2):
+        bucket.publish(f"/staged-{number}", key, headers)
+    assert fs.renamed == [("/staged-0", "/b/k", True), ("/staged-1", "/b/k", True)]
+    assert caplog.text.count("among the requests of this gateway only") == 1
+    with pytest.raises(Refused, match="pre-conditions"):
+        bucket.publish("/staged-2", key, {"if-match": '"another"'})

@@ -226,6 +226,9 @@ def test_replicated_files_have_no_policy() -> None:
     assert found == types_pb2.GetErasureCodingPolicyResponseProto()
 
 
+KNOWN = pb.KnownFileProto(fileId=1, modificationTime=2, length=3)
+
+
 @pytest.mark.parametrize(
     ("method", "request_"),
     [
@@ -233,6 +236,11 @@ def test_replicated_files_have_no_policy() -> None:
         ("getDatanodeReport", pb.GetDatanodeReportRequestProto(type="LIVE")),
         ("mkdirs", pb.MkdirsRequestProto(src="/a", masked=MODE, createParent=False)),
         ("concat", pb.ConcatRequestProto(trg="/a", srcs=["/with,comma"])),
+        ("delete", pb.DeleteRequestProto(src="/a", recursive=False, known=KNOWN)),
+        (
+            "rename2",
+            pb.Rename2RequestProto(src="/a", dst="/b", overwriteDest=False, replaces=KNOWN),
+        ),
         ("getListing", pb.GetListingRequestProto(src="/", startAfter=b"", needLocation=True)),
     ],
 )

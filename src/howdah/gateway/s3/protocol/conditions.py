@@ -107,6 +107,11 @@ def check_replacing(headers: Mapping[str, str], status: FileStatus | None) -> No
         raise _failed("If-None-Match")
 
 
+def are_about_deletion(headers: Mapping[str, str]) -> bool:
+    """Return whether a deletion depends on which object is there."""
+    return any(name in headers for name in ("if-match", IF_MODIFIED_AT, IF_SIZE))
+
+
 def check_deleting(headers: Mapping[str, str], status: FileStatus) -> None:
     """Raises Refused where a deletion is not for the object that is there."""
     if "if-match" in headers and not _names(headers["if-match"], etag_of(status)):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.service.calls.encryption_zones import ZoneCalls
+from howdah.namenode.service.calls.known_files import KnownFile, check_known
 from howdah.namenode.service.calls.new_inodes import ensure_parent, initial_acl
 from howdah.namenode.service.calls.permissions import Access, Identity
 from howdah.namenode.service.calls.resolved_path import Resolved
@@ -114,8 +115,11 @@ class TreeCalls:
         )
         return True
 
-    def delete(self, caller: Caller, path: str, *, recursive: bool) -> bool:
-        """Take a path, and with `recursive` all under it, out of the tree.
+    def delete(
+        self, caller: Caller, path: str, *, recursive: bool, known: KnownFile | None = None
+    ) -> bool:
+        """Take a path, and with `recursive` all under it, out of the tree; with `known` only if it
+        is this file.
 
         False if it is not there, and for the root of an empty tree.
         """
@@ -129,6 +133,8 @@ class TreeCalls:
             self._check_removable(who, resolved.parent, inode)
         if inode is None:
             return False
+        if known is not None:
+            check_known(resolved, known)
         if isinstance(inode, Directory) and inode.children and not recursive:
             raise errors.DirectoryNotEmpty(
                 f"`{resolved.path} is non empty': Directory is not empty"
@@ -197,8 +203,18 @@ class TreeCalls:
         )
         return True
 
-    def rename2(self, caller: Caller, src: str, dst: str, *, overwrite: bool, trash: bool) -> None:
-        """The new rename: `dst` is the final name; says by an exception what is wrong."""
+    def rename2(
+        self,
+        caller: Caller,
+        src: str,
+        dst: str,
+        *,
+        overwrite: bool,
+        trash: bool,
+        replaces: KnownFile | None = None,
+    ) -> None:
+        """The new rename: `dst` is the final name; says by an exception what is wrong. With
+        `replaces` it is for a `dst` that is this file."""
         namesystem = self._namesystem
         paths.check_length("rename", dst)
         namesystem.safe_mode.check(f"Cannot rename {src}")
@@ -228,6 +244,9 @@ class TreeCalls:
                 f"Rename destination {target.path} is a directory or file under "
                 f"source {source.path}"
             )
+        if replaces is not None:
+            check_known(target, replaces)
+            overwrite = True
         for reason in _overwrite_refusals(source, target, overwrite=overwrite):
             raise reason
         parent = target.parent

@@ -7,6 +7,7 @@ FSDirSymlinkOp serve.
 from __future__ import annotations
 
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
+from howdah.namenode.service.calls.known_files import known_in
 from howdah.namenode.service.calls.links import LinkCalls
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.namesystem import Namesystem
@@ -49,9 +50,14 @@ class TreeMethods:
     ) -> pb.Rename2ResponseProto:
         fields = request if isinstance(request, tuple) else requests.rename2_of(request)
         src, dst, overwrite, trash = fields
+        replaces = None
+        if not isinstance(request, tuple) and request.HasField("replaces"):
+            replaces = known_in(request.replaces)
 
         def run() -> pb.Rename2ResponseProto:
-            self._tree.rename2(caller, src, dst, overwrite=overwrite, trash=trash)
+            self._tree.rename2(
+                caller, src, dst, overwrite=overwrite, trash=trash, replaces=replaces
+            )
             return pb.Rename2ResponseProto()
 
         return self._once(caller, run, pb.Rename2ResponseProto)
@@ -61,9 +67,12 @@ class TreeMethods:
     ) -> pb.DeleteResponseProto | Encoded:
         fields = request if isinstance(request, tuple) else requests.delete_of(request)
         src, recursive = fields
+        known = None
+        if not isinstance(request, tuple) and request.HasField("known"):
+            known = known_in(request.known)
 
         def run() -> pb.DeleteResponseProto | Encoded:
-            done = self._tree.delete(caller, src, recursive=recursive)
+            done = self._tree.delete(caller, src, recursive=recursive, known=known)
             return TRUE if done else pb.DeleteResponseProto(result=done)
 
         return self._once(caller, run, lambda: pb.DeleteResponseProto(result=True))

@@ -193,6 +193,47 @@ def test_rename2_over_a_file_that_is_written_ends_its_lease(
         client.add_block("/b")
 
 
+def test_a_file_is_replaced_or_deleted_if_it_is_still_the_one_that_is_known(
+    client: Any, nodes: list[InMemoryDatanode]
+) -> None:
+    client.write("/a", 10)
+    client.write("/b", 20)
+    client.write("/c", 30)
+    known = client.known("/b")
+    client.rename_over("/a", "/b", known)
+    assert (client.names("/"), client.status("/b").length) == (["b", "c"], 10)
+    with pytest.raises(errors.NotTheKnownFile, match="/b is not the file"):
+        client.rename_over("/c", "/b", known)
+    with pytest.raises(errors.NotTheKnownFile):
+        client.delete_known("/b", known)
+    assert (client.names("/"), client.status("/b").length) == (["b", "c"], 10)
+    assert client.delete_known("/b", client.known("/b")) is True
+    assert client.delete_known("/b", known) is False
+    with pytest.raises(errors.NotTheKnownFile):
+        client.rename_over("/c", "/b", known)
+
+
+@pytest.mark.parametrize("field", ["fileId", "modificationTime", "length"])
+def test_a_file_that_was_changed_is_not_the_one_that_is_known(
+    client: Any, nodes: list[InMemoryDatanode], field: str
+) -> None:
+    client.write("/a", 10)
+    client.write("/b", 20)
+    known = client.known("/b")
+    setattr(known, field, getattr(known, field) + 1)
+    with pytest.raises(errors.NotTheKnownFile):
+        client.rename_over("/a", "/b", known)
+    with pytest.raises(errors.NotTheKnownFile):
+        client.delete_known("/b", known)
+
+
+def test_a_directory_is_no_file_that_is_known(client: Any, nodes: list[InMemoryDatanode]) -> None:
+    client.write("/a", 10)
+    client.mkdirs("/d")
+    with pytest.raises(errors.NotTheKnownFile):
+        client.rename_over("/a", "/d", client.known("/d"))
+
+
 def test_old_rename_goes_into_a_directory(client: Any) -> None:
     client.mkdirs("/d")
     client.create("/f")

@@ -182,6 +182,17 @@ class TestRepeated:
         with pytest.raises(errors.PathNotFound):
             client.rename2("/a", "/b")
 
+    def test_rename_over_a_known_file_does_not_complain(
+        self, client: Any, nodes: list[InMemoryDatanode], restart: bool
+    ) -> None:
+        client.write("/a", 10)
+        client.write("/b", 20)
+        known = client.known("/b")
+        client.rename_over("/a", "/b", known, **AGAIN)
+        self.between(client, restart)
+        client.rename_over("/a", "/b", known, **AGAIN)
+        assert client.names("/") == ["b"]
+
     def test_append_gives_the_same_answer(
         self, client: Any, nodes: list[InMemoryDatanode], restart: bool
     ) -> None:
