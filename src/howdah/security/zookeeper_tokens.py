@@ -22,8 +22,9 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, TypeVar
 
 from howdah import errors
@@ -131,13 +132,24 @@ class TokensInZooKeeper:
     def prepare(self) -> None:
         """Make the znodes that are missing. Raises InvalidConfiguration for those that others have
         a right to: whoever has planted a key can be anybody."""
+        from kazoo.exceptions import NoNodeError
+
         counters = [f"{self._place.path}/{records.LAST_NUMBER}"]
         counters.append(f"{self._place.path}/{records.LAST_KEY_ID}")
+        parts = self._place.path.strip("/").split("/")
         with self._connected() as session:
-            for directory in (self._tokens, self._keys):
-                parts = directory.strip("/").split("/")
-                for depth in range(1, len(parts) + 1):
-                    session.create("/" + "/".join(parts[:depth]), b"")
+            try:
+                for parent in accumulate(parts, lambda whole, part: f"{whole}/{part}"):
+                    # One that an administrator has made may be in a place of his own.
+                    with suppress(errors.ServiceFailed):
+                        session.create(f"/{parent}", b"")
+                for directory in (self._tokens, self._keys):
+                    session.create(directory, b"")
+            except NoNodeError as error:
+                raise errors.ServiceFailed(
+                    f"{self._place.path} at ZooKeeper is not there, and this server has no right "
+                    "to make it: let an administrator make the znode above it"
+                ) from error
             for counter in counters:
                 session.create(counter, records.encode_counter(0))
             made = [f"{self._keys}/{name}" for name in session.children(self._keys)]
