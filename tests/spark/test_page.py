@@ -1,4 +1,5 @@
-"""The recipes of docs/spark.md: each block of the page is run as it stands there.
+"""The recipes of docs/spark.md: each block of the page is run as it stands there, and the cells of
+the notebooks that are made of it.
 
 Only addresses are exchanged: the clusters of the page become directories of the tests'
 cluster, its Spark Connect server the one of the tests. Blocks of Python run in this
@@ -276,6 +277,28 @@ OUTCOMES: Final[dict[str, Callable[[Ground], None]]] = {
 def test_recipes_of_the_page_do_what_it_says(title: str, ground: Ground) -> None:
     ground.run(sections()[title])
     OUTCOMES[title](ground)
+
+
+NOTEBOOKS: Final = sorted((HERE.parent / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_cells_of_a_notebook_run_one_after_the_other(path: Path, ground: Ground) -> None:
+    """In this process, without Jupyter: they are Python only."""
+    names: dict[str, Any] = {}
+    for number, cell in enumerate(json.loads(path.read_text("utf-8"))["cells"]):
+        if cell["cell_type"] == "code":
+            code = ground.settled("".join(cell["source"]))
+            exec(compile(code, f"{path.name} {number}", "exec"), names)
+    if path.stem in NOTEBOOK_OUTCOMES:
+        NOTEBOOK_OUTCOMES[path.stem](ground)
+
+
+NOTEBOOK_OUTCOMES: Final[dict[str, Callable[[Ground], None]]] = {
+    "spark-questions": has_answers,
+    "spark-small-files": has_few_files,
+    "spark-changes": has_changes,
+}
 
 
 def test_every_link_of_the_page_leads_to_a_heading() -> None:
