@@ -57,7 +57,7 @@ def reading(count: Callable[[], int]) -> Iterator[set[int]]:
     failures: list[BaseException] = []
 
     def read() -> None:
-        while not ends.is_set():
+        while not ends.wait(0.2):  # others need the processor, too
             try:
                 counts.add(count())
             except Exception as error:  # noqa: BLE001 - raised below
@@ -77,6 +77,31 @@ def reading(count: Callable[[], int]) -> Iterator[set[int]]:
 
 def told(found: Compaction) -> list[dict[str, Any]]:
     return [asdict(table) for table in found.tables]
+
+
+def ordered_avro(spark: SparkSession, uri: str) -> dict[str, Any]:
+    """Rows of Avro, ordered."""
+    schema = """{"type": "record", "name": "Point", "namespace": "n", "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "kind", "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}},
+        {"name": "note", "type": ["null", "string"], "default": null}]}"""
+    rows = spark.range(100).selectExpr(
+        "99 - id AS id", "if(id % 2 = 0, 'A', 'B') AS kind", "if(id % 3 = 0, null, 'ä') AS note"
+    )
+    writer = rows.repartition(5).write.format("avro").option("avroSchema", schema)
+    writer.option("compression", "deflate").save(uri)
+    before = spark.read.format("avro").load(uri)
+    schema_before, rows_before = before.schema, Counter(map(tuple, before.collect()))
+    found = compact(spark, uri, maintenance=Maintenance(sort_by=("kind", "id")))
+    after = spark.read.format("avro").load(uri)
+    (directory,) = found.directories
+    rows_after = list(map(tuple, after.collect()))
+    return {
+        "reason": directory.reason,
+        "files": [directory.files_before, directory.files_after],
+        "is_same": after.schema == schema_before and Counter(rows_after) == rows_before,
+        "is_ordered": rows_after == sorted(rows_after, key=lambda row: (row[1], row[0])),
+    }
 
 
 def main(uri: str, jars: str) -> None:
@@ -135,6 +160,7 @@ def main(uri: str, jars: str) -> None:
         for name in ("spark.databricks.delta.optimize.maxFileSize", "spark.sql.catalog.howdah_0")
         if spark.conf.get(name, None) is not None
     ]
+    seen["avro"] = ordered_avro(spark, f"{uri}/avro")
     spark.stop()
     print(json.dumps(seen))
 

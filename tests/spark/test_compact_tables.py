@@ -46,7 +46,7 @@ def reading(uri: str) -> Iterator[list[int]]:
     failures: list[Exception] = []
 
     def read() -> None:
-        while not ends.is_set():
+        while not ends.wait(0.05):
             try:
                 counts.append(sum(rows_of(uri).values()))
             except Exception as error:  # noqa: BLE001 - shown below

@@ -111,3 +111,5 @@ def test_tables_are_maintained_while_they_are_read_and_keep_their_histories(
     (misnamed,) = seen["misnamed"]
     assert "not in /tables_on_spark/iceberg/db/t" in misnamed["reason"]
     assert seen["settings"] == []
+    avro = {"reason": "", "files": [5, 1], "is_same": True, "is_ordered": True}
+    assert seen["avro"] == avro

@@ -49,6 +49,8 @@ def main(argv: list[str], conf: Configuration) -> int:
             has_headers=options.header,
             drops_metadata=options.drop_metadata,
             most_tasks=options.m,
+            row_group_bytes=options.row_group_size,
+            quiet_s=options.quiet_for,
             maintenance=maintenance,
             conf=conf,
             shows_progress=sys.stderr.isatty(),
@@ -91,18 +93,31 @@ def _arguments() -> Arguments:
         action="store_true",
         help="rewrite Parquet files though pandas' or other metadata in them gets lost",
     )
-    tables = parser.add_argument_group("tables of Delta Lake and Iceberg")
-    tables.add_argument("--skip-tables", action="store_true", help="leave tables alone")
-    tables.add_argument(
+    parser.add_argument(
         "--sort-by", type=parse_list, default=[], metavar="COLUMNS", help="order rows by columns"
     )
-    tables.add_argument(
+    parser.add_argument(
         "--z-order-by",
         type=parse_list,
         default=[],
         metavar="COLUMNS",
         help="order rows by several columns at once",
     )
+    parser.add_argument(
+        "--row-group-size",
+        type=_size,
+        metavar="SIZE",
+        help="how large row groups of Parquet and stripes of ORC are to be",
+    )
+    parser.add_argument(
+        "--quiet-for",
+        type=_age,
+        default=0.0,
+        metavar="AGE",
+        help="leave directories alone in which a file was modified within this time",
+    )
+    tables = parser.add_argument_group("tables of Delta Lake and Iceberg")
+    tables.add_argument("--skip-tables", action="store_true", help="leave tables alone")
     tables.add_argument(
         "--vacuum", action="store_true", help="delete files of old versions (Delta's VACUUM)"
     )

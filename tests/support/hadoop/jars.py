@@ -108,11 +108,12 @@ _S3A_ARTIFACTS = (
     _Artifact("software.amazon.awssdk", "bundle", "2.35.4", is_alone=True),
 )
 _KDC_ARTIFACTS = (_Artifact(_HADOOP, "hadoop-minikdc", HADOOP_VERSION),)
-# Of table formats, for the newest Spark that both fit.
+# Of table formats, for the newest Spark that both fit, and of Avro for it.
 _TABLE_ARTIFACTS = (
     _Artifact("io.delta", "delta-spark_4.1_2.13", "4.1.0", is_alone=True),
     _Artifact("io.delta", "delta-storage", "4.1.0", is_alone=True),
     _Artifact("org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13", "1.12.0", is_alone=True),
+    _Artifact("org.apache.spark", "spark-avro_2.13", "4.1.1", is_alone=True),
 )
 # With the versions that Hadoop's own build has.
 _TEST_ARTIFACTS = (
@@ -199,7 +200,7 @@ def hadoop_fronts_class_path(cache: Path) -> str:
 
 
 def table_jars(cache: Path) -> list[Path]:
-    """The jars of Delta Lake and Iceberg for Spark 4.1."""
+    """The jars of Delta Lake, Iceberg and Avro for Spark 4.1."""
     path = _jars("HOWDAH_TABLES_CLASSPATH", cache / "tables-spark-4.1", _TABLE_ARTIFACTS)
     return sorted(Path(path.removesuffix("/*")).glob("*.jar"))
 

@@ -12,13 +12,19 @@ be room, and a mover brings them to their place.
 
 from __future__ import annotations
 
+import logging
+
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.status import ContentSummary, FileStatus
 from howdah.protocol.striping.policies import REPLICATION_NAME
 
+_log = logging.getLogger(__name__)
+
 _RAW = "raw."
+ORDER_XATTR = "user.howdah.order"
+"""The attribute of a directory that says in which order its rows were written."""
 _STICKY = 0o1000
 
 
@@ -46,8 +52,9 @@ class DirectoryAttributes:
         like: FileStatus | None,
         modification_time_ms: int,
         access_time_ms: int,
+        order: str = "",
     ) -> None:
-        """Set everything else; `like` is one of the old files."""
+        """Set everything else; `like` is one of the old files, `order` that of the new rows."""
         fs = self._fs
         if like is not None:
             xattrs = xattrs_of(fs, like.path)
@@ -64,7 +71,13 @@ class DirectoryAttributes:
                 fs.set_times(status.path, modification_time_ms, access_time_ms or -1)
                 self._alike(status, like)
         for name, value in xattrs_of(fs, self._like.path).items():
-            fs.set_xattr(building, name, value)
+            if name != ORDER_XATTR:
+                fs.set_xattr(building, name, value)
+        if order:
+            try:
+                fs.set_xattr(building, ORDER_XATTR, order.encode())
+            except errors.UnsupportedOperation:
+                _log.info("%s has no attributes to remember the order by", fs.uri)
         self._coding_policy(building, self._like)
         self._quotas(building)
         fs.set_times(building, self._like.modification_time_ms)
@@ -104,6 +117,11 @@ class DirectoryAttributes:
                 self._fs.set_quota(
                     building, space_bytes=type_quota.quota, storage_type=type_quota.storage_type
                 )
+
+
+def order_of(fs: FileSystem, directory: str) -> str:
+    """The order in which the rows of a directory were written; "" if no run has ordered them."""
+    return xattrs_of(fs, directory).get(ORDER_XATTR, b"").decode("utf-8", "replace")
 
 
 def xattrs_of(fs: FileSystem, path: str) -> dict[str, bytes]:

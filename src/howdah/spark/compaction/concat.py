@@ -44,19 +44,28 @@ class Join:
 
     place: Place
     has_headers: bool | None
+    group_bytes: int | None = None
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         fs = self.place.connect()
         shares = (row for batch in given for row in batch.to_pylist())
         unique = attempt_id()
-        made = (join(fs, share, unique, has_headers=self.has_headers) for share in shares)
+        made = (
+            join(fs, share, unique, has_headers=self.has_headers, group_bytes=self.group_bytes)
+            for share in shares
+        )
         yield from batches(((m.files, m.records, m.header, m.filled) for m in made), JOINED_SCHEMA)
 
 
 def join(
-    fs: FileSystem, share: dict[str, Any], unique: int = 0, *, has_headers: bool | None = None
+    fs: FileSystem,
+    share: dict[str, Any],
+    unique: int = 0,
+    *,
+    has_headers: bool | None = None,
+    group_bytes: int | None = None,
 ) -> Joined:
-    """Write the file of one share."""
+    """Write the file of one share; `group_bytes`: of a row group of Parquet."""
     suffix, name = share["suffix"], name_of(share)
     target = paths.join(share["building"], name)
     sources = _share_of(fs, share["directory"], share["number"], share["shares"])
@@ -66,7 +75,7 @@ def join(
         if format_of(suffix) is Format.AVRO:
             return concat_avro.join(fs, sources, out, name)
         if format_of(suffix) is Format.PARQUET:
-            return concat_parquet.join(fs, sources, out)
+            return concat_parquet.join(fs, sources, out, group_bytes)
         return concat_lines.join(fs, sources, out, suffix, has_headers)
 
 

@@ -100,13 +100,17 @@ class _Kind:
             self.codec = other.codec
 
 
-def join(fs: FileSystem, sources: Iterable[FileStatus], out: Any) -> Joined:
-    """Write the rows of all sources as one file, in the order of the sources.
+def join(
+    fs: FileSystem, sources: Iterable[FileStatus], out: Any, group_bytes: int | None = None
+) -> Joined:
+    """Write the rows of all sources as one file, in the order of the sources. `group_bytes`: of a
+    row group, as its columns are in memory; if None, row groups are put together to 64 MiB, and
+    larger ones stay as they are.
 
     Raises `NotJoinable`, and `NotReadable` for a file that is corrupt or encrypted.
     """
     made = Joined()
-    writer = _Writer(out)
+    writer = _Writer(out, group_bytes)
     for status in sources:
         made.files += 1
         made.records += writer.add(fs, status)
@@ -117,8 +121,10 @@ def join(fs: FileSystem, sources: Iterable[FileStatus], out: Any) -> Joined:
 class _Writer:
     """Gathers rows, and writes them when they are a row group."""
 
-    def __init__(self, out: Any) -> None:
+    def __init__(self, out: Any, group_bytes: int | None) -> None:
         self._out = out
+        self._divides = group_bytes is not None
+        self._group_bytes = group_bytes or GROUP_BYTES
         self._kind: _Kind | None = None
         self._tables: list[pa.Table] = []
         self._bytes = 0
@@ -145,7 +151,7 @@ class _Writer:
             rows += table.num_rows
             self._tables.append(table)
             self._bytes += table.nbytes
-            if self._bytes >= GROUP_BYTES:
+            if self._bytes >= self._group_bytes:
                 self._write()
         if rows != metadata.num_rows:
             raise OSError(f"it has {rows} rows, and its footer says {metadata.num_rows}")
@@ -169,8 +175,9 @@ class _Writer:
                 write_page_checksum=True,
             )
         table = pa.concat_tables(self._tables)
+        groups = -(-self._bytes // self._group_bytes) if self._divides else 1
         self._tables, self._bytes = [], 0
-        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        self._writer.write_table(table, row_group_size=max(-(-table.num_rows // max(groups, 1)), 1))
 
     def close(self) -> None:
         """Write what is left, and the footer."""

@@ -112,11 +112,14 @@ def _is_open(fs: FileSystem, path: str) -> bool:
 # --- why a directory is left alone -------------------------------------------------------
 
 
-def reason_to_skip(fs: FileSystem, state: DirectoryState) -> str:
-    """Return why the directory cannot be compacted; "" if it can."""
+def reason_to_skip(fs: FileSystem, state: DirectoryState, quiet_since_ms: int = 0) -> str:
+    """Return why the directory cannot be compacted; "" if it can. `quiet_since_ms`: no file may
+    have been modified after that; 0 for any time."""
     if state.is_written:
         return f"somebody is writing {printable(state.written)}"
     for status in state.statuses:
+        if quiet_since_ms and status.is_file and status.modification_time_ms > quiet_since_ms:
+            return f"{printable(status.name)} was modified a short time ago"
         # Created since the tree was listed, perhaps by a job that has begun.
         is_known = status.is_file and (not is_hidden(status.name) or _KNOWN.match(status.name))
         if not is_known:

@@ -114,14 +114,19 @@ class Exchange:
         except errors.PathNotFound:
             return False
 
-    def finish(self) -> str:
-        """Exchange the directories; return where the old one is now.
+    def finish(self, order: str = "") -> str:
+        """Exchange the directories; return where the old one is now. `order`: that of the rows in
+        the new files.
 
         Raises `ChangedMeanwhile` with nothing changed.
         """
         fs, before = self._fs, self.before
         self._like.give(
-            self.building, before.file, before.modification_time_ms, before.access_time_ms
+            self.building,
+            before.file,
+            before.modification_time_ms,
+            before.access_time_ms,
+            order,
         )
         self._built = state_of(fs, self.building)
         self._confirm()

@@ -35,6 +35,7 @@ from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.compaction.directory_swap import new_run
 from howdah.spark.compaction.exchange_recovery import OtherJobs, recover_all
+from howdah.spark.compaction.ordering import order_name
 from howdah.spark.compaction.outcome import Compacted, Compaction, outcome_of
 from howdah.spark.compaction.plan import Plan, parse_name, plan
 from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter
@@ -64,6 +65,8 @@ def compact(
     has_headers: bool | None = None,
     drops_metadata: bool = False,
     most_tasks: int = 20,
+    row_group_bytes: int | None = None,
+    quiet_s: float = 0.0,
     maintenance: Maintenance | None = None,
     conf: Configuration | None = None,
     user: str | None = None,
@@ -84,6 +87,8 @@ def compact(
 
     >>> compact(spark, "hdfs://a:8020/logs", dry_run=True).changed  # doctest: +SKIP
     """
+    if row_group_bytes is not None and row_group_bytes <= 0:
+        raise errors.IllegalArgument(f"row groups must be above 0, not {row_group_bytes} bytes")
     if target_bytes <= 0:
         raise errors.IllegalArgument(f"the target size must be above 0, not {target_bytes} bytes")
     configuration, user = as_spark_is(spark, conf, user)
@@ -92,8 +97,9 @@ def compact(
     fs = connect(located, conf=configuration, user=user)
     place = Place.of(located, configuration, user)
     path = fs.resolve(target)
-    how = RewriteOptions(has_headers, drops_metadata, most_tasks)
-    work = _Work(spark, fs, place, path, target_bytes, how, maintenance or Maintenance())
+    asked = maintenance or Maintenance()
+    how = RewriteOptions(has_headers, drops_metadata, most_tasks, asked, row_group_bytes, quiet_s)
+    work = _Work(spark, fs, place, path, target_bytes, how)
     work.refuse_inside_of_tables()
     if dry_run:
         return work.dry_run(shows_progress)
@@ -114,7 +120,6 @@ class _Work:
         path: str,
         target_bytes: int,
         options: RewriteOptions,
-        maintenance: Maintenance,
     ) -> None:
         self._spark = spark
         self._fs = fs
@@ -122,7 +127,7 @@ class _Work:
         self._path = path
         self._target_bytes = target_bytes
         self._options = options
-        self._maintenance = maintenance
+        self._maintenance = options.asked
         self._block_bytes = fs.server_defaults(path).block_size
 
     def status(self) -> FileStatus:
@@ -258,7 +263,7 @@ class _Work:
 
     def _plans(self, tree: TreeContents) -> list[Plan]:
         return [
-            plan(content, self._target_bytes)
+            plan(content, self._target_bytes, orders=bool(order_name(self._maintenance)))
             for content in tree.contents
             if not any(table.contains(content.path) for table in tree.tables)
         ]

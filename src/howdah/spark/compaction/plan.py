@@ -153,11 +153,16 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The decision for a directory: `files_after` new files, or `skipped` for a reason."""
+    """The decision for a directory: `files_after` new files, or `skipped` for a reason.
+
+    `orders`: its rows are to be ordered. `if_ordered`: why it is left alone if they are in that
+    order already."""
 
     contents: Contents
     files_after: int
     skipped: str = ""
+    orders: bool = False
+    if_ordered: str = ""
 
     @property
     def suffix(self) -> str:
@@ -206,19 +211,24 @@ class Plan:
         return BYTES_AN_OBJECT * (self.files_saved + self.blocks_saved(block_bytes))
 
 
-def plan(contents: Contents, target_bytes: int) -> Plan:
-    """Decide, for a directory that is in no table.
+def plan(contents: Contents, target_bytes: int, *, orders: bool = False) -> Plan:
+    """Decide, for a directory that is in no table. `orders`: rows are to be ordered, which is worth
+    it however many files there are.
 
     >>> plan(Contents("/d", 100, 5000, 100, 50, (".json",), 0), 1000).files_after
     5
     """
     after = max(1, -(-contents.bytes // target_bytes))
-    return Plan(contents, after, _reason(contents, after, target_bytes))
+    useless = _useless(contents, after, target_bytes)
+    if orders:
+        reason = _unfit(contents) or _unordered(contents)
+        return Plan(contents, after, reason, orders=True, if_ordered=useless)
+    few = useless if contents.files < 2 else ""
+    return Plan(contents, after, few or _unfit(contents) or useless)
 
 
-def _reason(contents: Contents, after: int, target_bytes: int) -> str:
-    if contents.files < 2:
-        return "it has fewer than two files"
+def _unfit(contents: Contents) -> str:
+    """Why the files of a directory cannot be put together; "" if they can."""
     if contents.directories:
         return "it has subdirectories beside its files"
     if contents.unknown:
@@ -235,6 +245,21 @@ def _reason(contents: Contents, after: int, target_bytes: int) -> str:
         return f"its files are compressed as {compression}, which can't be joined"
     if _PATTERN.search(contents.path) and format_of(suffix) in _BY_SPARK:
         return "Spark would take its name for a pattern"
+    return ""
+
+
+def _unordered(contents: Contents) -> str:
+    """Why the rows of a directory cannot be ordered; "" if they can."""
+    (suffix,) = contents.suffixes
+    if format_of(suffix) not in (*_BY_SPARK, Format.AVRO):
+        return f"rows of {suffix} files are not ordered: those of Parquet, ORC and Avro are"
+    return "Spark would take its name for a pattern" if _PATTERN.search(contents.path) else ""
+
+
+def _useless(contents: Contents, after: int, target_bytes: int) -> str:
+    """Why fewer files would not be worth the work; "" if they are."""
+    if contents.files < 2:
+        return "it has fewer than two files"
     saved = contents.files - after
     if saved < 1:
         return "its files are large enough"

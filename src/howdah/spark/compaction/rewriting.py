@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
@@ -29,7 +30,9 @@ from howdah.copy.common.filesystems import Place
 from howdah.copy.common.task_errors import raise_failed
 from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
-from howdah.spark.compaction import concat_parquet
+from howdah.fs.status import FileStatus
+from howdah.spark.compaction import avro_rows, concat_parquet
+from howdah.spark.compaction.attributes import order_of
 from howdah.spark.compaction.concat import (
     COUNTED_SCHEMA,
     JOINED_SCHEMA,
@@ -40,19 +43,27 @@ from howdah.spark.compaction.concat import (
 )
 from howdah.spark.compaction.concat_avro import CorruptAvro
 from howdah.spark.compaction.concat_lines import HeadersDiffer, NotJoinable, check_headers
-from howdah.spark.compaction.directory_state import reason_to_skip, reason_to_stay, state_of
+from howdah.spark.compaction.directory_state import (
+    DirectoryState,
+    reason_to_skip,
+    reason_to_stay,
+    state_of,
+)
 from howdah.spark.compaction.directory_swap import Exchange
 from howdah.spark.compaction.footers import Footer, NotReadable, check_kinds, footer_of
+from howdah.spark.compaction.ordering import order_name, ordered
 from howdah.spark.compaction.outcome import Compacted, outcome_of
 from howdah.spark.compaction.plan import SUCCESS, Format, Plan, named_suffix_of
 from howdah.spark.compaction.reading_footers import Footers
 from howdah.spark.compaction.shared_jobs import SharedJobs
+from howdah.spark.compaction.table_formats import Maintenance
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _log = logging.getLogger(__name__)
 
+_GROUPS: Final = {Format.PARQUET: "parquet.block.size", Format.ORC: "orc.stripe.size"}
 _TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
 _READING: Final = {
     "mergeSchema": "true",
@@ -78,11 +89,16 @@ class MetadataLost(errors.HowdahError, ValueError):
 @dataclass(frozen=True, slots=True)
 class RewriteOptions:
     """`has_headers`: whether CSV files have headers; None if unknown. `drops_metadata`: whether
-    metadata of other programs in the footers of Parquet files may be lost."""
+    metadata of other programs in the footers of Parquet files may be lost. `asked`: the order of
+    rows. `row_group_bytes`: of Parquet's row groups and ORC's stripes. `quiet_s`: for how long no
+    file of a directory may have been modified."""
 
     has_headers: bool | None = None
     drops_metadata: bool = False
     most_tasks: int = 20
+    asked: Maintenance = field(default_factory=Maintenance)
+    row_group_bytes: int | None = None
+    quiet_s: float = 0.0
 
 
 def _check_rows(exchange: Exchange, *, written: int, counted: int) -> None:
@@ -90,6 +106,13 @@ def _check_rows(exchange: Exchange, *, written: int, counted: int) -> None:
         raise RowsLost(
             f"of {exchange.directory} {written} rows were written, and {counted} are in its files"
         )
+
+
+def _metadata_lost(exchange: Exchange, names: Sequence[str]) -> MetadataLost:
+    return MetadataLost(
+        f"files of {exchange.directory} have metadata that the new ones would not have: "
+        f"{', '.join(names)} (--drop-metadata rewrites them all the same)"
+    )
 
 
 def _text_of(error: BaseException) -> str:
@@ -115,9 +138,13 @@ class Rewriter:
         self._options = options
         self._confirm = confirm
         self._block_bytes = block_bytes
+        self._order = order_name(options.asked)
         self._timestamps = _Timestamps(spark)
         self._footers = Footers(spark, fs, place, options.most_tasks)
-        join, count = Join(place, options.has_headers), Count(place)
+        join, count = (
+            Join(place, options.has_headers, options.row_group_bytes),
+            Count(place),
+        )
         self._joins = SharedJobs(spark, join, SHARES, JOINED_SCHEMA, options.most_tasks)
         self._counts = SharedJobs(spark, count, SHARES, COUNTED_SCHEMA, options.most_tasks)
         self._rewrites = threading.BoundedSemaphore(REWRITTEN_AT_ONCE)
@@ -126,23 +153,31 @@ class Rewriter:
         """Rewrite one directory. If that fails, the outcome says why, and the directory stays."""
         try:
             exchange = Exchange(self._fs, chosen.contents.path, run=run, confirm=self._confirm)
-            reason = reason_to_skip(self._fs, exchange.before) or reason_to_stay(
-                self._fs, exchange.status
-            )
+            reason = self._reason(chosen, exchange.before, exchange.status)
             if reason:
                 return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
             kept_at = self._compact(chosen, exchange)
+            if chosen.orders:
+                made = sum(1 for _ in data_files(self._fs, exchange.directory))
+                chosen = replace(chosen, files_after=made)
         except (errors.HowdahError, OSError) as error:
             return outcome_of(chosen, self._block_bytes, failed=_text_of(error))
         return outcome_of(chosen, self._block_bytes, kept_at=kept_at)
+
+    def _reason(self, chosen: Plan, state: DirectoryState, status: FileStatus) -> str:
+        """Why a directory is left alone as it is now; "" if it is not."""
+        if chosen.if_ordered and order_of(self._fs, status.path) == self._order:
+            return f"its rows are in this order, and {chosen.if_ordered}"
+        quiet_s = self._options.quiet_s
+        quiet_since_ms = int((time.time() - quiet_s) * 1000) if quiet_s else 0
+        reason = reason_to_skip(self._fs, state, quiet_since_ms)
+        return reason or reason_to_stay(self._fs, status)
 
     def preview(self, chosen: Plan) -> Compacted:
         """The outcome that `compact` would have."""
         fs, path = self._fs, chosen.contents.path
         try:
-            reason = reason_to_skip(fs, state_of(fs, path)) or reason_to_stay(
-                fs, fs.get_file_status(path)
-            )
+            reason = self._reason(chosen, state_of(fs, path), fs.get_file_status(path))
         except (errors.HowdahError, OSError) as error:
             return outcome_of(chosen, self._block_bytes, failed=_text_of(error))
         return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
@@ -150,12 +185,18 @@ class Rewriter:
     def _compact(self, chosen: Plan, exchange: Exchange) -> str:
         exchange.begin()
         try:
-            if not chosen.is_by_spark:
+            if chosen.orders and chosen.format is Format.AVRO:
+                self._order_avro(chosen, exchange)
+            elif not chosen.is_by_spark:
                 self._join(chosen, exchange, chosen.suffix)
-            elif chosen.format is not Format.PARQUET or not self._join_parquet(chosen, exchange):
+            elif (
+                chosen.orders
+                or chosen.format is not Format.PARQUET
+                or not self._join_parquet(chosen, exchange)
+            ):
                 self._rewrite(chosen, exchange)
             self._keep_success(chosen, exchange)
-            return exchange.finish()
+            return exchange.finish(self._order)
         except BaseException as error:
             try:
                 exchange.drop()
@@ -238,10 +279,7 @@ class Rewriter:
     def _rewrite_now(self, chosen: Plan, exchange: Exchange) -> None:
         old = self._footers.read(exchange.directory, chosen.format)
         if old.metadata and not self._options.drops_metadata:
-            raise MetadataLost(
-                f"files of {exchange.directory} have metadata that the new ones would not have: "
-                f"{', '.join(sorted(old.metadata))} (--drop-metadata rewrites them all the same)"
-            )
+            raise _metadata_lost(exchange, sorted(old.metadata))
         try:
             written = self._write(chosen, exchange, old)
         except errors.HowdahError:
@@ -258,16 +296,50 @@ class Rewriter:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
 
-        old = self._read(chosen, exchange.directory, footer)
+        rows = self._read(chosen, exchange.directory, footer)
+        if chosen.orders:
+            rows = ordered(rows, self._options.asked, chosen.files_after, footer.rows)
+        else:
+            rows = rows.coalesce(chosen.files_after)
+        # Behind the order: Spark reads rows twice to find the ranges of one.
         seen = Observation()
-        counted = old.observe(seen, F.count(F.lit(1)).alias("rows"))
+        counted = rows.observe(seen, F.count(F.lit(1)).alias("rows"))
         options = {f"parquet.bloom.filter.enabled#{column}": "true" for column in footer.blooms}
         if footer.codec is not None:
             options["compression"] = footer.codec
-        writer = counted.coalesce(chosen.files_after).write.format(chosen.format.value)
+        if self._options.row_group_bytes:
+            options[_GROUPS[chosen.format]] = str(self._options.row_group_bytes)
+        writer = counted.write.format(chosen.format.value)
         with self._timestamps.written_as(footer.timestamps):
             writer.mode("append").options(**options).save(self._uri(exchange.building))
         return int(seen.get["rows"])
+
+    def _order_avro(self, chosen: Plan, exchange: Exchange) -> None:
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        header = avro_rows.common_header(self._fs, exchange.directory)
+        lost = avro_rows.foreign_entries(header)
+        if lost and not self._options.drops_metadata:
+            raise _metadata_lost(exchange, lost)
+        old_uri, new_uri = self._uri(exchange.directory), self._uri(exchange.building)
+        with self._rewrites:
+            counted = avro_rows.count(self._spark, old_uri, header, _READING)
+            rows = avro_rows.read(self._spark, old_uri, header, _READING)
+            rows = ordered(rows, self._options.asked, chosen.files_after, counted)
+            seen = Observation()
+            writer = rows.observe(seen, F.count(F.lit(1)).alias("rows")).write.format("avro")
+            writer = writer.option("avroSchema", avro_rows.schema_of(header))
+            writer = writer.option("compression", avro_rows.codec_of(header))
+            try:
+                writer.mode("append").save(new_uri)
+                written = int(seen.get["rows"])
+            except Exception as error:
+                raise from_spark(error) from error
+            made = avro_rows.common_header(self._fs, exchange.building)
+            after = avro_rows.count(self._spark, new_uri, made, _READING)
+        _check_rows(exchange, written=written, counted=after)
+        _check_rows(exchange, written=written, counted=counted)
 
     def _read(self, chosen: Plan, directory: str, footer: Footer) -> DataFrame:
         reader = self._spark.read.format(chosen.format.value).options(**_READING)

@@ -147,3 +147,34 @@ def test_files_of_buckets_are_known_by_their_names(name: str, is_bucket: bool) -
 )
 def test_hidden_files_are_known_or_speak_of_somebody_at_work(name: str, is_known: bool) -> None:
     assert bool(re.search(KNOWN_HIDDEN, name)) is is_known
+
+
+# -- rows in an order -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, ""),
+        ({"files": 1}, ""),
+        ({"files": 2, "bytes": 6000}, ""),
+        ({"suffixes": (".csv",)}, "rows of .csv files are not ordered"),
+        ({"suffixes": (".avro",)}, ""),
+        ({"path": "/t/[d]", "suffixes": (".avro",)}, "Spark would take its name"),
+        ({"suffixes": (".json",)}, "rows of .json files are not ordered"),
+        ({"unknown": "_temporary"}, "it has _temporary beside its files"),
+    ],
+)
+def test_rows_are_ordered_however_many_files_there_are(
+    changes: dict[str, Any], reason: str
+) -> None:
+    chosen = plan(replace(SMALL, **changes), 1000, orders=True)
+    assert chosen.orders
+    assert chosen.skipped.startswith(reason)
+    assert bool(chosen.skipped) is bool(reason)
+
+
+def test_rows_that_are_in_order_are_written_again_only_to_save_files() -> None:
+    assert not plan(SMALL, 1000, orders=True).if_ordered
+    large = replace(SMALL, files=2, bytes=6000)
+    assert plan(large, 1000, orders=True).if_ordered == "its files are large enough"
