@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +29,11 @@ def session(uri: str, jars: str) -> SparkSession:
         "spark.jars": jars,
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.databricks.delta.snapshotPartitions": "1",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,"
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -104,6 +109,11 @@ def ordered_avro(spark: SparkSession, uri: str) -> dict[str, Any]:
     }
 
 
+def _show(step: str) -> None:
+    """How far the program is: it takes minutes."""
+    print(f"{time.monotonic():.0f} s: {step}", file=sys.stderr, flush=True)
+
+
 def main(uri: str, jars: str) -> None:
     spark = session(uri, jars)
     spark.sparkContext.setLogLevel("ERROR")
@@ -123,8 +133,10 @@ def main(uri: str, jars: str) -> None:
         return spark.read.format("iceberg").load(iceberg)
 
     seen: dict[str, Any] = {}
+    _show("made")
     before = rows_of(read_delta()), rows_of(read_iceberg())
     seen["preview"] = told(compact(spark, uri, dry_run=True))
+    _show("preview")
     with reading(lambda: read_delta().count()) as delta_counts:
         with reading(lambda: read_iceberg().count()) as iceberg_counts:
             found = compact(spark, uri)
@@ -132,9 +144,11 @@ def main(uri: str, jars: str) -> None:
     seen["directories"] = [directory.path for directory in found.directories]
     seen["counts"] = [sorted(delta_counts), sorted(iceberg_counts)]
     seen["equal"] = (rows_of(read_delta()), rows_of(read_iceberg())) == before
+    _show("equal")
     for order in ({"z_order_by": ("id", "name")}, {"sort_by": ("name",)}):
         seen["/".join(order)] = told(compact(spark, uri, maintenance=Maintenance(**order)))
     seen["equal_ordered"] = (rows_of(read_delta()), rows_of(read_iceberg())) == before
+    _show("equal_ordered")
 
     travelled = []
     for table in found.tables:
@@ -144,17 +158,21 @@ def main(uri: str, jars: str) -> None:
             old = f"SELECT * FROM delta.`{delta}` VERSION AS OF {table.version_before}"
         travelled.append(rows_of(spark.sql(old)) == before[0])
     seen["travelled"] = travelled
+    _show("travelled")
 
     cleaning = Maintenance(vacuums=True, expires=True, retain_hours=168)
     seen["cleaned"] = told(compact(spark, uri, maintenance=cleaning))
+    _show("cleaned")
     expiring = Maintenance(expires=True, removes_orphans=True, retain_hours=0)
     seen["orphans"] = told(compact(spark, iceberg, maintenance=expiring))
+    _show("orphans")
     expiring = Maintenance(expires=True, retain_hours=0, name="lake.db.t")
     seen["expired"] = told(compact(spark, iceberg, maintenance=expiring))
     seen["snapshots"] = spark.sql("SELECT * FROM lake.db.t.snapshots").count()
     spark.sql("CREATE TABLE lake.db.other (id bigint) USING iceberg")
     seen["misnamed"] = told(compact(spark, iceberg, maintenance=Maintenance(name="lake.db.other")))
     seen["equal_cleaned"] = (rows_of(read_delta()), rows_of(read_iceberg())) == before
+    _show("equal_cleaned")
     seen["settings"] = [
         name
         for name in ("spark.databricks.delta.optimize.maxFileSize", "spark.sql.catalog.howdah_0")

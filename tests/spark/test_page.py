@@ -261,6 +261,10 @@ def has_verified(ground: Ground) -> None:
     assert json.loads((ground.scratch / "verified.json").read_text())["healthy"]
 
 
+def has_previewed(ground: Ground) -> None:
+    assert len(ground.files("a/data")) == 8
+
+
 OUTCOMES: Final[dict[str, Callable[[Ground], None]]] = {
     "Tables and streams": has_tables,
     "Copies": has_copies,
@@ -270,6 +274,7 @@ OUTCOMES: Final[dict[str, Callable[[Ground], None]]] = {
     "Changes as a stream": has_changes,
     "Verification": has_digests,
     "Where jobs run": has_verified,
+    "In detail": has_previewed,
 }
 
 
