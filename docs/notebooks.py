@@ -26,6 +26,7 @@ NOTEBOOKS: Final = {
 """The sections of the page."""
 _BLOCK: Final = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
+_COMMENT: Final = re.compile(r"(\S) {2,}# ")
 _SESSION: Final = """\
 from pyspark.sql import SparkSession
 
@@ -54,7 +55,8 @@ def cells(title: str, text: str) -> list[dict[str, Any]]:
     made = [_cell("markdown", f"# {title}\n\n{_ABOUT}"), _cell("code", _SESSION)]
     for place, part in enumerate(_BLOCK.split(text)):
         kind = "code" if place % 2 else "markdown"
-        content = part if place % 2 else _LINK.sub(r"\1", part)
+        # Comments of the page are aligned, which `ruff format` undoes in notebooks.
+        content = _COMMENT.sub(r"\1  # ", part) if place % 2 else _LINK.sub(r"\1", part)
         if content.strip():
             made.append(_cell(kind, content))
     for number, cell in enumerate(made):
