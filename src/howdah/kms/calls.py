@@ -22,7 +22,8 @@ from urllib.parse import parse_qsl, unquote
 
 from howdah import errors
 from howdah.formats.tokens.token import Token
-from howdah.kms.service import KeyService, note
+from howdah.kms.call_audit import note
+from howdah.kms.service import KeyService
 from howdah.protocol.encryption_zones import key_calls
 from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.security.server_tokens import ServerTokens

@@ -14,6 +14,7 @@ from howdah.config.settings import read
 from howdah.config.value_types import Key
 from howdah.formats.tokens.token import KMS_DELEGATION
 from howdah.kms import vault
+from howdah.kms.call_audit import CallAudit
 from howdah.kms.key_file import KeyFile, token_secrets_beside
 from howdah.kms.pages import PATH, ROLE, KeyPages
 from howdah.kms.security import RULES, KeySecurity, security_of
@@ -157,7 +158,8 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         passphrase = passphrase_of(conf)
         store = _key_file_of(conf, passphrase)
         access = AccessFile(conf)
-        service = KeyService(store, access.get)
+        audit = CallAudit(conf.get(keys.HADOOP_KMS_AUDIT_AGGREGATION_WINDOW_MS))
+        service = KeyService(store, access.get, audit=audit)
         security = security_of(conf)
         tokens = _tokens_of(conf, store, passphrase, security)
         pages = KeyPages(service, store, tokens, OnThread.of(conf, PROXY_PREFIX))
@@ -185,8 +187,10 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         log.info("%d keys in %s", len(store.keys()), store.path)
         log.info("serving keys at %s", address)
         serve.write_ready_file(ready_file, ROLE, **{place.scheme: place.header})
-        stop.wait()
+        while not stop.wait(_LOOK_S):
+            audit.write_due()
     finally:
         server.stop()
+        audit.write_all()
     log.info("stopped")
     return 0

@@ -5,13 +5,13 @@ Each call is allowed or refused, and stands in the audit log.
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from howdah import errors
+from howdah.kms.call_audit import CallAudit, note
 from howdah.kms.state.access import KeyAccess, Operation, Use, list_name_of
 from howdah.kms.state.key_table import (
     DEFAULT_CIPHER,
@@ -24,12 +24,12 @@ from howdah.kms.state.key_table import (
 from howdah.protocol.encryption_zones.counter import IV_BYTES, key_wrapping_iv
 from howdah.protocol.encryption_zones.key_calls import DECRYPTED, encode
 from howdah.protocol.encryption_zones.messages import EncryptedKey
-from howdah.security.aes import aes_ctr
-
-audit = logging.getLogger("kmsaudit")
+from howdah.security.aes import ShortTexts
 
 _PURPOSE: Final = "keys of files"
 _MOST_GENERATED: Final = 10_000
+_MOST_CIPHERS: Final = 256
+"""Of versions of keys that were used last."""
 Edit = Callable[[dict[str, Key]], None]
 
 
@@ -52,12 +52,15 @@ class KeyService:
         access: Callable[[], KeyAccess],
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         random: Callable[[int], bytes] = os.urandom,
+        audit: CallAudit | None = None,
     ) -> None:
-        """`access` has the lists as they are now."""
+        """`access` has the lists as they are now. Without `audit` each call has its line."""
         self._store = store
         self._access = access
         self._now_ms = now_ms
         self._random = random
+        self._audit = audit or CallAudit()
+        self._ciphers: dict[bytes, ShortTexts] = {}
 
     # --- keys ---------------------------------------------------------------------------
 
@@ -196,7 +199,7 @@ class KeyService:
         self._used(user, key, Use.GENERATE_EEK)
         length = len(key.versions[-1])
         made = [self._encrypted(key, self._random(length)) for _ in range(count)]
-        note("OK", "GENERATE_EEK", name, user)
+        self._audit.note_frequent("GENERATE_EEK", name, user)
         return made
 
     def decrypt(self, user: str, wanted: EncryptedKey) -> dict[str, Any]:
@@ -204,8 +207,8 @@ class KeyService:
         self._called(user, Operation.DECRYPT_EEK, "DECRYPT_EEK", wanted.version_name)
         key, number = self._version_of(wanted)
         self._used(user, key, Use.DECRYPT_EEK)
-        note("OK", "DECRYPT_EEK", wanted.version_name, user)
-        material = encode(_wrapped(key.versions[number], wanted.iv, wanted.material))
+        self._audit.note_frequent("DECRYPT_EEK", wanted.version_name, user)
+        material = encode(self._wrapped(key.versions[number], wanted.iv, wanted.material))
         return {"name": key.name, "versionName": DECRYPTED, "material": material}
 
     def reencrypt(self, user: str, wanted: Sequence[EncryptedKey]) -> list[EncryptedKey]:
@@ -215,19 +218,19 @@ class KeyService:
         for name in dict.fromkeys(each.key_name for each in wanted):
             self._called(user, Operation.GENERATE_EEK, "REENCRYPT_EEK", name)
             self._used(user, self._key(name), Use.GENERATE_EEK)
-            note("OK", "REENCRYPT_EEK", name, user)
+            self._audit.note_frequent("REENCRYPT_EEK", name, user)
         for each in wanted:
             key, number = self._version_of(each)
             if number == len(key.versions) - 1:
                 answers.append(each)
                 continue
-            plain = _wrapped(key.versions[number], each.iv, each.material)
+            plain = self._wrapped(key.versions[number], each.iv, each.material)
             answers.append(
                 EncryptedKey(
                     key.name,
                     key.current_version,
                     each.iv,
-                    _wrapped(key.versions[-1], each.iv, plain),
+                    self._wrapped(key.versions[-1], each.iv, plain),
                 )
             )
         return answers
@@ -235,8 +238,17 @@ class KeyService:
     def _encrypted(self, key: Key, plain: bytes) -> EncryptedKey:
         iv = self._random(IV_BYTES)
         return EncryptedKey(
-            key.name, key.current_version, iv, _wrapped(key.versions[-1], iv, plain)
+            key.name, key.current_version, iv, self._wrapped(key.versions[-1], iv, plain)
         )
+
+    def _wrapped(self, by: bytes, iv: bytes, data: bytes) -> bytes:
+        """Encrypt or decrypt the key of a file."""
+        cipher = self._ciphers.get(by)
+        if cipher is None:
+            if len(self._ciphers) >= _MOST_CIPHERS:
+                self._ciphers.clear()
+            cipher = self._ciphers[by] = ShortTexts(by, _PURPOSE)
+        return cipher.apply(key_wrapping_iv(iv), data)
 
     def _version_of(self, wanted: EncryptedKey) -> tuple[Key, int]:
         wanted.check()
@@ -257,7 +269,7 @@ class KeyService:
         try:
             access.check_call(user, operation, name, key)
         except errors.AccessDenied:
-            note("UNAUTHORIZED", name, key or "*", user)
+            self._audit.note_refused(name, key or "*", user)
             raise
         return access
 
@@ -265,7 +277,7 @@ class KeyService:
         try:
             self._access().check_use(user, list_name_of(key.name, key.attributes), use)
         except errors.AccessDenied:
-            note("UNAUTHORIZED", use, key.name, user)
+            self._audit.note_refused(use, key.name, user)
             raise
 
     def _key(self, name: str) -> Key:
@@ -282,18 +294,5 @@ class KeyService:
         return fields
 
 
-def _wrapped(by: bytes, iv: bytes, data: bytes) -> bytes:
-    """Encrypt or decrypt the key of a file."""
-    result: bytes = aes_ctr(by, key_wrapping_iv(iv), _PURPOSE).encryptor().update(data)
-    return result
-
-
 def _missing(name: str) -> errors.PathNotFound:
     return errors.PathNotFound(f"'{name}' not found")
-
-
-def note(outcome: str, call: str, key: str, user: str, more: str = "") -> None:
-    """Write a line of the audit log."""
-    # Of a name that a user made up, in one line.
-    shown = key if key.isprintable() else ascii(key)
-    audit.info("%s[op=%s, key=%s, user=%s] %s", outcome, call, shown, user, more)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, Final
 
 from howdah import errors
 
@@ -17,3 +18,25 @@ def aes_ctr(key: bytes, counter: bytes, purpose: str) -> Any:
             f"{purpose} need the package cryptography: pip install 'howdah[tls]'"
         ) from error
     return Cipher(algorithms.AES(key), modes.CTR(counter))
+
+
+_FIRST_COUNTER: Final = bytes(16)
+
+
+class ShortTexts:
+    """Encrypts and decrypts many short texts by one key in counter mode. Thread-safe.
+
+    A new cipher takes ten times as long as one that gets another counter.
+    """
+
+    def __init__(self, key: bytes, purpose: str) -> None:
+        """Raises UnsupportedOperation, as `aes_ctr`."""
+        self._stream = aes_ctr(key, _FIRST_COUNTER, purpose).encryptor()
+        self._lock = threading.Lock()
+
+    def apply(self, counter: bytes, data: bytes) -> bytes:
+        """Return a text, encrypted or decrypted, whose first block has this counter."""
+        with self._lock:
+            self._stream.reset_nonce(counter)
+            result: bytes = self._stream.update(data)
+        return result

@@ -46,6 +46,8 @@ class KeyConnection:
         self._socket = connected
         self._host = host
         self._received = bytearray()
+        self._last_head = b""
+        self._last: tuple[str, int, str, Mapping[str, str]] = ("", 0, "", {})
 
     def ask(
         self,
@@ -76,9 +78,11 @@ class KeyConnection:
             self._receive(begun=bool(self._received))
         head = bytes(self._received[:end])
         del self._received[: end + len(_HEAD_END)]
-        first, _, rest = head.partition(b"\r\n")
-        version, status, reason = _status(first.decode("latin-1"))
-        headers = _headers(rest.decode("latin-1"))
+        # Answers to calls of one kind have the same head, but for the second in their date.
+        if head != self._last_head:
+            self._last = _parsed_head(head)
+            self._last_head = head
+        version, status, reason, headers = self._last
         is_last = version == "HTTP/1.0" or headers.get("connection", "").lower() == "close"
         if status < 200 or status in (204, 304):
             return KeyAnswer(status, reason, headers, b"", is_last)
@@ -157,6 +161,11 @@ def _request(
     if body is not None or method in ("POST", "PUT"):
         lines.append(f"Content-Length: {len(body or b'')}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + (body or b"")
+
+
+def _parsed_head(head: bytes) -> tuple[str, int, str, Mapping[str, str]]:
+    first, _, rest = head.partition(b"\r\n")
+    return *_status(first.decode("latin-1")), _headers(rest.decode("latin-1"))
 
 
 def _status(line: str) -> tuple[str, int, str]:

@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -393,11 +394,15 @@ def _proof_by(token: Token) -> Proof:
 
 def _with_name(target: str, user: str) -> str:
     """A server that believes names is told who asks, and for whom."""
-    real_user = real_user_of(user)
-    fields = [("user.name", real_user or str(user))]
+    return f"{target}{'&' if '?' in target else '?'}{_name_fields(str(user), real_user_of(user))}"
+
+
+@lru_cache(maxsize=256)
+def _name_fields(user: str, real_user: str | None) -> str:
+    fields = [("user.name", real_user or user)]
     if real_user is not None:
-        fields.append(("doas", str(user)))
-    return f"{target}{'&' if '?' in target else '?'}{urlencode(fields)}"
+        fields.append(("doas", user))
+    return urlencode(fields)
 
 
 def _named(place: Place, error: BaseException) -> BaseException:

@@ -62,6 +62,8 @@ FORM_S: Final = 10.0
 LINGER_S: Final = 2.0
 FOREVER_S: Final = 1e6
 COPY_BYTES: Final = 256 * 1024
+_SAME_TIMEOUT: Final = 1.01
+"""A time-out that is longer by no more than this is as good."""
 
 _HEAD_END: Final = b"\r\n\r\n"
 _MOST_KNOWN: Final = 16
@@ -139,6 +141,18 @@ def _date(second: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _WrittenHead:
+    """The head of an answer, and what it follows from."""
+
+    status: int
+    headers: Mapping[str, str]
+    added: Mapping[str, str]
+    length_bytes: int
+    second: int
+    written: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class _KnownHead:
     """A head that was parsed, and how long the body behind it is."""
 
@@ -186,6 +200,9 @@ class Channel:
         # it has another one.
         self._is_past_parser = False
         self._heads: dict[bytes, _KnownHead] | None = {} if remembers_heads else None
+        self._answer_head: _WrittenHead | None = None
+        self._socket_timeout_s: float | None = None
+        """The one that the socket has, if it is known: to set it is a call of the system."""
         self._first_piece = b""
         self._unparsed: bytes | None = None
         """A whole request that is answered without the parser having seen it."""
@@ -205,6 +222,7 @@ class Channel:
     def secure(self, tls: ServerTls) -> None:
         """Begin with TLS, before anything else is read. Raises NoHandshake."""
         self._socket = tls.wrap(self._socket)
+        self._socket_timeout_s = None
         if self._is_broken_off:
             raise NoHandshake("it was broken off")
         try:
@@ -232,7 +250,10 @@ class Channel:
         deadline_s = now_s + (patience.head_s if self._is_first else patience.idle_s)
         event: object
         # What came behind the request before, which was sent without waiting for its answer.
-        ahead, _ = self._h11.trailing_data
+        ahead, has_ended = self._h11.trailing_data
+        # The parser has nothing to say before anything has come, and is asked nevertheless where
+        # that is not certain.
+        is_idle = not ahead and not has_ended and self._heads is not None
         received = ahead[:16]
         lines, pieces = HeadLines(), 0
         begun, in_first_line = bool(ahead), b"\n" not in ahead
@@ -242,10 +263,11 @@ class Channel:
         else:
             self.silent_since_s = now_s
         try:
-            if lines.are_too_many(ahead):
+            if ahead and lines.are_too_many(ahead):
                 self._refuse_lines()
             while True:
-                event = self._parsed()
+                event = h11.NEED_DATA if is_idle else self._parsed()
+                is_idle = False
                 if isinstance(event, h11.Request):
                     return self._begun(event)
                 if isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
@@ -314,7 +336,7 @@ class Channel:
         self._unparsed, self._unread, self._is_answered = data, data[end:], False
         self._reset(is_head=False)
         self._left_bytes = known.length_bytes
-        self._socket.settimeout(self._timeout_s)
+        self._set_timeout(self._timeout_s)
         return known.request
 
     def _remember(self, event: h11.Request, request: Request) -> None:
@@ -361,7 +383,7 @@ class Channel:
         if event.method == b"CONNECT":
             self._refuse(501, "this server leads to no other one")
         self._left_bytes = _length(headers)
-        self._socket.settimeout(self._timeout_s)
+        self._set_timeout(self._timeout_s)
         request = request_of(event.method, event.target, event.headers, self.peer)
         if request is None:
             self._refuse(400, "the target of this request is no path")
@@ -413,7 +435,7 @@ class Channel:
             left_s = self._body_until_s - time.monotonic()
             if left_s <= 0:
                 raise TimeoutError
-            self._socket.settimeout(min(self._body_pause_s, left_s))
+            self._set_timeout(min(self._body_pause_s, left_s))
         data = self._socket.recv(most_bytes)
         if not data:
             raise Gone("the connection ended within the body of a request")
@@ -457,13 +479,13 @@ class Channel:
         bytes; otherwise `read` raises TimeoutError. Whoever drips makes room for others."""
         self.head_since_s = time.monotonic()
         self._body_until_s, self._body_pause_s = self.head_since_s + time_s, pause_s
-        self._socket.settimeout(pause_s)
+        self._set_timeout(pause_s)
         try:
             yield
         finally:
             self.head_since_s = self._body_until_s = None
             with contextlib.suppress(OSError):  # It may be broken off.
-                self._socket.settimeout(self._timeout_s)
+                self._set_timeout(self._timeout_s)
 
     @property
     def waits_to_send(self) -> bool:
@@ -576,21 +598,40 @@ class Channel:
         self.linger()
         return False
 
-    def _lines(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    def _lines(
+        self, headers: Mapping[str, str], second: int | None = None
+    ) -> list[tuple[str, str]]:
+        """The lines of an answer that is made in a second, now by default."""
         headers = self._framing.headers(headers)
         usual = (line for line in _ALWAYS if line[0] not in headers and line[0] not in self.omitted)
-        date = ("Date", _date(int(time.time())))
+        date = ("Date", _date(int(time.time()) if second is None else second))
         return [*headers.items(), *self.added.items(), *usual, date]
 
     def _simple(self, response: Response) -> bytes | None:
         """An answer to a request that the parser has not seen; None for one that takes it."""
         if response.reason or response.status < 200 or response.status in (204, 304):
             return None
-        headers = {**response.headers, "Content-Length": str(len(response.body))}
-        lines = self._lines(headers)
+        head, length, second = self._answer_head, len(response.body), int(time.time())
+        if (
+            head is not None
+            and head.status == response.status
+            and head.second == second
+            and head.length_bytes == length
+            and head.headers == response.headers
+            and head.added == self.added
+            and not self.omitted
+        ):
+            return head.written + response.body
+        headers = {**response.headers, "Content-Length": str(length)}
+        lines = self._lines(headers, second)
         if not all(value.isprintable() and value.isascii() for _, value in lines):
             return None
-        return written(response.status, lines, response.body, ends=False)
+        made = written(response.status, lines, b"", ends=False)
+        if not self.omitted:
+            self._answer_head = _WrittenHead(
+                response.status, dict(response.headers), dict(self.added), length, second, made
+            )
+        return made + response.body
 
     def _written(self, response: Response) -> bytes:
         """A whole answer that ends the connection, past the parser: a quarter of its time."""
@@ -620,7 +661,7 @@ class Channel:
         self.silent_since_s = self.head_since_s = None
         if self._h11.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             with contextlib.suppress(OSError):
-                self._socket.settimeout(LINGER_S)
+                self._set_timeout(LINGER_S)
                 self._socket.sendall(self._written(text_response(status, why)))
                 self.linger()
         raise Malformed(why)
@@ -653,8 +694,18 @@ class Channel:
                 pass
 
     def _receive(self, deadline_s: float) -> bytes:
-        self._socket.settimeout(max(0.001, deadline_s - time.monotonic()))
+        left_s = max(0.001, deadline_s - time.monotonic())
+        set_s = self._socket_timeout_s
+        if set_s is None or not left_s <= set_s <= _SAME_TIMEOUT * left_s:
+            self._set_timeout(left_s)
         return self._socket.recv(_HEAD_PIECE_BYTES)
+
+    def _set_timeout(self, time_s: float) -> None:
+        if time_s != self._socket_timeout_s:
+            # Unknown while it is set: the socket may be closed.
+            self._socket_timeout_s = None
+            self._socket.settimeout(time_s)
+            self._socket_timeout_s = time_s
 
     # From other threads.
 

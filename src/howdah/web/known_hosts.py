@@ -18,6 +18,9 @@ from collections.abc import Iterable
 
 ANY = "*"
 LOCALHOST = "localhost"
+_MOST_KEPT = 64
+_LONGEST_KEPT = 255
+"""Of headers that were allowed, and characters of each."""
 
 _AUTHORITY = re.compile(r"(?:\[(?P<v6>[^\]@/?#]*)\]|(?P<name>[^:\[\]@/?#\s]*))(?::\d{0,5})?\Z")
 
@@ -58,6 +61,8 @@ class KnownHosts:
     def __init__(self, names: Iterable[str] = ()) -> None:
         patterns = {host_of(name) or name.strip().lower() for name in names} - {""}
         self.any = ANY in patterns
+        self._allowed: set[str] = set()
+        """Some headers that were allowed: a client sends the same one with each request."""
         self.names = frozenset(p for p in patterns if not p.startswith(ANY)) | {LOCALHOST}
         self._domains = (
             f".{LOCALHOST}",
@@ -66,12 +71,15 @@ class KnownHosts:
 
     def allows(self, header: str | None) -> bool:
         """Return True if a request with this header Host may be answered."""
-        if self.any or header is None:
+        if self.any or header is None or header in self._allowed:
             return True
         host = host_of(header)
         if host is None:
             return False
-        return host in self.names or host.endswith(self._domains) or is_address(host)
+        is_allowed = host in self.names or host.endswith(self._domains) or is_address(host)
+        if is_allowed and len(header) <= _LONGEST_KEPT and len(self._allowed) < _MOST_KEPT:
+            self._allowed.add(header)
+        return is_allowed
 
 
 def hosts_in(values: Iterable[tuple[str, str]]) -> set[str]:

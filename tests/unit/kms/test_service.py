@@ -117,7 +117,7 @@ def test_who_may_make_keys_of_files_may_not_read_them(
     with pytest.raises(errors.AccessDenied, match=r"\[hdfs\] is not authorized.*DECRYPT_EEK"):
         decrypted(service, made[0], user="hdfs")
     said = [record.getMessage() for record in caplog.records if record.name == "kmsaudit"]
-    assert "OK[op=GENERATE_EEK, key=a, user=hdfs] " in said
+    assert "OK[op=GENERATE_EEK, key=a, user=hdfs, accessCount=1, interval=0ms] " in said
     assert "UNAUTHORIZED[op=DECRYPT_EEK, key=a, user=hdfs] " in said
 
 

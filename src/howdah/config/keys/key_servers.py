@@ -139,6 +139,13 @@ HADOOP_KMS_AUTHENTICATION_ZK_DT_SECRET_MANAGER_ZKNUMRETRIES = integer(
     "How often a call to ZooKeeper is tried again.",
     minimum=0,
 )
+HADOOP_KMS_AUDIT_AGGREGATION_WINDOW_MS = integer(
+    "hadoop.kms.audit.aggregation.window.ms",
+    10_000,
+    "For how many milliseconds calls of one user with the keys of files, by one key, are counted "
+    "in one line of a key server's audit log; 0 for a line each.",
+    minimum=0,
+)
 HOWDAH_KMS_KEYS_FILE = optional_string(
     "howdah.kms.keys.file",
     "The file in which a key server keeps its keys, encrypted by a passphrase.",

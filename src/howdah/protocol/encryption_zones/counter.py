@@ -14,6 +14,7 @@ BLOCK_BYTES: Final = 16
 IV_BYTES: Final = BLOCK_BYTES
 KEY_BYTES: Final = (16, 24, 32)
 _COUNTERS: Final = 1 << 128
+_COMPLEMENTS: Final = bytes(range(255, -1, -1))
 
 
 def counter_at(iv: bytes, offset: int) -> tuple[bytes, int]:
@@ -36,4 +37,4 @@ def key_wrapping_iv(iv: bytes) -> bytes:
     >>> key_wrapping_iv(bytes(15) + b"\\x0f").hex()
     'fffffffffffffffffffffffffffffff0'
     """
-    return bytes(byte ^ 0xFF for byte in iv)
+    return iv.translate(_COMPLEMENTS)

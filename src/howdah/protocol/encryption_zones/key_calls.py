@@ -11,6 +11,7 @@ import binascii
 import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -25,6 +26,7 @@ ENCRYPTED: Final = "EEK"
 """The name of the version in an encrypted key."""
 DECRYPTED: Final = "EK"
 _EXCEPTION: Final = "RemoteException"
+_USUAL_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
 
 
 class TokenCall(StrEnum):
@@ -62,11 +64,10 @@ def decode(text: object, what: str) -> bytes:
     """Return the bytes of a text. Raises ProtocolViolation, which names `what` it is."""
     if not isinstance(text, str):
         raise errors.ProtocolViolation(f"{what} is no text")
-    bare = text.rstrip("=")
     try:
         # Hadoop's reader takes both alphabets.
-        plain = bare.replace("+", "-").replace("/", "_").encode("ascii")
-        return base64.b64decode(plain + b"=" * (-len(plain) % 4), b"-_", validate=True)
+        plain = text.rstrip("=").encode("ascii").translate(_USUAL_ALPHABET)
+        return binascii.a2b_base64(plain + b"=" * (-len(plain) % 4), strict_mode=True)
     except (UnicodeEncodeError, binascii.Error) as error:
         raise errors.ProtocolViolation(f"{what} is not in base64") from error
 
@@ -133,7 +134,12 @@ def encrypted_key_from(fields: object, key_name: str) -> EncryptedKey:
 
 def decrypt_target(key: EncryptedKey) -> str:
     """Return the address, below `/v1`, at which a key is decrypted."""
-    return f"/keyversion/{quote(key.version_name, safe='')}/_eek?eek_op=decrypt"
+    return _decrypt_target(key.version_name)
+
+
+@lru_cache(maxsize=256)
+def _decrypt_target(version_name: str) -> str:
+    return f"/keyversion/{quote(version_name, safe='')}/_eek?eek_op=decrypt"
 
 
 def decrypt_body(key: EncryptedKey) -> bytes:
