@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,6 @@ from howdah.cli.main import main
 from howdah.fs.hdfs.encryption import ReencryptionStatus
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import EncryptedKey, encrypted_key_of
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime.users.current import process_user
@@ -22,39 +20,22 @@ from howdah.security.key_servers import KeyServers
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.key_server import KEY_ACCESS, key_server
+from tests.support.zone_files import create_empty_files
 
-pytestmark = [pytest.mark.torture, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.torture, pytest.mark.timeout(1800)]
 
 FILES: Final = 100_000
 IN_A_DIRECTORY: Final = 1000
-WRITERS: Final = 16
-"""Who make them: each waits for its edits to be durable."""
 SAMPLE: Final = 997
 """Of so many files one is looked into."""
-KILLED_AT: Final = (20_000, 60_000)
+KILLED_AT: Final = (10_000, 40_000)
+TAKEOVER_S: Final = 120.0
+"""A namenode that comes back reads the edits of all files, on a machine that has other work."""
 
 
 def _paths() -> Iterator[str]:
     for number in range(FILES):
         yield f"/zone/{number // IN_A_DIRECTORY:03}/{number % IN_A_DIRECTORY:04}"
-
-
-def _create(fs: HdfsFileSystem, path: str) -> None:
-    """An empty file, without asking for its key."""
-    request = pb.CreateRequestProto(
-        src=path,
-        masked=types_pb2.FsPermissionProto(perm=0o644),
-        clientName="writer",
-        createFlag=1,
-        createParent=True,
-        replication=1,
-        blockSize=1 << 20,
-        cryptoProtocolVersion=[types_pb2.ENCRYPTION_ZONES],
-    )
-    namenode = fs.client.namenode
-    made = namenode.call("create", request, pb.CreateResponseProto).fs
-    closed = pb.CompleteRequestProto(src=path, clientName="writer", fileId=made.fileId)
-    assert namenode.call("complete", closed, pb.CompleteResponseProto).result
 
 
 def _keys(fs: HdfsFileSystem) -> dict[str, EncryptedKey]:
@@ -87,14 +68,14 @@ def test_every_file_has_a_new_key_after_two_failovers(tmp_path: Path) -> None:
             # A batch and its edits take some time, so that the kills come between them.
             "dfs.namenode.reencrypt.batch.size": 500,
             "dfs.namenode.reencrypt.edek.threads": 2,
+            # And so that it is not over before a killed namenode is back.
+            "dfs.namenode.reencrypt.throttle.limit.updater.ratio": "0.2",
         }
         cluster = stack.enter_context(MiniCluster(datanodes=1, namenodes=2, conf=conf))
         fs = stack.enter_context(cluster.connect())
         fs.mkdirs("/zone")
         fs.create_encryption_zone("/zone", "payroll")
-        with ThreadPoolExecutor(WRITERS) as pool:
-            for made in pool.map(lambda path: _create(fs, path), _paths()):
-                assert made is None
+        create_empty_files(fs, _paths())
         before = _keys(fs)
         assert len(before) == FILES
         assert main(["key", "roll", "payroll", "-provider", provider]) == 0
@@ -109,14 +90,16 @@ def test_every_file_has_a_new_key_after_two_failovers(tmp_path: Path) -> None:
 
         kills = 0
         for count in KILLED_AT:
-            wait_until(lambda count=count: is_over() or status().reencrypted >= count, 300)  # type: ignore[misc]
+            wait_until(lambda count=count: is_over() or status().reencrypted >= count, 600)  # type: ignore[misc]
             kills += not is_over()
             active = cluster.active()
             cluster.kill(active)
-            cluster.active(but=active)
+            cluster.active(but=active, timeout_s=TAKEOVER_S)
             cluster.start(active)
+            # It takes over from the next one that is killed.
+            wait_until(lambda name=active: cluster.ha_states()[name] == "standby", TAKEOVER_S)  # type: ignore[misc]
         assert kills, "it was over before anything was killed"
-        wait_until(is_over, 300)
+        wait_until(is_over, 600)
 
         after = _keys(fs)
         assert after.keys() == before.keys()

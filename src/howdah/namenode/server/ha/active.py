@@ -105,8 +105,9 @@ class Active:
         parts: ActiveParts,
         *,
         soon: Callable[[Callable[[], None]], object],
+        later: Callable[[float, Callable[[], None]], object],
     ) -> None:
-        """`soon` calls back when others had their turn."""
+        """`soon` calls back when others had their turn, `later` so many seconds later."""
         self._namesystem = namesystem
         self._log = log_writer
         self._parts = parts
@@ -131,6 +132,7 @@ class Active:
         )
         self._next_rejoin_ms = 0
         parts.reencryptor.when_due = lambda: self.duties.run_now(_REENCRYPTION)
+        parts.reencryptor.later = lambda pause_ms, act: later(pause_ms / 1000, act)
 
     def start(self) -> None:
         """Raises OSError if the log cannot be begun: then nothing was started."""

@@ -230,7 +230,9 @@ class Namenode:
         parts = active_parts(
             conf, namesystem, recoveries.leases, self.client, self.checkpoints, tokens
         )
-        self.active = Active(namesystem, self.log_writer, parts, soon=loop.call_soon)
+        self.active = Active(
+            namesystem, self.log_writer, parts, soon=loop.call_soon, later=loop.call_later
+        )
         standbys: list[Role] = [Standby(s, namesystem) for s in (HAState.STANDBY, HAState.OBSERVER)]
         if self.ha is not None:
             standbys = self.ha.standbys(self.checkpoints)

@@ -28,6 +28,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import ceil
 from typing import Final
 
 from howdah import errors
@@ -71,15 +72,16 @@ class Throttle:
     def worked(self, began_ms: int, ended_ms: int) -> None:
         self._worked_ms += ended_ms - began_ms
 
-    def may_work(self, now_ms: int) -> bool:
-        """Whether its share of the time is not used up. Time in which there was nothing to do is
-        not made up for."""
+    def pause_ms(self, now_ms: int) -> int:
+        """Return how long it is until the share of the time is not used up any more; 0 if it is
+        not. Time in which there was nothing to do is not made up for."""
         if self._share >= 1 or not self._worked_ms:
-            return True
-        if self._worked_ms > self._share * (now_ms - self._since_ms):
-            return False
+            return 0
+        until_ms = self._since_ms + ceil(self._worked_ms / self._share)
+        if until_ms > now_ms:
+            return until_ms - now_ms
         self._since_ms, self._worked_ms = now_ms, 0
-        return True
+        return 0
 
 
 @dataclass(slots=True, eq=False)
@@ -131,6 +133,10 @@ class Reencryptor:
         """Files that kept theirs, because key servers failed."""
         self.when_due: Callable[[], None] = lambda: None
         """Called when there is something to do before the next turn."""
+        self.later: Callable[[int, Callable[[], None]], object] = lambda pause_ms, act: None
+        """Calls back so many milliseconds later."""
+        self._resumes_ms = 0
+        """Until when there is such a call under way."""
         settings, now_ms = namesystem.settings, namesystem.clock.monotonic_ms()
         self._walking = Throttle(settings.reencryption_walk_share, now_ms)
         self._changing = Throttle(settings.reencryption_change_share, now_ms)
@@ -177,12 +183,14 @@ class Reencryptor:
             now_ms = self._namesystem.clock.monotonic_ms
             began_ms = now_ms()
             if run.batches and run.batches[0].made is not None:
-                if not self._changing.may_work(began_ms):
+                if pause_ms := self._changing.pause_ms(began_ms):
+                    self._pause(began_ms, pause_ms)
                     return
                 self._apply_batch(zone, run, run.batches[0])
                 self._changing.worked(began_ms, now_ms())
             elif not run.walk.is_over and len(run.batches) < 2 * self._most_calls:
-                if not self._walking.may_work(began_ms):
+                if pause_ms := self._walking.pause_ms(began_ms):
+                    self._pause(began_ms, pause_ms)
                     return
                 self._visit(zone, run)
                 self._walking.worked(began_ms, now_ms())
@@ -191,6 +199,12 @@ class Reencryptor:
             else:
                 self._end(zone)
             yield ()
+
+    def _pause(self, now_ms: int, pause_ms: int) -> None:
+        """Go on when a throttle allows: until the next turn of all duties it may be much longer."""
+        if self._resumes_ms <= now_ms:
+            self._resumes_ms = now_ms + pause_ms
+            self.later(pause_ms, self._notify)
 
     @property
     def _most_calls(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -538,16 +539,16 @@ def test_statuses_have_pages() -> None:
 
 def test_a_throttle_keeps_to_its_share() -> None:
     throttle = Throttle(0.25, 1000)
-    assert throttle.may_work(1000)
+    assert throttle.pause_ms(1000) == 0
     throttle.worked(1000, 1010)
-    assert not throttle.may_work(1039)
-    assert throttle.may_work(1040)
+    assert throttle.pause_ms(1039) == 1
+    assert throttle.pause_ms(1040) == 0
     # Idle time is not made up for.
     throttle.worked(9000, 9010)
-    assert throttle.may_work(9010)
+    assert throttle.pause_ms(9010) == 0
     throttle.worked(9010, 9020)
-    assert not throttle.may_work(9020)
-    assert Throttle(1.0, 0).may_work(0)
+    assert throttle.pause_ms(9020) == 30
+    assert Throttle(1.0, 0).pause_ms(0) == 0
 
 
 @pytest.mark.parametrize("share", ["reencryption_walk_share", "reencryption_change_share"])
@@ -575,6 +576,40 @@ def test_work_pauses_when_its_share_is_used_up(share: str) -> None:
         turns += 1
         assert turns < 10_000
     assert turns > 5
+
+
+def test_work_goes_on_as_soon_as_its_share_allows() -> None:
+    zones = Zones(reencryption_change_share=0.5)
+    zones.mkdir("/z")
+    zones.make_zone("/z")
+    zones.files(*(f"/z/{number:03}" for number in range(400)))
+    clock, reencryptor = zones.namenode.clock, zones.namenode.client.reencryptor
+    commit, worked_ms = zones.namesystem.commit, 0
+
+    def slow_commit(edit: Any) -> None:
+        nonlocal worked_ms
+        worked_ms += 10
+        clock.advance(10)
+        commit(edit)
+
+    zones.roll_and_start()
+    zones.namesystem.commit = slow_commit  # type: ignore[method-assign]
+    asked: list[tuple[int, Callable[[], None]]] = []
+    reencryptor.later = lambda pause_ms, act: asked.append((pause_ms, act))
+    due: list[None] = []
+    reencryptor.when_due = lambda: due.append(None)
+    began_ms = clock.monotonic_ms()
+    zones.work()
+    while zones.status_of().state != pb.COMPLETED:
+        zones.work()  # Whoever looks meanwhile asks for no second call.
+        [(pause_ms, act)] = asked
+        asked.clear()
+        due.clear()
+        clock.advance(pause_ms)
+        act()
+        assert due
+        zones.work()
+    assert 1.5 * worked_ms < clock.monotonic_ms() - began_ms <= 2.1 * worked_ms
 
 
 # --- any interleaving ------------------------------------------------------------------------
