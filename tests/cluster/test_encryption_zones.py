@@ -210,6 +210,31 @@ def test_without_key_servers_zones_take_no_file_and_all_else_goes_on(
     scene.write("/zone/again")
 
 
+def test_a_namenode_starts_while_key_servers_hang(scene: Scene) -> None:
+    """It asks for keys of files once it is active, and waits for none."""
+    scene.write("/zone/there")
+    for server in scene.servers:
+        server.freeze()
+    namenodes = list(scene.cluster.ha_states())
+    scene.cluster.kill(*namenodes)
+    try:
+        for name in namenodes:
+            scene.cluster.start(name)
+        scene.cluster.wait_ready()
+        assert scene.fs.get_file_status("/zone/there").length == len(DATA)
+        scene.write("/outside")
+        refused = (errors.Unreachable, errors.CallTimeout, errors.RemoteError)
+        with pytest.raises(refused, match=r"key server|silent"):
+            scene.fs.create("/zone/none", overwrite=True)
+        assert scene.fs.read_bytes("/outside") == DATA
+    finally:
+        for server in scene.servers:
+            server.thaw()
+    scene.write("/zone/after-a-start")
+    assert scene.fs.read_bytes("/zone/after-a-start") == DATA
+    wait_until(lambda: sorted(scene.cluster.ha_states().values()) == ["active", "standby"], 60)
+
+
 def test_a_forked_child_reads_with_connections_of_its_own(scene: Scene) -> None:
     scene.write("/zone/forked")
     with scene.fs.open("/zone/forked") as file:

@@ -91,6 +91,11 @@ def translate(core: Core, answer: Message, location: Location) -> None:
     elif isinstance(answer, pb.GetEnclosingRootResponseProto):
         inside = source_path(location, answer.enclosingRootPath)
         answer.enclosingRootPath = location.source if inside is None else inside
+    elif isinstance(answer, pb.GetEZForPathResponseProto):
+        if answer.HasField("zone"):
+            # Of a zone that begins above the mount only what is below it is seen here.
+            inside = source_path(location, answer.zone.path)
+            answer.zone.path = location.source if inside is None else inside
     elif isinstance(
         answer,
         pb.GetSnapshotDiffReportResponseProto,

@@ -106,7 +106,7 @@ class ZoneKeys:
 
         def heard(error: errors.HowdahError | None) -> None:
             self.answers.note(error)
-            done(error)
+            done(_for_clients(error))
 
         self._server.check(key_name, heard)
 
@@ -212,4 +212,12 @@ class ZoneKeys:
             )
         waiting, kept.waiting = kept.waiting, []
         for tell in waiting:
-            tell(error)
+            tell(_for_clients(error))
+
+
+def _for_clients(error: errors.HowdahError | None) -> errors.HowdahError | None:
+    """Return what a client hears of the failure of key servers. As it is, one that is not reached
+    would have the client look for another namenode, for minutes."""
+    if isinstance(error, _AWAY):
+        return errors.RemoteError(f"no key server answers the namenode: {error.message}")
+    return error

@@ -162,6 +162,20 @@ def test_a_key_server_that_refuses_is_named(scene: Scene) -> None:
     assert scene.settled(held).fs.fileId
 
 
+@pytest.mark.parametrize("error", [errors.Unreachable, errors.CallTimeout])
+def test_key_servers_that_are_away_are_no_reason_to_ask_another_namenode(
+    scene: Scene, error: type[errors.HowdahError]
+) -> None:
+    scene.server.answers_at_once = False
+    for number in range(4):
+        scene.create(f"/z/{number}")
+    held = scene.create("/z/x")
+    scene.server.answer(error("the key server http://k:9600 is silent"))
+    with pytest.raises(errors.RemoteError, match=r"no key server answers.*http://k:9600") as found:
+        scene.settled(held)
+    assert type(found.value) is errors.RemoteError
+
+
 def test_nobody_waits_for_ever(scene: Scene) -> None:
     scene.server.answers_at_once = False
     for number in range(4):
