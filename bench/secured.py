@@ -59,13 +59,13 @@ SECURED, UNSECURED = "secured", "without security"
 CALLERS = (1, 8)
 
 # Undo what makes servers start quickly, for those are to run at full speed.
-_SERVER_OPTIONS: Final = (
+SERVER_OPTIONS: Final = (
     "-Xmx1g",
     "-XX:TieredStopAtLevel=4",
     "-XX:-UseSerialGC",
     "-XX:+UseG1GC",
 )
-_BENCH_CONF: Final = {"dfs.blocksize": str(BLOCK_BYTES), "dfs.client.read.shortcircuit": "false"}
+BENCH_CONF: Final = {"dfs.blocksize": str(BLOCK_BYTES), "dfs.client.read.shortcircuit": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def measure(options: Options) -> Results:
         base = stack.enter_context(scratch(options, "secured"))
         try:
             jars = hadoop_class_path(CACHE)
-            classes = _compiled(base / "classes", jars)
+            classes = compiled_loops(base / "classes", jars)
             kdc = Kdc(base / "kdc")
         except (NoHadoop, NoJava, NoKdc) as error:
             yield Skipped("a secured cluster", error.message)
@@ -136,8 +136,8 @@ def measure(options: Options) -> Results:
         os.environ["KRB5CCNAME"] = f"FILE:{cache}"
         os.environ["HADOOP_USER_NAME"] = USER  # Counts without security alone.
         try:
-            jvm = stack.enter_context(_jvm(classes, jars, kdc))
-            simple = stack.enter_context(_jvm(classes, jars, None))
+            jvm = stack.enter_context(started_jvm(classes, jars, kdc))
+            simple = stack.enter_context(started_jvm(classes, jars, None))
         except NoSpark as error:
             yield Skipped(JAVA, error.message)
             return
@@ -157,13 +157,13 @@ def protected(
     """All figures of one protection."""
     size = protection.megabytes // (4 if options.quick else 1) * MIB
     local = base / "local"
-    _fill(local, size)
+    fill_with_noise(local, size)
     with ExitStack() as stack:
         secured = stack.enter_context(_cluster(base, jars, kdc, protection))
         conf = secured.client_conf(
             rpc=protection.word, data=protection.word, suites=protection.suites
         )
-        _log_in(jvm, conf, kdc)
+        log_in(jvm, conf, kdc)
         clients = _clients(stack, secured, conf, jvm, local, SECURED)
         if protection.word == "authentication":
             plain = stack.enter_context(_cluster(base, jars, kdc, protection, is_secured=False))
@@ -196,14 +196,14 @@ def _cluster(
         conf["io.file.buffer.size"] = str(protection.buffer_bytes)
     progress(f"starting {directory.name}")
     directory.mkdir()
-    cluster = SecuredHadoop(directory, jars, kdc, {**_BENCH_CONF, **conf}, _SERVER_OPTIONS)
+    cluster = SecuredHadoop(directory, jars, kdc, {**BENCH_CONF, **conf}, SERVER_OPTIONS)
     try:
         yield cluster
     finally:
         cluster.close()
 
 
-def _compiled(directory: Path, jars: str) -> Path:
+def compiled_loops(directory: Path, jars: str) -> Path:
     """The directory with the class `CallLoop`."""
     directory.mkdir(parents=True)
     compiler = find_java_home() / "bin" / "javac"
@@ -216,20 +216,20 @@ def _compiled(directory: Path, jars: str) -> Path:
     return directory
 
 
-def _jvm(classes: Path, jars: str, kdc: Kdc | None) -> Jvm:
+def started_jvm(classes: Path, jars: str, kdc: Kdc | None) -> Jvm:
     return Jvm(
         classes, jars, () if kdc is None else (f"-Djava.security.krb5.conf={kdc.configuration}",)
     )
 
 
-def _log_in(jvm: Jvm, conf: Mapping[str, str], kdc: Kdc) -> None:
+def log_in(jvm: Jvm, conf: Mapping[str, str], kdc: Kdc) -> None:
     """The JVM is the user from now on."""
     users = jvm.java.org.apache.hadoop.security.UserGroupInformation
     users.setConfiguration(jvm.configuration(conf.items()))
     users.loginUserFromKeytab(f"{USER}@{REALM}", str(kdc.keytab(USER)))
 
 
-def _fill(path: Path, size: int) -> None:
+def fill_with_noise(path: Path, size: int) -> None:
     piece = os.urandom(1 << 20)
     with path.open("wb") as out:
         for _ in range(size // len(piece)):
@@ -250,12 +250,12 @@ def _files(options: Options, protection: Protection, clients: Clients, size: int
             progress(f"{protection.name}: {who}, {where}, round {number + 1}")
             for act, step in (("write", client.write), ("read", client.read)):
                 into = found.setdefault((act, who, where), Measured())
-                _step(client, step, size, Measured() if number < warm_up else into)
+                measure_step(client, step, size, Measured() if number < warm_up else into)
             client.remove()
     yield from _compared(found, protection)
 
 
-def _step(client: Client, step: Callable[[], object], size: int, into: Measured) -> None:
+def measure_step(client: Client, step: Callable[[], object], size: int, into: Measured) -> None:
     used_s, begun_s = client.used_s(), time.monotonic()
     step()
     into.rates.append(size / MB / (time.monotonic() - begun_s))
@@ -373,7 +373,7 @@ def _clients(
         out.write(b"x")
     return {
         (OURS, where): _ours(cluster.uri, conf, fs, local),
-        (JAVA, where): _java(stack, conf, jvm, local),
+        (JAVA, where): java_client(stack, conf, jvm, local),
         (NATIVE, where): _native(cluster.uri, conf, local),
     }
 
@@ -416,7 +416,7 @@ def _ours(uri: str, conf: Mapping[str, str], fs: Any, local: Path) -> Client:
     )
 
 
-def _java(stack: ExitStack, conf: Mapping[str, str], jvm: Jvm, local: Path) -> Client:
+def java_client(stack: ExitStack, conf: Mapping[str, str], jvm: Jvm, local: Path) -> Client:
     fs = jvm.file_system(Configuration(dict(conf)), {})
     stack.callback(fs.close)
     settings = jvm.configuration(conf.items())
