@@ -28,6 +28,7 @@ def session(uri: str, jars: str) -> SparkSession:
     settings = {
         "spark.jars": jars,
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "spark.sql.shuffle.partitions": "2",

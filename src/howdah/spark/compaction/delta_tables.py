@@ -30,6 +30,8 @@ _SIZES: Final = (
     "spark.databricks.delta.optimize.maxFileSize",
     "spark.databricks.delta.optimize.minFileSize",
 )
+_LISTING: Final = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+"""The tasks by which VACUUM lists a table: 10000, if nothing is said, however small it is."""
 LIBRARY: Final = "deltalake"
 
 
@@ -41,13 +43,20 @@ class DeltaBySpark:
     """Delta's OPTIMIZE and VACUUM."""
 
     def __init__(
-        self, spark: SparkSession, uri: str, table: Table, asked: Maintenance, target_bytes: int
+        self,
+        spark: SparkSession,
+        uri: str,
+        table: Table,
+        asked: Maintenance,
+        target_bytes: int,
+        most_tasks: int,
     ) -> None:
         self._spark = spark
         self._uri = uri
         self._table = table
         self._asked = asked
         self._target_bytes = target_bytes
+        self._most_tasks = most_tasks
 
     def preview(self) -> Maintained:
         """An upper bound: Delta's SQL does not say the lengths of single files."""
@@ -57,7 +66,8 @@ class DeltaBySpark:
         deleted = 0
         if self._asked.vacuums:
             steps.append(delta_vacuum(self._uri, self._asked, dry_run=False))
-            deleted = len(self._sql(delta_vacuum(self._uri, self._asked, dry_run=True)))
+            with self._set(_LISTING, value=self._most_tasks):
+                deleted = len(self._sql(delta_vacuum(self._uri, self._asked, dry_run=True)))
         after = min(files, max(1, -(-size // self._target_bytes)))
         version = self._version()
         found = self._outcome(steps, version, version)
@@ -69,7 +79,7 @@ class DeltaBySpark:
         """OPTIMIZE."""
         before = self._version()
         statement = delta_optimize(self._uri, self._asked)
-        with self._sizes():
+        with self._set(*_SIZES, value=self._target_bytes):
             (row,) = self._sql(statement)
         metrics = row["metrics"]
         return replace(
@@ -85,7 +95,8 @@ class DeltaBySpark:
         if not self._asked.vacuums:
             return done
         statement = delta_vacuum(self._uri, self._asked, dry_run=False)
-        self._sql(statement)
+        with self._set(_LISTING, value=self._most_tasks):
+            self._sql(statement)
         return replace(
             done,
             files_deleted=None,
@@ -111,19 +122,19 @@ class DeltaBySpark:
         return run_sql(self._spark, statement)
 
     @contextmanager
-    def _sizes(self) -> Iterator[None]:
-        """Set the sizes of files, for this session: OPTIMIZE takes them from nowhere else."""
-        before = {name: self._spark.conf.get(name, None) for name in _SIZES}
+    def _set(self, *names: str, value: int) -> Iterator[None]:
+        """Set what these statements take from nowhere but the session."""
+        before = {name: self._spark.conf.get(name, None) for name in names}
         try:
-            for name in _SIZES:
-                self._spark.conf.set(name, str(self._target_bytes))
+            for name in names:
+                self._spark.conf.set(name, str(value))
             yield
         finally:
-            for name, value in before.items():
-                if value is None:
+            for name, old in before.items():
+                if old is None:
                     self._spark.conf.unset(name)
                 else:
-                    self._spark.conf.set(name, value)
+                    self._spark.conf.set(name, old)
 
 
 class DeltaByLibrary:

@@ -270,7 +270,12 @@ class _Work:
 
     def _keeper(self) -> TableKeeper:
         return TableKeeper(
-            self._spark, self._fs, self._place, self._maintenance, self._target_bytes
+            self._spark,
+            self._fs,
+            self._place,
+            self._maintenance,
+            self._target_bytes,
+            self._options.most_tasks,
         )
 
     def _rewriter(self, confirm: Callable[[], None]) -> Rewriter:

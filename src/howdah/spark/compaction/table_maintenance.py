@@ -102,12 +102,14 @@ class TableKeeper:
         place: Place,
         asked: Maintenance,
         target_bytes: int,
+        most_tasks: int,
     ) -> None:
         self._spark = spark
         self._fs = fs
         self._place = place
         self._asked = asked
         self._target_bytes = target_bytes
+        self._most_tasks = most_tasks
         extensions = spark.conf.get("spark.sql.extensions", None) or ""
         self._has_delta = DELTA_EXTENSION in extensions
         self._has_iceberg = ICEBERG_EXTENSION in extensions
@@ -160,7 +162,9 @@ class TableKeeper:
                 "Delta Lake's OPTIMIZE orders rows by a z-order only (--z-order-by)"
             )
         if self._has_delta:
-            return DeltaBySpark(self._spark, uri, table, self._asked, self._target_bytes)
+            return DeltaBySpark(
+                self._spark, uri, table, self._asked, self._target_bytes, self._most_tasks
+            )
         self._check_library()
         return DeltaByLibrary(uri, table, self._asked, self._target_bytes, self._settings())
 
