@@ -3,7 +3,8 @@
 One namenode and one datanode on this machine, a replica, a key server that believes names. Files
 of the same size are written and read in a zone and outside of it, in turn; small ones are created
 and opened. The processor's time is that of the client's process, and says what a client costs where
-the servers are elsewhere.
+the servers are elsewhere. Hadoop's client in Java writes and reads the same file in the zone, in
+turn with ours, in one warm JVM.
 
 Keys a second: one client decrypts keys of files, one after the other and by eight threads, and has
 five hundred made at a time, at this key server and at Hadoop's, in turn.
@@ -20,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from file_clients import FileClient, java_client, our_client
 from harness import (
     CACHE,
     MB,
@@ -33,13 +35,16 @@ from harness import (
     progress,
     scratch,
 )
+from jvm import Jvm
 
 from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.java import NoJava
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime.users.current import process_user
 from howdah.security.key_servers import KeyServers
 from howdah.testing.minicluster import MiniCluster
+from howdah.testing.spark import NoSpark
 from tests.support.hadoop.jars import NoHadoop, hadoop_kms_class_path
 from tests.support.hadoop.key_server import hadoop_key_server
 from tests.support.key_server import KEY_ACCESS, key_server
@@ -49,7 +54,7 @@ PIECE_BYTES: Final = 4 * MIB
 CALLERS: Final = (1, 8)
 MADE_AT_ONCE: Final = 500
 INSIDE, OUTSIDE = "in a zone", "outside"
-OURS, HADOOP = "howdah", "Hadoop's KMS"
+OURS, HADOOP, JAVA = "howdah", "Hadoop's KMS", "Java client"
 _PLACES: Final = {INSIDE: "/zone", OUTSIDE: "/plain"}
 
 # Undo what makes servers start quickly, for Hadoop's is to run at full speed.
@@ -79,6 +84,7 @@ def measure(options: Options) -> Results:
             fs.mkdirs(directory)
         fs.create_encryption_zone(_PLACES[INSIDE], "bench")
         yield from _bytes(fs, options)
+        yield from _beside_java(fs, cluster, base, options)
         yield from _small_files(fs, options)
         yield from _key_servers(base, servers, options)
         servers.close()
@@ -121,6 +127,49 @@ def _bytes(fs: HdfsFileSystem, options: Options) -> Results:
         yield _inside(f"{name}, 4 MiB at a time", "MB/s", rates, target="≥ 0.85 of outside")
         cpu = {place: found[1:] for place, found in used.items()}
         yield _inside(f"{name}, the client's processor", "s/GB", cpu)
+
+
+def _beside_java(fs: HdfsFileSystem, cluster: MiniCluster, base: Path, options: Options) -> Results:
+    """Rates of a file in the zone, from and to a local one, by either client."""
+    size = (64 if options.quick else 512) * MIB
+    local = base / "local"
+    data = random.Random(2).randbytes(PIECE_BYTES)
+    with local.open("wb") as out:
+        for _ in range(size // PIECE_BYTES):
+            out.write(data)
+    place = _PLACES[INSIDE]
+    with ExitStack() as stack:
+        clients: dict[str, FileClient] = {OURS: our_client(fs, local, f"{place}/by-us")}
+        try:
+            jvm = stack.enter_context(Jvm(base / "jvm"))
+        except (NoJava, NoSpark) as error:
+            yield Skipped("Java's client in a zone", error.message)
+            return
+        clients[JAVA] = java_client(jvm, cluster.conf, {}, local, f"{place}/by-java")
+
+        def rate(act: Callable[[], object]) -> float:
+            begun_s = time.perf_counter()
+            act()
+            return size / MB / (time.perf_counter() - begun_s)
+
+        for name in ("write", "read"):
+            acts = {client: getattr(calls, name) for client, calls in clients.items()}
+            for act in acts.values():
+                act()  # The JVM compiles what is called often.
+                act()
+            rates = in_turn(
+                {client: partial(rate, act) for client, act in acts.items()},
+                options.repeats(9, 3),
+                both_ways=True,
+            )
+            progress(f"zones: {name}s beside Java's client")
+            yield figure(
+                f"{name}s {INSIDE}, a whole file, 1 MiB at a time",
+                "MB/s",
+                rates[OURS],
+                {JAVA: rates[JAVA]},
+                target="≥ 1.5 × the Java client",
+            )
 
 
 def _small_files(fs: HdfsFileSystem, options: Options) -> Results:
