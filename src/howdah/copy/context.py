@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -23,6 +23,7 @@ from howdah.copy.common.filesystems import (
 from howdah.copy.layout import InvalidInput, Source
 from howdah.copy.listing.entries import Found, found_of
 from howdah.copy.options import Attribute, InvalidOptions, Options
+from howdah.copy.preserving import check_support
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.path_expansion import named
@@ -93,6 +94,14 @@ class CopyContext:
         if not to_raw:
             return options
         return replace(options, preserve=options.preserve | {Attribute.RAW})
+
+    def check_attributes(self, wanted: Set[Attribute]) -> None:
+        """Raise AclsNotSupported or XAttrsNotSupported unless all filesystems have the attributes
+        that are to be preserved."""
+        of_sources = {source.filesystem: source.path for source, _ in self.sources}
+        for number, path in of_sources.items():
+            check_support(self.places[number].connect(), path, wanted)
+        check_support(self.target_fs, self.target_path, wanted)
 
     def again(self) -> CopyContext:
         """The context with the target's present status."""

@@ -9,12 +9,13 @@ source has or inherits. Replicated sources leave the target's policy as it is, a
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from typing import TypeGuard
 
 from howdah import errors
 from howdah.copy.listing.entries import Entry, Kind
 from howdah.copy.options import Attribute
+from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
@@ -42,18 +43,32 @@ class XAttrsNotSupported(errors.UnsupportedOperation):
     java_class = "org.apache.hadoop.tools.CopyListing$XAttrsNotSupportedException"
 
 
-def check_support(fs: FileSystem, wanted: Set[Attribute]) -> None:
-    """Raise unless a filesystem has the attributes that are to be preserved."""
+def check_support(fs: FileSystem, path: str, wanted: Set[Attribute]) -> None:
+    """Raise unless a filesystem has the attributes that are to be preserved. It is asked about
+    `path`, or about what is above it: the root may be in no nameservice of a router."""
     if Attribute.ACL in wanted:
         try:
-            fs.get_acl_status("/")
+            _ask_at(fs.get_acl_status, path)
         except errors.HowdahError as error:
             raise AclsNotSupported(f"ACLs not supported for file system: {fs.uri}") from error
     if Attribute.XATTR in wanted:
         try:
-            fs.get_xattrs("/")
+            _ask_at(fs.get_xattrs, path)
         except errors.HowdahError as error:
             raise XAttrsNotSupported(f"XAttrs not supported for file system: {fs.uri}") from error
+
+
+def _ask_at(ask: Callable[[str], object], path: str) -> None:
+    """Ask about the lowest directory that is there. A refusal to who may not look is an answer."""
+    try:
+        ask(path)
+    except errors.PathNotFound:
+        parent = paths.parent_of(path)
+        if parent is None:
+            raise
+        _ask_at(ask, parent)
+    except errors.AccessDenied:
+        return
 
 
 def has_coding_policies(fs: FileSystem) -> TypeGuard[HdfsFileSystem]:

@@ -50,7 +50,6 @@ from howdah.copy.listing.walking import Walk
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.copy.options import Attribute, Options
 from howdah.copy.outcome import DuplicateFile
-from howdah.copy.preserving import check_support
 from howdah.copy.roots import is_unpaired, missing_rows, own_roots, roots_of
 from howdah.copy.server_side import notes_of
 from howdah.copy.snapshots.changes import Changes
@@ -184,8 +183,7 @@ class _Mirror:
         self._placed: list[Placed] = lay_out(
             sources, context.target_state, context.target_uri, options
         )
-        for place in (*context.places, context.target):
-            check_support(place.connect(), options.preserve)
+        context.check_attributes(options.preserve)
         alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
         is_file = alone and not self._placed[0].relative
         key_parts = [source.uri for source in sources]

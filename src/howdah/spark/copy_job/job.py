@@ -54,7 +54,6 @@ from howdah.copy.listing.entries import Found, Kind
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.copy.options import Options
 from howdah.copy.outcome import ListingChanged, Outcome
-from howdah.copy.preserving import check_support
 from howdah.copy.results import SCHEMA, summed, sums_of
 from howdah.copy.server_side import notes_of
 from howdah.copy.snapshots.following import SnapshotSync
@@ -243,8 +242,7 @@ class _Job:
                 f"-atomic needs a filesystem that renames a directory in one step, "
                 f"which {self._fs.uri} doesn't"
             )
-        for place in (*context.places, context.target):
-            check_support(place.connect(), options.preserve)
+        context.check_attributes(options.preserve)
         key_parts = [source.uri for source, _ in context.sources]
         if self._sync is not None:
             key_parts += self._sync.key
