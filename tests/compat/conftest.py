@@ -10,7 +10,7 @@ import contextlib
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ import pytest
 from tests.support.hadoop.class_archive import make_class_archive
 from tests.support.hadoop.jars import NoHadoop, hadoop_class_path, hadoop_kms_class_path
 from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.programs import hadoop_program
 from tests.support.security.fixtures import (  # noqa: F401 - fixtures
     hadoop,
     hadoop_encrypted,
@@ -64,12 +65,23 @@ def hadoop_kms_classpath() -> str:
 
 @pytest.fixture(scope="session")
 def hadoop_run(hadoop_classpath: str) -> Callable[..., str]:
-    """Runs a main class, or a program from its source, with Hadoop's jars; checks
-    that it succeeds, and gives back what it printed."""
+    """Runs a main class, or the program of a source, with Hadoop's jars; checks that it succeeds,
+    and gives back what it printed. `directories` come after the jars."""
 
-    def run(main: str | Path, *arguments: str | Path, cwd: Path | None = None) -> str:
+    def run(
+        main: str | Path,
+        *arguments: str | Path,
+        cwd: Path | None = None,
+        directories: Sequence[Path] = (),
+        options: Sequence[str] = (),
+    ) -> str:
+        if isinstance(main, Path):
+            command = hadoop_program(main, hadoop_classpath, *directories, options=options)
+        else:
+            java = hadoop_java(hadoop_classpath, *directories, options=options)
+            command = [*java, main]
         done = subprocess.run(
-            [*hadoop_java(hadoop_classpath), *map(str, (main, *arguments))],
+            [*command, *map(str, arguments)],
             capture_output=True,
             text=True,
             timeout=_RUN_TIMEOUT_S,
@@ -92,10 +104,12 @@ class HadoopTools:
         self._log = scratch / "log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [
-                    *hadoop_java(classpath, scratch, memory="384m"),
-                    str(Path(__file__).with_name("HadoopTools.java")),
-                ],
+                hadoop_program(
+                    Path(__file__).with_name("HadoopTools.java"),
+                    classpath,
+                    scratch,
+                    memory="384m",
+                ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

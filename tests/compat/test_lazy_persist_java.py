@@ -23,7 +23,7 @@ from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
 from howdah.testing.spark import java_fs_shell
 from howdah.testing.waiting import wait_until
-from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.programs import hadoop_program
 from tests.support.replicas import found_below
 
 pytestmark = [pytest.mark.req("FS-211", "FS-212"), pytest.mark.timeout(240)]
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.req("FS-211", "FS-212"), pytest.mark.timeout(240)]
 BLOCK = 256 << 10
 LIMIT = 4 * BLOCK
 DATA = random.Random(31).randbytes(BLOCK + 12_345)
-_MAIN = str(Path(__file__).with_name("MemoryDatanode.java"))
+_PROGRAM = Path(__file__).with_name("MemoryDatanode.java")
 _PATIENCE_S = 60.0
 
 
@@ -196,7 +196,9 @@ def hadoops_datanode(cluster: MiniCluster, class_path: str) -> Iterator[None]:
     log = cluster.dir / "hadoop.log"
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [*hadoop_java(class_path, conf_dir), _MAIN, *options], stdout=output, stderr=output
+            [*hadoop_program(_PROGRAM, class_path, conf_dir), *options],
+            stdout=output,
+            stderr=output,
         )
     try:
         yield

@@ -18,7 +18,7 @@ from howdah.router.state.table.ordering import hashed
 from howdah.router.store.factory import store_at
 from howdah.testing import MiniCluster
 from tests.support.hadoop.jars import NoHadoop, hadoop_router_class_path
-from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.programs import hadoop_program
 from tests.support.routers import Routers
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(400)]
@@ -234,7 +234,7 @@ def router_jars(hadoop_classpath: str) -> str:
 
 def _java(jars: str, directory: Path, program: str, *arguments: str) -> str:
     done = subprocess.run(
-        [*hadoop_java(jars, directory), str(Path(__file__).with_name(program)), *arguments],
+        [*hadoop_program(Path(__file__).with_name(program), jars, directory), *arguments],
         capture_output=True,
         text=True,
         timeout=_RUN_TIMEOUT_S,

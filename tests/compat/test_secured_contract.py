@@ -41,8 +41,8 @@ def test_the_contract_is_kept_at_each_protection(hadoop: SecuredHadoop, name: st
 @pytest.mark.parametrize(
     "name",
     [
-        "authentication",
         "privacy-aes",
+        pytest.param("authentication", marks=pytest.mark.torture),
         pytest.param("integrity", marks=pytest.mark.torture),
         pytest.param("privacy", marks=pytest.mark.torture),
     ],

@@ -41,7 +41,7 @@ from howdah.testing.waiting import wait_until
 from tests.support.failover.java_client import JavaRounds
 from tests.support.failover.workload import wait_until_they_go_on, working_by
 from tests.support.failover.write_ledger import Manifest
-from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.programs import hadoop_program
 from tests.support.security.fixtures import ENCRYPTED
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_hadoop import AES
@@ -583,7 +583,7 @@ def javas_client(
     tokens.write_bytes(Credentials({token.service: token}).encode())
     options = [f"-Djava.security.krb5.conf={os.environ['KRB5_CONFIG']}"]
     return JavaRounds(
-        [*hadoop_java(jars, conf_dir, options=options), str(_JAVA), f"{quorum.uri}{path}"],
+        [*hadoop_program(_JAVA, jars, conf_dir, options=options), f"{quorum.uri}{path}"],
         directory / "javas-output",
         {"HADOOP_TOKEN_FILE_LOCATION": str(tokens)},
     )

@@ -146,13 +146,17 @@ def test_javas_client_sees_over_http_what_it_sees_over_rpc(
     cluster: MiniCluster,
     places: dict[str, str],
     hadoop_run: Callable[..., str],
-    hadoop_classpath: str,
 ) -> None:
     program = Path(__file__).with_name("WebHdfsClient.java")
     addresses = [f"webhdfs://{address}" for address in places.values()]
     addresses.append(f"swebhdfs://{cluster.process('namenode').addresses['https']}")
-    # Where Java looks for ssl-client.xml.
-    described = ("-cp", f"{hadoop_classpath}:{cluster.dir / 'tls'}")
-    # Java's client writes names in the encoding of its process.
-    said = hadoop_run(*described, "-Dfile.encoding=UTF-8", program, cluster.uri, *addresses)
+    said = hadoop_run(
+        program,
+        cluster.uri,
+        *addresses,
+        # Where Java looks for ssl-client.xml.
+        directories=[cluster.dir / "tls"],
+        # Java's client writes names in the encoding of its process.
+        options=["-Dfile.encoding=UTF-8"],
+    )
     assert said == "compared 40\n" * 3

@@ -10,7 +10,7 @@ from typing import Final
 
 from howdah.testing.spark import Cluster, java_command
 from howdah.testing.waiting import wait_until
-from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.programs import hadoop_program
 
 TIMEOUT_S: Final = 120.0
 
@@ -72,5 +72,5 @@ class JavaClient(JavaRounds):
         PySpark's jars do not have."""
         command = java_command(cluster, str(program), [uri])
         if jars is not None:
-            command = [*hadoop_java(jars, cluster.conf_dir), str(program), uri]
+            command = [*hadoop_program(program, jars, cluster.conf_dir), uri]
         super().__init__(command, output)

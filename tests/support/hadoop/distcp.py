@@ -18,6 +18,7 @@ from howdah.config import Configuration
 from howdah.errors import HowdahError
 from howdah.java import find_java_home
 from tests.support.hadoop.jars import hadoop_class_path, hadoop_distcp_class_path
+from tests.support.hadoop.suites import compiled
 
 _ANSWER: Final = "RESULT"
 _CLUSTER: Final = "SERVERS"
@@ -98,7 +99,8 @@ class HadoopDistCp:
         # A server of Hadoop's doesn't start without its pages, which the jars don't have.
         for pages in ("hdfs", "datanode", "static"):
             (scratch / "webapps" / pages).mkdir(parents=True)
-        command += ["-cp", f"{scratch}:{conf_dir}:{jars}", str(program)]
+        classes = compiled([program], jars, cache)
+        command += ["-cp", f"{scratch}:{conf_dir}:{classes}:{jars}", program.stem]
         command += [f"{name}={value}" for name, value in values.items()]
         self._said = (scratch / "said").open("wb")
         self._process = subprocess.Popen(
