@@ -117,6 +117,12 @@ class Imports(ast.NodeVisitor):
         else:
             self.generic_visit(node)
 
+    def generic_visit(self, node: ast.AST) -> None:
+        # No expression imports anything.
+        for inner in _bodies(node):
+            for statement in inner:
+                self.visit(statement)
+
     def visit_Import(self, node: ast.Import) -> None:
         self.names |= {alias.name for alias in node.names}
 
@@ -146,12 +152,13 @@ class Source:
 def source(module: str) -> Source:
     path = path_of(module)
     assert path is not None
-    tree = tree_of(path.read_text())
+    text = path.read_text()
+    tree = tree_of(text)
     return Source(
         ast.get_docstring(tree) or "",
         imports_of([tree]),
         imports_of(each for each in statements([tree]) if isinstance(each, IMPORTS)),
-        file_calls(tree),
+        file_calls(text, tree),
         frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef)),
     )
 
@@ -167,20 +174,29 @@ def statements(body: list[ast.AST]) -> Iterator[ast.AST]:
     """All statements, those in functions and branches included."""
     for node in body:
         yield node
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inner = getattr(node, name, None)
-            if isinstance(inner, list):
-                yield from statements(inner)
+        for inner in _bodies(node):
+            yield from statements(inner)
 
 
-def file_calls(tree: ast.Module) -> frozenset[str]:
+def _bodies(node: ast.AST) -> Iterator[list[ast.AST]]:
+    """The lists of statements of a statement."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(node, name, None)
+        if isinstance(inner, list):
+            yield inner
+
+
+FUNCTIONS = frozenset({"open", "input", "print"})
+METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes"})
+
+
+def file_calls(text: str, tree: ast.Module) -> frozenset[str]:
+    if not any(f"{name}(" in text for name in FUNCTIONS | METHODS):
+        return frozenset()
     calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     names = {func.id for func in calls if isinstance(func, ast.Name)}
     methods = {func.attr for func in calls if isinstance(func, ast.Attribute)}
-    return frozenset(
-        (names & {"open", "input", "print"})
-        | (methods & {"read_text", "read_bytes", "write_text", "write_bytes"})
-    )
+    return frozenset((names & FUNCTIONS) | (methods & METHODS))
 
 
 def package(module: str) -> str:

@@ -32,7 +32,7 @@ from tests.support.objects.serving import started
 VERSION: Final = "3.37.0"
 ACCOUNT: Final = "howdahtests"
 SECRET: Final = base64.b64encode(b"what-nobody-may-read").decode()
-_FETCH_TIMEOUT_S: Final = 300
+_FETCH_TIMEOUT_S: Final = 600
 _numbers = itertools.count(1)
 
 
