@@ -32,6 +32,8 @@ class Door:
     address: str
     access_key: str
     secret_key: str
+    process: subprocess.Popen[bytes] | None = None
+    """The gateway, if it is a server."""
 
     @property
     def url(self) -> str:
@@ -84,7 +86,10 @@ def before(cluster: MiniCluster, user: str, *options: str, name: str = "s3") -> 
     """`howdah s3` before a cluster; several have names of their own."""
     key = add_key(cluster.dir / "access-keys", user)
     ready = cluster.dir / f"{name}.ready"
-    command = [sys.executable, "-m", "howdah", "--conf", str(cluster.dir / "namenode" / "conf")]
+    conf_dir = cluster.dir / "namenode" / "conf"
+    if not conf_dir.exists():
+        conf_dir = cluster.conf_dir  # There are several namenodes.
+    command = [sys.executable, "-m", "howdah", "--conf", str(conf_dir)]
     command += ["s3", "-D", f"fs.defaultFS={cluster.uri}"]
     command += ["-D", f"{keys.HOWDAH_S3_ADDRESS.name}=127.0.0.1:0"]
     command += ["-D", f"{keys.HOWDAH_S3_KEYS_FILE.name}={cluster.dir / 'access-keys'}"]
@@ -93,7 +98,9 @@ def before(cluster: MiniCluster, user: str, *options: str, name: str = "s3") -> 
         try:
             wait_until(lambda: ready.exists() or process.poll() is not None, TIMEOUT_S)
             assert process.poll() is None, f"{' '.join(command)} has ended"
-            yield Door(json.loads(ready.read_text())["http"], key.access_key, key.secret_key)
+            address = json.loads(ready.read_text())["http"]
+            yield Door(address, key.access_key, key.secret_key, process)
         finally:
             process.terminate()
-    ready.unlink()
+    # A test may have killed it.
+    ready.unlink(missing_ok=True)

@@ -307,7 +307,7 @@ def test_any_request_is_answered_or_refused(door: Door, wanted: Wanted) -> None:
 
 
 @pytest.mark.torture
-@settings(max_examples=times(5000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(2000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(wanted=requests())
 def test_any_of_many_requests_is_answered_or_refused(door: Door, wanted: Wanted) -> None:
     check_answered(door, wanted)
