@@ -104,6 +104,8 @@ def test_tables_are_maintained_while_they_are_read_and_keep_their_histories(
     assert not any(table["reason"] for table in seen["cleaned"])
     (orphans,) = seen["orphans"]
     assert "it was compacted, but then: " in orphans["reason"], "Iceberg keeps them for a day"
+    assert "expire_snapshots" in orphans["steps"][-1]
+    assert orphans["files_deleted"] > 0
     (expired,) = seen["expired"]
     assert not expired["reason"]
     assert expired["files_deleted"] is not None

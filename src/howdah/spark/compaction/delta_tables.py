@@ -89,15 +89,15 @@ class DeltaBySpark:
             bytes=int(metrics["filesRemoved"]["totalSize"]),
         )
 
-    def clean(self, done: Maintained) -> Maintained:
-        """VACUUM, if it was asked for. Delta says how many files it deleted only where it logs
-        that."""
+    def clean(self, done: Maintained) -> Iterator[Maintained]:
+        """VACUUM, if it was asked for; the outcome then. Delta says how many files it deleted only
+        where it logs that."""
         if not self._asked.vacuums:
-            return done
+            return
         statement = delta_vacuum(self._uri, self._asked, dry_run=False)
         with self._set(_LISTING, value=self._most_tasks):
             self._sql(statement)
-        return replace(
+        yield replace(
             done,
             files_deleted=None,
             version_after=self._version(),
@@ -200,15 +200,15 @@ class DeltaByLibrary:
             self._steps()[:1],
         )
 
-    def clean(self, done: Maintained) -> Maintained:
-        """`vacuum`, if it was asked for."""
+    def clean(self, done: Maintained) -> Iterator[Maintained]:
+        """`vacuum`, if it was asked for; the outcome then."""
         if not self._asked.vacuums:
-            return done
+            return
         with _library_errors():
             table = self._open()
             deleted = self._vacuum(table, dry_run=False)
             version = str(self._open().version())
-        return replace(done, files_deleted=len(deleted), version_after=version, steps=self._steps())
+        yield replace(done, files_deleted=len(deleted), version_after=version, steps=self._steps())
 
     def _open(self) -> Any:
         from deltalake import DeltaTable

@@ -93,24 +93,22 @@ class IcebergBySpark:
             [step],
         )
 
-    def clean(self, done: Maintained) -> Maintained:
-        """expire_snapshots and remove_orphan_files, as they were asked for."""
-        deleted = 0
-        steps: list[str] = []
+    def clean(self, done: Maintained) -> Iterator[Maintained]:
+        """expire_snapshots and remove_orphan_files, as they were asked for; the outcome after
+        each of them."""
         with self._named() as (catalog, name):
             for step in self._steps(catalog, name)[1:]:
                 rows = self._sql(step)
-                steps.append(step)
+                deleted = len(rows)
                 if "expire_snapshots" in step:
-                    counts = rows[0].asDict()
-                    deleted += sum(
-                        int(value or 0)
-                        for column, value in counts.items()
-                        if column.startswith("deleted_")
-                    )
-                else:
-                    deleted += len(rows)
-        return replace(done, files_deleted=deleted, steps=(*done.steps, *steps))
+                    counts = rows[0].asDict().items()
+                    deleted = sum(int(n or 0) for key, n in counts if key.startswith("deleted_"))
+                done = replace(
+                    done,
+                    files_deleted=(done.files_deleted or 0) + deleted,
+                    steps=(*done.steps, step),
+                )
+                yield done
 
     def _outcome(
         self,

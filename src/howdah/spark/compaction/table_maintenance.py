@@ -214,9 +214,11 @@ class TableKeeper:
 def _maintained(keeper: Keeper) -> Maintained:
     done = keeper.compact()
     try:
-        return keeper.clean(done)
+        for cleaned in keeper.clean(done):
+            done = cleaned  # so the outcome has the steps before one that fails
     except (errors.HowdahError, OSError) as error:
         return replace(done, reason=f"it was compacted, but then: {error}", failed=True)
+    return done
 
 
 class _Unable(errors.HowdahError, RuntimeError):

@@ -69,6 +69,8 @@ def iceberg(statement: str) -> list[Row]:
         return [Row(zip(counts, (5, 1, 50), strict=True))]
     if "metadata_log_entries" in statement:
         return [Row(file="mem://elsewhere/w/other/metadata/v2.metadata.json")]
+    if "remove_orphan_files" in statement:
+        raise ValueError("the interval is too short")
     if "expire_snapshots" in statement:
         return [Row(deleted_data_files_count=4, deleted_manifest_files_count=2)]
     return [Row(snapshot_id=11)]
@@ -129,6 +131,17 @@ def test_iceberg_gets_a_catalog_of_its_own_that_the_session_forgets(fs: FileSyst
         if name.endswith(".warehouse")
     }
     assert warehouse == f"{fs.uri}/w"
+    assert session.conf == before
+
+
+def test_steps_before_one_that_fails_are_in_the_outcome(fs: FileSystem) -> None:
+    fs.write_bytes("/w/t/metadata/v1.metadata.json", b"{}")
+    session = Session(BOTH, iceberg)
+    before = dict(session.conf)
+    done = maintained(fs, session, ICEBERG, Maintenance(expires=True, removes_orphans=True))
+    assert "it was compacted, but then: " in done.reason
+    assert "the interval is too short" in done.reason
+    assert ("expire_snapshots" in done.steps[-1], done.files_deleted) == (True, 6)
     assert session.conf == before
 
 
