@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import signal
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -30,6 +30,7 @@ from howdah.testing.world.faults import (
     FaultPlan,
     Supervisor,
 )
+from howdah.testing.world.network import Stream
 from howdah.testing.world.processes import Process
 from howdah.testing.world.promises import PromiseWatch
 from howdah.testing.world.scenarios import datanodes, highly_available
@@ -50,7 +51,10 @@ _KINDS: Final = (
     *(CUT, CUT, ONE_WAY, ISOLATE, RESET, RESET, PAUSE, SPLIT),
     *(SLOW_DISK, HANGING_DISK, FAILING_DISK),
 )
-_TROUBLES: Final = ("announce", "stop", "replication", "replication")
+_TROUBLES: Final = ("announce", "stop", "replication", "replication", "mirror", "mirror", "mirror")
+_TURNS_TO_A_PACKET: Final = 3000
+_TURNS_OF_A_PACKET: Final = 40
+_SLOW_NS: Final = (10_000_000, 100_000_000)
 _IPC_PORT: Final = 9867
 _SETTINGS: Final = {
     "dfs.blocksize": "4096",
@@ -175,11 +179,12 @@ def take_over(world: World) -> Mapping[str, object]:
             living = [(each, ended) for each, ended in living if not ended and not each.is_dead]
             if dice.random() < 0.25:
                 troubles.let_die(living)
-            if dice.random() < 0.15:
+            if dice.random() < 0.25:
                 troubles.begin_one()
         ended: list[bool] = []
         process = world.process(clients, f"writer{number}")
-        process.start(_Writer(world, cluster, uri, f"writer{number}", history, ended))
+        name = f"writer{number}"
+        process.start(_Writer(world, cluster, uri, name, history, ended, promises.look))
         living.append((process, ended))
         if dice.random() < 0.6:
             reader = world.process(clients, f"reader{number}")
@@ -289,10 +294,13 @@ class _Troubles:
             world.scheduler.after(dice.uniform(0.5, 20.0), server.process.go_on)
 
     def begin_one(self) -> None:
-        """A datanode is told to restart and announces it, a namenode is stopped in order, or
-        somebody wants another number of replicas."""
+        """A datanode is told to restart and announces it, a namenode is stopped in order, somebody
+        wants another number of replicas, or a pipeline breaks behind its first datanode."""
         kind = self._dice.choice(_TROUBLES)
         self._history.counts[kind] += 1
+        if kind == "mirror":
+            self._break_mirror()
+            return
         if kind == "stop":
             server = self._dice.choice(
                 [s for s in self._cluster.servers.values() if s.role is NAMENODE]
@@ -310,6 +318,47 @@ class _Troubles:
         else:
             replication = self._dice.randrange(1, _DATANODES + 1)
             process.start(partial(self._replicate, replication=replication))
+
+    def _break_mirror(self) -> None:
+        """Slow down a datanode that takes packets from another one, and when some are under way
+        have it killed, or lose its connections."""
+        world, dice = self._world, self._dice
+        pipeline = self._run_until_pipeline(lambda pipeline: pipeline.is_streaming)
+        if pipeline is None:
+            return
+        mirrors = [node.ip for node in pipeline.block.nodes[1:]]
+        servers = [
+            server
+            for server in self._cluster.servers.values()
+            if server.machine.address in mirrors and server.role is DATANODE and server.is_up
+        ]
+        if not servers:
+            return
+        server = dice.choice(servers)
+        address = server.machine.address
+        world.network.slow[address] = _SLOW_NS
+        self._run_until_pipeline(lambda now: now is pipeline and len(now.queues))
+        for _ in range(dice.randrange(_TURNS_OF_A_PACKET)):
+            world.scheduler.step()
+        world.network.slow.pop(address, None)
+        if dice.random() < 0.5:
+            self._break(server, "kill")
+            return
+        world.story.record("fault", f"{server.machine.name} loses its connections")
+        for process in list(server.machine.processes.values()):
+            for end in process.descriptors.descriptions():
+                if isinstance(end, Stream) and not end.is_local and end.is_connected:
+                    end.break_off()
+
+    def _run_until_pipeline(self, holds: Callable[[Any], object]) -> Any:
+        """Go on until something holds of the pipeline of who writes, which is returned."""
+        for _ in range(_TURNS_TO_A_PACKET):
+            stream = self._history.writer
+            pipeline = None if stream is None else stream._inner._streamer._pipeline
+            if pipeline is not None and holds(pipeline):
+                return pipeline
+            self._world.scheduler.step()
+        return None
 
     def _run_command(self, process: Process, words: tuple[str, ...]) -> None:
         self._cluster.run_command(process, "dfsadmin", *words)
@@ -341,13 +390,16 @@ class _Writer:
         name: str,
         history: _History,
         ended: list[bool],
+        look: Callable[[], None],
     ) -> None:
+        """`look` is called when something has been promised."""
         self._world = world
         self._cluster = cluster
         self._uri = uri
         self._name = name
         self._history = history
         self._ended = ended
+        self._look = look
         self._dice = world.dice(name)
 
     def __call__(self, process: Process) -> None:
@@ -418,6 +470,7 @@ class _Writer:
         text.flushed, text.power_losses = len(text.data), losses
         if is_synced:
             text.synced = len(text.data)
+        self._look()
 
 
 class _Reader:
