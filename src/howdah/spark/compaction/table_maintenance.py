@@ -45,7 +45,7 @@ Keeper = DeltaBySpark | DeltaByLibrary | IcebergBySpark
 
 DELTA_EXTENSION: Final = "DeltaSparkSessionExtension"
 ICEBERG_EXTENSION: Final = "IcebergSparkSessionExtensions"
-_PATHS_OF_THELIBRARY: Final = ("hdfs", "file")
+_SCHEMES_OF_THE_LIBRARY: Final = ("hdfs", "file")
 
 
 def table_above(fs: FileSystem, path: str) -> Table | None:
@@ -180,7 +180,7 @@ class TableKeeper:
                 f"it is a Delta Lake table, and neither has this Spark Delta's extension nor is "
                 f"{LIBRARY} installed (pip install {LIBRARY}); {spark}"
             )
-        if self._fs.scheme not in _PATHS_OF_THELIBRARY:
+        if self._fs.scheme not in _SCHEMES_OF_THE_LIBRARY:
             raise _Unable(
                 f"it is a Delta Lake table, and {LIBRARY} has settings of its own for "
                 f"{self._fs.scheme}://, which howdah does not know; {spark}"
