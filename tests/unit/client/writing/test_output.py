@@ -829,5 +829,7 @@ def test_datanodes_that_acknowledge_nothing_are_named_while_they_are_waited_for(
     # Who closes the file may wait as long again.
     said = [each for each in caplog.messages if "goes on at none of" in each]
     out.close()
-    assert len(said) == 1
+    # On a busy machine the acknowledgement itself takes longer than a hundredth of a second, and is
+    # a wait of its own.
+    assert len(set(said)) == 1
     assert all(str(node.address) in said[0] for node in cluster.datanodes)
