@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from botocore.exceptions import BotoCoreError, ClientError
 from harness import (
     MB,
     Options,
@@ -51,7 +52,7 @@ PORT = 18_333
 
 
 @dataclass
-class Place:
+class S3Server:
     """A server of S3, and the processes that are its work."""
 
     door: Door
@@ -87,14 +88,14 @@ def fetched(connection: http.client.HTTPConnection, target: str, room: memoryvie
 
 
 @contextmanager
-def ours(cluster: MiniCluster) -> Iterator[Place]:
+def ours(cluster: MiniCluster) -> Iterator[S3Server]:
     with cluster.connect() as fs:
         fs.mkdirs("/s3")
         fs.set_permission("/s3", 0o1777)
     with before(cluster, "ann", "--log-level", "ERROR") as door:
         (datanode,) = [each.pid for each in cluster.processes if each.role == "datanode"]
         assert datanode is not None
-        yield Place(door, [_gateway(), datanode])
+        yield S3Server(door, [_gateway(), datanode])
 
 
 def _gateway() -> int:
@@ -109,7 +110,7 @@ def _gateway() -> int:
 
 
 @contextmanager
-def seaweed(directory: Path) -> Iterator[Place]:
+def seaweed(directory: Path) -> Iterator[S3Server]:
     program = shutil.which("weed") or str(Path(sys.executable).with_name("weed"))
     door = Door(f"127.0.0.1:{PORT}", "AKANN", "secret")
     keys = {"accessKey": door.access_key, "secretKey": door.secret_key}
@@ -136,11 +137,11 @@ def seaweed(directory: Path) -> Iterator[Place]:
                 try:
                     client.create_bucket(Bucket=BUCKET)
                     break
-                except Exception:
+                except (BotoCoreError, ClientError):
                     if time.monotonic() > deadline_s or process.poll() is not None:
                         raise
                     time.sleep(0.5)
-            yield Place(door, [process.pid])
+            yield S3Server(door, [process.pid])
         finally:
             process.terminate()
 
@@ -173,7 +174,7 @@ def measure(options: Options) -> Results:
         yield from _listing(places, fs, many, repeats)
 
 
-def _costed(place: Place, act: Callable[[], float], costs: list[float]) -> float:
+def _costed(place: S3Server, act: Callable[[], float], costs: list[float]) -> float:
     """What an act gives a second; its CPU time goes to `costs`."""
     cpu_s, begun = place.cpu_s(), time.perf_counter()
     done = act()
@@ -185,7 +186,7 @@ def _costed(place: Place, act: Callable[[], float], costs: list[float]) -> float
 def _compared(
     what: str,
     unit: str,
-    acts: dict[str, tuple[Place, Callable[[], float]]],
+    acts: dict[str, tuple[S3Server, Callable[[], float]]],
     repeats: int,
     scale: tuple[str, float],
     target: str = "",
@@ -205,17 +206,17 @@ def _compared(
     yield figure(f"{what}: CPU", cost, spent[OURS], {name: spent[name] for name in others})
 
 
-def _large(places: dict[str, Place], fs: FileSystem, size: int, repeats: int) -> Results:
+def _large(places: dict[str, S3Server], fs: FileSystem, size: int, repeats: int) -> Results:
     progress(f"an object of {size >> 20} MiB")
     room = memoryview(bytearray(PIECE_BYTES))
     data = os.urandom(size)
-    acts: dict[str, tuple[Place, Callable[[], float]]] = {}
+    acts: dict[str, tuple[S3Server, Callable[[], float]]] = {}
     for name, place in places.items():
         client = place.door.client()
         client.put_object(Bucket=BUCKET, Key="large", Body=data)
         target = place.target(client, "get_object", Key="large")
 
-        def get(place: Place = place, target: str = target) -> float:
+        def get(place: S3Server = place, target: str = target) -> float:
             connection = place.connection()
             if fetched(connection, target, room) != size:
                 raise RuntimeError("another number of bytes came")
@@ -230,16 +231,16 @@ def _large(places: dict[str, Place], fs: FileSystem, size: int, repeats: int) ->
             raise RuntimeError("another number of bytes came")
         return size / MB
 
-    datanode = Place(places[OURS].door, [places[OURS].pids[-1], os.getpid()])
+    datanode = S3Server(places[OURS].door, [places[OURS].pids[-1], os.getpid()])
     acts[CLIENT] = datanode, direct
     what = f"GET of {size >> 20} MiB"
     yield from _compared(what, "MB/s", acts, repeats, ("s/GB", 1000.0), "≥ 0.8 of the client")
 
 
-def _small(places: dict[str, Place], number: int, repeats: int) -> Results:
+def _small(places: dict[str, S3Server], number: int, repeats: int) -> Results:
     progress(f"{number} small objects")
     room = memoryview(bytearray(PIECE_BYTES))
-    acts: dict[str, tuple[Place, Callable[[], float]]] = {}
+    acts: dict[str, tuple[S3Server, Callable[[], float]]] = {}
     for name, place in places.items():
         client = place.door.client()
         keys = [f"small/{at:04}" for at in range(number)]
@@ -247,7 +248,7 @@ def _small(places: dict[str, Place], number: int, repeats: int) -> Results:
             client.put_object(Bucket=BUCKET, Key=key, Body=os.urandom(SMALL_BYTES))
         targets = [place.target(client, "get_object", Key=key) for key in keys]
 
-        def get(place: Place = place, targets: list[str] = targets) -> float:
+        def get(place: S3Server = place, targets: list[str] = targets) -> float:
             connection = place.connection()
             for target in targets:
                 fetched(connection, target, room)
@@ -259,10 +260,10 @@ def _small(places: dict[str, Place], number: int, repeats: int) -> Results:
     yield from _compared(what, "objects/s", acts, repeats, ("µs", 1e6))
 
 
-def _listing(places: dict[str, Place], fs: FileSystem, number: int, repeats: int) -> Results:
+def _listing(places: dict[str, S3Server], fs: FileSystem, number: int, repeats: int) -> Results:
     progress(f"{number} keys are made")
     keys = [f"many/{at // 1000:03}/{at:06}" for at in range(number)]
-    acts: dict[str, tuple[Place, Callable[[], float]]] = {}
+    acts: dict[str, tuple[S3Server, Callable[[], float]]] = {}
     for name, place in places.items():
         client = place.door.client(max_pool_connections=8)
         with ThreadPoolExecutor(8) as pool:

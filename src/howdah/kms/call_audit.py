@@ -32,7 +32,7 @@ class _Counted:
 
 def note(outcome: str, operation: str, key: str, user: str, more: str = "") -> None:
     """Write a line about one call."""
-    log.info("%s[op=%s, key=%s, user=%s] %s", outcome, operation, _shown(key), user, more)
+    log.info("%s[op=%s, key=%s, user=%s] %s", outcome, operation, _in_one_line(key), user, more)
 
 
 class CallAudit:
@@ -95,13 +95,13 @@ def _write_counted(call: _Call, calls: int, interval_ms: int) -> None:
     log.info(
         "OK[op=%s, key=%s, user=%s, accessCount=%d, interval=%dms] ",
         operation,
-        _shown(key),
+        _in_one_line(key),
         user,
         calls,
         interval_ms,
     )
 
 
-def _shown(key: str) -> str:
+def _in_one_line(key: str) -> str:
     """A name that a user made up, in one line."""
     return key if key.isprintable() else ascii(key)

@@ -90,7 +90,7 @@ def ordered(frame: DataFrame, asked: Maintenance, files: int, rows: int) -> Data
         keys = [_column(name) for name in columns]
         return frame.repartitionByRange(files, *keys).sortWithinPartitions(*keys)
     place = f"howdah_{uuid.uuid4().hex}"
-    with_place = frame.withColumn(place, _place(frame, columns, rows))
+    with_place = frame.withColumn(place, _position_on_curve(frame, columns, rows))
     return with_place.repartitionByRange(files, place).sortWithinPartitions(place).drop(place)
 
 
@@ -117,7 +117,7 @@ def _check(frame: DataFrame, columns: Sequence[str]) -> None:
         raise errors.IllegalArgument(f"a z-order of more than {MOST_COLUMNS} columns orders none")
 
 
-def _place(frame: DataFrame, columns: Sequence[str], rows: int) -> Column:
+def _position_on_curve(frame: DataFrame, columns: Sequence[str], rows: int) -> Column:
     """The expression for a row's place on the z-curve."""
     from pyspark.sql import functions as F
 
