@@ -95,7 +95,7 @@ METHODS: Final[Mapping[str, Method]] = {
         READ, "src", OWN, COORDINATED, audit="getfileinfo", webhdfs="GETFILESTATUS"
     ),
     "getFileLinkInfo": Method(
-        READ, "src", ONE, COORDINATED, audit="getfileinfo", webhdfs="GETFILELINKSTATUS"
+        READ, "src", OWN, COORDINATED, audit="getfileinfo", webhdfs="GETFILELINKSTATUS"
     ),
     "getLocatedFileInfo": Method(READ, "src", ONE, COORDINATED, audit="open"),
     "getListing": Method(

@@ -472,3 +472,13 @@ def test_parts_of_one_call_that_go_to_one_nameservice_have_an_identity_each(
     monkeypatch.setattr(nameservices, "call", noted)
     router.call("getContentSummary", pb.GetContentSummaryRequestProto(path="/m"))
     assert len(identities) == len(set(identities)) == 2
+
+
+def test_no_condition_is_promised_in_several_nameservices() -> None:
+    router = router_of(Order.HASH_ALL)
+    write(router, "east", "/real/a")
+    nothing = pb.KnownFileProto(fileId=0, modificationTime=0, length=0)
+    rename = pb.Rename2RequestProto(src="/m/a", dst="/m/b", overwriteDest=False, replaces=nothing)
+    with pytest.raises(errors.UnsupportedOperation, match="/m/b may be in several nameservices"):
+        router.call("rename2", rename)
+    assert there(router, "/real/a") == ["east"]

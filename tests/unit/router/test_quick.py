@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.proto import rpc_pb2
+from howdah.proto import rpc_pb2, types_pb2
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import Deferred
@@ -80,6 +80,10 @@ class Going:
         kinds = {
             "getLinkTarget": pb.GetLinkTargetRequestProto(path=path),
             "getFileInfo": pb.GetFileInfoRequestProto(src=path),
+            "getFileLinkInfo": pb.GetFileLinkInfoRequestProto(src=path),
+            "checkAccess": pb.CheckAccessRequestProto(
+                path=path, mode=types_pb2.AclEntryProto.FsActionProto.READ
+            ),
         }
         self.sent = self.quick.begin(
             method, kinds[method], CALLER, self.answer, 100, self._long_way
@@ -125,7 +129,13 @@ def test_a_call_to_one_destination_is_sent_and_its_answer_translated() -> None:
 
 @pytest.mark.parametrize(
     ("path", "method"),
-    [("/both/x", "getLinkTarget"), ("/deep", "getFileInfo"), ("/", "getFileInfo")],
+    [
+        ("/both/x", "getLinkTarget"),
+        ("/deep", "getFileInfo"),
+        ("/", "getFileInfo"),
+        ("/", "getFileLinkInfo"),
+        ("/", "checkAccess"),
+    ],
 )
 def test_what_has_several_destinations_or_mount_points_below_is_for_the_long_way(
     path: str, method: str

@@ -81,7 +81,9 @@ def list_with_writers(
     raise errors.PathNotFound(f"File does not exist: {directory}").about(directory)
 
 
-def _known(status: FileStatus) -> client_namenode_pb2.KnownFileProto:
+def _known(status: FileStatus | None) -> client_namenode_pb2.KnownFileProto:
+    if status is None:
+        return client_namenode_pb2.KnownFileProto(fileId=0, modificationTime=0, length=0)
     return client_namenode_pb2.KnownFileProto(
         fileId=status.file_id or 0,
         modificationTime=status.modification_time_ms,
@@ -317,11 +319,14 @@ class HdfsFileSystem(HdfsNamespace):
 
         return list_with_writers(self._namenode, self.resolve(path), after)
 
-    def rename_over(self, src: PathLike, dst: PathLike, known: FileStatus) -> None:
-        """Rename onto a file that is still as `known` says: its id, its time and its length.
+    def rename_over(self, src: PathLike, dst: PathLike, known: FileStatus | None) -> None:
+        """Rename onto a file that is still as `known` says: its id, its time and its length; onto
+        nothing if that is None.
 
-        Raises `NotTheKnownFile` where it is not, and `PathExists` before a Hadoop namenode, which
-        cannot compare and has changed nothing. Links are not followed.
+        Raises `NotTheKnownFile` where it is not, `PathExists` where something is instead of nothing
+        and before a Hadoop namenode, which cannot compare and has changed nothing, and
+        `UnsupportedOperation` behind a router where the path may be in several nameservices, which
+        no call looks at in one moment. Links are not followed.
 
         >>> known = fs.get_file_status("/docs/a")
         >>> fs.write_bytes("/docs/new", b"new")

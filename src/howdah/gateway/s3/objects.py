@@ -444,7 +444,14 @@ class Bucket:
     def _rename(self, path: str, target: str, key: Key, *, is_new: bool) -> None:
         for _ in range(_ATTEMPTS):
             try:
-                self.fs.rename(path, target, overwrite=not is_new)
+                if is_new and isinstance(self.fs, HdfsFileSystem):
+                    self.fs.rename_over(path, target, None)
+                else:
+                    self.fs.rename(path, target, overwrite=not is_new)
+            except errors.UnsupportedOperation as error:
+                raise Refused(
+                    "NotImplemented", f"that it is new cannot be promised here: {error}"
+                ) from None
             except errors.ParentNotDirectory:
                 raise _below_object() from None
             except errors.PathNotFound:

@@ -34,13 +34,21 @@ from howdah.router.state.table.mount_table import (
 )
 from howdah.router.state.table.ordering import Surroundings, ordered
 from howdah.router.state.table.translation import translate_error
+from howdah.router.state.table.virtual_directories import Owner
 
 M = TypeVar("M", bound=Message)
 
 _UNAVAILABLE: Final = (errors.NoNamenodes, errors.Unreachable, errors.CallTimeout)
 RESERVED: Final = "/.reserved"
 OVER_TRASH: Final = frozenset(
-    {"getFileInfo", "getListing", "getContentSummary", "getQuotaUsage", "delete"}
+    {
+        "getFileInfo",
+        "getFileLinkInfo",
+        "getListing",
+        "getContentSummary",
+        "getQuotaUsage",
+        "delete",
+    }
 )
 """Methods that see all of a user's trash, whichever nameservices it is in."""
 
@@ -76,6 +84,11 @@ class Core:
     default_nameservice: str = ""
     near: Callable[[str], Sequence[frozenset[str]]] = Hosts().near
     """Nameservices near the address of a caller, the nearest group first."""
+
+    @property
+    def owner(self) -> Owner:
+        """Whose the directories above mount points are."""
+        return Owner(self.superuser, self.supergroup)
 
     # -- where ---------------------------------------------------------------------------------
 

@@ -24,9 +24,13 @@ from howdah.router.state.methods import ANSWERS, EVERY, ONE
 from howdah.router.state.namenodes.identity import identity_of
 from howdah.router.state.table.mount_table import Location, normalised
 from howdah.router.state.table.translation import translate_error
+from howdah.router.state.table.virtual_directories import ANSWERED
 
-FIELDS: Final[Mapping[str, str]] = {**ONE, **EVERY, "getFileInfo": "src"}
+_STATUS: Final = ("getFileInfo", "getFileLinkInfo")
+FIELDS: Final[Mapping[str, str]] = {**ONE, **EVERY, **dict.fromkeys(_STATUS, "src")}
 """Methods that can go the short way, and the field of their request with the path."""
+_OF_MOUNTS: Final = frozenset({*_STATUS, *ANSWERED})
+"""Methods that have answers for directories that no namenode has."""
 
 _FOR_THE_LONG_WAY: Final = (errors.StandbyError, errors.Unreachable, errors.CallTimeout)
 """Another namenode, or another connection, may serve the call."""
@@ -57,7 +61,7 @@ class Quick:
         field = FIELDS[method]
         path: str = getattr(request, field)
         # What is there because of a mount point below is not the namenode's answer.
-        if method == "getFileInfo" and core.table.children(normalised(path)) is not None:
+        if method in _OF_MOUNTS and core.table.children(normalised(path)) is not None:
             return False
         locations = core.resolve(path, caller, method).locations
         if len(locations) != 1:

@@ -14,6 +14,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core, answers_of, is_tolerant, is_unavailable, with_value
+from howdah.router.calls.paths import translate
 from howdah.router.state.table import merging
 from howdah.router.state.table.mount_table import (
     Location,
@@ -26,8 +27,10 @@ from howdah.router.state.table.pages import Page, merged
 from howdah.router.state.table.quotas import Usage
 from howdah.router.state.table.records import consumed_by_type, type_quotas_to_proto
 from howdah.router.state.table.translation import translate_error
+from howdah.router.state.table.virtual_directories import virtual_status
 
 Status = types_pb2.HdfsFileStatusProto
+_StatusRequest = pb.GetFileInfoRequestProto | pb.GetFileLinkInfoRequestProto
 
 _BATCH: Final = 1000
 """Entries of one answer for several directories."""
@@ -41,12 +44,26 @@ class ListingCalls:
     # -- what is at a path ---------------------------------------------------------------------
 
     async def get_file_info(self, request: pb.GetFileInfoRequestProto, caller: Caller) -> Message:
+        status = await self._status_or_virtual(request, "getFileInfo", caller)
+        return pb.GetFileInfoResponseProto(fs=status)
+
+    async def get_file_link_info(
+        self, request: pb.GetFileLinkInfoRequestProto, caller: Caller
+    ) -> Message:
+        status = await self._status_or_virtual(request, "getFileLinkInfo", caller)
+        return pb.GetFileLinkInfoResponseProto(fs=status)
+
+    async def _status_or_virtual(
+        self, request: _StatusRequest, method: str, caller: Caller
+    ) -> Status | None:
+        """Return what is at a path; for a directory above mount points a status of our own if no
+        namenode has it."""
         core = self._core
         children = core.table.mounts(_normal(request.src))
         status: Status | None = None
         try:
-            resolution = core.resolve(request.src, caller, "getFileInfo")
-            status = await self._status(resolution, request, caller)
+            resolution = core.resolve(request.src, caller, method)
+            status = await self._status(resolution, request, method, caller)
         except errors.NoLocation:
             if children is None:
                 raise
@@ -55,26 +72,27 @@ class ListingCalls:
             if children is None or not is_unavailable(error):
                 raise
         if status is None and children is not None:
-            status = self._virtual(_normal(request.src), len(children), b"")
-        return pb.GetFileInfoResponseProto(fs=status)
+            status = virtual_status(
+                core.table, core.owner, _normal(request.src), len(children), b""
+            )
+        return status
 
     async def _status(
-        self, resolution: Resolution, request: pb.GetFileInfoRequestProto, caller: Caller
+        self, resolution: Resolution, request: _StatusRequest, method: str, caller: Caller
     ) -> Status | None:
         core = self._core
         if not resolution.is_all:
-            answer, _ = await core.first(
+            answer, location = await core.first(
                 resolution.locations,
-                "getFileInfo",
+                method,
                 request,
                 caller,
                 field="src",
                 is_found=lambda outcome: bool(outcome.HasField("fs")),
             )
+            translate(core, answer, location)
             return answer.fs if answer.HasField("fs") else None
-        done = await core.call_all(
-            resolution.locations, "getFileInfo", request, caller, field="src"
-        )
+        done = await core.call_all(resolution.locations, method, request, caller, field="src")
         statuses = [
             outcome.fs
             for _, outcome in done
@@ -85,38 +103,13 @@ class ListingCalls:
             raise failures[0]
         return merging.statuses(statuses)
 
-    def _virtual(self, path: str, children: int, name: bytes) -> Status:
-        """Return the status of a directory that exists as a mount point only, or whose destination
-        cannot be asked."""
-        core = self._core
-        entry = core.table.entries.get(path)
-        date_ms = max(
-            (mount.modified_ms for mount in core.table.at_or_below(path)),
-            default=0,
-        )
-        return Status(
-            fileType=Status.IS_DIR,
-            path=name,
-            length=0,
-            permission=types_pb2.FsPermissionProto(perm=entry.mode if entry else 0o755),
-            owner=(entry.owner if entry else "") or core.superuser,
-            group=(entry.group if entry else "") or core.supergroup,
-            modification_time=date_ms,
-            access_time=date_ms,
-            block_replication=0,
-            blocksize=0,
-            fileId=0,
-            childrenNum=children,
-            storagePolicy=0,
-        )
-
     async def _mount_point(self, path: str, caller: Caller) -> Status:
         """Return the status of a mount point in a listing: that of its destination if it answers
         soon."""
         core = self._core
         name = path.rpartition("/")[2].encode("utf-8", "surrogateescape")
         children = core.table.mounts(path) or ()
-        status = self._virtual(path, len(children), name)
+        status = virtual_status(core.table, core.owner, path, len(children), name)
         resolution = core.find(path, caller) if path in core.table.entries else None
         if resolution is None:
             return status

@@ -16,8 +16,9 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core
 from howdah.router.state.methods import EVERY, ONE
-from howdah.router.state.table.mount_table import Location, joined
+from howdah.router.state.table.mount_table import Location, joined, normalised
 from howdah.router.state.table.translation import source_path
+from howdah.router.state.table.virtual_directories import ANSWERED, is_virtual
 
 Work = Callable[[Message, Caller], Coroutine[Any, Any, Message]]
 
@@ -36,7 +37,12 @@ def path_methods(core: Core) -> dict[str, Work]:
 def _one(core: Core, method: str, field: str) -> Work:
     async def work(request: Message, caller: Caller) -> Message:
         path = getattr(request, field)
-        resolution = core.resolve(path, caller, method)
+        try:
+            resolution = core.resolve(path, caller, method)
+        except errors.NoLocation:
+            if method not in ANSWERED or not is_virtual(core.table, normalised(path)):
+                raise
+            return ANSWERED[method](core.owner, normalised(path), request)
         if method in _OF_ONE and len(resolution.locations) > 1:
             places = ", ".join(
                 f"{location.nameservice}->{location.path}" for location in resolution.locations

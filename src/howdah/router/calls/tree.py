@@ -101,6 +101,11 @@ class TreeCalls:
         if move.is_plain:
             await self._call_rename(move, move.pairs[0], request, caller)
             return pb.Rename2ResponseProto()
+        if request.HasField("replaces"):
+            raise errors.UnsupportedOperation(
+                f"{request.dst} may be in several nameservices: whether what is there is the file "
+                f"that is to be replaced, or nothing, is not known at one moment for all of them"
+            )
         elsewhere = await self._elsewhere(move, caller)
         if elsewhere and not request.overwriteDest:
             raise errors.PathExists(f"rename destination {request.dst} already exists")

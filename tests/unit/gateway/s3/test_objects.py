@@ -84,7 +84,7 @@ class OfHadoop(HdfsFileSystem):
     def uri(self) -> str:
         return "hdfs://old"
 
-    def rename_over(self, src: PathLike, dst: PathLike, known: FileStatus) -> None:
+    def rename_over(self, src: PathLike, dst: PathLike, known: FileStatus | None) -> None:
         raise self.refusal
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:

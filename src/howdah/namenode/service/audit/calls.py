@@ -114,7 +114,7 @@ def _snapshot_diff(request: Any, answer: Any) -> Subject:
 
 
 def _rename2(request: Any, answer: Any) -> Subject:
-    overwrites = request.overwriteDest or request.HasField("replaces")
+    overwrites = request.overwriteDest or bool(request.replaces.fileId)
     given = (("OVERWRITE", overwrites), ("TO_TRASH", request.moveToTrash))
     options = [name for name, is_given in given if is_given] or ["NONE"]
     return Subject(f"rename (options={_list(options)})", request.src, request.dst)

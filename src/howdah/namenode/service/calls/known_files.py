@@ -6,7 +6,7 @@ replaced by others before it asks.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from howdah import errors
 from howdah.namenode.service.calls.resolved_path import Resolved
@@ -24,6 +24,10 @@ class KnownFile(NamedTuple):
 
 def known_in(message: pb.KnownFileProto) -> KnownFile:
     return KnownFile(message.fileId, message.modificationTime, message.length)
+
+
+NOTHING: Final = KnownFile(0, 0, 0)
+"""There was no file."""
 
 
 def check_known(resolved: Resolved, known: KnownFile) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.namenode.service.calls.encryption_zones import ZoneCalls
-from howdah.namenode.service.calls.known_files import KnownFile, check_known
+from howdah.namenode.service.calls.known_files import NOTHING, KnownFile, check_known
 from howdah.namenode.service.calls.new_inodes import ensure_parent, initial_acl
 from howdah.namenode.service.calls.permissions import Access, Identity
 from howdah.namenode.service.calls.resolved_path import Resolved
@@ -214,7 +214,7 @@ class TreeCalls:
         replaces: KnownFile | None = None,
     ) -> None:
         """The new rename: `dst` is the final name; says by an exception what is wrong. With
-        `replaces` it is for a `dst` that is this file."""
+        `replaces` it is for a `dst` that is this file, or where nothing is if that is NOTHING."""
         namesystem = self._namesystem
         paths.check_length("rename", dst)
         namesystem.safe_mode.check(f"Cannot rename {src}")
@@ -244,7 +244,7 @@ class TreeCalls:
                 f"Rename destination {target.path} is a directory or file under "
                 f"source {source.path}"
             )
-        if replaces is not None:
+        if replaces is not None and replaces != NOTHING:
             check_known(target, replaces)
             overwrite = True
         for reason in _overwrite_refusals(source, target, overwrite=overwrite):

@@ -213,6 +213,16 @@ def test_a_file_is_replaced_or_deleted_if_it_is_still_the_one_that_is_known(
         client.rename_over("/c", "/b", known)
 
 
+def test_a_file_is_renamed_to_where_nothing_is(client: Any, nodes: list[InMemoryDatanode]) -> None:
+    client.write("/a", 10)
+    client.write("/b", 20)
+    nothing = pb.KnownFileProto(fileId=0, modificationTime=0, length=0)
+    with pytest.raises(errors.PathExists):
+        client.rename_over("/a", "/b", nothing)
+    client.rename_over("/a", "/c", nothing)
+    assert client.names("/") == ["b", "c"]
+
+
 @pytest.mark.parametrize("field", ["fileId", "modificationTime", "length"])
 def test_a_file_that_was_changed_is_not_the_one_that_is_known(
     client: Any, nodes: list[InMemoryDatanode], field: str
