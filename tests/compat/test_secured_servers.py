@@ -28,6 +28,7 @@ from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.negotiation import Offer
 from howdah.protocol.rpc.server_hooks import GoOn
 from howdah.protocol.rpc.service import Registry, Service, attempt, unanswered
+from howdah.protocol.sasl.offered_protections import SameForAll
 from howdah.protocol.sasl.principals import Principal
 from howdah.protocol.sasl.protection import Protection
 from howdah.rpc.client import RpcClient
@@ -101,7 +102,7 @@ def methods(kdc: Kdc, conf: Mapping[str, str], **changes: Any) -> MethodsAtServe
     identity.check()
     return MethodsAtServer(
         identity,
-        settings.rpc_protections,
+        SameForAll(settings.rpc_protections),
         lambda principal: settings.user_of(principal, REALM),
         OneToken(),
         **changes,

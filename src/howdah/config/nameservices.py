@@ -32,6 +32,7 @@ T = TypeVar("T")
 NAMENODE_KEYS = (
     "dfs.namenode.rpc-address",
     "dfs.namenode.rpc-bind-host",
+    "dfs.namenode.rpc-address.auxiliary-ports",
     "dfs.namenode.name.dir",
     "dfs.namenode.edits.dir",
     "dfs.namenode.shared.edits.dir",

@@ -328,6 +328,16 @@ def numbers(name: str, default: str, doc: str, *, minimum: int) -> Key[list[int]
     return Key(name, "numbers", default, doc, parse)
 
 
+def ports(name: str, doc: str) -> Key[list[int]]:
+    """Return a key of any number of ports, by default of none."""
+    parse_one = _bounded(parse_int, 0, 65535)
+
+    def parse(text: str) -> list[int]:
+        return [parse_one(piece) for piece in parse_list(text)]
+
+    return Key(name, "ports", "", doc, parse)
+
+
 def choice(name: str, default: str, options: Iterable[str], doc: str) -> Key[str]:
     """Return a key of one of a few words, compared without regard to case, given back as
     declared."""

@@ -24,6 +24,8 @@ from howdah.datanode.state.block_tokens import KnownKeys
 from howdah.datanode.transfer.guard import Encryption, Guard
 from howdah.datanode.web_access import web_guard
 from howdah.protocol.rpc.negotiation import ServerMethods
+from howdah.protocol.sasl.offered_protections import SameForAll
+from howdah.security.offered_protections import offered_for_data
 from howdah.security.server_checks import aes_key_bytes, is_secured
 from howdah.security.server_login import log_in_server
 from howdah.security.server_methods import IssuedTokens, MethodsAtDatanode
@@ -51,7 +53,7 @@ def _without_kerberos(conf: Configuration, encryption: Encryption | None) -> Gua
     settings = SecuritySettings.from_configuration(conf)
 
     def methods(tokens: IssuedTokens) -> ServerMethods:
-        return MethodsAtDatanode(None, settings.rpc_protections, str, tokens)
+        return MethodsAtDatanode(None, SameForAll(settings.rpc_protections), str, tokens)
 
     return Guard(
         KnownKeys(),
@@ -76,7 +78,7 @@ def _with_kerberos(conf: Configuration, encryption: Encryption | None) -> Guard:
     def methods(tokens: IssuedTokens) -> ServerMethods:
         return MethodsAtDatanode(
             login.identity,
-            settings.rpc_protections,
+            login.protections,
             login.short_name,
             tokens,
             {inter_datanode.PROTOCOL: settings.datanode.principal},
@@ -88,6 +90,7 @@ def _with_kerberos(conf: Configuration, encryption: Encryption | None) -> Guard:
         login.user,
         settings.data_protections,
         settings.cipher_suites,
+        offered=offered_for_data(conf),
         rpc_user=login.caller,
         methods=methods,
         web=web_guard(conf, login),

@@ -48,8 +48,8 @@ class EvaluatedInPlace:
     def offers(self) -> Sequence[Offer]:
         return self._methods.offers
 
-    def begin(self, offer: Offer, address: str) -> ServerMechanism:
-        return self._methods.begin(offer, address)
+    def begin(self, offer: Offer, address: str, port: int) -> ServerMechanism:
+        return self._methods.begin(offer, address, port)
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         return self._methods.proven(offer, mechanism)

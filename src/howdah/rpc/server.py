@@ -222,6 +222,12 @@ class Arrival:
         """It was turned away."""
 
 
+def _own_port(transport: asyncio.Transport) -> int:
+    """Return the port at which a connection came in."""
+    own = transport.get_extra_info("sockname")
+    return int(own[1]) if own else 0
+
+
 class _Connection:
     """One client: its calls have their turns here, and what they wait for."""
 
@@ -239,6 +245,7 @@ class _Connection:
             server.registry.fast_path,
             address=address,
             port=client_port,
+            server_port=_own_port(transport),
             ip_proxy_users=server.ip_proxy_users,
             authentication=server.hooks.authentication,
             authorizes=server.hooks.authorization is not None,

@@ -267,6 +267,7 @@ class ThreadedRpcServer:
         session = ServerSession(
             self._max_frame_bytes,
             address=address,
+            server_port=self.port,
             authentication=self.hooks.authentication,
             authorizes=self.hooks.authorization is not None,
             user_of=self.hooks.user_of,

@@ -234,6 +234,9 @@ class Connection:
         self.is_same_machine = self.is_local or _is_on_one_machine(peer, here)
         """Both ends have one address, as Hadoop's `Peer.isLocal` has it, or loopback ones."""
         self.peer, self.local = _name(peer), _name(here)
+        self.peer_address = str(peer[0]) if isinstance(peer, tuple) else ""
+        """The IP address of the far end; empty where it has none, or is gone."""
+        self.own_port = int(here[1]) if isinstance(here, tuple) else 0
         sock.setblocking(True)
         if family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -7,6 +7,7 @@
     users        the name of a user that carries how it is proven
 
     server_methods   how clients prove themselves at a server's RPC port
+    offered_protections  which protections it offers to whom
     server_checks    what keeps a server from starting with Kerberos
     data_handshakes  both sides of a handshake on a data connection
 

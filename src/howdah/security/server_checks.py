@@ -12,9 +12,8 @@ from howdah.config.value_types import Key
 from howdah.protocol.data_transfer.handshake import KEY_BYTES
 from howdah.protocol.sasl import digest_md5
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal
+from howdah.security.offered_protections import check_resolvers
 
-_RESOLVER: Final = "hadoop.security.saslproperties.resolver.class"
-_DEFAULT_RESOLVER: Final = "org.apache.hadoop.security.SaslPropertiesResolver"
 _WILDCARDS: Final = ("", "0.0.0.0", "::")
 
 _NO_LOGINS: Final = "none"
@@ -136,12 +135,7 @@ def check_calls_secured(conf: Configuration) -> None:
             f"{key.name} (from {conf.source(key.name)}) is for clusters without Kerberos: by "
             f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} = kerberos users show their tickets"
         )
-    resolver = (conf.raw(_RESOLVER) or "").strip()
-    if resolver not in ("", _DEFAULT_RESOLVER):
-        raise errors.InvalidConfiguration(
-            f"{_RESOLVER} = {resolver} is not supported: all clients are offered the protections "
-            f"of {keys.HADOOP_RPC_PROTECTION.name}"
-        )
+    check_resolvers(conf)
     mechanism = conf.get(keys.HADOOP_SECURITY_SASL_MECHANISM)
     if mechanism != digest_md5.MECHANISM:
         raise errors.InvalidConfiguration(

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from howdah.config import Configuration, keys, namenode_address
 from howdah.config.value_types import Key
+from howdah.protocol.sasl.offered_protections import OfferedProtections
 from howdah.security.confinement import Confinement
+from howdah.security.offered_protections import offered_for_calls
 from howdah.security.server_checks import check_needed, is_secured, own_principal
 from howdah.security.server_cookies import signing_caller
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
@@ -29,6 +31,8 @@ class ServerLogin:
     """The short name of its principal."""
     caller: str
     """As whom it calls other servers: `user`, with the login that proves it."""
+    protections: OfferedProtections
+    """What its RPC ports offer."""
     confinement: Confinement = field(default_factory=Confinement)
     """Of which servers the calls are confined to those of their kind."""
 
@@ -43,7 +47,7 @@ class ServerLogin:
         of protocols, who alone speaks them."""
         return MethodsAtServer(
             self.identity,
-            self.settings.rpc_protections,
+            self.protections,
             self.short_name,
             tokens,
             required,
@@ -77,6 +81,7 @@ def log_in_server(
         realm,
         user,
         SecuredUser(user, proven, str(whose)),
+        offered_for_calls(conf),
         Confinement.from_configuration(conf),
     )
 

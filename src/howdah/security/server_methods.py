@@ -27,8 +27,8 @@ from howdah.protocol.sasl.digest_md5 import DigestMd5Server, credentials_of
 from howdah.protocol.sasl.gssapi import GssapiServer
 from howdah.protocol.sasl.keytab import principals_in
 from howdah.protocol.sasl.mechanism import ServerMechanism
+from howdah.protocol.sasl.offered_protections import OfferedProtections
 from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal, matches
-from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.secret_files import warn_if_shared
 from howdah.security.confinement import Confinement
 from howdah.security.hosts import KnownHosts, canonical_host
@@ -85,7 +85,7 @@ class MethodsAtServer:
 
     identity: ServerIdentity | None
     """None where no tickets are taken: then everybody is believed who shows no token."""
-    protections: tuple[Protection, ...]
+    protections: OfferedProtections
     user_of: Callable[[str], str]
     """The short name of a principal. Raises AuthenticationFailed where it has none."""
     tokens: IssuedTokens | None = None
@@ -105,20 +105,21 @@ class MethodsAtServer:
             return (other,)
         return Offer(TOKEN, digest_md5.MECHANISM, "", _TOKEN_REALM), other
 
-    def begin(self, offer: Offer, address: str) -> ServerMechanism:
+    def begin(self, offer: Offer, address: str, port: int) -> ServerMechanism:
+        offered = self.protections.offered(address, port)
         if offer.method == TOKEN:
             assert self.tokens is not None, "tokens are offered where there are some"
             return DigestMd5Server(
                 passwords_by_name(self.tokens),
                 _TOKEN_REALM,
                 _TOKEN_URI,
-                self.protections,
+                offered,
                 nonce=base64.b64encode(os.urandom(_NONCE_BYTES)),
                 setting=_SETTING,
             )
         assert self.identity is not None, "tickets are taken where there is a keytab"
         context = _Accepted(self.identity, address, self.hosts)
-        return GssapiServer(context, self.protections, setting=_SETTING)
+        return GssapiServer(context, offered, setting=_SETTING)
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         if offer.method == KERBEROS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from howdah import errors
@@ -90,13 +90,11 @@ class SecuritySettings:
         """Raises InvalidConfiguration."""
         mechanism = conf.get(keys.HADOOP_SECURITY_SASL_MECHANISM)
         service = conf.get(keys.HADOOP_SECURITY_SERVICE_USER_NAME_KEY) or ""
-        data: list[str] = conf.get(keys.DFS_DATA_TRANSFER_PROTECTION)
-        rpc: list[str] = conf.get(keys.HADOOP_RPC_PROTECTION)
         return cls(
             is_enabled=conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) != "simple",
             fallback_allowed=conf.get(keys.IPC_CLIENT_FALLBACK_TO_SIMPLE_AUTH_ALLOWED),
-            rpc_protections=_protections(conf, keys.HADOOP_RPC_PROTECTION.name, rpc),
-            data_protections=_protections(conf, keys.DFS_DATA_TRANSFER_PROTECTION.name, data),
+            rpc_protections=parsed_protections(conf, keys.HADOOP_RPC_PROTECTION),
+            data_protections=parsed_protections(conf, keys.DFS_DATA_TRANSFER_PROTECTION),
             cipher_suites=_cipher_suites(conf),
             token_mechanism=mechanism,
             namenode=_principals(
@@ -122,12 +120,14 @@ class SecuritySettings:
         )
 
 
-def _protections(conf: Configuration, name: str, words: Iterable[str]) -> tuple[Protection, ...]:
+def parsed_protections(conf: Configuration, key: Key[list[str]]) -> tuple[Protection, ...]:
+    """Return the protections that a key names. Raises InvalidConfiguration."""
+    words: list[str] = conf.get(key)
     try:
         return parse_protections(words)
     except ValueError as error:
         raise errors.InvalidConfiguration(
-            f"{name} = {conf.raw(name)!r} (from {conf.source(name)}): {error}"
+            f"{key.name} = {conf.raw(key.name)!r} (from {conf.source(key.name)}): {error}"
         ) from error
 
 

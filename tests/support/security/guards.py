@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from howdah.config import Configuration
+from howdah.protocol.sasl.offered_protections import SameForAll
 from howdah.protocol.sasl.principals import Principal
 from howdah.security.server_login import ServerLogin
 from howdah.security.server_methods import ServerIdentity
@@ -34,7 +35,8 @@ def login_of(conf: Configuration, primary: str) -> ServerLogin:
     settings = SecuritySettings.from_configuration(conf)
     principal = Principal(primary, "localhost", REALM)
     user = settings.user_of(str(principal), REALM)
-    return ServerLogin(settings, ServerIdentity(principal, "/nowhere"), REALM, user, user)
+    identity = ServerIdentity(principal, "/nowhere")
+    return ServerLogin(settings, identity, REALM, user, user, SameForAll(()))
 
 
 def answered(

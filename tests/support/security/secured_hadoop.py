@@ -129,11 +129,13 @@ class SecuredHadoop:
         kdc: Kdc,
         conf: Mapping[str, str] | None = None,
         java_options: Sequence[str] = (),
+        rpc_port: int | None = None,
     ) -> None:
-        """`java_options` are the servers', beside the usual ones."""
+        """`java_options` are the servers', beside the usual ones. `rpc_port` is the namenode's, by
+        default a free one."""
         self.directory = directory
         self.kdc = kdc
-        self.rpc_port, self.http_port = free_port(), free_port()
+        self.rpc_port, self.http_port = rpc_port or free_port(), free_port()
         self.conf = {**self._defaults(), **(conf or {})}
         self.conf_dir = directory / "conf"
         self._servers = HadoopServers(directory, jars, kdc.environment, java_options)

@@ -35,6 +35,8 @@ MAPPING = "org.apache.hadoop.security."
         ("dfs.namenode.reject-unresolved-dn-topology-mapping", "true"),
         ("hadoop.ssl.require.client.cert", "TRUE"),
         ("hadoop.zk.ssl.enabled", "true"),
+        ("dfs.namenode.send.qop.enabled", "true"),
+        ("dfs.encrypt.data.overwrite.downstream.derived.qop", "true"),
     ],
 )
 def test_protection_that_is_not_here_stops_the_start(name: str, value: str) -> None:

@@ -11,6 +11,7 @@ from howdah.config import Configuration
 from howdah.datanode.security import guard_of
 from howdah.datanode.settings import DataSettings, check_datanode_protection
 from howdah.datanode.web_access import RULES, web_guard
+from howdah.protocol.sasl.offered_protections import SameForAll
 from howdah.protocol.sasl.principals import Principal
 from howdah.security.server_login import ServerLogin
 from howdah.security.server_methods import ServerIdentity
@@ -168,6 +169,7 @@ def test_over_http_a_datanode_has_a_rule_for_each_address() -> None:
         SecuritySettings(),
         ServerIdentity(Principal("dn", "host", "EXAMPLE.COM"), "/nowhere"),
         *("EXAMPLE.COM", "hdfs", "hdfs"),
+        SameForAll(()),
     )
     refused = web_guard(Configuration(SECURED), login).admit(Request("GET", "/"))
     assert isinstance(refused, Response)

@@ -42,7 +42,7 @@ class Mechanism:
 class Methods:
     offers: Sequence[Offer] = ()
 
-    def begin(self, offer: Offer, address: str) -> ServerMechanism:
+    def begin(self, offer: Offer, address: str, port: int) -> ServerMechanism:
         raise NotImplementedError
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:

@@ -16,6 +16,7 @@ from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtoco
 from howdah.namenode.service.protocols.namenode import NamenodeProtocol
 from howdah.protocol.rpc import protocol_info
 from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
+from howdah.protocol.sasl.offered_protections import SameForAll
 from howdah.security.confinement import OF_DATANODES, OF_JOURNAL_NODES, Confinement
 from howdah.security.server_methods import MethodsAtServer
 
@@ -95,7 +96,7 @@ def test_without_configuration_and_without_hosts_nobody_is_confined() -> None:
 
 
 def test_a_port_keeps_to_it_for_tickets_and_tokens() -> None:
-    methods = MethodsAtServer(None, (), str, confinement=of())
+    methods = MethodsAtServer(None, SameForAll(()), str, confinement=of())
     for method in (KERBEROS, TOKEN):
         proven = Proven(method, "hdfs", DATANODE)
         methods.admit(proven, DatanodeProtocol.PROTOCOL, "10.0.0.1")

@@ -17,6 +17,7 @@ from howdah.protocol.rpc.negotiation import Offer
 from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
 from howdah.protocol.sasl.auth_to_local import Rule, short_name
 from howdah.protocol.sasl.mechanism import Layer
+from howdah.protocol.sasl.offered_protections import SameForAll
 from howdah.protocol.sasl.principals import Principal
 from howdah.protocol.sasl.protection import Protection
 from howdah.security.hosts import KnownHosts, canonical_host
@@ -53,7 +54,7 @@ class Shown:
 
 METHODS = MethodsAtServer(
     ServerIdentity(Principal("nn", "h", "EXAMPLE.COM"), "/nowhere"),
-    tuple(Protection),
+    SameForAll(tuple(Protection)),
     lambda principal: short_name(principal, (Rule(),), "EXAMPLE.COM", "hadoop"),
     Believing(),
 )
@@ -99,7 +100,9 @@ def test_any_identifier_is_refused_in_words_or_of_somebody(identifier: bytes) ->
         assert shown(identifier).user
 
 
-AT_DATANODE = MethodsAtDatanode(None, tuple(Protection), lambda principal: principal, Believing())
+AT_DATANODE = MethodsAtDatanode(
+    None, SameForAll(tuple(Protection)), lambda principal: principal, Believing()
+)
 
 
 def test_a_block_token_is_of_whom_it_names_and_goes_along() -> None:

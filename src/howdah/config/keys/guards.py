@@ -40,6 +40,14 @@ GUARDS: Final[dict[str, Guard]] = {
     "dfs.datanode.httpserver.filter.handlers": _guard(
         ("restcsrfpreventionfilterhandler",), _NO_FILTERS
     ),
+    "dfs.encrypt.data.overwrite.downstream.derived.qop": _guard(
+        ("false",),
+        "datanodes call each other by dfs.data.transfer.protection, whatever the client chose",
+    ),
+    "dfs.namenode.send.qop.enabled": _guard(
+        ("false",),
+        "block tokens carry no protection: at data ports dfs.data.transfer.protection holds",
+    ),
     "dfs.namenode.inode.attributes.provider.class": _guard(
         (), "permissions are those of the namespace alone: no other authorizer is asked"
     ),

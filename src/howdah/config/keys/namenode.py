@@ -13,6 +13,7 @@ from howdah.config.value_types import (
     optional_address,
     optional_integer,
     optional_string,
+    ports,
     size,
     string,
 )
@@ -22,6 +23,10 @@ DFS_NAMENODE_RPC_ADDRESS = optional_address(
 )
 DFS_NAMENODE_RPC_BIND_HOST = optional_string(
     "dfs.namenode.rpc-bind-host", "The address to bind instead, with the port above."
+)
+DFS_NAMENODE_RPC_ADDRESS_AUXILIARY_PORTS = ports(
+    "dfs.namenode.rpc-address.auxiliary-ports",
+    "More ports, of the same address, at which the namenode answers clients.",
 )
 DFS_NAMENODE_SERVICERPC_ADDRESS = optional_address(
     "dfs.namenode.servicerpc-address", 8021, "A second port, for datanodes and other servers."

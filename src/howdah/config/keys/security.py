@@ -8,6 +8,7 @@ from howdah.config.value_types import (
     integer,
     listing,
     optional_string,
+    ports,
     string,
     verbatim,
 )
@@ -23,6 +24,46 @@ DFS_DATA_TRANSFER_PROTECTION = listing(
     "",
     "How data is protected on a secured cluster, by preference: authentication, integrity, "
     "privacy; empty: datanodes prove themselves by privileged ports.",
+)
+HADOOP_SECURITY_SASLPROPERTIES_RESOLVER_CLASS = optional_string(
+    "hadoop.security.saslproperties.resolver.class",
+    "By what a server decides which protections it offers to a client: Hadoop's class "
+    "SaslPropertiesResolver (the same to all), WhitelistBasedResolver (by the client's address), "
+    "IngressPortBasedResolver (by the server's port).",
+)
+DFS_DATA_TRANSFER_SASLPROPERTIES_RESOLVER_CLASS = optional_string(
+    "dfs.data.transfer.saslproperties.resolver.class",
+    "The same at data ports; else that of hadoop.security.saslproperties.resolver.class.",
+)
+HADOOP_SECURITY_SASL_FIXEDWHITELIST_FILE = string(
+    "hadoop.security.sasl.fixedwhitelist.file",
+    "/etc/hadoop/fixedwhitelist",
+    "IP addresses and ranges that WhitelistBasedResolver trusts, read once.",
+)
+HADOOP_SECURITY_SASL_VARIABLEWHITELIST_ENABLE = boolean(
+    "hadoop.security.sasl.variablewhitelist.enable",
+    False,
+    "Whether WhitelistBasedResolver trusts the addresses of a second file, too.",
+)
+HADOOP_SECURITY_SASL_VARIABLEWHITELIST_FILE = string(
+    "hadoop.security.sasl.variablewhitelist.file",
+    "/etc/hadoop/whitelist",
+    "That file, which is read again while the server runs.",
+)
+HADOOP_SECURITY_SASL_VARIABLEWHITELIST_CACHE_SECS = integer(
+    "hadoop.security.sasl.variablewhitelist.cache.secs",
+    3600,
+    "For how many seconds it is used before it is read again; never below 0.",
+)
+HADOOP_RPC_PROTECTION_NON_WHITELIST = listing(
+    "hadoop.rpc.protection.non-whitelist",
+    "privacy",
+    "What WhitelistBasedResolver offers to clients whose addresses it does not trust.",
+)
+INGRESS_PORT_SASL_CONFIGURED_PORTS = ports(
+    "ingress.port.sasl.configured.ports",
+    "The ports for which IngressPortBasedResolver has protections of their own: those of "
+    "ingress.port.sasl.prop.PORT, else privacy.",
 )
 DFS_ENCRYPT_DATA_TRANSFER_CIPHER_SUITES = listing(
     "dfs.encrypt.data.transfer.cipher.suites",

@@ -39,6 +39,7 @@ from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.protocol.rpc.proven import TOKEN
 from howdah.protocol.sasl.digest_layers import CIPHERS, STRONG_CIPHERS
 from howdah.protocol.sasl.digest_md5 import DigestMd5Client, DigestMd5Server, credentials_of
+from howdah.protocol.sasl.offered_protections import OfferedProtections, SameForAll
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection
 from howdah.security.data_handshakes import accept, initiate
@@ -78,6 +79,7 @@ class Guard:
         suites: tuple[str, ...] = (),
         now_ms: Callable[[], int] = _wall_ms,
         *,
+        offered: OfferedProtections | None = None,
         rpc_user: str | None = None,
         methods: Callable[[IssuedTokens], ServerMethods] | None = None,
         web: WebGuard | None = None,
@@ -86,15 +88,17 @@ class Guard:
         is_privileged: bool = False,
     ) -> None:
         """`user` is who runs this datanode: its own tokens name him. Without `protections` and
-        `encryption` there are no handshakes. `methods` are those of the RPC port, where block
-        tokens are taken; `web` is the guard of the web ports. `is_privileged`: root alone can have
-        opened this data port."""
+        `encryption` there are no handshakes. `protections` are what it asks other datanodes for,
+        `offered` what it offers to clients, by default the same. `methods` are those of the RPC
+        port, where block tokens are taken; `web` is the guard of the web ports. `is_privileged`:
+        root alone can have opened this data port."""
         self.web = web
         self.keys: Final = keys
         self.user = user
         self.rpc_user = rpc_user
         self._methods = methods
         self._protections = protections
+        self._offered = offered or SameForAll(protections)
         self._suites = suites
         self._now_ms = now_ms
         self._encryption = encryption
@@ -123,7 +127,7 @@ class Guard:
                 passwords_by_name(_Issued(self)),
                 REALM,
                 REALM_URI,
-                self._protections,
+                self._offered.offered(connection.peer_address, connection.own_port),
                 nonce=nonce,
                 setting=setting,
             )

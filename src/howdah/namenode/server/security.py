@@ -45,6 +45,7 @@ from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtoco
 from howdah.protocol.client_methods import Category
 from howdah.protocol.rpc.negotiation import ServerMethods
 from howdah.protocol.rpc.proven import KERBEROS, LOGINS
+from howdah.protocol.sasl.offered_protections import SameForAll
 from howdah.rpc.proofs import EvaluatedBeside
 from howdah.security.login_tokens import TokensOfUsers
 from howdah.security.passwords import KnownPasswords
@@ -130,7 +131,7 @@ class Security:
         if self.login is not None:
             return self.login.methods(self.required, tokens)
         return MethodsAtServer(
-            None, self.settings.rpc_protections, self.short_name, tokens, self.required
+            None, SameForAll(self.settings.rpc_protections), self.short_name, tokens, self.required
         )
 
     @property

@@ -214,8 +214,8 @@ class ServerMethods(Protocol):
     def offers(self) -> Sequence[Offer]:
         """By preference, without challenges."""
 
-    def begin(self, offer: Offer, address: str) -> ServerMechanism:
-        """A mechanism for one connection, which comes from an IP address.
+    def begin(self, offer: Offer, address: str, port: int) -> ServerMechanism:
+        """A mechanism for one connection, which comes from an IP address to a port of the server.
 
         Raises HowdahError where there can be none now.
         """
@@ -250,9 +250,11 @@ class ServerNegotiation:
     `evaluated` was called.
     """
 
-    def __init__(self, methods: ServerMethods, address: str) -> None:
+    def __init__(self, methods: ServerMethods, address: str, port: int) -> None:
+        """`address` is the client's, `port` the server's."""
         self._methods = methods
         self._address = address
+        self._port = port
         self._offer: Offer | None = None
         self._mechanism: ServerMechanism | None = None
         self._begun: dict[str, ServerMechanism] = {}
@@ -285,7 +287,7 @@ class ServerNegotiation:
                 self.is_simple = True
                 return b""
             mechanism = self._begun.get(self._offer.method)
-            self._mechanism = mechanism or self._methods.begin(self._offer, self._address)
+            self._mechanism = mechanism or self._begin(self._offer)
         elif message.state != _State.RESPONSE or self._mechanism is None:
             raise errors.ProtocolViolation(f"the client sent {_state_of(message)}, out of place")
         if not message.HasField("token"):
@@ -310,11 +312,14 @@ class ServerNegotiation:
     def _offers(self) -> Sequence[Offer]:
         return self._methods.offers
 
+    def _begin(self, offer: Offer) -> ServerMechanism:
+        return self._methods.begin(offer, self._address, self._port)
+
     def _offered(self, offer: Offer) -> rpc_pb2.RpcSaslProto.SaslAuth:
         """An offer; where the server has the first word, with that."""
         proto = offer.to_proto()
         if offer.method == TOKEN:
-            mechanism = self._begun[TOKEN] = self._methods.begin(offer, self._address)
+            mechanism = self._begun[TOKEN] = self._begin(offer)
             proto.challenge = mechanism.evaluate(b"") or b""
         return proto
 

@@ -160,20 +160,21 @@ class ServerSession:
         *,
         address: str = "?",
         port: int = 0,
+        server_port: int = 0,
         ip_proxy_users: Container[str] = (),
         authentication: ServerMethods | None = None,
         authorizes: bool = False,
         user_of: UserOf = simple_user,
     ) -> None:
         """`quick_for` has what answers a method by its bytes, if there is such. `address` and
-        `port` are the client's; `ip_proxy_users` are believed what they tell of their clients
-        (`howdah.protocol.rpc.caller_context`). Without `authentication` a client is whoever it
-        says. With `authorizes` somebody judges who may speak which protocol. `user_of`
-        has the user of a name that a client gives, which may be a principal."""
+        `port` are the client's, `server_port` is the server's; `ip_proxy_users` are believed what
+        they tell of their clients (`howdah.protocol.rpc.caller_context`). Without `authentication`
+        a client is whoever it says. With `authorizes` somebody judges who may speak which protocol.
+        `user_of` has the user of a name that a client gives, which may be a principal."""
         self._authentication = authentication
         self._negotiation: ServerNegotiation | None = None
         if authentication is not None:
-            self._negotiation = ServerNegotiation(authentication, address)
+            self._negotiation = ServerNegotiation(authentication, address, server_port)
         self._wrapping: Wrapping | None = None
         self._proven: Proven | None = None
         self.address = address

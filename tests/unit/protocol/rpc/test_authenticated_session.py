@@ -52,7 +52,7 @@ class Methods:
     def offers(self) -> Sequence[Offer]:
         return Offer(TOKEN, "DIGEST-MD5", "", "default"), Offer(KERBEROS, "GSSAPI", "nn", "h")
 
-    def begin(self, offer: Offer, address: str) -> ServerMechanism:
+    def begin(self, offer: Offer, address: str, port: int) -> ServerMechanism:
         if offer.method == KERBEROS:
             context = HalfContext([b"AP-REP"])
             return GssapiServer(context, self._protections, setting="hadoop.rpc.protection")
@@ -457,9 +457,9 @@ class Defective(Methods):
         if step == self._step:
             raise KeyError("a defect")
 
-    def begin(self, offer: Offer, address: str) -> ServerMechanism:
+    def begin(self, offer: Offer, address: str, port: int) -> ServerMechanism:
         self._fail_in("begin")
-        return super().begin(offer, address)
+        return super().begin(offer, address, port)
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         self._fail_in("proven")

@@ -25,13 +25,17 @@ class Endpoint:
 
 
 def endpoints(conf: Configuration) -> Iterator[Endpoint]:
-    """The addresses for RPC, for the RPC of datanodes and their lifelines (if set apart), and
-    for HTTP, with and without TLS."""
+    """The addresses for RPC, with its auxiliary ports, for the RPC of datanodes and their
+    lifelines (if set apart), and for HTTP, with and without TLS."""
     host, port = namenode_address(conf)
     own = keys.DFS_NAMENODE_RPC_ADDRESS.name
     from_uri = keys.FS_DEFAULTFS.name
     rpc_key = own if conf.is_set(keys.DFS_NAMENODE_RPC_ADDRESS) else from_uri
     yield _bound(conf, rpc_key, keys.DFS_NAMENODE_RPC_BIND_HOST.name, host, port)
+    for auxiliary in conf.get(keys.DFS_NAMENODE_RPC_ADDRESS_AUXILIARY_PORTS):
+        key = keys.DFS_NAMENODE_RPC_ADDRESS_AUXILIARY_PORTS.name
+        bind_host = conf.get(keys.DFS_NAMENODE_RPC_BIND_HOST) or host
+        yield Endpoint(key, bind_host, auxiliary)
     service = conf.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS)
     if service is not None:
         key = keys.DFS_NAMENODE_SERVICERPC_ADDRESS.name

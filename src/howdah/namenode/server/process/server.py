@@ -485,6 +485,9 @@ class Namenode:
         backlog = self._conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
         port = await self._rpc.start(rpc_bind, port, backlog=backlog)
         self._pages.port = port
+        for auxiliary in self._conf.get(keys.DFS_NAMENODE_RPC_ADDRESS_AUXILIARY_PORTS):
+            bound = await self._rpc.start(rpc_bind, auxiliary, backlog=backlog)
+            log.info("answering clients at %s:%d, too", rpc_bind, bound)
         service = self._conf.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS)
         if service is not None:
             # Whoever connects there is served the same: the second port keeps datanodes

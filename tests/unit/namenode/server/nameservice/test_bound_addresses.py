@@ -18,12 +18,15 @@ def test_each_address_is_known_with_its_key() -> None:
         {
             "fs.defaultFS": "hdfs://nn:8020",
             "dfs.namenode.rpc-bind-host": "0.0.0.0",
+            "dfs.namenode.rpc-address.auxiliary-ports": "8022, 8023",
             "dfs.namenode.servicerpc-address": "nn:8021",
             "dfs.namenode.http-address": "nn:9870",
         }
     )
     assert list(endpoints(conf)) == [
         Endpoint("dfs.namenode.rpc-bind-host", "0.0.0.0", 8020),
+        Endpoint("dfs.namenode.rpc-address.auxiliary-ports", "0.0.0.0", 8022),
+        Endpoint("dfs.namenode.rpc-address.auxiliary-ports", "0.0.0.0", 8023),
         Endpoint("dfs.namenode.servicerpc-address", "nn", 8021),
         Endpoint("dfs.namenode.http-address", "nn", 9870),
     ]

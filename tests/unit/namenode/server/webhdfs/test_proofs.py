@@ -13,9 +13,10 @@ from howdah.formats.tokens.identifiers import DelegationTokenIdentifier
 from howdah.formats.tokens.token import Token
 from howdah.namenode.server.webhdfs.proofs import Proofs, caller_of
 from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
+from howdah.protocol.sasl.offered_protections import SameForAll
 from howdah.runtime.users.names import real_user_of
 from howdah.security.login_tokens import TokensOfUsers
-from howdah.security.server_methods import MethodsAtServer
+from howdah.security.server_methods import IssuedTokens, MethodsAtServer
 from howdah.web.http import Request, request_of
 from howdah.web.server import here
 from howdah.web.webhdfs.parameters import InvalidParameter, ParsedRequest
@@ -52,8 +53,12 @@ def token(owner: str = "alice@R", real: str = "", password: bytes | None = None)
     return Token(identifier, made, "WEBHDFS delegation", "")
 
 
+def methods(issued: IssuedTokens) -> MethodsAtServer:
+    return MethodsAtServer(None, SameForAll(()), short, issued)
+
+
 ISSUED = Issued()
-PROOFS = Proofs(ISSUED, MethodsAtServer(None, (), short, ISSUED), here, needs_proof=True)
+PROOFS = Proofs(ISSUED, methods(ISSUED), here, needs_proof=True)
 TICKET = Proven(KERBEROS, "alice", "alice@R")
 
 
@@ -101,7 +106,7 @@ def test_a_token_that_is_not_good_is_refused_as_by_hadoop(text: str) -> None:
 
 def test_a_cancelled_token_and_a_standby() -> None:
     issued = Issued()
-    proofs = Proofs(issued, MethodsAtServer(None, (), short, issued), here, needs_proof=True)
+    proofs = Proofs(issued, methods(issued), here, needs_proof=True)
     mine = token()
     issued.cancelled.add(mine.identifier)
     with pytest.raises(errors.RemoteError, match="InvalidToken: Token for real user: , can't be"):
@@ -157,7 +162,7 @@ class Users:
 def test_a_token_ends_with_the_login_of_its_user() -> None:
     users = Users("alice")
     issued = TokensOfUsers(ISSUED, users)
-    proofs = Proofs(issued, MethodsAtServer(None, (), short, issued), here, needs_proof=True)
+    proofs = Proofs(issued, methods(issued), here, needs_proof=True)
     own = parsed(f"delegation={token('alice').url_string}")
     for_another = parsed(f"delegation={token('carol', 'alice').url_string}")
     assert caller_of(proofs.proven(*own), own[1])[0] == "alice"  # type: ignore[arg-type]
