@@ -15,6 +15,7 @@ from tests.compat import (
     test_secured_commands,
     test_secured_errors,
     test_secured_hadoop,
+    test_secured_mount,
     test_secured_peers,
 )
 from tests.support.security.kdc import Kdc
@@ -42,6 +43,7 @@ for module in (
     test_secured_commands,
     test_secured_errors,
     test_secured_hadoop,
+    test_secured_mount,
     test_secured_peers,
 ):
     globals().update(
