@@ -374,6 +374,23 @@ def test_a_mount_that_is_read_only_changes_nothing(
     assert [each.name for each in fs.list_status(own_directory)] == ["f"]
 
 
+def test_mount_points_of_a_view_are_directories(
+    howdah_cluster: MiniCluster, fs: HdfsFileSystem, own_directory: str, tmp_path: Path
+) -> None:
+    options = []
+    for name in ("one", "two"):
+        fs.mkdirs(f"{own_directory}/{name}")
+        target = f"{howdah_cluster.uri}{own_directory}/{name}"
+        options += ["-D", f"fs.viewfs.mounttable.c.link./{name}={target}"]
+    with mounted("viewfs://c/", tmp_path / "view", *options) as mount:
+        listed = [line.split() for line in mount.shell("ls -l").splitlines()[1:]]
+        assert [(fields[0][0], fields[-1]) for fields in listed] == [("d", "one"), ("d", "two")]
+        mount.shell("echo text > one/f; mv one/f two/g; echo more >> two/g")
+        assert b"denied" in mount.run("mkdir", "three", check=False).stderr
+    assert fs.read_bytes(f"{own_directory}/two/g") == b"text\nmore\n"
+    assert not fs.exists(f"{own_directory}/one/f")
+
+
 def test_unmounting_completes_what_is_being_written(
     howdah_cluster: MiniCluster, fs: HdfsFileSystem, own_directory: str, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ from howdah.fs.batch_reading import FAILURES, all_at_once, read_files
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
+from howdah.fs.viewfs.loading import with_mount_points_as_directories
 from howdah.fsspec import options
 from howdah.fsspec.copy_and_move import MovingFileSystem
 from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
@@ -513,13 +514,7 @@ class HowdahViewFileSystem(HowdahFileSystem):
     _own_protocol = "viewfs"
 
     def _configuration(self, conf: Mapping[str, str]) -> Configuration:
-        configuration = super()._configuration(conf)
-        key = keys.FS_VIEWFS_MOUNT_LINKS_AS_SYMLINKS
-        return (
-            configuration
-            if configuration.is_set(key)
-            else configuration.with_values({key.name: "false"})
-        )
+        return with_mount_points_as_directories(super()._configuration(conf))
 
 
 class HowdahWebHdfsFileSystem(HowdahFileSystem):

@@ -19,6 +19,7 @@ from howdah.config import Configuration, keys
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
+from howdah.fs.viewfs.loading import with_mount_points_as_directories
 from howdah.mount import device
 from howdah.mount.accounts import Accounts
 from howdah.mount.callers import Callers, EachCaller, OneCaller
@@ -59,6 +60,7 @@ def run(conf: Configuration, wanted: Wanted, ready_file: Path | None = None) -> 
     # The terminal of a process in the foreground is closed: nothing may be left half mounted.
     signal.signal(signal.SIGHUP, lambda *_: stop.set())
     # A program's own umask is applied by the kernel, and no other one.
+    conf = with_mount_points_as_directories(conf)
     conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
     descriptor = None
     directory = device.full_path(wanted.directory)

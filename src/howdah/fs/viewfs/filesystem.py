@@ -23,6 +23,7 @@ trash.
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -57,6 +58,8 @@ from howdah.fs.viewfs.mount_table import (
 )
 from howdah.options import CreateFlag
 from howdah.protocol.trash_names import TRASH_NAME
+
+log = logging.getLogger(__name__)
 
 
 class ViewFileSystem(ViewAttributes):
@@ -359,9 +362,18 @@ class ViewFileSystem(ViewAttributes):
                 statuses[name] = (
                     self._looks.symlink(link)
                     if self._view.links_as_symlinks
-                    else self.get_file_status(link.mount)
+                    else self._status_of_mount_point(link)
                 )
         return [statuses[name] for name in sorted(statuses)]
+
+    def _status_of_mount_point(self, link: Link) -> FileStatus:
+        """Return the status of what a mount point leads to. It is there, and its neighbours are,
+        whatever became of that."""
+        try:
+            return self.get_file_status(link.mount)
+        except (errors.PathNotFound, errors.Unreachable, errors.CallTimeout) as error:
+            log.warning("%s is listed as an empty directory: %s", link.mount, error)
+            return self._looks.directory(link.mount)
 
     def _list_fallback(self, name: str) -> list[FileStatus]:
         if self.table.fallback is None:

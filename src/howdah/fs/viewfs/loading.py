@@ -42,6 +42,13 @@ class View:
     trash_inside_mount_point: bool
 
 
+def with_mount_points_as_directories(conf: Configuration) -> Configuration:
+    """For whoever has no use for links to URIs: mount points are listed as directories, unless the
+    configuration says that they are links."""
+    key = keys.FS_VIEWFS_MOUNT_LINKS_AS_SYMLINKS
+    return conf if conf.is_set(key) else conf.with_values({key.name: "false"})
+
+
 def load(
     scheme: str,
     authority: str,

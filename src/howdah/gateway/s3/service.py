@@ -21,6 +21,7 @@ from howdah.formats.passwords import check_user
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
+from howdah.fs.viewfs.loading import with_mount_points_as_directories
 from howdah.gateway.clients import Clients
 from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.s3.access_keys import AccessKeyFile, configured_passphrase
@@ -64,6 +65,7 @@ class S3Gateway:
 
     def __init__(self, conf: Configuration, now_s: Callable[[], float] = time.time) -> None:
         """Raises InvalidConfiguration, and LoginFailed for a keytab by which nobody can log in."""
+        conf = with_mount_points_as_directories(conf)
         self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
         self.uri = default_filesystem(conf)
         self.now_s: Final = now_s

@@ -101,6 +101,20 @@ def test_mount_points_can_be_listed_as_what_they_lead_to(places: Places) -> None
     assert (user.path, user.is_directory, user.permission) == ("/user", True, 0o700)
 
 
+def test_a_mount_point_whose_target_is_gone_hides_no_other_one(
+    places: Places, caplog: pytest.LogCaptureFixture
+) -> None:
+    places.fs("two").write_bytes("/f", b"x")
+    conf = places.conf(*USUAL, ("link./data", "{two}/"))
+    conf = conf.with_values({"fs.viewfs.mount.links.as.symlinks": "false"})
+    fs = howdah.connect("viewfs://c", conf=conf)
+    listed = [(status.path, status.is_directory) for status in fs.list_status("/")]
+    assert listed == [("/data", True), ("/share", True), ("/user", True)]
+    assert "/user is listed as an empty directory" in caplog.text
+    with pytest.raises(errors.PathNotFound):
+        fs.list_status("/user")
+
+
 @pytest.mark.parametrize(
     ("operation", "call"),
     [

@@ -531,3 +531,26 @@ def test_a_file_is_uploaded_and_downloaded_in_parts(s3: Any, bucket: str) -> Non
     s3.download_fileobj(bucket, "k", got, Config=config)
     assert got.getvalue() == data
     assert json.dumps(s3.head_object(Bucket=bucket, Key="k")["Metadata"]) == "{}"
+
+
+def test_mount_points_of_a_view_are_buckets(tmp_path: Path) -> None:
+    links = {
+        f"fs.viewfs.mounttable.c.link./{name}": f"mem://s3-view/{name}" for name in ("one", "two")
+    }
+    target = MemoryFileSystem("s3-view", Configuration(), USER)
+    for name in ("one", "two"):
+        target.mkdirs(f"/{name}")
+    settings = {**links, "howdah.s3.root": "/"}
+    with in_process(tmp_path, "viewfs://c", USER, **settings) as door:
+        s3 = door.client()
+        assert [found["Name"] for found in s3.list_buckets()["Buckets"]] == ["one", "two"]
+        s3.put_object(Bucket="one", Key="a/k", Body=b"text")
+        s3.copy_object(Bucket="two", Key="k", CopySource={"Bucket": "one", "Key": "a/k"})
+        (listed,) = s3.list_objects_v2(Bucket="one")["Contents"]
+        assert listed["Key"] == "a/k"
+        assert target.read_bytes("/two/k") == target.read_bytes("/one/a/k") == b"text"
+        with pytest.raises(ClientError, match="PreconditionFailed"):
+            s3.put_object(Bucket="two", Key="k", Body=b"other", IfNoneMatch="*")
+        s3.delete_object(Bucket="two", Key="k")
+        assert not target.exists("/two/k")
+    forget("s3-view")
