@@ -8,6 +8,10 @@ What a datanode expects at the beginning of a connection cannot be asked; the cl
 3. `dfs.data.transfer.protection` is set: a handshake by the token of the block.
 4. Otherwise nothing.
 
+A client that may fall back to servers without security (`ipc.client.fallback-to-simple-auth-
+allowed`) makes a handshake where the namenode that it spoke to last asked for a proof, as Hadoop's
+does, and where the block has a token.
+
 Without security the namenode may have data encrypted all the same (1), which it can only where it
 gives out block tokens. Where it gives out none, nothing is asked, and connections are made as ever.
 """
@@ -165,7 +169,8 @@ class DataConnections:
         settings = mine
         if isinstance(user, SecuredUser) and (user.has_fallen_back or not user.settings.is_enabled):
             settings = None
-        if settings is None and not token.identifier:
+        if not token.identifier and (settings is None or settings.fallback_allowed):
+            # The namenode that told of this block asks for no proof: there is nothing to show.
             return made()
         if self._is_encrypted():
             suites = self._suites() if mine is None else mine.cipher_suites

@@ -83,6 +83,7 @@ def _with_kerberos(conf: Configuration, encryption: Encryption | None) -> Guard:
             tokens,
             {inter_datanode.PROTOCOL: settings.datanode.principal},
             confinement=login.confinement,
+            takes_simple=login.takes_simple,
         )
 
     return Guard(
@@ -97,4 +98,5 @@ def _with_kerberos(conf: Configuration, encryption: Encryption | None) -> Guard:
         encryption=encryption,
         aes_key_bytes=aes_key_bytes(conf),
         is_privileged=has_privileged_port(conf),
+        takes_simple=login.takes_simple,
     )

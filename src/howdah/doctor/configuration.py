@@ -33,6 +33,7 @@ def _names(facts: Facts) -> Iterator[Finding]:
 
 def _protection(facts: Facts) -> Iterator[Finding]:
     conf = facts.conf
+    yield from _transition(facts)
     if facts.kerberos is not None and not facts.roles:
         return  # A client of a secured cluster has these keys, and means its servers.
     authentication = conf.get(keys.HADOOP_SECURITY_AUTHENTICATION)
@@ -51,6 +52,27 @@ def _protection(facts: Facts) -> Iterator[Finding]:
             f"{encrypts.name} is true and {tokens.name} is not: the keys of block tokens are what "
             "data is encrypted by",
             f"set {tokens.name} = true on namenodes and datanodes",
+        )
+
+
+def _transition(facts: Facts) -> Iterator[Finding]:
+    conf = facts.conf
+    key = keys.HOWDAH_SECURITY_TRANSITION
+    if not conf.get(key):
+        return
+    if conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "kerberos":
+        yield warning(
+            "protection",
+            f"{key.name} is true (from {conf.source(key.name)}): servers believe everybody who "
+            "shows no proof",
+            "take it out when all clients and servers have changed to Kerberos",
+        )
+    else:
+        yield warning(
+            "protection",
+            f"{key.name} is true (from {conf.source(key.name)}), and does nothing without "
+            f"{keys.HADOOP_SECURITY_AUTHENTICATION.name} = kerberos",
+            "set that as well, or take it out",
         )
 
 

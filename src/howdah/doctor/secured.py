@@ -8,6 +8,7 @@ from typing import Final
 from howdah.config import keys
 from howdah.doctor.findings import Finding, error, warning
 from howdah.doctor.inputs import Facts, Kerberos, SecuredServer
+from howdah.protocol.rpc.proven import KERBEROS, SIMPLE
 
 _ABOUT: Final = "kerberos"
 _ENDS_SOON_S: Final = 600
@@ -88,6 +89,13 @@ def _server(server: SecuredServer, kerberos: Kerberos) -> Iterator[Finding]:
             f"{where} asks for no proof ({', '.join(server.methods)}), and this client gives one",
             f"set {keys.HADOOP_SECURITY_AUTHENTICATION.name} on both sides alike, or "
             f"{keys.IPC_CLIENT_FALLBACK_TO_SIMPLE_AUTH_ALLOWED.name} = true here",
+        )
+    if KERBEROS in server.methods and SIMPLE in server.methods:
+        yield warning(
+            _ABOUT,
+            f"{where} believes everybody who shows no proof, beside tickets",
+            f"take {keys.HOWDAH_SECURITY_TRANSITION.name} out there when all clients and servers "
+            "have changed: its log says who comes without",
         )
     if server.protections is None:
         return

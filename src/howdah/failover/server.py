@@ -59,6 +59,7 @@ from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.server_login import ServerLogin, check_journal_nodes_known, log_in_namenode
+from howdah.security.strangers import keep_reminding
 from howdah.security.user_names import user_names
 from howdah.web.access.login_guard import login_guard
 from howdah.web.access.rules import AccessRules
@@ -193,6 +194,8 @@ class FailoverServer:
         """Where its pages are."""
         if login is None:
             serve.warn_if_exposed("failover controller", [(host, port), *self._http.bound])
+        elif login.takes_simple:
+            keep_reminding("failover controller")
 
     def serve(self, ready_file: Path | None = None) -> int:
         """Until it is stopped; the exit code."""

@@ -41,7 +41,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
 from howdah.runtime.fork_safety import made_once
 from howdah.runtime.users.names import ProxyUser
-from howdah.security.server_checks import has_logins, is_secured
+from howdah.security.server_checks import has_logins, is_secured, takes_simple
 from howdah.security.user_names import user_names
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
@@ -86,6 +86,11 @@ class FileGateway:
         """What browsers hear that ask before they send something for such a page."""
         self._names = user_names(conf)
         self._takes_tokens = is_secured(conf) or has_logins(conf)
+        self._simple_conf: Configuration | None = None
+        """For who shows no token, while a cluster changes over to Kerberos."""
+        if own is not None and takes_simple(conf):
+            simple = {keys.HADOOP_SECURITY_AUTHENTICATION.name: "simple"}
+            self._simple_conf = self.conf.with_values(simple)
         self._own = own
         self._replicas = None if own is None else _replicas_of(own, conf)
 
@@ -120,10 +125,12 @@ class FileGateway:
             raise InvalidParameter(
                 "namenoderpcaddress", f"{namenode} is no namenode that is configured here"
             )
-        fs = HdfsFileSystem(namenode, self.conf, self._user(wanted, namenode))
+        is_believed = self._simple_conf is not None and wanted.delegation is None
+        conf = self._simple_conf if self._simple_conf is not None and is_believed else self.conf
+        fs = HdfsFileSystem(namenode, conf, self._user(wanted, namenode))
         if self._own is not None and self._replicas is not None:
             fs.client.read_from(self._replicas, self._own.uuid)
-        if self._own is not None and is_secured(self.conf):
+        if self._own is not None and is_secured(conf):
             user = str(fs.user)
             fs.client.ask_keys_as(lambda: self._acting_for(user))
         return fs
@@ -150,7 +157,7 @@ class FileGateway:
 
     def _user(self, wanted: ParsedRequest, namenode: str) -> str:
         """Whoever is named, or the owner of a token, who is nobody without it."""
-        if self._takes_tokens:
+        if self._takes_tokens and (wanted.delegation is not None or self._simple_conf is None):
             if wanted.delegation is None:
                 raise errors.AuthorizationFailed(
                     "this datanode takes delegation tokens alone: ask a namenode, whose answer "

@@ -34,7 +34,9 @@ from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.page_proofs import PageProofs
+from howdah.security.server_checks import takes_simple
 from howdah.security.server_cookies import check_secret_shared, signing_caller
+from howdah.security.strangers import keep_reminding
 from howdah.security.user_names import user_names
 from howdah.web import segment_transfer
 from howdah.web.http_client import fetch, split_url
@@ -198,6 +200,8 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
         rpc, web = await node.start()
         if not node.is_secured:
             serve.warn_if_exposed("journal node", node.bound)
+        elif takes_simple(conf):
+            keep_reminding("journal node")
         log.info("serving journals at %s:%d and %s", *rpc, web.urls)
         serve.write_ready_file(
             ready_file, "journalnode", rpc="{}:{}".format(*rpc), **web.addresses()

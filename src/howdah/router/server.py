@@ -47,7 +47,9 @@ from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.current import process_user
 from howdah.runtime.users.groups import KnownGroups, groups_from
 from howdah.runtime.users.impersonation import OnLoop, read_rules
+from howdah.security.server_checks import takes_simple
 from howdah.security.server_methods import known_by_name
+from howdah.security.strangers import keep_reminding
 from howdah.security.user_names import user_names
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.ports import WebKeys, WebPorts, listen
@@ -127,7 +129,12 @@ class Router:
         self._admin_proofs: EvaluatedBeside | None = None
         if security is not None:
             login = security.login
-            self._tokens = RouterTokens(self._store, read(TokenTimes, conf), login.short_name)
+            self._tokens = RouterTokens(
+                self._store,
+                read(TokenTimes, conf),
+                login.short_name,
+                believes_strangers=login.takes_simple,
+            )
             shown = TokensShown(self._tokens, loop)
             passwords = known_by_name(self._tokens.known_password_of)
             self._proofs = EvaluatedBeside(login.methods({}, shown), known=passwords)
@@ -375,6 +382,8 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
     try:
         rpc, admin, web = await router.start()
         serve.warn_if_exposed("router", router.bound)
+        if takes_simple(conf):
+            keep_reminding("router")
         log.info(
             "serving %d mount points of %s at hdfs://%s:%d",
             len(router.core.table.entries),

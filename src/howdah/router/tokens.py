@@ -57,17 +57,26 @@ class RouterTokens:
         times: TokenTimes,
         short_name: rules.ShortName,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        *,
+        believes_strangers: bool = False,
     ) -> None:
-        """`short_name` has the user of a principal."""
+        """`short_name` has the user of a principal. With `believes_strangers` who proves nothing is
+        served, and gets no token."""
         self._store = store
         self._times = times
         self._short_name = short_name
         self._now_ms = now_ms
+        self._believes_strangers = believes_strangers
         self._rolling = asyncio.Lock()
         self._known_keys: dict[int, DelegationKey] = {}
         """As they were in the store when they were read last."""
 
     # -- what is asked -----------------------------------------------------------------
+
+    def are_for(self, caller: Caller) -> bool:
+        """Whether a caller may hope for one. Clients of a cluster without Kerberos ask, and go on
+        without a token."""
+        return not self._believes_strangers or caller.proven is not None
 
     async def issue(self, caller: Caller, renewer: str) -> Token:
         """Raises HowdahError for who shows no ticket, AuthenticationFailed for a renewer who is

@@ -72,6 +72,7 @@ def authenticate(
     if mechanism is None:
         user.fell_back()
         return Authenticated(str(user), user.real_name, None)
+    user.was_proven()
     if chooser.method == TOKEN:
         # The server knows the token's owner, and who got it for whom.
         return Authenticated(None, None, mechanism.layer)

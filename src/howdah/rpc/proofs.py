@@ -57,6 +57,9 @@ class EvaluatedInPlace:
     def admit(self, proven: Proven, protocol: str, address: str) -> None:
         self._methods.admit(proven, protocol, address)
 
+    def believed(self, user: str, address: str) -> None:
+        self._methods.believed(user, address)
+
     def speaker_of(self, protocol: str, address: str) -> str | None:
         return self._methods.speaker_of(protocol, address)
 

@@ -113,11 +113,17 @@ class HttpAuthentication:
             self._cookies.pop(address, None)
 
     def is_stale(self, address: Address, proof: Proof, status: int) -> bool:
-        """Whether a request is to be made once more, with another proof: its cookie has ended."""
-        if status != UNAUTHORIZED or "Cookie" not in proof.headers:
+        """Whether a request is to be made once more, with another proof: its cookie has ended, or
+        the server has begun to ask for proofs."""
+        if status != UNAUTHORIZED:
             return False
-        self.forget(address)
-        return True
+        if "Cookie" in proof.headers:
+            self.forget(address)
+            return True
+        with self._lock:
+            was_simple = address in self._simple and not proof.headers
+            self._simple.discard(address)
+        return was_simple
 
     def has_to_be_met(self, address: Address, proof: Proof, *, changes: bool) -> bool:
         """Whether a server has to show who it is before it is asked with this proof, for something
@@ -148,6 +154,12 @@ class HttpAuthentication:
             )
         elif status < 400:
             self.check(address, proof, headers)
+
+    def may_lack_proof(self, proof: Proof, headers: Mapping[str, str]) -> bool:
+        """Whether the answer to a ticket is of a server that asks for none, which this client is
+        allowed to take."""
+        is_silent = not headers.get("www-authenticate")
+        return proof.context is not None and is_silent and self._user.settings.fallback_allowed
 
     def _simple_name(self) -> str:
         """Who asks a server that asks for no proof."""

@@ -15,6 +15,7 @@ Users without Kerberos prove nothing, and nothing of Kerberos is loaded for them
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from howdah.security.http import HttpAuthentication, Proof
     from howdah.security.netrc_logins import NetrcLogins
     from howdah.security.server_cookies import ServerCookies
+
+log = logging.getLogger(__name__)
 
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
@@ -50,13 +53,21 @@ class PageProofs:
     ) -> None:
         """Without cookies each request shows a ticket, and each answer proves the server. Whoever
         `logs_in` has a name and a password, or an access token, where there are no tickets."""
-        self._authentication = _authentication_of(user)
+        self._user = user
+        self._proving = _authentication_of(user)
         self._logins: NetrcLogins | BearerLogins | None = None
         if logs_in and self._authentication is None:
             from howdah.security.bearer_logins import logins_of_user
 
             self._logins = logins_of_user()
         self._keeps_cookies = keeps_cookies
+
+    @property
+    def _authentication(self) -> HttpAuthentication | ServerCookies | None:
+        """None as well where the namenodes of the user ask for no proof, and give none. They may
+        begin to."""
+        has_fallen_back = bool(getattr(self._user, "has_fallen_back", False))
+        return None if has_fallen_back else self._proving
 
     @property
     def are_needed(self) -> bool:
@@ -164,10 +175,14 @@ class PageProofs:
 
             where = str(place)
             raise refusal_without_proof(where) if proof is None else refusal_of_ticket(where)
-        if proof is None or self._authentication is None or status in _REFUSALS:
+        authentication = self._authentication
+        if proof is None or authentication is None or status in _REFUSALS:
+            return
+        if authentication.may_lack_proof(proof, lower):
+            log.warning("%s asks for no proof of who a client is, and gives none", place)
             return
         try:
-            self._authentication.check((place.host, place.port), proof, lower)
+            authentication.check((place.host, place.port), proof, lower)
         except errors.AuthenticationFailed as error:
             if status < 400:
                 raise
@@ -200,6 +215,4 @@ def _authentication_of(user: str | None) -> HttpAuthentication | ServerCookies |
 
     if not isinstance(user, SecuredUser) or not user.settings.is_enabled:
         return None
-    if user.has_fallen_back:
-        return None  # Its namenodes ask for no proof, and give none.
     return HttpAuthentication(user, None)

@@ -60,6 +60,12 @@ def is_secured(conf: Configuration) -> bool:
     return conf.get(keys.HADOOP_SECURITY_AUTHENTICATION) == "kerberos"
 
 
+def takes_simple(conf: Configuration) -> bool:
+    """Whether a server that is secured believes those who prove nothing as well, while its cluster
+    changes over to Kerberos."""
+    return is_secured(conf) and conf.get(keys.HOWDAH_SECURITY_TRANSITION)
+
+
 def has_logins(conf: Configuration) -> bool:
     """Whether users of web pages and WebHDFS log in, on a cluster without Kerberos."""
     return conf.get(keys.HOWDAH_HTTP_AUTHENTICATION) != _NO_LOGINS

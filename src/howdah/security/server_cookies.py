@@ -10,6 +10,7 @@ The secret has to be the same on all of them (`hadoop.http.authentication.signat
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -70,6 +71,9 @@ class ServerCookies:
         """There is nothing to forget."""
 
     def is_stale(self, address: tuple[str, int], proof: Proof, status: int) -> bool:
+        return False
+
+    def may_lack_proof(self, proof: Proof, headers: Mapping[str, str]) -> bool:
         return False
 
     def check(self, address: tuple[str, int], proof: Proof, headers: object) -> None:

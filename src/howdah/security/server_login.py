@@ -7,14 +7,19 @@ it. A failover controller has that of its namenode, as Hadoop's has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from howdah.config import Configuration, keys, namenode_address
 from howdah.config.value_types import Key
 from howdah.protocol.sasl.offered_protections import OfferedProtections
 from howdah.security.confinement import Confinement
 from howdah.security.offered_protections import offered_for_calls
-from howdah.security.server_checks import check_needed, is_secured, own_principal
+from howdah.security.server_checks import (
+    check_needed,
+    is_secured,
+    own_principal,
+    takes_simple,
+)
 from howdah.security.server_cookies import signing_caller
 from howdah.security.server_methods import IssuedTokens, MethodsAtServer, ServerIdentity
 from howdah.security.settings import SecuritySettings
@@ -35,6 +40,8 @@ class ServerLogin:
     """What its RPC ports offer."""
     confinement: Confinement = field(default_factory=Confinement)
     """Of which servers the calls are confined to those of their kind."""
+    takes_simple: bool = False
+    """Whether the server believes those who prove nothing, too (`howdah.security.transition`)."""
 
     def short_name(self, principal: str) -> str:
         """The user of a principal. Raises AuthenticationFailed where it has none."""
@@ -52,6 +59,7 @@ class ServerLogin:
             tokens,
             required,
             confinement=self.confinement,
+            takes_simple=self.takes_simple,
         )
 
 
@@ -68,6 +76,10 @@ def log_in_server(
     from howdah.security.users import Identity, SecuredUser
 
     settings = SecuritySettings.from_configuration(conf)
+    is_changing = takes_simple(conf)
+    if is_changing:
+        # Not all the servers that it calls have changed over.
+        settings = replace(settings, fallback_allowed=True)
     whose = own_principal(conf, principal, host)
     identity = ServerIdentity(whose, conf.get(keytab) or "")
     identity.check()
@@ -83,6 +95,7 @@ def log_in_server(
         SecuredUser(user, proven, str(whose)),
         offered_for_calls(conf),
         Confinement.from_configuration(conf),
+        is_changing,
     )
 
 

@@ -32,6 +32,7 @@ from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal, matches
 from howdah.runtime.secret_files import warn_if_shared
 from howdah.security.confinement import Confinement
 from howdah.security.hosts import KnownHosts, canonical_host
+from howdah.security.strangers import STRANGERS
 
 # The library of Kerberos is looked for where somebody comes with a ticket.
 if TYPE_CHECKING:
@@ -94,16 +95,22 @@ class MethodsAtServer:
     stands for the host from which a connection comes."""
     hosts: KnownHosts = field(default_factory=lambda: KnownHosts(canonical_host, time.monotonic))
     confinement: Confinement = field(default_factory=Confinement)
+    takes_simple: bool = False
+    """Whether those who prove nothing are believed beside those who show a ticket, so that nobody
+    is kept out while a cluster changes over. What is `required` is asked of tickets alone then."""
 
     @property
     def offers(self) -> Sequence[Offer]:
-        other = Offer(SIMPLE, "")
+        # Clients take the first that they can: nobody who has a ticket goes without by this.
+        offers = []
+        if self.tokens is not None:
+            offers.append(Offer(TOKEN, digest_md5.MECHANISM, "", _TOKEN_REALM))
         if self.identity is not None:
             principal = self.identity.principal
-            other = Offer(KERBEROS, gssapi.MECHANISM, principal.primary, principal.instance)
-        if self.tokens is None:
-            return (other,)
-        return Offer(TOKEN, digest_md5.MECHANISM, "", _TOKEN_REALM), other
+            offers.append(Offer(KERBEROS, gssapi.MECHANISM, principal.primary, principal.instance))
+        if self.identity is None or self.takes_simple:
+            offers.append(Offer(SIMPLE, ""))
+        return offers
 
     def begin(self, offer: Offer, address: str, port: int) -> ServerMechanism:
         offered = self.protections.offered(address, port)
@@ -138,6 +145,10 @@ class MethodsAtServer:
         if not real or real == token.owner:
             return Proven(TOKEN, owner, token.owner)
         return Proven(TOKEN, owner, token.owner, self.user_of(real), real)
+
+    def believed(self, user: str, address: str) -> None:
+        if self.takes_simple:
+            STRANGERS.note(user, address)
 
     def speaker_of(self, protocol: str, address: str) -> str | None:
         wanted = self.required.get(protocol)

@@ -80,6 +80,9 @@ class Prover(ProvenUser):
     def fell_back(self) -> None:
         """A server asked for no proof, and that was taken."""
 
+    def was_proven(self) -> None:
+        """A server asked for a proof, and has given its own."""
+
     def show_tokens(self) -> str:
         """What is there, for messages: kinds and services, no secrets."""
         raise NotImplementedError
@@ -106,7 +109,8 @@ class SecuredUser(Prover):
     principal: str
     real_user: str | None
     has_fallen_back: bool
-    """Whether a namenode asked for no proof, which this client is allowed to take."""
+    """Whether the namenode asked for no proof that was spoken to last, which this client is allowed
+    to take. It may ask for one when it was restarted, or another namenode may be active then."""
     _carried: tuple[Token, ...]
     _login: PerProcess[KerberosLogin]
     _tokens: TokenFile
@@ -176,6 +180,9 @@ class SecuredUser(Prover):
 
     def fell_back(self) -> None:
         self.has_fallen_back = True
+
+    def was_proven(self) -> None:
+        self.has_fallen_back = False
 
     def token_for(self, address: Address) -> Token | None:
         return self.delegation_token(address)

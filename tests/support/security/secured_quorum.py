@@ -249,22 +249,30 @@ class SecuredQuorum:
 
     def _write_files(self) -> None:
         write_site_files(self.conf_dir, self.conf)
-        for name in NAMENODES:
-            mine = {
+        for name in (*NAMENODES, *self.journal_nodes, *self.datanodes):
+            self._write_files_of(name)
+
+    def _write_files_of(self, name: str) -> None:
+        mine = {**self._conf_of(name), **self._own_settings(name)}
+        write_site_files(self.conf_dir_of(name), mine)
+
+    def _conf_of(self, name: str) -> Mapping[str, str]:
+        """What a server shares with others."""
+        return self.conf
+
+    def _own_settings(self, name: str) -> dict[str, str]:
+        if name in NAMENODES:
+            return {
                 "dfs.ha.namenode.id": name,
                 "dfs.namenode.name.dir": f"file://{self.directory}/{name}",
             }
-            write_site_files(self.conf_dir_of(name), {**self.conf, **mine})
-        for name in self.journal_nodes:
-            mine = {
+        if name in self.journal_nodes:
+            return {
                 "dfs.journalnode.edits.dir": f"{self.directory}/{name}",
                 "dfs.journalnode.rpc-address": f"localhost:{self.ports[name]['rpc']}",
                 "dfs.journalnode.http-address": f"localhost:{self.ports[name]['http']}",
             }
-            write_site_files(self.conf_dir_of(name), {**self.conf, **mine})
-        for name in self.datanodes:
-            mine = {"dfs.datanode.data.dir": f"file://{self.directory}/{name}"}
-            write_site_files(self.conf_dir_of(name), {**self.conf, **mine})
+        return {"dfs.datanode.data.dir": f"file://{self.directory}/{name}"}
 
     def _settings(self) -> dict[str, str]:
         addresses: dict[str, str] = {}

@@ -100,6 +100,17 @@ class HadoopServers:
             process.kill()
         process.wait(_END_S)
 
+    def stop(self, name: str) -> None:
+        """As an administrator does, and wait for its end. Raises AssertionError for what does not
+        end."""
+        process = self._processes.pop(name)
+        process.terminate()
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"{name} does not stop: {self.log(name)[-3000:]}") from None
+
     def wait(self, name: str) -> None:
         """Wait until a server has ended by itself."""
         self._processes.pop(name).wait(START_S)

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -625,3 +625,32 @@ def test_bytes_that_came_with_the_handshake_are_read_first(tmp_path: Path) -> No
                 sender.send_file(file.fileno(), 8, 5)
         sender.close()
         connection.close()
+
+
+def test_who_may_fall_back_goes_without_where_there_is_no_token(
+    datanode: Datanode, address: tuple[str, int]
+) -> None:
+    """One namenode of a pair gives tokens, and the other one none yet."""
+    changing = user(Protection.PRIVACY)
+    changing.identity = replace(
+        changing.identity, settings=replace(changing.settings, fallback_allowed=True)
+    )
+
+    def is_plain(token: BlockToken) -> bool:
+        connection = connect(address, changing, token)
+        connection.close()
+        return connection.is_plain
+
+    assert is_plain(NO_TOKEN)
+    assert not is_plain(TOKEN)
+    changing.fell_back()
+    assert is_plain(TOKEN)
+    changing.was_proven()
+    assert not is_plain(TOKEN)
+
+
+def test_who_may_not_fall_back_makes_a_handshake_in_any_case(
+    datanode: Datanode, address: tuple[str, int]
+) -> None:
+    with pytest.raises((errors.HowdahError, PeerClosed)):
+        connect(address, user(Protection.PRIVACY), NO_TOKEN)

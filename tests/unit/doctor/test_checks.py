@@ -146,6 +146,21 @@ def test_sound_facts_leave_nothing_to_say() -> None:
             "gives up a slow reader",
         ),
         ({"dfs.datanode.lifeline.interval.seconds": "2"}, "warning", "time-outs", "late ones"),
+        (
+            {
+                "hadoop.security.authentication": "kerberos",
+                "howdah.security.transition": "true",
+            },
+            "warning",
+            "protection",
+            "believe everybody who shows no proof",
+        ),
+        (
+            {"howdah.security.transition": "true"},
+            "warning",
+            "protection",
+            "does nothing without hadoop.security.authentication",
+        ),
     ],
 )
 def test_values_that_do_not_fit(values: dict[str, str], level: str, check: str, words: str) -> None:

@@ -92,6 +92,12 @@ def test_nothing_is_said_of_what_is_sound() -> None:
             Level.ERROR,
             "asks for no proof (SIMPLE)",
         ),
+        (
+            {"servers": (replace(NAMENODE, methods=("TOKEN", "KERBEROS", "SIMPLE")),)},
+            Level.WARNING,
+            "believes everybody who shows no proof, beside tickets: take "
+            "howdah.security.transition out",
+        ),
     ],
 )
 def test_what_is_wrong_is_told(changed: dict[str, object], level: Level, said: str) -> None:

@@ -187,8 +187,13 @@ def test_a_server_that_asks_for_nothing_is_talked_to_where_that_is_allowed(
     how: Behaviour, address: tuple[str, int], path: Path
 ) -> None:
     how.asks_for_nothing = True
-    call(connected(address, user_with(path, fallback_allowed=True)))
+    user = user_with(path, fallback_allowed=True)
+    call(connected(address, user))
     assert how.contexts[0].userInfo.effectiveUser == "alice"
+    assert user.has_fallen_back
+    how.asks_for_nothing = False
+    call(connected(address, user))
+    assert not user.has_fallen_back, "the server was restarted meanwhile"
 
 
 def test_with_a_token_but_no_secured_configuration_it_is_talked_to(

@@ -51,6 +51,9 @@ class Methods:
     def admit(self, proven: Proven, protocol: str, address: str) -> None:
         raise NotImplementedError
 
+    def believed(self, user: str, address: str) -> None:
+        """Nobody wants to know."""
+
     def speaker_of(self, protocol: str, address: str) -> str | None:
         raise NotImplementedError
 

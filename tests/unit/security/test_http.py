@@ -213,3 +213,24 @@ def test_a_server_that_asks_for_a_proof_is_no_simple_one() -> None:
     proof = ours.proof(ADDRESS)
     ours.meet(ADDRESS, proof, 200, answer(cookie="hadoop.auth=x"))
     assert ours.proof(ADDRESS).headers == {"Cookie": 'hadoop.auth="x"'}
+
+
+def test_a_server_that_was_taken_without_a_proof_may_ask_for_one_later() -> None:
+    ours = HttpAuthentication(user_with(Login(), fallback_allowed=True), None)
+    ours.meet(ADDRESS, ours.proof(ADDRESS), 200, {})
+    simple = ours.proof(ADDRESS)
+    assert simple.context is None
+    assert not ours.is_stale(ADDRESS, simple, 200)
+    assert not ours.is_stale(ADDRESS, simple, 403)
+    assert ours.is_stale(ADDRESS, simple, 401)
+    again = ours.proof(ADDRESS)
+    assert again.context is not None
+    assert not ours.is_stale(ADDRESS, again, 401), "there is nothing else to show"
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_an_answer_without_a_proof_is_taken_where_that_is_allowed(is_allowed: bool) -> None:
+    ours = HttpAuthentication(user_with(Login(), fallback_allowed=is_allowed), None)
+    proof = ours.proof(ADDRESS)
+    assert ours.may_lack_proof(proof, {}) is is_allowed
+    assert not ours.may_lack_proof(proof, answer("other")), "it claims to be somebody"

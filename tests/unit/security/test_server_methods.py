@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.formats.tokens.identifiers import BlockTokenIdentifier, DelegationTokenIdentifier
 from howdah.protocol.rpc.negotiation import Offer
-from howdah.protocol.rpc.proven import KERBEROS, TOKEN, Proven
+from howdah.protocol.rpc.proven import KERBEROS, SIMPLE, TOKEN, Proven
 from howdah.protocol.sasl.auth_to_local import Rule, short_name
 from howdah.protocol.sasl.mechanism import Layer
 from howdah.protocol.sasl.offered_protections import SameForAll
@@ -27,6 +27,7 @@ from howdah.security.server_methods import (
     MethodsAtServer,
     ServerIdentity,
 )
+from howdah.security.strangers import Strangers
 
 BY_TOKEN = Offer(TOKEN, "DIGEST-MD5", "", "default")
 
@@ -207,3 +208,35 @@ def test_a_host_is_called_what_leads_back_to_its_address(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(socket, "getnameinfo", unknown)
     assert canonical_host("10.0.0.5") == "10.0.0.5"
+
+
+# -- while a cluster changes over --------------------------------------------------
+
+
+def test_nobody_is_believed_without_a_proof_unless_it_is_said() -> None:
+    assert [offer.method for offer in METHODS.offers] == [TOKEN, KERBEROS]
+    assert [offer.method for offer in replace(METHODS, tokens=None).offers] == [KERBEROS]
+    assert [offer.method for offer in AT_DATANODE.offers] == [TOKEN, SIMPLE]
+
+
+def test_during_a_change_what_proves_more_is_offered_first() -> None:
+    both = replace(METHODS, takes_simple=True)
+    assert [offer.method for offer in both.offers] == [TOKEN, KERBEROS, SIMPLE]
+    assert both.offers[-1] == Offer(SIMPLE, ""), "as Hadoop's clients know it"
+
+
+def test_during_a_change_tickets_are_asked_for_what_they_always_were() -> None:
+    both = replace(of_datanodes("dn/_HOST@EXAMPLE.COM"), takes_simple=True)
+    both.admit(Proven(KERBEROS, "dn", "dn/dn5.example.com@EXAMPLE.COM"), DATANODES, "10.0.0.5")
+    for stranger in (Proven(KERBEROS, "eve", "eve@EXAMPLE.COM"), Proven(TOKEN, "dn", "dn")):
+        with pytest.raises(errors.AuthorizationFailed):
+            both.admit(stranger, DATANODES, "10.0.0.5")
+
+
+def test_who_is_believed_is_told_of_where_that_is_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = Strangers()
+    monkeypatch.setattr("howdah.security.server_methods.STRANGERS", seen)
+    AT_DATANODE.believed("bob", "10.0.0.5")
+    assert "Nobody came" in seen.reminder("datanode")
+    replace(METHODS, takes_simple=True).believed("bob", "10.0.0.5")
+    assert "bob from 10.0.0.5" in seen.reminder("namenode")

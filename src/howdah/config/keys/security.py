@@ -120,6 +120,12 @@ IPC_CLIENT_FALLBACK_TO_SIMPLE_AUTH_ALLOWED = boolean(
     False,
     "Whether a client of a secured configuration talks to servers that ask for no proof.",
 )
+HOWDAH_SECURITY_TRANSITION = boolean(
+    "howdah.security.transition",
+    False,
+    "Whether a server that is secured by Kerberos believes those who show no proof, too, and takes "
+    "servers that ask for none: for the time in which a cluster changes over.",
+)
 DFS_NAMENODE_KERBEROS_PRINCIPAL = optional_string(
     "dfs.namenode.kerberos.principal",
     "The Kerberos principal of namenodes; _HOST stands for the host.",

@@ -95,7 +95,8 @@ from howdah.runtime.metrics.histogram import Rates
 from howdah.runtime.privileges import HeldPorts, is_privileged
 from howdah.runtime.users import service_authorization
 from howdah.runtime.users.impersonation import OnThread
-from howdah.security.server_checks import is_secured
+from howdah.security.server_checks import is_secured, takes_simple
+from howdah.security.strangers import keep_reminding
 from howdah.security.user_names import user_names
 from howdah.web.pages.datanode import DatanodeFacts
 from howdah.web.process_bridge import OtherProcess
@@ -202,6 +203,8 @@ class ControlProcess:
         self._fork_data_process(listeners, volumes, replicas, gauges)
         self._handle_signals()
         self._start_pages(gauges)
+        if takes_simple(self._conf):
+            keep_reminding("datanode")
         self._nameservices = self._make_nameservices(addresses, directories, gauges)
         self._namenodes = self._nameservices.states
         self._make_scanners(volumes)
@@ -320,6 +323,7 @@ class ControlProcess:
                 ),
                 user=None if guard is None else guard.rpc_user,
                 wants_tokens=guard is not None,
+                may_lack_tokens=guard is not None and guard.takes_simple,
             ),
             command=self._command,
             ready=self._write_ready,

@@ -123,6 +123,8 @@ class ActorSettings:
     """As whom namenodes are called; None: as the user of this process."""
     wants_tokens: bool = False
     """Whether this datanode asks for block tokens."""
+    may_lack_tokens: bool = False
+    """Whether a namenode may give none all the same: it has not changed over to Kerberos yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,6 +451,8 @@ class NamenodeActor:
     def _take_keys(self, pool_id: str, known: ExportedKeys | None) -> None:
         """Raises DisallowedDatanode where one side alone wants tokens for blocks."""
         key = keys.DFS_BLOCK_ACCESS_TOKEN_ENABLE.name
+        if known is None and self._settings.may_lack_tokens:
+            return
         if known is None and self._settings.wants_tokens:
             raise errors.DisallowedDatanode(
                 "Inconsistent configuration of block access tokens: this datanode asks for them "

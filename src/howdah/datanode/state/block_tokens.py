@@ -116,6 +116,10 @@ class KnownKeys:
         """The pool is served no more."""
         self._pools = {name: pool for name, pool in self._pools.items() if name != pool_id}
 
+    def has_pool(self, pool_id: str) -> bool:
+        """Whether a namenode of a pool has told its keys."""
+        return pool_id in self._pools
+
     def password_of(self, identifier: bytes, now_ms: int) -> bytes:
         """Return the password of a token that is good for something.
 

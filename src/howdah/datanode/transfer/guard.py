@@ -8,7 +8,11 @@ the clock, dice). DataXceiver.checkAccess, SaslDataTransferServer and -Client in
    the machine.
 2. Each operation has a token of its own, which is checked before anything is done for it
    (`howdah.datanode.state.block_tokens`).
-3. To another datanode a client's token is passed on: in a pipeline, and for a balancer's move. What
+3. While a cluster changes over to Kerberos (`howdah.security.transition`) connections without a
+   handshake and operations without a token are served as without Kerberos. What is shown is checked
+   all the same. Where there is no token and no key, because no namenode has changed over yet, this
+   datanode calls others without.
+4. To another datanode a client's token is passed on: in a pipeline, and for a balancer's move. What
    a namenode orders is done by a token of this datanode's. It makes its own keys for encryption.
 """
 
@@ -25,9 +29,10 @@ from howdah import errors
 from howdah.datanode.state.block_tokens import KnownKeys, Mode, need_of
 from howdah.formats.tokens.block_keys import ExportedKeys
 from howdah.formats.tokens.encryption_keys import NONCE_BYTES, NamedKey
-from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.blocks import NO_TOKEN, BlockToken, ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.handshake import (
     KEY_BYTES,
+    MAGIC,
     REALM,
     REALM_URI,
     ClientHandshake,
@@ -44,6 +49,7 @@ from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection
 from howdah.security.data_handshakes import accept, initiate
 from howdah.security.server_methods import IssuedTokens, passwords_by_name
+from howdah.security.strangers import STRANGERS
 from howdah.web.http import Guard as WebGuard
 
 _SETTING: Final = "dfs.data.transfer.protection"
@@ -86,12 +92,14 @@ class Guard:
         encryption: Encryption | None = None,
         aes_key_bytes: int = KEY_BYTES[0],
         is_privileged: bool = False,
+        takes_simple: bool = False,
     ) -> None:
         """`user` is who runs this datanode: its own tokens name him. Without `protections` and
         `encryption` there are no handshakes. `protections` are what it asks other datanodes for,
         `offered` what it offers to clients, by default the same. `methods` are those of the RPC
         port, where block tokens are taken; `web` is the guard of the web ports. `is_privileged`:
-        root alone can have opened this data port."""
+        root alone can have opened this data port. `takes_simple`: who proves nothing is served,
+        too."""
         self.web = web
         self.keys: Final = keys
         self.user = user
@@ -104,10 +112,14 @@ class Guard:
         self._encryption = encryption
         self._aes_key_bytes = aes_key_bytes
         self._is_privileged = is_privileged
+        self.takes_simple: Final = takes_simple
 
     def accept(self, connection: Connection) -> Connection:
         """A client's connection as it is served. Raises what `accept` does."""
         if connection.is_local:
+            return connection
+        if self.takes_simple and bytes(connection.have(len(MAGIC))[: len(MAGIC)]) != MAGIC:
+            STRANGERS.note("", connection.peer.rpartition(":")[0])
             return connection
         nonce = base64.b64encode(os.urandom(_CHALLENGE_BYTES))
         if self._encryption is not None:
@@ -158,6 +170,8 @@ class Guard:
         """Raises InvalidToken for whose token is not for reading that block, and AccessDenied for
         who came by something else."""
         proven = caller.proven
+        if proven is None and self.takes_simple:
+            return
         if proven is None or proven.method != TOKEN:
             raise errors.AccessDenied(f"{caller.display_name} asks about {block} by no block token")
         self.keys.check_proven(proven.identifier, block, Mode.READ, self._now_ms())
@@ -165,7 +179,7 @@ class Guard:
     def check_request(self, request: Request) -> None:
         """Raises InvalidToken for who may not have that done."""
         need = need_of(request)
-        if need is not None:
+        if need is not None and not (self.takes_simple and not need.token.identifier):
             self.keys.check(need, self._now_ms())
 
     def initiate(
@@ -176,6 +190,8 @@ class Guard:
 
         Raises what `initiate` does, and UnknownEncryptionKey.
         """
+        if self.takes_simple and not self._can_prove_itself(pool_id, token):
+            return connection
         protections, setting = self._protections, _SETTING
         ciphers: Sequence[str] = CIPHERS
         if self._encryption is not None:
@@ -201,6 +217,12 @@ class Guard:
         )
         return initiate(connection, ClientHandshake(mechanism, self._suites), setting)
 
+    def _can_prove_itself(self, pool_id: str, token: BlockToken) -> bool:
+        """Whether a namenode that has changed over has given what a handshake is made by."""
+        if self._encryption is not None:
+            return self.keys.has_pool(pool_id)
+        return bool(token.identifier)
+
     def _own_key(self, pool_id: str) -> tuple[bytes, bytes]:
         """The credentials of a key by which this datanode calls another one. Raises
         UnknownEncryptionKey."""
@@ -215,7 +237,9 @@ class Guard:
         storage_ids: Sequence[str] = (),
     ) -> BlockToken:
         """A token by which this datanode asks another one. Raises InvalidToken where no namenode
-        has told its keys yet."""
+        has told its keys yet, but while a cluster changes over: its namenodes may give none."""
+        if self.takes_simple and not self.keys.has_pool(block.pool_id):
+            return NO_TOKEN
         return self.keys.make(self.user, block, mode, storage_types, storage_ids, self._now_ms())
 
     def password_of(self, identifier: bytes) -> bytes:

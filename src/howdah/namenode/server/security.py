@@ -118,6 +118,11 @@ class Security:
         return None if self.login is None else self.login.identity
 
     @property
+    def takes_simple(self) -> bool:
+        """Whether those who prove nothing are believed beside those who show a ticket."""
+        return self.login is not None and self.login.takes_simple
+
+    @property
     def caller(self) -> str | None:
         """As whom it calls other namenodes; None is the process's user."""
         return self.signing if self.login is None else self.login.caller
@@ -157,6 +162,8 @@ def security_of(conf: Configuration) -> Security:
             users=None if for_everybody else known_users(conf),
             web=guard_of_logins(conf),
         )
+    if login.takes_simple:
+        _check_one_superuser(login)
     datanodes = login.settings.datanode.principal
     return Security(
         login.settings,
@@ -166,6 +173,21 @@ def security_of(conf: Configuration) -> Security:
         {DatanodeProtocol.PROTOCOL: datanodes, lifeline.PROTOCOL: datanodes},
         web=web_guard(conf, login),
     )
+
+
+def _check_one_superuser(login: ServerLogin) -> None:
+    """Raises InvalidConfiguration where the namenodes of a cluster that changes over would not obey
+    each other: one without Kerberos has the user of its process as its superuser."""
+    user = getpass.getuser()
+    if login.user != user:
+        key = keys.HADOOP_SECURITY_AUTH_TO_LOCAL
+        raise errors.InvalidConfiguration(
+            f"{keys.HOWDAH_SECURITY_TRANSITION.name} = true: {key.name} makes {login.user} of "
+            f"{login.identity.principal}, and this namenode runs as {user}, which is the superuser "
+            "of those without Kerberos. Have the rules make the same user of it until all servers "
+            f"have changed, such as RULE:[2:$1@$0]({login.identity.principal.primary}@"
+            f"{login.identity.principal.realm})s/.*/{user}/"
+        )
 
 
 def make_tokens(
@@ -190,7 +212,7 @@ def make_tokens(
         security.short_name,
         lambda: os.urandom(_KEY_BYTES),
         proofs=None if for_everybody else proofs,
-        believes_strangers=not has_kerberos and not for_everybody,
+        believes_strangers=security.takes_simple or not (has_kerberos or for_everybody),
     )
 
 
@@ -242,7 +264,9 @@ def make_web_proofs(
     if tokens is None:
         return None
     issued = _issued(tokens, context, security)
-    needs_proof = security.identity is not None or security.web is not None
+    needs_proof = (security.identity is not None or security.web is not None) and (
+        not security.takes_simple
+    )
     return Proofs(issued, security.methods(issued), run, needs_proof=needs_proof)
 
 

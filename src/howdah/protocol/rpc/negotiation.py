@@ -229,6 +229,9 @@ class ServerMethods(Protocol):
     def admit(self, proven: Proven, protocol: str, address: str) -> None:
         """Raises AuthorizationFailed for who may not speak a protocol here, by its Java name."""
 
+    def believed(self, user: str, address: str) -> None:
+        """Hear of a client that proves nothing, and was let in since that is offered."""
+
     def speaker_of(self, protocol: str, address: str) -> str | None:
         """The principal, or the pattern of one, that alone may speak a protocol, if there is such.
         `address` is the client's."""

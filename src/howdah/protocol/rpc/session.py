@@ -511,6 +511,8 @@ class ServerSession:
             self.real_user = real
             events.append(ActsFor(real, user))
         self.user = user
+        if self._authentication is not None:
+            self._authentication.believed(real or user, self.address)
 
     def _named(self, name: str) -> str:
         """The user of a name. Raises IllegalArgument for a principal that is nobody here."""

@@ -26,7 +26,7 @@ class TokenCalls:
         self, request: rpc_pb2.GetDelegationTokenRequestProto, caller: Caller
     ) -> Message:
         """None, as of a namenode that issues none."""
-        if self._tokens is None:
+        if self._tokens is None or not self._tokens.are_for(caller):
             return rpc_pb2.GetDelegationTokenResponseProto()
         try:
             token = await self._tokens.issue(caller, request.renewer)

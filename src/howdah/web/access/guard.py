@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from howdah.protocol.rpc.proven import Proven
+from howdah.protocol.web_authentication.signed_cookie import cookie_in
+from howdah.security.strangers import STRANGERS
 from howdah.web.access.rules import AccessRules, Rule
 from howdah.web.http import Admitted, NeedsBody, Request, Response, text_response
 from howdah.web.monitoring.health import HEALTH_PATH
@@ -24,6 +26,7 @@ log = logging.getLogger(__name__)
 
 _FORBIDDEN: Final = 403
 _TOKEN: Final = "delegation"
+_USER: Final = "user.name"
 _REHEARSAL: Final = "OPTIONS"
 """By which Hadoop's servers and commands prove who they are, before they ask for something
 (KerberosAuthenticator)."""
@@ -70,6 +73,8 @@ class WebGuard:
     administrators: Administrators
     pages_are_open: bool = False
     figures_need_admin: bool = False
+    takes_simple: bool = False
+    """Whether who shows nothing is believed as without Kerberos, while a cluster changes over."""
 
     def admit(self, request: Request) -> Admitted | Response | NeedsBody:
         """Let a request pass, or answer it. Raises nothing."""
@@ -84,6 +89,9 @@ class WebGuard:
         if rule is Rule.OPEN or (rule is Rule.PAGE and self.pages_are_open):
             return _rehearsed(Admitted(request))
         if rule in (Rule.FILES, Rule.TOKEN) and has_token(request):
+            return Admitted(request)
+        if self.takes_simple and _shows_nothing(request):
+            STRANGERS.note(request.query.get(_USER, ""), request.peer)
             return Admitted(request)
         if rule is Rule.TOKEN:
             if request.method == _REHEARSAL:
@@ -151,6 +159,18 @@ def _rehearsed(admitted: Admitted) -> Admitted | Response:
     if admitted.request.method != _REHEARSAL:
         return admitted
     return Response(200, {"Allow": "GET, HEAD, POST, PUT, DELETE, OPTIONS", **admitted.headers})
+
+
+def _shows_nothing(request: Request) -> bool:
+    """Whether a request neither has a proof, be it good or not, nor asks to be asked for one.
+
+    Clients of Hadoop's that have a ticket come with nothing and OPTIONS at first, to be challenged.
+    Those that have none name their user by that.
+    """
+    headers = request.headers
+    if "authorization" in headers or cookie_in(headers.get("cookie")) is not None:
+        return False
+    return request.method != _REHEARSAL or _USER in request.query
 
 
 def has_token(request: Request) -> bool:

@@ -65,6 +65,7 @@ def server_guard(
         ),
         found.pages_are_open,
         found.figures_need_admin,
+        login.takes_simple,
     )
 
 

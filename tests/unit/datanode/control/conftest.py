@@ -161,6 +161,7 @@ class Subject:
         memory_bytes: int = 0,
         *,
         wants_tokens: bool = False,
+        may_lack_tokens: bool = False,
     ) -> None:
         self.cached = CachedBlocks()
         self.commands: list[Command] = []
@@ -193,6 +194,7 @@ class Subject:
                 memory_bytes,
                 cache_report_s=0,
                 wants_tokens=wants_tokens,
+                may_lack_tokens=may_lack_tokens,
             ),
             command=self._obey,
             ready=self.ready.set,

@@ -371,6 +371,12 @@ def test_a_datanode_that_asks_for_tokens_serves_no_namenode_that_gives_none(
     assert "this namenode gives none to clients" in subject.stopped[0][0]
 
 
+def test_during_a_change_a_namenode_may_give_no_tokens_yet(start: Callable[..., Subject]) -> None:
+    subject = start(wants_tokens=True, may_lack_tokens=True)
+    assert subject.ready.wait(30)
+    assert not [command for command in subject.commands if isinstance(command, KeysTold)]
+
+
 @pytest.mark.parametrize("is_active", [True, False])
 def test_keys_of_tokens_go_to_the_data_process_whoever_tells_them(
     namenode: FakeNamenode, start: Callable[..., Subject], is_active: bool

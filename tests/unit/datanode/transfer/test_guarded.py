@@ -21,7 +21,7 @@ from howdah.datanode.transfer.remote_replica import RemoteReplica
 from howdah.formats.tokens.block_keys import BLOCK_TOKEN, ExportedKeys
 from howdah.formats.tokens.identifiers import BlockTokenIdentifier
 from howdah.namenode.service.block_tokens import BlockTokens, KeyTimes
-from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.blocks import NO_TOKEN, BlockToken, ExtendedBlock, StorageType
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.protocol.data_transfer.handshake import (
     AES_CTR,
@@ -69,6 +69,7 @@ class Ports:
     suites: tuple[str, ...] = ()
     encryption: Encryption | None = None
     is_privileged: bool = False
+    takes_simple: bool = False
 
 
 WAYS: Final = {
@@ -106,9 +107,10 @@ class Cluster:
         assert keys is not None
         return keys
 
-    def guard(self, keys: ExportedKeys | None = None) -> Guard:
+    def guard(self, keys: ExportedKeys | None = None, *, knows_keys: bool = True) -> Guard:
         known = KnownKeys()
-        known.update_keys(self.pool, keys or self._namenode, self.clock())
+        if knows_keys:
+            known.update_keys(self.pool, keys or self._namenode, self.clock())
         ports = self.ports
         return Guard(
             known,
@@ -118,6 +120,7 @@ class Cluster:
             self.clock,
             encryption=ports.encryption,
             is_privileged=ports.is_privileged,
+            takes_simple=ports.takes_simple,
         )
 
     def node(self, keys: ExportedKeys | None = None) -> Any:
@@ -549,3 +552,83 @@ def test_a_privileged_port_needs_no_handshake(lab: Lab) -> None:
     encrypted = Cluster(lab, replace(WAYS["encrypted"], is_privileged=True))
     with encrypted.connect(encrypted.node(), cluster.token(Mode.READ), port=1023) as connection:
         assert not connection.is_plain
+
+
+# -- while a cluster changes over --------------------------------------------------
+
+
+@pytest.fixture(params=[name for name in WAYS if name != "tokens"])
+def changing(request: pytest.FixtureRequest, lab: Lab) -> Cluster:
+    return Cluster(lab, replace(WAYS[request.param], takes_simple=True))
+
+
+def plain_write(lab: Lab, node: Any, *mirrors: Any, token: BlockToken = NO_TOKEN) -> Any:
+    request = replace(lab.write_request(lab.block(), *mirrors), token=token)
+    writer = lab.Writer(node, request)
+    if writer.response.is_success:
+        writer.send(0, DATA[:65536])
+        writer.send(65536, b"", last=True)
+        for _ in range(2):
+            assert writer.ack().replies == (Status.SUCCESS,) * (len(mirrors) + 1)
+    writer.close()
+    return writer.response
+
+
+def plain_read(lab: Lab, node: Any, token: BlockToken = NO_TOKEN) -> Any:
+    return lab.read_block(node, replace(lab.read_request(lab.block(), 0, 65536), token=token))
+
+
+def test_during_a_change_data_goes_without_a_handshake_and_a_token(changing: Cluster) -> None:
+    lab, nodes = changing.lab, [changing.node() for _ in range(3)]
+    assert plain_write(lab, *nodes).is_success
+    for node in nodes:
+        assert plain_read(lab, node).data == DATA[:65536]
+
+
+def test_during_a_change_data_goes_with_both_as_ever(changing: Cluster) -> None:
+    nodes = [changing.node() for _ in range(2)]
+    assert changing.write(*nodes).is_success
+    for node in nodes:
+        assert changing.read(node, changing.token(Mode.READ)).data == DATA
+        good = changing.token(Mode.READ)
+        assert plain_read(changing.lab, node, good).data == DATA[:65536], "from a namenode's answer"
+
+
+def test_during_a_change_a_token_that_is_shown_has_to_be_good(changing: Cluster) -> None:
+    lab, node = changing.lab, changing.node()
+    assert changing.write(node).is_success
+    forged = replace(changing.token(Mode.READ), password=bytes(20))
+    for token in (forged, changing.token(Mode.READ, block_id=2), changing.token(Mode.WRITE)):
+        answer = plain_read(lab, node, token).response
+        assert answer.status is Status.ERROR_ACCESS_TOKEN
+
+
+def test_after_the_change_nothing_goes_without(cluster: Cluster, filled: Any) -> None:
+    """The same requests."""
+    if cluster.ports == WAYS["tokens"]:
+        answer = plain_read(cluster.lab, filled).response
+        assert answer.status is Status.ERROR_ACCESS_TOKEN
+        return
+    with pytest.raises(PeerClosed):
+        plain_read(cluster.lab, filled)
+
+
+def test_during_a_change_others_are_called_without_keys_until_there_are_some(
+    changing: Cluster,
+) -> None:
+    block = changing.lab.block()
+    before = changing.guard(knows_keys=False)
+    assert before.own_token(block, Mode.READ) is NO_TOKEN
+    node = changing.node()
+    plain = node.connect()
+    assert before.initiate(plain, PORT, changing.pool, NO_TOKEN) is plain
+    plain.close()
+    after = changing.guard()
+    own = after.own_token(block, Mode.READ)
+    assert own.identifier
+    after.initiate(node.connect(), PORT, changing.pool, own).close()
+
+
+def test_after_the_change_there_is_no_token_without_keys(cluster: Cluster) -> None:
+    with pytest.raises(errors.InvalidToken, match="no keys are known"):
+        cluster.guard(knows_keys=False).own_token(cluster.lab.block(), Mode.READ)

@@ -19,6 +19,7 @@ from howdah.namenode.server.web_access import web_guard
 from howdah.namenode.service.block_tokens import BlockTokens
 from howdah.protocol.sasl.offered_protections import SameForAll
 from howdah.protocol.sasl.principals import Principal
+from howdah.security.server_checks import takes_simple
 from howdah.security.server_login import ServerLogin
 from howdah.security.server_methods import ServerIdentity
 from howdah.security.settings import SecuritySettings
@@ -131,6 +132,46 @@ def test_a_principal_without_host_or_realm_is_refused(principal: str) -> None:
     conf = Configuration({**SECURED, "dfs.namenode.kerberos.principal": principal})
     with pytest.raises(errors.InvalidConfiguration, match="names no host or no realm"):
         security_of(conf)
+
+
+def changing(user: str) -> ServerLogin:
+    return ServerLogin(
+        SecuritySettings(),
+        ServerIdentity(Principal("nn", "host", "EXAMPLE.COM"), "/nowhere"),
+        *("EXAMPLE.COM", user, user),
+        SameForAll(()),
+        takes_simple=True,
+    )
+
+
+def test_during_a_change_the_superuser_is_the_same_on_both_sides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A namenode without Kerberos obeys the user of its own process."""
+    conf = Configuration({**SECURED, "howdah.security.transition": "true"})
+    monkeypatch.setattr(
+        "howdah.namenode.server.security.log_in_namenode", lambda conf: changing("somebody")
+    )
+    me = getpass.getuser()
+    with pytest.raises(errors.InvalidConfiguration, match="makes somebody of nn/host") as caught:
+        security_of(conf)
+    assert f"RULE:[2:$1@$0](nn@EXAMPLE.COM)s/.*/{me}/" in caught.value.message
+    monkeypatch.setattr(
+        "howdah.namenode.server.security.log_in_namenode", lambda conf: changing(me)
+    )
+    security = security_of(conf)
+    assert (security.superuser, security.takes_simple) == (me, True)
+    methods = security.lifeline_methods
+    assert methods is not None
+    assert [offer.method for offer in methods.offers] == ["KERBEROS", "SIMPLE"]
+
+
+def test_who_proves_nothing_is_believed_by_the_key_alone_and_with_kerberos_alone() -> None:
+    key = "howdah.security.transition"
+    assert not takes_simple(Configuration(SECURED))
+    assert not takes_simple(Configuration({**SECURED, key: "false"}))
+    assert not takes_simple(Configuration({key: "true"}))
+    assert takes_simple(Configuration({**SECURED, key: "true"}))
 
 
 def test_without_kerberos_the_superuser_is_who_runs_the_namenode() -> None:

@@ -78,6 +78,9 @@ class Methods:
         if protocol == FOR_DATANODES and proven.user != "dn":
             raise errors.AuthorizationFailed(f"User {proven.full_name} is not authorized")
 
+    def believed(self, user: str, address: str) -> None:
+        """Nobody wants to know."""
+
     def speaker_of(self, protocol: str, address: str) -> str | None:
         return "dn" if protocol == FOR_DATANODES else None
 
@@ -583,3 +586,50 @@ def test_any_messages_of_sasl_prove_nobody(frames: list[bytes]) -> None:
         for event in answered(session, each):
             assert not isinstance(event, Call | ActsFor | Protect)
     assert session.user == ""
+
+
+class Both(Methods):
+    """Takes tokens and tickets, and believes everybody else, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.strangers: list[tuple[str, str]] = []
+
+    @property
+    def offers(self) -> Sequence[Offer]:
+        return *super().offers, Offer(SIMPLE, "")
+
+    def believed(self, user: str, address: str) -> None:
+        self.strangers.append((user, address))
+
+
+def test_during_a_change_who_proves_nothing_is_believed_and_told_of() -> None:
+    methods = Both()
+    for begin in (wire.preamble(wire.AUTH_NONE), None):
+        session = ServerSession(address="10.0.0.5", authentication=methods)
+        if begin is None:
+            session.receive(wire.preamble(wire.AUTH_SASL))
+            [offers] = session.receive(NEGOTIATE)
+            negotiation = ClientNegotiation(lambda offers: None)
+            negotiation.begin()
+            begin = negotiation.receive(payload_of(offers))
+        assert session.receive(begin + context("bob", to=FOR_DATANODES)) == []
+        [event] = session.receive(call())
+        assert isinstance(event, Call)
+        assert (event.caller.user, event.caller.proven) == ("bob", None)
+    assert methods.strangers == [("bob", "10.0.0.5")] * 2
+
+
+def test_during_a_change_who_shows_something_is_held_to_it() -> None:
+    methods = Both()
+    session = opened(methods)
+    negotiate(session, Choose(TOKEN, "alice"))
+    assert "doesn't match" in refusal(session.receive(context("bob"))).errorMsg
+    session = opened(methods)
+    negotiate(session, Choose(TOKEN, "alice"))
+    refused = refusal(session.receive(context("alice", to=FOR_DATANODES)))
+    assert "not authorized" in refused.errorMsg
+    half = opened(methods)
+    half.receive(NEGOTIATE)
+    assert "Connection header" in refusal(half.receive(context("bob"))).errorMsg
+    assert methods.strangers == []

@@ -338,3 +338,48 @@ def test_a_server_that_is_confined_reads_pages_and_nothing_else() -> None:
     strict = replace(guard, figures_need_admin=True)
     assert isinstance(strict.admit(ask("/figures", "dn/host@R")), Response)
     assert isinstance(strict.admit(ask("/figures", "nn/host@R")), Admitted)
+
+
+# -- while a cluster changes over --------------------------------------------------
+
+CHANGING = replace(GUARD, takes_simple=True)
+
+
+@pytest.mark.parametrize("path", ["/page", "/mine", "/webhdfs/v1/a", "/admin", "/image", "/token"])
+def test_during_a_change_who_shows_nothing_is_let_in_as_nobody(path: str) -> None:
+    request = ask(path, guard=CHANGING)
+    assert CHANGING.admit(request) == Admitted(request)
+    assert request.proven is None
+    assert status(CHANGING.admit(ask("/nowhere"))) == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "who", "expected"),
+    [
+        ("/page", "alice@R", 200),
+        ("/page", "alice@ELSEWHERE", 403),
+        ("/page", "forged", 403),
+        ("/admin", "alice@R", 403),
+        ("/image", "alice@R", 403),
+        ("/webhdfs/v1/a", "dn/host@R", 403),
+    ],
+)
+def test_during_a_change_a_ticket_counts_as_ever(path: str, who: str, expected: int) -> None:
+    assert status(CHANGING.admit(ask(path, who))) == expected
+    assert status(GUARD.admit(ask(path, who))) == expected
+
+
+def test_during_a_change_a_cookie_that_is_over_asks_for_a_ticket() -> None:
+    over = ask("/page", headers={"cookie": "hadoop.auth=u=alice&s=x"})
+    for guard in (CHANGING, GUARD):
+        assert status(guard.admit(over)) == 401
+
+
+def test_during_a_change_who_asks_to_be_asked_is_asked() -> None:
+    """Hadoop's clients begin with OPTIONS, and show their ticket when that is refused; those
+    without Kerberos have their name in it."""
+    bare = ask("/webhdfs/v1/a", method="OPTIONS")
+    answer = CHANGING.admit(bare)
+    assert isinstance(answer, Response)
+    assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, "Negotiate")
+    assert status(CHANGING.admit(replace(bare, query={"user.name": "alice"}))) == 200

@@ -43,6 +43,8 @@ from howdah.runtime import serve
 from howdah.runtime.process_identity import AskedToEnd
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place, among_servers
+from howdah.security.server_checks import takes_simple
+from howdah.security.strangers import keep_reminding
 from howdah.storage.image_files import (
     WrittenImage,
     check_image,
@@ -365,6 +367,8 @@ class SecondaryServer:
     def _listen(self) -> WebPorts:
         web = listen(self._http, self._conf, _WEB_KEYS)
         serve.warn_if_exposed("secondary namenode", self._http.bound)
+        if takes_simple(self._conf):
+            keep_reminding("secondary namenode")
         log.info("pages of the secondary namenode are at %s", web.urls)
         return web
 

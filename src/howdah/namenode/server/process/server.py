@@ -86,6 +86,7 @@ from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.protocol.client_methods import Category
 from howdah.runtime import background_threads, serve
 from howdah.runtime.users import service_authorization
+from howdah.security.strangers import keep_reminding
 from howdah.security.user_names import user_names
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.server import on_loop
@@ -548,6 +549,8 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         stranger_warning = serve.warn_if_exposed("namenode", addresses)
     else:
         log.info("clients prove who they are; this namenode is %s", security.identity.principal)
+        if security.takes_simple:
+            stranger_warning = keep_reminding("namenode")
     log.info(
         "loaded %d files and directories and %d blocks up to transaction %d",
         len(loaded.namespace.inodes),

@@ -17,7 +17,7 @@ from howdah.namenode.server.web_ui.page_data import Figures
 from howdah.namenode.service.fsck.corrupt_files import MAX_SHOWN
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place, is_http_served
-from howdah.security.server_checks import has_logins, is_secured
+from howdah.security.server_checks import has_logins, is_secured, takes_simple
 from howdah.web.http import Request, Response
 from howdah.web.http_client import fetch
 from howdah.web.monitoring.health import ACTIVE_PATH
@@ -86,7 +86,7 @@ class SitePages:
         self._explorer_page = explorer.page(
             has_webhdfs=has_webhdfs,
             own_header=own_header,
-            are_users_proven=is_secured(conf) or has_logins(conf),
+            are_users_proven=(is_secured(conf) and not takes_simple(conf)) or has_logins(conf),
         )
         self._pages: dict[str, Callable[[Request], Response]] = {
             "/": self._overview,

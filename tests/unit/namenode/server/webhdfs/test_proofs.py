@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from dataclasses import replace
 
 import pytest
 
@@ -184,3 +185,11 @@ def test_a_token_that_was_never_issued_is_refused_before_its_user_is_looked_at()
     standby.is_standby = True
     with pytest.raises(errors.StandbyError):
         TokensOfUsers(standby, users).password_of(token("alice").identifier)
+
+
+def test_during_a_change_who_proves_nothing_is_believed_and_a_token_has_to_be_good() -> None:
+    changing = replace(PROOFS, needs_proof=False)
+    assert changing.proven(*parsed("user.name=bob")) is None
+    forged = token(password=bytes(20)).url_string
+    with pytest.raises(errors.RemoteError, match="password of the token is wrong"):
+        changing.proven(*parsed(f"delegation={forged}"))

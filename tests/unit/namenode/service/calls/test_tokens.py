@@ -289,3 +289,16 @@ class Pair(RuleBasedStateMachine):
 
 TestPair = Pair.TestCase
 TestPair.settings = settings(max_examples=25, stateful_step_count=25)
+
+
+def test_during_a_change_who_proves_nothing_goes_without_a_token() -> None:
+    """As at a namenode that issues none: his client goes on."""
+    stranger = Caller("alice", b"", 0, 0, "10.0.0.1")
+    namesystem = Member(1).namesystem
+    both = TokenCalls(
+        namesystem, TIMES, user_of, lambda: bytes(20), proofs={KERBEROS}, believes_strangers=True
+    )
+    assert not both.are_for(stranger)
+    assert both.are_for(ALICE)
+    with pytest.raises(errors.HowdahError, match="issued only with kerberos"):
+        both.issue(stranger, "")
