@@ -77,6 +77,8 @@ class FakeProvider:
             case "GET", "/authorize":
                 location = self.authorized(parts.query)
                 return 302, {"Location": location}, b""
+            case "GET", "/logout":
+                return 302, {"Location": self.logged_out(parts.query)}, b""
             case "POST", "/token":
                 return self._token(dict(parse_qsl(body)), headers.get("Authorization"))
         return 404, {}, b""
@@ -107,6 +109,13 @@ class FakeProvider:
         self.codes[code] = wanted
         more = {"code": code, "state": wanted["state"], "iss": self.issuer}
         return f"{wanted['redirect_uri']}?{urlencode(more)}"
+
+    def logged_out(self, query: str) -> str:
+        """Where the browser of who logs out is sent."""
+        wanted = dict(parse_qsl(query))
+        assert wanted["client_id"] == CLIENT
+        assert "id_token_hint" not in wanted
+        return wanted["post_logout_redirect_uri"]
 
     def _token(self, form: Mapping[str, str], authorization: str | None) -> Answer:
         if not self._is_client(form, authorization):

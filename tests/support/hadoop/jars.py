@@ -107,6 +107,11 @@ _S3A_ARTIFACTS = (
     ),
     _Artifact("software.amazon.awssdk", "bundle", "2.35.4", is_alone=True),
 )
+_KEYCLOAK_VERSION: Final = "26.7.3"
+# 177 MB: a provider of OpenID Connect, with all that it needs.
+_KEYCLOAK_ARTIFACTS = (
+    _Artifact("org.keycloak", "keycloak-quarkus-dist", _KEYCLOAK_VERSION, "zip", is_alone=True),
+)
 _KDC_ARTIFACTS = (_Artifact(_HADOOP, "hadoop-minikdc", HADOOP_VERSION),)
 # Of table formats, for the newest Spark that both fit, and of Avro for it.
 _TABLE_ARTIFACTS = (
@@ -209,6 +214,14 @@ def hadoop_kms_class_path(cache: Path) -> str:
     """The class path of Hadoop's key server, to run it by itself."""
     into = cache / f"hadoop-kms-{FRONTS_VERSION}"
     return _jars("HOWDAH_HADOOP_KMS_CLASSPATH", into, _KMS_ARTIFACTS)
+
+
+def keycloak_archive(cache: Path) -> Path:
+    """The archive of Keycloak, a provider of OpenID Connect."""
+    into = cache / f"keycloak-{_KEYCLOAK_VERSION}"
+    path = _jars("HOWDAH_KEYCLOAK", into, _KEYCLOAK_ARTIFACTS)
+    (archive,) = Path(path.removesuffix("/*")).glob("keycloak-*.zip")
+    return archive
 
 
 def hadoop_native_library(cache: Path) -> Path:

@@ -63,6 +63,12 @@ HOWDAH_HTTP_AUTHENTICATION_OIDC_BEARER_AUDIENCE = optional_string(
     "For whom access tokens have to be that programs show by Authorization: Bearer. Without it "
     "none are taken.",
 )
+HOWDAH_HTTP_AUTHENTICATION_OIDC_LOGOUT_AT_PROVIDER = boolean(
+    "howdah.http.authentication.oidc.logout-at-provider",
+    True,
+    "Whether a log-out leads on to the provider's page for that (end_session_endpoint), if there "
+    "is one.",
+)
 HOWDAH_HTTP_AUTHENTICATION_OIDC_CA_FILE = optional_string(
     "howdah.http.authentication.oidc.ca-file",
     "Certificates (PEM) of whoever signs the provider's. Without it the system's are believed.",

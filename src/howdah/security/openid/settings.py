@@ -39,6 +39,8 @@ class OpenIdSettings:
     """For whom access tokens have to be that programs show; None: none are taken."""
     ca_file: Path | None
     allows_plain: bool
+    logs_out_at_provider: bool = True
+    """Whether a log-out here leads to the provider's page for that."""
 
     @property
     def stamp(self) -> str:
@@ -86,6 +88,7 @@ def openid_settings(conf: Configuration) -> OpenIdSettings:
         conf.get(keys.HOWDAH_HTTP_AUTHENTICATION_OIDC_BEARER_AUDIENCE),
         _file(conf, keys.HOWDAH_HTTP_AUTHENTICATION_OIDC_CA_FILE),
         allows_plain,
+        conf.get(keys.HOWDAH_HTTP_AUTHENTICATION_OIDC_LOGOUT_AT_PROVIDER),
     )
 
 

@@ -140,6 +140,25 @@ def known(server: str, user: str) -> Response:
     )
 
 
+def logged_out(server: str, provider: str, location: str, headers: Mapping[str, str]) -> Response:
+    """The way to the page of a provider, where users log out.
+
+    It is a page and no redirect: a browser follows none to another site from a form, by the policy
+    of this server's pages.
+    """
+    page = _page(
+        server,
+        "Logged out",
+        [
+            tag("p", "You are logged out here."),
+            tag("p", tag("a", f"Log out at {provider}, too", href=location, rel="nofollow")),
+        ],
+        status=200,
+    )
+    own = {"Refresh": f"0; url={location}", "Referrer-Policy": "no-referrer"}
+    return Response(200, {**page.headers, **own, **headers}, page.body)
+
+
 def refusal(
     request: Request,
     server: str,

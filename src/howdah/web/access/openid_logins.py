@@ -3,6 +3,7 @@ dice, the provider; on the threads of connections).
 
     browser  GET any page -> a link -> GET /login/openid -> the provider's page
              -> GET /login/openid/callback -> cookie -> the page
+             POST /logout -> no cookie -> the provider's page for that -> GET /login
     program  Authorization: Bearer, an access token of the provider's, with each request
 
 The cookie is the one of logins (`howdah.web.access.logins`) and ends by its time: the provider is
@@ -164,7 +165,27 @@ class OpenIdProver:
             check_origin(request)
         except errors.AuthorizationFailed as error:
             return text_response(403, error.message)
-        return login_pages.sent_on(login_pages.PATH, self.cookies.taken_away(request))
+        headers = self.cookies.taken_away(request)
+        location = self._provider_logout(request)
+        if location is None:
+            return login_pages.sent_on(login_pages.PATH, headers)
+        return login_pages.logged_out(self.server, self._provider_name, location, headers)
+
+    def _provider_logout(self, request: Request) -> str | None:
+        """Return where the user logs out at the provider; None where that has no such page or is
+        not to be asked for one."""
+        if not self.provider.settings.logs_out_at_provider:
+            return None
+        try:
+            endpoint = self.provider.metadata().end_session_endpoint
+        except ProviderUnreachable as error:
+            log.warning(
+                "a log-out from %s ends here, and not at the provider: %s", request.peer, error
+            )
+            return None
+        if endpoint is None:
+            return None
+        return self.flow.logout_location(endpoint, _own_address(request, login_pages.PATH))
 
     def _login_page(self, request: Request) -> Response:
         try:
@@ -284,13 +305,18 @@ def _bearer_in(header: str | None) -> str | None:
 
 
 def _redirect_uri(request: Request) -> str | None:
-    """Return where the provider is to lead back: this server, by the name that it was asked for,
-    which is one of its own. None without a name."""
+    """Return where the provider is to lead back. None without a name of this server."""
+    return _own_address(request, login_pages.OPENID_ANSWER_PATH)
+
+
+def _own_address(request: Request, path: str) -> str | None:
+    """Return the address of a path of this server, by the name that it was asked for, which is one
+    of its own. None without a name."""
     host = request.headers.get("host", "")
     if not _HOST.match(host):
         return None
     scheme = "https" if request.is_secure else "http"
-    return f"{scheme}://{host}{login_pages.OPENID_ANSWER_PATH}"
+    return f"{scheme}://{host}{path}"
 
 
 def _pending_name(request: Request) -> str:

@@ -261,6 +261,39 @@ def test_who_is_logged_in_sees_it_and_can_log_out(server: Server) -> None:
     assert out.headers["Set-Cookie"].startswith("hadoop.auth=; ")
 
 
+def logout_at_provider(server: Server, **headers: str) -> Response:
+    server.fake.metadata["end_session_endpoint"] = f"{ISSUER}/logout?theme=dark"
+    cookie = cookie_of(server.log_in())
+    return server.refused("/logout", method="POST", cookie=cookie, **headers)
+
+
+def test_a_log_out_leads_to_the_provider_and_from_there_back(server: Server) -> None:
+    out = logout_at_provider(server)
+    assert out.status == 200
+    assert out.headers["Set-Cookie"].startswith("hadoop.auth=; ")
+    there = out.headers["Refresh"].removeprefix("0; url=")
+    assert there.startswith(f"{ISSUER}/logout?theme=dark&")
+    assert server.fake.logged_out(urlsplit(there).query) == "https://nn:9871/login"
+    assert "Log out at id.example.com, too" in text_of(out)
+    # A browser would not follow a redirect: the form may lead to this server alone.
+    assert "form-action 'self'" in out.headers["Content-Security-Policy"]
+    nameless = logout_at_provider(server, host="a b")
+    assert "post_logout_redirect_uri" not in nameless.headers["Refresh"]
+
+
+def test_a_log_out_ends_here_where_the_provider_is_not_to_be_asked(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    out = logout_at_provider(Server(replace(SETTINGS, logs_out_at_provider=False)))
+    assert (out.status, out.headers["Location"]) == (303, "/login")
+    server = Server()
+    server.fake.answers["/.well-known/openid-configuration"] = 500, {}, b""
+    out = server.refused("/logout", method="POST")
+    assert (out.status, out.headers["Location"]) == (303, "/login")
+    assert out.headers["Set-Cookie"].startswith("hadoop.auth=; ")
+    assert "a log-out from 10.0.0.1 ends here, and not at the provider" in caplog.text
+
+
 def test_only_a_get_begins_a_login_or_goes_on_with_it(server: Server) -> None:
     begun = server.begin()
     for method in ("HEAD", "POST", "OPTIONS"):

@@ -152,6 +152,17 @@ class LoginFlow:
             pending["after"],
         )
 
+    def logout_location(self, endpoint: str, after: str | None) -> str:
+        """Return where a browser logs out at the provider, and is led to `after` from there
+        (RP-Initiated Logout 1.0). No ID token is kept that could be shown as `id_token_hint`, so
+        the client is named instead, and the provider may ask the user whether that is wanted."""
+        from authlib.common.urls import add_params_to_uri
+
+        wanted = [("client_id", self.client_id)]
+        if after is not None:
+            wanted.append(("post_logout_redirect_uri", after))
+        return str(add_params_to_uri(endpoint, wanted))
+
     def _derived(self, what: str, state: str) -> str:
         return _text(hmac.digest(self.key, f"{what} {state}".encode(), "sha256"))
 

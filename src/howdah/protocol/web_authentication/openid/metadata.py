@@ -1,4 +1,5 @@
-"""What a provider says of itself: its discovery document (pure; OpenID Connect Discovery 1.0)."""
+"""What a provider says of itself: its discovery document (pure; OpenID Connect Discovery 1.0 and
+RP-Initiated Logout 1.0)."""
 
 from __future__ import annotations
 
@@ -29,6 +30,8 @@ class ProviderMetadata:
     jwks_uri: str
     secret_by: str
     """How the client shows its secret: `BASIC` or `POST`."""
+    end_session_endpoint: str | None = None
+    """Where users log out; None of a provider without such a page."""
 
 
 def metadata_of(document: object, issuer: str, *, allows_plain: bool) -> ProviderMetadata:
@@ -51,6 +54,7 @@ def metadata_of(document: object, issuer: str, *, allows_plain: bool) -> Provide
         _endpoint(document, "jwks_uri", allows_plain=allows_plain),
         # A client without a secret shows none, whatever is offered.
         secret_by or BASIC,
+        _end_session_endpoint(document),
     )
 
 
@@ -77,6 +81,14 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _end_session_endpoint(document: Mapping[str, object]) -> str | None:
+    """No secret goes there, so it may be reached without TLS."""
+    name = "end_session_endpoint"
+    if document.get(name) is None:
+        return None
+    return _endpoint(document, name, allows_plain=True)
 
 
 def _endpoint(document: Mapping[str, object], name: str, *, allows_plain: bool) -> str:

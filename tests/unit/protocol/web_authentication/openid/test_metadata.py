@@ -49,6 +49,8 @@ def test_the_secret_is_shown_as_the_provider_takes_it(
         ({"token_endpoint": "https://user@id.example.com/"}, "no address of https"),
         ({"token_endpoint": "https://id.example.com/\r\nHost: x"}, "no address"),
         ({"token_endpoint_auth_methods_supported": "x"}, "is no list"),
+        ({"end_session_endpoint": 5}, "has no end_session_endpoint"),
+        ({"end_session_endpoint": "javascript:alert(1)"}, "no address of https"),
     ],
 )
 def test_a_document_that_cannot_be_used_says_why(changes: dict[str, object], said: str) -> None:
@@ -56,6 +58,14 @@ def test_a_document_that_cannot_be_used_says_why(changes: dict[str, object], sai
         metadata_of({**DOCUMENT, **changes}, ISSUER, allows_plain=False)
     with pytest.raises(MalformedDocument, match="no JSON object"):
         metadata_of([], ISSUER, allows_plain=False)
+
+
+def test_a_provider_may_have_a_page_to_log_out() -> None:
+    assert metadata_of(DOCUMENT, ISSUER, allows_plain=False).end_session_endpoint is None
+    # No secret goes there.
+    page = "http://id.example.com/logout"
+    document = {**DOCUMENT, "end_session_endpoint": page}
+    assert metadata_of(document, ISSUER, allows_plain=False).end_session_endpoint == page
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
