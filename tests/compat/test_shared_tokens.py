@@ -36,6 +36,7 @@ from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.our_servers import OurSecuredCluster
 from tests.support.security.secured_hadoop import security_settings
 from tests.support.security.zookeeper import sasl_zookeeper
+from tests.support.zookeeper import sessions_at
 
 pytest.importorskip("kazoo", reason="sessions with ZooKeeper need kazoo")
 pytestmark = [
@@ -45,6 +46,11 @@ pytestmark = [
 ]
 
 PATIENCE_S: Final = 30.0
+LONG_SESSIONS: Final = {
+    f"{prefix}.authentication.zk-dt-secret-manager.zkSessionTimeout": "40000"
+    for prefix in ("httpfs", "hadoop.kms")
+}
+"""Whose end nobody waits for."""
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +213,17 @@ def test_a_gateway_that_was_killed_knows_its_tokens(
             assert fs.user == "alice"
 
 
+def test_a_gateway_that_stops_ends_its_session(
+    zookeeper: Address, cluster: OurSecuredCluster, kdc: Kdc, tmp_path: Path
+) -> None:
+    conf = settings("httpfs.authentication", zookeeper, kdc, "httpfs/localhost", "gateways/stopped")
+    before = sessions_at(zookeeper)
+    with closing(OurSecuredHttpFs(tmp_path, "", cluster, {**conf, **LONG_SESSIONS})) as front:
+        assert sessions_at(zookeeper) == before + 1
+        front.stop()
+        assert sessions_at(zookeeper) == before
+
+
 def test_key_servers_take_each_others_tokens(
     zookeeper: Address,
     kdc: Kdc,
@@ -244,7 +261,10 @@ def test_key_servers_take_each_others_tokens(
                 tmp_path / "theirs", hadoop_kms_classpath, for_hadoops, kdc.environment
             )
         )
-        ours, _ = stack.enter_context(key_servers(tmp_path / "ours", conf, hosts=["localhost"]))
+        sessions = sessions_at(zookeeper)
+        ours, (process,) = stack.enter_context(
+            key_servers(tmp_path / "ours", {**conf, **LONG_SESSIONS}, hosts=["localhost"])
+        )
         for issuer, other in ((theirs.provider, ours), (ours, theirs.provider)):
             token = key_server(issuer).get_delegation_token("alice")
             names_by_token(issuer, token)
@@ -254,3 +274,6 @@ def test_key_servers_take_each_others_tokens(
             key_server(other).cancel_delegation_token(there)
             for provider in (other, issuer):
                 wait_until(partial(refused, names_by_token, provider, token), PATIENCE_S)
+        assert sessions_at(zookeeper) == sessions + 1
+        process.close()
+        assert sessions_at(zookeeper) == sessions, "it has ended its session"

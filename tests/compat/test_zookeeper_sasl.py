@@ -32,7 +32,7 @@ from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import REALM, Kdc
 from tests.support.security.secured_quorum import NAMESERVICE, SecuredQuorum
 from tests.support.security.zookeeper import PRINCIPAL, sasl_zookeeper
-from tests.support.zookeeper import zookeeper_server
+from tests.support.zookeeper import sessions_at, zookeeper_server
 
 pytest.importorskip("kazoo", reason="sessions with ZooKeeper need kazoo")
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("kerberos_environment")]
@@ -251,6 +251,19 @@ def test_servers_have_their_delegation_tokens_in_common(zookeeper: Address, kdc:
         assert len(one.tokens) == 1
         with closing(Session(ensemble(zookeeper, kdc, "nn/localhost"))) as session:
             assert session.children("/gateways/tokens/ZKDTSMRoot/ZKDTSMMasterKeyRoot") == ["DK_3"]
+
+
+def test_a_server_that_stops_ends_its_session(zookeeper: Address, kdc: Kdc) -> None:
+    before = sessions_at(zookeeper)
+    server = tokens_at(zookeeper, kdc, "gateways/stopped")
+    server.store.prepare()
+    token = server.tokens.issue("alice", "rm", "", "")
+    assert sessions_at(zookeeper) == before + 1
+    server.tokens.close()
+    assert sessions_at(zookeeper) == before
+    with pytest.raises(errors.RetriableError, match="this server stops"):
+        server.tokens.proven(token)
+    assert sessions_at(zookeeper) == before
 
 
 def test_an_administrator_may_make_the_place_of_tokens(zookeeper: Address, kdc: Kdc) -> None:

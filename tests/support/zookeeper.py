@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,16 @@ from pathlib import Path
 from howdah.config.value_types import Address
 from howdah.local.zookeeper import is_serving, zookeeper_command
 from howdah.testing.waiting import wait_until
+
+
+def sessions_at(address: Address) -> int:
+    """Return how many sessions a server has that may be asked for `mntr`: those that have not been
+    ended and are not over."""
+    with socket.create_connection(address, 20) as connection:
+        connection.sendall(b"mntr")
+        said = b"".join(iter(lambda: connection.recv(1 << 16), b"")).decode()
+    (count,) = re.findall(r"^zk_global_sessions\t(\d+)$", said, re.MULTILINE)
+    return int(count)
 
 
 @contextmanager

@@ -144,6 +144,8 @@ class HttpFs:
 
     def close(self) -> None:
         self.clients.close()
+        if self.security is not None:
+            self.security.tokens.close()
 
 
 @dataclass(frozen=True, slots=True)

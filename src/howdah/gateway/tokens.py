@@ -97,6 +97,9 @@ class TokensInMemory:
                 del self._keys[number]
         return len(over)
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def _remove(self, token: DelegationTokenIdentifier) -> bool:
         """With the lock held."""
         if self._until_ms.pop(token, None) is None:

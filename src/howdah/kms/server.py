@@ -191,6 +191,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
             audit.write_due()
     finally:
         server.stop()
+        tokens.close()
         audit.write_all()
     log.info("stopped")
     return 0

@@ -118,3 +118,6 @@ class TokensInFiles:
     def remove_over(self, now_ms: int) -> int:
         """Secrets that are over go when the next one is made."""
         return self._records.remove_over(now_ms)
+
+    def close(self) -> None:
+        """Nothing is open."""

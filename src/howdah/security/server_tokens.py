@@ -81,6 +81,9 @@ class TokenStore(Protocol):
     def remove_over(self, now_ms: int) -> int:
         """Remove tokens and keys that are over; return how many tokens."""
 
+    def close(self) -> None:
+        """End what is open of the store: the server stops, and asks no more."""
+
 
 class ServerTokens:
     """Of one server. Thread-safe."""
@@ -109,6 +112,10 @@ class ServerTokens:
 
     def __len__(self) -> int:
         return self._store.count()
+
+    def close(self) -> None:
+        """The server stops."""
+        self._store.close()
 
     def issue(self, owner: str, renewer: str, real_user: str, service: str) -> Token:
         """Issue a token to `owner`, for whom `real_user` asked unless that is empty. Without a

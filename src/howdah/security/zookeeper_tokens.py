@@ -128,6 +128,7 @@ class TokensInZooKeeper:
         self._keys = f"{place.path}/{records.KEYS}"
         self._lock = threading.Lock()
         self._session: Session | None = None
+        self._is_closed = False
 
     def prepare(self) -> None:
         """Make the znodes that are missing. Raises InvalidConfiguration for those that others have
@@ -165,8 +166,9 @@ class TokensInZooKeeper:
             )
 
     def close(self) -> None:
-        """End the session."""
+        """End the session: ZooKeeper need not wait for its time-out. None is opened again."""
         with self._lock:
+            self._is_closed = True
             session, self._session = self._session, None
         if session is not None:
             session.close()
@@ -298,6 +300,8 @@ class TokensInZooKeeper:
     def _connected(self) -> Iterator[Session]:
         try:
             with self._lock:
+                if self._is_closed:
+                    raise errors.RetriableError("this server stops: try again")
                 if self._session is None:
                     self._session = Session(self._place.ensemble)
                 session = self._session

@@ -110,6 +110,11 @@ class SecuredHttpFs:
         ]
         return [*hadoop_java(self._jars, self._conf_dir, options=options), _MAIN]
 
+    def stop(self) -> None:
+        """End it as an administrator does."""
+        self._process.terminate()
+        assert self._process.wait(START_S) == 0, self.log[-4000:]
+
     def close(self) -> None:
         self._process.kill()
         self._process.wait(20)

@@ -17,6 +17,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     # nn/localhost@EXAMPLE.COM is nn in ACLs.
     "kerberos.removeHostFromPrincipal": "true",
     "kerberos.removeRealmFromPrincipal": "true",
+    "4lw.commands.whitelist": "srvr,mntr",
 }
 _JAAS: Final = """\
 Server {{
