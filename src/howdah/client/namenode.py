@@ -167,6 +167,18 @@ class NamenodeProxy(
         )
         self.call("rename2", request, pb.Rename2ResponseProto)
 
+    def rename_in_turn(self, renames: Sequence[tuple[str, str]], *, to_trash: bool) -> int:
+        """Rename several, the first one with its checks; how many were renamed."""
+        (src, dst), *others = renames
+        request = pb.Rename2RequestProto(
+            src=src,
+            dst=dst,
+            overwriteDest=False,
+            moveToTrash=to_trash,
+            next=[pb.NextRenameProto(src=src, dst=dst) for src, dst in others],
+        )
+        return 1 + self.call("rename2", request, pb.Rename2ResponseProto).nextDone
+
     def rename_over(self, src: str, dst: str, known: pb.KnownFileProto) -> None:
         request = pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=False, replaces=known)
         self.call("rename2", request, pb.Rename2ResponseProto)

@@ -663,18 +663,28 @@ class RenameResponseProto(_message.Message):
     def __init__(self, result: bool = ...) -> None: ...
 
 class Rename2RequestProto(_message.Message):
-    __slots__ = ("src", "dst", "overwriteDest", "moveToTrash", "replaces")
+    __slots__ = ("src", "dst", "overwriteDest", "moveToTrash", "replaces", "next")
     SRC_FIELD_NUMBER: _ClassVar[int]
     DST_FIELD_NUMBER: _ClassVar[int]
     OVERWRITEDEST_FIELD_NUMBER: _ClassVar[int]
     MOVETOTRASH_FIELD_NUMBER: _ClassVar[int]
     REPLACES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
     src: str
     dst: str
     overwriteDest: bool
     moveToTrash: bool
     replaces: KnownFileProto
-    def __init__(self, src: _Optional[str] = ..., dst: _Optional[str] = ..., overwriteDest: bool = ..., moveToTrash: bool = ..., replaces: _Optional[_Union[KnownFileProto, _Mapping]] = ...) -> None: ...
+    next: _containers.RepeatedCompositeFieldContainer[NextRenameProto]
+    def __init__(self, src: _Optional[str] = ..., dst: _Optional[str] = ..., overwriteDest: bool = ..., moveToTrash: bool = ..., replaces: _Optional[_Union[KnownFileProto, _Mapping]] = ..., next: _Optional[_Iterable[_Union[NextRenameProto, _Mapping]]] = ...) -> None: ...
+
+class NextRenameProto(_message.Message):
+    __slots__ = ("src", "dst")
+    SRC_FIELD_NUMBER: _ClassVar[int]
+    DST_FIELD_NUMBER: _ClassVar[int]
+    src: str
+    dst: str
+    def __init__(self, src: _Optional[str] = ..., dst: _Optional[str] = ...) -> None: ...
 
 class KnownFileProto(_message.Message):
     __slots__ = ("fileId", "modificationTime", "length")
@@ -687,8 +697,10 @@ class KnownFileProto(_message.Message):
     def __init__(self, fileId: _Optional[int] = ..., modificationTime: _Optional[int] = ..., length: _Optional[int] = ...) -> None: ...
 
 class Rename2ResponseProto(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("nextDone",)
+    NEXTDONE_FIELD_NUMBER: _ClassVar[int]
+    nextDone: int
+    def __init__(self, nextDone: _Optional[int] = ...) -> None: ...
 
 class DeleteRequestProto(_message.Message):
     __slots__ = ("src", "recursive", "known")

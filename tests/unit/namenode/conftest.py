@@ -141,6 +141,13 @@ class Client:
         request = pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=overwrite)
         self.call("rename2", request, **how)
 
+    def rename_in_turn(self, *renames: tuple[str, str], **how: Any) -> int:
+        """Several renames in one turn; how many of them were done."""
+        (src, dst), *others = renames
+        following = [pb.NextRenameProto(src=src, dst=dst) for src, dst in others]
+        request = pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=False, next=following)
+        return 1 + int(self.call("rename2", request, **how).nextDone)
+
     def known(self, path: str) -> pb.KnownFileProto:
         """A file as it is now."""
         status = self.status(path)

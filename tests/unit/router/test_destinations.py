@@ -349,6 +349,18 @@ def test_corrupt_files_of_two_directories_of_one_nameservice_are_asked_for_one_b
         router.call("listCorruptFileBlocks", pb.ListCorruptFileBlocksRequestProto(path="/m"))
 
 
+def test_renames_that_follow_one_are_left_to_the_client() -> None:
+    router = InMemoryRouter([MountEntry("/m", (Destination("east", "/one"),))], ["east"])
+    for name in "ac":
+        router.call("mkdirs", mkdirs(f"/m/{name}"))
+        # Of the same name, outside of what the router shows as /m.
+        router.at("east", "mkdirs", mkdirs(f"/m/{name}"))
+    step = pb.NextRenameProto(src="/m/c", dst="/m/d")
+    move = pb.Rename2RequestProto(src="/m/a", dst="/m/b", overwriteDest=False, next=[step])
+    assert not router.call("rename2", move).nextDone
+    assert listed(router, "/m") == ["b", "c"]
+
+
 # -- the trash -----------------------------------------------------------------------------
 
 TRASH = "/user/ann/.Trash/Current"

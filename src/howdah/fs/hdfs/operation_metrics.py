@@ -59,6 +59,7 @@ WRITES: Final = (
     "remove_default_acl",
     "remove_xattr",
     "rename",
+    "rename_in_turn",
     "rename_over",
     "rename_snapshot",
     "rename_to_trash",

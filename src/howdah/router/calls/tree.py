@@ -97,6 +97,12 @@ class TreeCalls:
         return pb.RenameResponseProto(result=any(answer.result for answer in answers))
 
     async def rename2(self, request: pb.Rename2RequestProto, caller: Caller) -> Message:
+        if request.next:
+            # Their paths are the router's, perhaps of other namenodes: the client does them itself.
+            alone = pb.Rename2RequestProto()
+            alone.CopyFrom(request)
+            alone.ClearField("next")
+            request = alone
         move = self._move(request, caller, "rename2")
         if move.is_plain:
             await self._call_rename(move, move.pairs[0], request, caller)

@@ -120,6 +120,14 @@ def _rename2(request: Any, answer: Any) -> Subject:
     return Subject(f"rename (options={_list(options)})", request.src, request.dst)
 
 
+def following(request: Message, answer: Message | None) -> list[Subject]:
+    """What else a call has done, which has lines of its own: renames that followed a rename."""
+    if not isinstance(request, pb.Rename2RequestProto) or not request.next:
+        return []
+    done = answer.nextDone if isinstance(answer, pb.Rename2ResponseProto) else 0
+    return [Subject("rename (options=[NONE])", step.src, step.dst) for step in request.next[:done]]
+
+
 def _quota(request: Any, answer: Any) -> Subject:
     names, space = request.namespaceQuota, request.storagespaceQuota
     if (names, space) == (_RESET, _DONT_SET):
@@ -227,7 +235,7 @@ _BY_REQUEST: Final[Mapping[str, Rule]] = {
         lambda r: str(r.dst),
         lambda a: True if a.result else None,
     ),
-    "rename2": Rule(_rename2, lambda r: str(r.dst)),
+    "rename2": Rule(_rename2, lambda r: str(r.dst), keeps_answer=True),
     "delete": Rule(lambda r, _: Subject("delete", r.src), None, lambda a: a.result),
     "createSymlink": Rule(
         lambda r, _: Subject("createSymlink", r.link, r.target), lambda r: str(r.link)

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import Message
 
-from howdah.namenode.service.audit.calls import Subject, subject_of
+from howdah.namenode.service.audit.calls import Subject, following, subject_of
 from howdah.protocol.rpc.call import Caller
 
 CLIENT_PORT: Final = "clientPort"
@@ -57,10 +57,10 @@ class LineFormat:
     """Commands without lines (`dfs.namenode.audit.log.debug.cmdlist`)."""
 
     def line(self, record: Record, stamp: str) -> str | None:
-        """The line of a call, with its end; None for a command that is not to be logged. `stamp`
-        is the time of the record, as `2026-11-23 03:40:35,123`."""
+        """The line of a call, with its end; of a rename with others in its turn, a line for each.
+        None for a command that is not to be logged. `stamp` is the time of the record, as
+        `2026-11-23 03:40:35,123`."""
         request = record.request
-        is_call = not isinstance(request, Subject)
         subject = (
             request
             if isinstance(request, Subject)
@@ -68,7 +68,15 @@ class LineFormat:
         )
         if subject.cmd in self.quiet_commands:
             return None
+        lines = [self._line_of(record, subject, stamp)]
+        if isinstance(request, Message) and record.allowed:
+            more = following(request, record.answer)
+            lines += [self._line_of(record, each, stamp) for each in more]
+        return "".join(lines)
+
+    def _line_of(self, record: Record, subject: Subject, stamp: str) -> str:
         caller = record.caller
+        is_call = not isinstance(record.request, Subject)
         parts = [
             f"allowed={'true' if record.allowed else 'false'}",
             f"ugi={escaped(caller.display_name)}",

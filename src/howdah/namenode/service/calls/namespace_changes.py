@@ -5,7 +5,8 @@ Hadoop's `FSDirMkdirOp`, `FSDirRenameOp` and `FSDirDeleteOp`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
@@ -20,6 +21,9 @@ from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import MODE_MASK, Directory, INode, Symlink
 from howdah.namenode.state.tree import quotas
 from howdah.protocol.rpc.call import Caller
+
+MOST_NEXT: Final = 1000
+"""Renames that may follow one in its turn: they take 50 ms or so, in which nobody is served."""
 
 # Protected directories: who deletes or moves one that is not empty is refused.
 #
@@ -275,6 +279,16 @@ class TreeCalls:
                 rpc_call_id=caller.call_id,
             )
         )
+
+    def rename_next(self, caller: Caller, following: Sequence[tuple[str, str]]) -> int:
+        """Rename several, one after the other; return how many were renamed before one could not
+        be: whoever asks renames that one by a call of its own, which says why not."""
+        for number, (src, dst) in enumerate(following):
+            try:
+                self.rename2(caller, src, dst, overwrite=False, trash=False)
+            except errors.HowdahError:
+                return number
+        return len(following)
 
     def _check_may_move(
         self, who: Identity, source: Resolved, target: Resolved, *, trash: bool = False

@@ -6,10 +6,11 @@ FSDirSymlinkOp serve.
 
 from __future__ import annotations
 
+from howdah import errors
 from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.known_files import known_in
 from howdah.namenode.service.calls.links import LinkCalls
-from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.calls.namespace_changes import MOST_NEXT, TreeCalls
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols.fast_path import requests
 from howdah.proto import client_namenode_pb2 as pb
@@ -51,14 +52,23 @@ class TreeMethods:
         fields = request if isinstance(request, tuple) else requests.rename2_of(request)
         src, dst, overwrite, trash = fields
         replaces = None
-        if not isinstance(request, tuple) and request.HasField("replaces"):
-            replaces = known_in(request.replaces)
+        following: tuple[tuple[str, str], ...] = ()
+        if not isinstance(request, tuple):
+            if request.HasField("replaces"):
+                replaces = known_in(request.replaces)
+            following = tuple((step.src, step.dst) for step in request.next)
+            if len(following) > MOST_NEXT:
+                raise errors.IllegalArgument(
+                    f"at most {MOST_NEXT} renames may follow one, and {len(following)} do"
+                )
 
         def run() -> pb.Rename2ResponseProto:
             self._tree.rename2(
                 caller, src, dst, overwrite=overwrite, trash=trash, replaces=replaces
             )
-            return pb.Rename2ResponseProto()
+            if not following:
+                return pb.Rename2ResponseProto()
+            return pb.Rename2ResponseProto(nextDone=self._tree.rename_next(caller, following))
 
         return self._once(caller, run, pb.Rename2ResponseProto)
 

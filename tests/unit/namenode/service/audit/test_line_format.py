@@ -57,6 +57,23 @@ def test_line_has_the_parts_of_hadoops_with_tabs_between() -> None:
     ]
 
 
+def test_renames_of_one_turn_have_a_line_each_as_far_as_they_were_made() -> None:
+    steps = [pb.NextRenameProto(src=f"/{name}", dst=f"/{name}{name}") for name in "bc"]
+    request = pb.Rename2RequestProto(
+        src="/a", dst="/aa", overwriteDest=False, moveToTrash=True, next=steps
+    )
+    answer = pb.Rename2ResponseProto(nextDone=1)
+    given = record()._replace(method="rename2", request=request, answer=answer)
+    found = [line.split("\t")[3:6] for line in text(LineFormat(), given).splitlines()]
+    assert found == [
+        ["cmd=rename (options=[TO_TRASH])", "src=/a", "dst=/aa"],
+        ["cmd=rename (options=[NONE])", "src=/b", "dst=/bb"],
+    ]
+    assert RULES["rename2"].keeps_answer
+    refused = given._replace(allowed=False, answer=None)
+    assert len(text(LineFormat(), refused).splitlines()) == 1
+
+
 def test_line_names_who_acts_for_the_user() -> None:
     given = record(user="joe")
     acting = replace(given.caller, real_user="hive\tallowed=true")

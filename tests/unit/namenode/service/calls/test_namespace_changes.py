@@ -193,6 +193,35 @@ def test_rename2_over_a_file_that_is_written_ends_its_lease(
         client.add_block("/b")
 
 
+def test_renames_in_one_turn_end_at_the_first_that_cannot_be(client: Any) -> None:
+    client.mkdirs("/d/x")
+    client.mkdirs("/new")
+    exchange = [("/d", "/old"), ("/old/x", "/new/x"), ("/new", "/d")]
+    assert client.rename_in_turn(*exchange) == 3
+    assert (client.names("/"), client.names("/d"), client.names("/old")) == (
+        ["d", "old"],
+        ["x"],
+        [],
+    )
+    assert client.rename_in_turn(("/d", "/e"), ("/none", "/f"), ("/old", "/g")) == 1
+    assert client.names("/") == ["e", "old"]
+    before = len(client.namenode.log)
+    with pytest.raises(errors.PathNotFound):
+        client.rename_in_turn(("/none", "/f"), ("/old", "/g"))
+    with pytest.raises(errors.IllegalArgument, match="at most 1000 renames may follow"):
+        client.rename_in_turn(*[("/old", "/g")] * 1002)
+    assert len(client.namenode.log) == before
+
+
+def test_each_rename_of_a_turn_needs_its_permissions(client: Any) -> None:
+    client.mkdirs("/mine", 0o777)
+    client.mkdirs("/mine/x")
+    client.mkdirs("/hers")
+    moves = ("/mine/x", "/mine/y"), ("/mine/y", "/hers/y")
+    assert client.rename_in_turn(*moves, user="bob") == 1
+    assert (client.names("/mine"), client.names("/hers")) == (["y"], [])
+
+
 def test_a_file_is_replaced_or_deleted_if_it_is_still_the_one_that_is_known(
     client: Any, nodes: list[InMemoryDatanode]
 ) -> None:

@@ -182,6 +182,17 @@ class TestRepeated:
         with pytest.raises(errors.PathNotFound):
             client.rename2("/a", "/b")
 
+    def test_renames_of_one_turn_are_not_made_twice(
+        self, client: Any, nodes: list[InMemoryDatanode], restart: bool
+    ) -> None:
+        client.mkdirs("/d")
+        moves = ("/d", "/e"), ("/e", "/f")
+        assert client.rename_in_turn(*moves, **AGAIN) == 2
+        self.between(client, restart)
+        # After a restart only the first is known to be done: the client looks at the others.
+        assert client.rename_in_turn(*moves, **AGAIN) == (1 if restart else 2)
+        assert client.names("/") == ["f"]
+
     def test_rename_over_a_known_file_does_not_complain(
         self, client: Any, nodes: list[InMemoryDatanode], restart: bool
     ) -> None:
