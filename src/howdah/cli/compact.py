@@ -198,6 +198,8 @@ def _print_outcome(compaction: Compaction, options: argparse.Namespace) -> None:
         else:
             change = f"{directory.files_before} files to {directory.files_after}"
             change += f", {byte_text(directory.bytes)}"
+            if directory.files_kept:
+                change += f" ({directory.files_kept} stay as they are)"
             kept = (
                 f", the old ones are in {printable(directory.kept_at)}" if directory.kept_at else ""
             )

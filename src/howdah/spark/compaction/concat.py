@@ -9,7 +9,7 @@ must be found as were written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 SHARES: Final = Shares(
     "directory string, building string, suffix string, run string, number int, shares int, "
-    "block_size long",
+    "block_size long, most_bytes long",
     "number",
 )
-"""A file to be written. `run` makes its name unique among all runs, so a reader that listed the
-directory earlier never opens another file than the one that it listed."""
+"""A file to be written, of files that are no longer than `most_bytes` (null: of all). `run` makes
+its name unique among all runs, so a reader that listed the directory earlier never opens another
+file than the one that it listed."""
 JOINED_SCHEMA: Final = "files long, records long, header binary, filled long"
 COUNTED_SCHEMA: Final = "records long"
 
@@ -68,7 +69,8 @@ def join(
     """Write the file of one share; `group_bytes`: of a row group of Parquet."""
     suffix, name = share["suffix"], name_of(share)
     target = paths.join(share["building"], name)
-    sources = _share_of(fs, share["directory"], share["number"], share["shares"])
+    files = list(data_files(fs, share["directory"], share.get("most_bytes")))
+    sources = _share_of(files, share["number"], share["shares"])
     # Without parents: if the directory is gone, the run has ended.
     size = share.get("block_size")
     with attempt_file(fs, target, unique, create_parent=False, block_size=size) as out:
@@ -110,10 +112,9 @@ def count(fs: FileSystem, share: dict[str, Any]) -> int:
         return concat_lines.count(stream, suffix)
 
 
-def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Iterator[FileStatus]:
+def _share_of(files: Sequence[FileStatus], number: int, shares: int) -> Iterator[FileStatus]:
     """The files of a share: those whose middle lies in it, counting the bytes of all files; but
     no share is without a file, as the middle of a huge one would have it."""
-    files = list(data_files(fs, directory))
     total = sum(status.length for status in files)
     at = 0
     given = -1
@@ -127,9 +128,18 @@ def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Itera
             yield status
 
 
-def data_files(fs: FileSystem, directory: str) -> Iterator[FileStatus]:
-    """Return the files that are not hidden, in the order of their names."""
-    files = (s for s in fs.list_status_iter(directory) if s.is_file and not is_hidden(s.name))
+def data_files(
+    fs: FileSystem, directory: str, most_bytes: int | None = None
+) -> Iterator[FileStatus]:
+    """Return the files that are not hidden, in the order of their names; with `most_bytes` those
+    that are no longer."""
+    files = (
+        status
+        for status in fs.list_status_iter(directory)
+        if status.is_file
+        and not is_hidden(status.name)
+        and (most_bytes is None or status.length <= most_bytes)
+    )
     if fs.scheme == "hdfs":
         return files
     return iter(sorted(files, key=lambda status: status.name))

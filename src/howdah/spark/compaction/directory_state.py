@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +28,7 @@ from howdah.spark.compaction.attributes import xattrs_of
 from howdah.spark.compaction.plan import KNOWN_HIDDEN, is_hidden
 
 DIGEST_CHARS: Final = 16
+_TO_MOVE_FILES: Final = 0o3
 _KNOWN: Final = re.compile(KNOWN_HIDDEN)
 
 
@@ -48,17 +49,23 @@ class DirectoryState:
     def is_written(self) -> bool:
         return bool(self.written)
 
+    def without(self, names: Collection[str]) -> DirectoryState:
+        """The state as it will be without these entries, if nobody writes to the others."""
+        return _state((status, False) for status in self.statuses if status.name not in names)
+
 
 def state_of(fs: FileSystem, directory: str) -> DirectoryState:
     """The present state of a directory; lock files of jobs do not count."""
+    return _state(found for found in _listed(fs, directory) if not is_lock(found[0].name))
+
+
+def _state(entries: Iterable[tuple[FileStatus, bool]]) -> DirectoryState:
     digest = hashlib.sha256()
     file: FileStatus | None = None
     written = ""
     modified = accessed = replication = block_size = 0
     statuses = []
-    for status, is_open in _listed(fs, directory):
-        if is_lock(status.name):
-            continue
+    for status, is_open in entries:
         statuses.append(status)
         digest.update(_line_of(status, is_open))
         if is_open:
@@ -112,9 +119,15 @@ def _is_open(fs: FileSystem, path: str) -> bool:
 # --- why a directory is left alone -------------------------------------------------------
 
 
-def reason_to_skip(fs: FileSystem, state: DirectoryState, quiet_since_ms: int = 0) -> str:
+def reason_to_skip(
+    fs: FileSystem,
+    state: DirectoryState,
+    quiet_since_ms: int = 0,
+    most_bytes: int | None = None,
+) -> str:
     """Return why the directory cannot be compacted; "" if it can. `quiet_since_ms`: no file may
-    have been modified after that; 0 for any time."""
+    have been modified after that; 0 for any time. With `most_bytes` longer files stay as they
+    are."""
     if state.is_written:
         return f"somebody is writing {printable(state.written)}"
     for status in state.statuses:
@@ -124,13 +137,22 @@ def reason_to_skip(fs: FileSystem, state: DirectoryState, quiet_since_ms: int = 
         is_known = status.is_file and (not is_hidden(status.name) or _KNOWN.match(status.name))
         if not is_known:
             return f"it has {printable(status.name)} beside its files"
-    files = [s for s in state.statuses if not is_hidden(s.name)]
+    files = [
+        status
+        for status in state.statuses
+        if not is_hidden(status.name) and (most_bytes is None or status.length <= most_bytes)
+    ]
     return differences(fs, files)
 
 
-def reason_to_stay(fs: FileSystem, directory: FileStatus) -> str:
+def reason_to_stay(fs: FileSystem, directory: FileStatus, *, keeps_files: bool = False) -> str:
     """Return why the directory cannot be moved away; "" if it can. HDFS moves no directory with
-    snapshots, which are read by its path."""
+    snapshots, which are read by its path. `keeps_files`: files of it are moved, too."""
+    if keeps_files:
+        try:
+            fs.access(directory.path, _TO_MOVE_FILES)
+        except errors.AccessDenied as error:
+            return f"its files that are large enough cannot be moved: {error.message}"
     if not directory.is_snapshot_enabled or not isinstance(fs, HdfsNamespace):
         return ""
     return "it has snapshots" if fs.list_snapshots(directory.path) else ""

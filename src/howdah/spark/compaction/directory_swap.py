@@ -16,6 +16,9 @@
 5. A writer that had a file open in the old directory goes on writing it in the trash. So the old
    directory is looked at again there: if it has changed, or has an open file, it is renamed back.
 
+If files of the old directory stay, its new one is called `…~part.ID.RUN.DIGEST` instead, and
+`compaction.keeping_swap` does what 3 says.
+
 So a reader sees the old files or the new ones, or, of Hadoop's namenodes, routers and observers,
 for a moment no directory. File names are never
 used twice (`compaction.joining`): a reader that listed the old directory and opens a file later
@@ -41,7 +44,16 @@ from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.attributes import DirectoryAttributes
 from howdah.spark.compaction.directory_state import DirectoryState, state_of
-from howdah.spark.compaction.plan import building_name, came_name, kept_name, ready_name
+from howdah.spark.compaction.keeping_swap import swap_keeping
+from howdah.spark.compaction.plan import (
+    away_name,
+    building_name,
+    came_name,
+    is_hidden,
+    kept_name,
+    part_name,
+    ready_name,
+)
 
 MOST_TRIES: Final = 5
 RUN_CHARS: Final = 12
@@ -70,7 +82,9 @@ class Exchange:
         run: str | None = None,
         confirm: Callable[[], None] = lambda: None,
         now: Callable[[], float] = time.time,
+        most_bytes: int | None = None,
     ) -> None:
+        """`most_bytes`: data files that are longer stay as they are (`kept`)."""
         parent = paths.parent_of(directory)
         if parent is None:
             raise errors.IllegalArgument("the root can't be exchanged")
@@ -83,7 +97,18 @@ class Exchange:
         self.before: DirectoryState = state_of(fs, directory)
         name, file_id = paths.name_of(directory), self.status.file_id
         self.building = paths.join(parent, building_name(name, self._run))
-        self._ready = paths.join(parent, ready_name(name, file_id, self._run, self.before.digest))
+        self.kept = tuple(
+            status.name
+            for status in self.before.statuses
+            if most_bytes is not None and status.length > most_bytes and _is_data(status)
+        )
+        self.like: DirectoryState = self.before.without(self.kept) if self.kept else self.before
+        """The state of the files that are replaced."""
+        name_when_ready = part_name if self.kept else ready_name
+        self._ready = paths.join(
+            parent, name_when_ready(name, file_id, self._run, self.before.digest)
+        )
+        self._away = paths.join(parent, away_name(name, file_id, self._run))
         self._came = paths.join(parent, came_name(name, file_id, self._run))
         self._like = DirectoryAttributes(fs, self.status)
         self._built: DirectoryState | None = None
@@ -92,7 +117,7 @@ class Exchange:
     def begin(self) -> None:
         """Create the directory for the new files."""
         self._fs.mkdirs(self.building)
-        self._like.prepare(self.building, self.before.file)
+        self._like.prepare(self.building, self.like.file)
 
     def drop(self) -> None:
         """Delete the new files; but not if the directory's name is free by now, as then the old
@@ -123,19 +148,18 @@ class Exchange:
         fs, before = self._fs, self.before
         self._like.give(
             self.building,
-            before.file,
-            before.modification_time_ms,
-            before.access_time_ms,
+            self.like.file,
+            self.like.modification_time_ms,
+            self.like.access_time_ms,
             order,
         )
         self._built = state_of(fs, self.building)
         self._confirm()
         fs.rename(self.building, self._ready)
+        if self.kept:
+            return self._finish_keeping()
         for _ in range(MOST_TRIES):
-            kept_at = self._trash.make_place(kept_name(self.directory, self._run))
-            if kept_at is None:
-                self.drop()
-                raise errors.IllegalArgument(f"{self.directory} is in the trash")
+            kept_at = self._place_in_trash()
             self._refuse_if_changed(self.directory)
             self._confirm()
             self._has_begun = True
@@ -156,6 +180,53 @@ class Exchange:
                 raise ChangedMeanwhile(self._changed() + self._give_back())
             return kept_at
         raise errors.PathNotFound(f"places for {self.directory} in the trash go all the time")
+
+    def _finish_keeping(self) -> str:
+        """`finish`, where files of the old directory stay."""
+        fs = self._fs
+        self._place_in_trash()
+        self._refuse_if_changed(self.directory)
+        self._confirm()
+        self._has_begun = True
+        try:
+            self._swap_keeping(self._away, self._ready, as_deleted=True)
+        except errors.PathNotFound as error:
+            if self._is_in_place() or fs.exists(self._away):
+                raise
+            self._drop_ready()
+            raise ChangedMeanwhile(
+                f"{self.directory} was deleted while it was compacted"
+            ) from error
+        if state_of(fs, self._away).digest != self.like.digest:
+            # Somebody has just written to it, or has a file open: rename it back.
+            self._swap_keeping(self._ready, self._away)
+            raise ChangedMeanwhile(self._changed() + self._give_back())
+        fs.set_times(self.directory, self.status.modification_time_ms)
+        for _ in range(MOST_TRIES):
+            kept_at = self._place_in_trash()
+            try:
+                fs.rename_to_trash(self._away, kept_at)
+            except errors.PathNotFound:
+                if not fs.exists(self._away):
+                    raise
+                continue  # the trash was emptied, and a new one begun
+            return kept_at
+        raise errors.PathNotFound(f"places for {self.directory} in the trash go all the time")
+
+    def _swap_keeping(self, away: str, ready: str, *, as_deleted: bool = False) -> None:
+        def replace() -> None:
+            swap(self._fs, self.directory, self._came, ready, self._came)
+
+        swap_keeping(
+            self._fs, self.directory, away, ready, self.kept, replace, as_deleted=as_deleted
+        )
+
+    def _place_in_trash(self) -> str:
+        kept_at = self._trash.make_place(kept_name(self.directory, self._run))
+        if kept_at is None:
+            self.drop()
+            raise errors.IllegalArgument(f"{self.directory} is in the trash")
+        return kept_at
 
     def _refuse_if_changed(self, directory: str) -> None:
         try:
@@ -205,6 +276,10 @@ class Exchange:
         moved = self._trash.move(self._ready)
         where = moved.target if moved else self._ready
         return f"; one of its new files was written to as well, they are in {where}"
+
+
+def _is_data(status: FileStatus) -> bool:
+    return status.is_file and not is_hidden(status.name)
 
 
 def _attributes(status: FileStatus) -> tuple[object, ...]:

@@ -10,6 +10,10 @@ By the name of the leftover (`compaction.exchange`):
 - ready, and neither: the old directory was deleted, so its rows are not to come back, or it was
   removed from the trash since. Its owner has to decide. The same if another directory has the
   name by now.
+- part: as ready, but files of the old directory are moved into it while that is away, beside its
+  place (`compaction.keeping_swap`). Then they are moved back, and the old directory gets its name
+  back. If another directory has the name by now, its owner has to decide.
+- away, without a part: the exchange was complete, and the old directory is moved to the trash.
 - came: the files that another program wrote while the name was free are moved to where they
   belong.
 
@@ -31,7 +35,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.directory_state import state_of
 from howdah.spark.compaction.directory_swap import move_in, remove
-from howdah.spark.compaction.plan import Leftover, State, kept_name, parse_name
+from howdah.spark.compaction.plan import Leftover, State, away_name, kept_name, parse_name
 
 _NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory, errors.AccessDenied)
 
@@ -41,8 +45,8 @@ class Undecided(errors.HowdahError, RuntimeError):
 
 
 def recover(fs: FileSystem, leftover: str, *, now: Callable[[], float] = time.time) -> str | None:
-    """Recover a leftover. Return the directory that got new files, if one did. Of several
-    leftovers, recover those in the state ready first.
+    """Recover a leftover. Return the directory that got new files, if one did. Recover several
+    leftovers in the order of their states.
 
     Raises `Undecided`.
     """
@@ -57,6 +61,10 @@ def recover(fs: FileSystem, leftover: str, *, now: Callable[[], float] = time.ti
     there = _file_id(fs, directory)
     if parsed.state is State.READY:
         return _Ready(fs, Trash(fs, now=now), leftover, directory, parsed).recover(there)
+    if parsed.state is State.PART:
+        return _Part(fs, Trash(fs, now=now), leftover, directory, parsed).recover(there)
+    if parsed.state is State.AWAY:
+        return _end_away(fs, Trash(fs, now=now), leftover, directory, parsed)
     if there is None:
         fs.rename(leftover, directory)
     else:
@@ -85,7 +93,7 @@ class _Ready:
         self._parsed = parsed
 
     def recover(self, there: int | None) -> str | None:
-        fs, parsed = self._fs, self._parsed
+        parsed = self._parsed
         if there is None:
             return self._end_or_undo()
         if there != parsed.file_id:
@@ -94,11 +102,16 @@ class _Ready:
                 f"{self._directory} had, and {self._directory} was made anew since then; delete "
                 "the former, or move its files"
             )
-        if state_of(fs, self._directory).digest == parsed.digest:
+        self._discard()
+        return None
+
+    def _discard(self) -> None:
+        """Get rid of the new files, which others may have written to if the directory changed."""
+        fs = self._fs
+        if state_of(fs, self._directory).digest == self._parsed.digest:
             remove(fs, self._leftover)
         else:
             self._trash.move(self._leftover)
-        return None
 
     def _end_or_undo(self) -> str:
         fs, parsed = self._fs, self._parsed
@@ -132,6 +145,74 @@ class _Ready:
         for status in statuses:
             if status.is_directory:
                 yield paths.join(status.path, below)
+
+
+class _Part(_Ready):
+    """Recovers a leftover in the state part."""
+
+    def recover(self, there: int | None) -> str | None:
+        fs, parsed = self._fs, self._parsed
+        away = paths.join(
+            paths.parent_of(self._leftover) or paths.SEPARATOR,
+            away_name(parsed.name, parsed.file_id, parsed.run),
+        )
+        is_away = _file_id(fs, away) == parsed.file_id
+        if there == parsed.file_id:
+            self._discard()
+            return None
+        if not is_away:
+            what = "removed" if there is None else "made anew"
+            raise Undecided(
+                f"a run that was killed left {self._leftover}, which has rows of small files that "
+                f"{self._directory} had, and that was {what} since then; delete the former, or "
+                "move its files"
+            )
+        if there is not None:
+            raise Undecided(
+                f"a run that was killed left {away} and {self._leftover}, which have the files of "
+                f"{self._directory}, and that was made anew since then; delete both, or move their "
+                "files: the former has the old ones, the latter those that stay, and new ones"
+            )
+        own_id = fs.get_file_status(self._leftover).file_id or 0
+        for status in fs.list_status(self._leftover):
+            # Inodes have ascending ids: the new files were created in the new directory.
+            if (status.file_id or 0) < own_id:
+                fs.rename(status.path, paths.join(away, status.name))
+        fs.rename(away, self._directory)
+        if state_of(fs, self._directory).digest == parsed.digest:
+            remove(fs, self._leftover)
+            return None
+        moved = self._trash.move(self._leftover)
+        raise Undecided(
+            f"{self._directory} was written to when a run was killed, and is as it was; the new "
+            f"files, and what others may have put to them, are in {moved and moved.target}"
+        )
+
+
+def _end_away(
+    fs: FileSystem, trash: Trash, leftover: str, directory: str, parsed: Leftover
+) -> str | None:
+    """Move an old directory to the trash that has a new one."""
+    parent = paths.parent_of(leftover) or paths.SEPARATOR
+    if _file_id(fs, leftover) is None:
+        return None  # it was renamed back
+    if _file_id(fs, leftover) != parsed.file_id:
+        # Two runs at once: it is what the other one has made of the old directory.
+        if _file_id(fs, directory) is not None:
+            raise Undecided(
+                f"two runs at once left {leftover} beside {directory}; delete it, or move its files"
+            )
+        fs.rename(leftover, directory)
+        return None
+    for status in fs.list_status(parent):
+        other = parse_name(status.name)
+        if other is not None and (other.state, other.run) == (State.PART, parsed.run):
+            return None  # somebody has to decide
+    place = trash.make_place(kept_name(directory, parsed.run))
+    if place is None:
+        raise Undecided(f"{leftover} was left by a run that was killed, and is in the trash")
+    fs.rename_to_trash(leftover, place)
+    return directory
 
 
 def recover_all(

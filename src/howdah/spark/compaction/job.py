@@ -5,6 +5,7 @@
 2. List the tree in parallel, and sum up each directory (`compaction.contents`).
 3. Decide for each directory (`compaction.plan`). No file of a table of which another program
    keeps a log is touched; its own maintenance is called (`compaction.table_maintenance`).
+   Files that are large enough stay as they are.
 4. Make the new files, check that all rows are there, and exchange the directories
    (`compaction.rewriting`); several directories at a time.
 
@@ -35,9 +36,10 @@ from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.compaction.directory_swap import new_run
 from howdah.spark.compaction.exchange_recovery import OtherJobs, recover_all
+from howdah.spark.compaction.keeping_swap import can_keep_files
 from howdah.spark.compaction.ordering import order_name
 from howdah.spark.compaction.outcome import Compacted, Compaction, outcome_of
-from howdah.spark.compaction.plan import Plan, parse_name, plan
+from howdah.spark.compaction.plan import Plan, parse_name, plan, small_bytes
 from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter
 from howdah.spark.compaction.table_formats import Maintained, Maintenance, Table
 from howdah.spark.compaction.table_maintenance import TableKeeper, table_above
@@ -128,6 +130,7 @@ class _Work:
         self._target_bytes = target_bytes
         self._options = options
         self._maintenance = options.asked
+        self._small_bytes = small_bytes(target_bytes) if can_keep_files(fs) else None
         self._block_bytes = fs.server_defaults(path).block_size
 
     def status(self) -> FileStatus:
@@ -253,7 +256,7 @@ class _Work:
                 self._spark, self._place, [self.status()], tasks, listing_progress(shown)
             )
             try:
-                return contents_of(tree)
+                return contents_of(tree, self._small_bytes)
             finally:
                 tree.forget()
         except errors.HowdahError:

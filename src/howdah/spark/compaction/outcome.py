@@ -11,9 +11,10 @@ from howdah.spark.compaction.table_formats import Maintained
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The outcome for one directory. `space_saved`: bytes on disks, of erasure coded files, once
-    the old ones have left the trash. `kept_at`: where its old files are; empty if nothing was done,
-    and then `reason` says why."""
+    """The outcome for one directory. `files_kept` of its files stay as they are, and are counted
+    before and after; `bytes` are those of the others. `space_saved`: bytes on disks, of erasure
+    coded files, once the old ones have left the trash. `kept_at`: where its old files are; empty if
+    nothing was done, and then `reason` says why."""
 
     path: str
     files_before: int
@@ -25,6 +26,7 @@ class Compacted:
     kept_at: str = ""
     reason: str = ""
     failed: bool = False
+    files_kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,11 @@ class Compaction:
 def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str = "") -> Compacted:
     """The outcome of a plan that was carried out, that failed, or that was only made."""
     contents = chosen.contents
+    before = contents.files + chosen.kept
     return Compacted(
         contents.path,
-        contents.files,
-        contents.files if chosen.skipped or failed else chosen.files_after,
+        before,
+        before if chosen.skipped or failed else chosen.files_after + chosen.kept,
         contents.bytes,
         0 if failed else chosen.blocks_saved(block_bytes),
         0 if failed else chosen.memory_saved(block_bytes),
@@ -66,6 +69,7 @@ def outcome_of(chosen: Plan, block_bytes: int, *, kept_at: str = "", failed: str
         kept_at,
         failed or chosen.skipped,
         bool(failed),
+        chosen.kept,
     )
 
 

@@ -1,8 +1,10 @@
 """Which directories are worth compacting, and into how many files (pure).
 
-A directory is compacted as a whole or not at all, since a directory can be exchanged by renames.
-It must have only data files, all of one format; and the gain must be worth the bytes that are
-written again: at most the target size for each file saved.
+A directory must have only data files, all of one format; and the gain must be worth the bytes that
+are written again: at most the target size for each file saved.
+
+Where files can stay (`MOST_KEPT`), only those are rewritten that are at most half as long as the
+target size: of longer ones no two fit into one. If rows are to be ordered all files are rewritten.
 
 Files that another program lists are left alone: tables of Delta Lake, Iceberg or Hudi and the
 output of a streaming query name their files in a log of their own (`compaction.table_formats`).
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah.protocol.striping.layout import FileLayout
@@ -23,9 +25,13 @@ BYTES_AN_OBJECT: Final = 150
 measured, a file of one block takes 230 to 280 bytes in our namenode, by the length of its name
 (280 with the names that Spark gives), and 280 bytes of live heap in Hadoop's."""
 
+MOST_KEPT: Final = 990
+"""Files of one directory that stay as they are. Each of them is renamed while the directory is
+exchanged, and a namenode makes at most 1000 renames in one turn."""
+
 PREFIX: Final = ".howdah-compact."
 _LEFTOVER: Final = re.compile(
-    re.escape(PREFIX) + r"(?P<name>.+)~(?P<state>building|ready|came)"
+    re.escape(PREFIX) + r"(?P<name>.+)~(?P<state>building|ready|part|away|came)"
     r"(?:\.(?P<id>[0-9]+))?\.(?P<run>[0-9a-f]+)(?:\.(?P<digest>[0-9a-f]+))?",
     re.DOTALL,
 )
@@ -134,8 +140,10 @@ class Contents:
     of unknown format has the suffix "". `unknown` is a hidden entry that is none of the known
     ones, `bucket` a file of a bucketed table.
 
+    `kept`, `kept_bytes` and `kept_blocks` are of those data files that are long enough.
+
     `coding_policy` is the erasure coding policy of the data files, "" where they are replicated or
-    differ; `coded_space` is what they take on disks then, parity included."""
+    differ; `coded_space` is what those take on disks then that are not kept, parity included."""
 
     path: str
     files: int
@@ -149,11 +157,28 @@ class Contents:
     bucket: str = ""
     coding_policy: str = ""
     coded_space: int = 0
+    kept: int = 0
+    kept_bytes: int = 0
+    kept_blocks: int = 0
+
+    def without_kept(self) -> Contents:
+        """Of the files alone that are not long enough; the directory is as it is."""
+        return replace(
+            self,
+            files=self.files - self.kept,
+            bytes=self.bytes - self.kept_bytes,
+            blocks=self.blocks - self.kept_blocks,
+            kept=0,
+            kept_bytes=0,
+            kept_blocks=0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The decision for a directory: `files_after` new files, or `skipped` for a reason.
+    """The decision for a directory: `files_after` new files, or `skipped` for a reason. `contents`
+    is of the files that are rewritten; `kept` others stay, all of them longer than `most_bytes`
+    (None: all files are rewritten).
 
     `orders`: its rows are to be ordered. `if_ordered`: why it is left alone if they are in that
     order already."""
@@ -163,6 +188,8 @@ class Plan:
     skipped: str = ""
     orders: bool = False
     if_ordered: str = ""
+    kept: int = 0
+    most_bytes: int | None = None
 
     @property
     def suffix(self) -> str:
@@ -218,13 +245,29 @@ def plan(contents: Contents, target_bytes: int, *, orders: bool = False) -> Plan
     >>> plan(Contents("/d", 100, 5000, 100, 50, (".json",), 0), 1000).files_after
     5
     """
+    kept, most_bytes = 0, None
+    if contents.kept and not orders and contents.kept <= MOST_KEPT:
+        kept, most_bytes = contents.kept, small_bytes(target_bytes)
+        contents = contents.without_kept()
+        if not contents.files:
+            return Plan(contents, 0, "its files are large enough", kept=kept)
     after = max(1, -(-contents.bytes // target_bytes))
     useless = _useless(contents, after, target_bytes)
     if orders:
         reason = _unfit(contents) or _unordered(contents)
         return Plan(contents, after, reason, orders=True, if_ordered=useless)
     few = useless if contents.files < 2 else ""
-    return Plan(contents, after, few or _unfit(contents) or useless)
+    skipped = few or _unfit(contents) or useless
+    return Plan(contents, after, skipped, kept=kept, most_bytes=most_bytes)
+
+
+def small_bytes(target_bytes: int) -> int:
+    """The length of the longest files that are put together, as two of them fit into one.
+
+    >>> small_bytes(128 << 20) >> 20
+    64
+    """
+    return target_bytes // 2
 
 
 def _unfit(contents: Contents) -> str:
@@ -277,6 +320,10 @@ class State(enum.StrEnum):
 
     READY = "ready"
     """Complete; it is to get the directory's name."""
+    PART = "part"
+    """The same of a directory of which some files stay: they are moved into it."""
+    AWAY = "away"
+    """The old directory, of which the files that stay are moved to its new one."""
     CAME = "came"
     """A directory that another program created while the name was free."""
     BUILDING = "building"
@@ -304,6 +351,16 @@ def building_name(name: str, run: str) -> str:
 def ready_name(name: str, file_id: int, run: str, digest: str) -> str:
     """The same directory, once it is complete and is to replace this inode."""
     return f"{PREFIX}{name}~{State.READY}.{file_id}.{run}.{digest}"
+
+
+def part_name(name: str, file_id: int, run: str, digest: str) -> str:
+    """The same directory, if files of the old one are moved into it."""
+    return f"{PREFIX}{name}~{State.PART}.{file_id}.{run}.{digest}"
+
+
+def away_name(name: str, file_id: int, run: str) -> str:
+    """The old directory beside its place, while files of it are moved."""
+    return f"{PREFIX}{name}~{State.AWAY}.{file_id}.{run}"
 
 
 def came_name(name: str, file_id: int, run: str) -> str:

@@ -50,9 +50,10 @@ class Footers:
         self._place = place
         self._tasks = most_tasks
 
-    def read(self, directory: str, kind: Format) -> Footer:
-        """Read the footers of all files of a directory together. Raises `NotReadable`."""
-        paths = [status.path for status in data_files(self._fs, directory)]
+    def read(self, directory: str, kind: Format, most_bytes: int | None = None) -> Footer:
+        """Read the footers of all files of a directory together; with `most_bytes` of those that
+        are no longer. Raises `NotReadable`."""
+        paths = [status.path for status in data_files(self._fs, directory, most_bytes)]
         if len(paths) <= FEW_FILES:
             return combined_footer(self._fs, paths, kind)
         rows = [(encode(path),) for path in paths]

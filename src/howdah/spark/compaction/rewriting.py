@@ -152,8 +152,16 @@ class Rewriter:
     def compact(self, chosen: Plan, run: str) -> Compacted:
         """Rewrite one directory. If that fails, the outcome says why, and the directory stays."""
         try:
-            exchange = Exchange(self._fs, chosen.contents.path, run=run, confirm=self._confirm)
+            exchange = Exchange(
+                self._fs,
+                chosen.contents.path,
+                run=run,
+                confirm=self._confirm,
+                most_bytes=chosen.most_bytes,
+            )
             reason = self._reason(chosen, exchange.before, exchange.status)
+            if not reason and len(exchange.kept) != chosen.kept:
+                reason = "it has changed since the tree was listed"
             if reason:
                 return outcome_of(replace(chosen, skipped=reason), self._block_bytes)
             kept_at = self._compact(chosen, exchange)
@@ -170,8 +178,8 @@ class Rewriter:
             return f"its rows are in this order, and {chosen.if_ordered}"
         quiet_s = self._options.quiet_s
         quiet_since_ms = int((time.time() - quiet_s) * 1000) if quiet_s else 0
-        reason = reason_to_skip(self._fs, state, quiet_since_ms)
-        return reason or reason_to_stay(self._fs, status)
+        reason = reason_to_skip(self._fs, state, quiet_since_ms, chosen.most_bytes)
+        return reason or reason_to_stay(self._fs, status, keeps_files=bool(chosen.kept))
 
     def preview(self, chosen: Plan) -> Compacted:
         """The outcome that `compact` would have."""
@@ -217,10 +225,10 @@ class Rewriter:
     def _join(self, chosen: Plan, exchange: Exchange, suffix: str) -> None:
         run = uuid.uuid4().hex
         places = (exchange.directory, exchange.building, suffix, run)
-        assert exchange.before.file is not None, "there are files to join"
-        size = exchange.before.file.block_size
+        assert exchange.like.file is not None, "there are files to join"
+        size = exchange.like.file.block_size
         after = chosen.files_after
-        shares = [(*places, number, after, size) for number in range(after)]
+        shares = [(*places, number, after, size, chosen.most_bytes) for number in range(after)]
         joined = self._joins.run(shares)
         raise_failed(joined, *_OWN_FAILURES)
         remove_unfinished(self._fs, exchange.building)
@@ -250,7 +258,7 @@ class Rewriter:
             counts = self._counts.run(shares)
             raise_failed(counts, *_OWN_FAILURES)
             return sum(row["records"] for row in counts)
-        (first, *_) = data_files(self._fs, exchange.directory)
+        (first, *_) = data_files(self._fs, exchange.directory, chosen.most_bytes)
         new = self._footers.read(exchange.building, chosen.format)
         check_kinds(footer_of(self._fs, first.path, chosen.format), new)
         return new.rows
@@ -259,7 +267,8 @@ class Rewriter:
         """Join the files by Arrow. False if it is Spark that has to rewrite them: then nothing is
         left of the new files."""
         try:
-            some = concat_parquet.some_of(data_files(self._fs, exchange.directory))
+            old = data_files(self._fs, exchange.directory, chosen.most_bytes)
+            some = concat_parquet.some_of(old)
             concat_parquet.check_some(self._fs, some)
             self._join(chosen, exchange, named_suffix_of(some[0].name))
         except NotJoinable as reason:
@@ -277,7 +286,7 @@ class Rewriter:
             self._rewrite_now(chosen, exchange)
 
     def _rewrite_now(self, chosen: Plan, exchange: Exchange) -> None:
-        old = self._footers.read(exchange.directory, chosen.format)
+        old = self._footers.read(exchange.directory, chosen.format, chosen.most_bytes)
         if old.metadata and not self._options.drops_metadata:
             raise _metadata_lost(exchange, sorted(old.metadata))
         try:
@@ -343,10 +352,14 @@ class Rewriter:
 
     def _read(self, chosen: Plan, directory: str, footer: Footer) -> DataFrame:
         reader = self._spark.read.format(chosen.format.value).options(**_READING)
+        files = list(data_files(self._fs, directory, chosen.most_bytes))
+        if chosen.most_bytes is not None:
+            names = ",".join(glob.escape(status.name) for status in files)
+            reader = reader.option("pathGlobFilter", f"{{{names}}}")
         if footer.has_one_schema:
             # Not left to Spark: it would take the schema of a summary file, were there one.
-            first = next(iter(data_files(self._fs, directory))).path
-            reader.schema(reader.load(self._fs.uri + glob.escape(first)).schema)
+            first = self._fs.uri + glob.escape(files[0].path)
+            reader.schema(reader.load(first).schema)
         return reader.load(self._uri(directory))
 
     def _uri(self, path: str) -> str:

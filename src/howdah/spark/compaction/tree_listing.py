@@ -62,8 +62,9 @@ class TreeContents:
     leftovers: tuple[str, ...]
 
 
-def contents_of(tree: Tree) -> TreeContents:
-    """The contents of all directories, in the order of their paths."""
+def contents_of(tree: Tree, small_bytes: int | None = None) -> TreeContents:
+    """The contents of all directories, in the order of their paths. `small_bytes`: longer files may
+    be kept."""
     from pyspark.sql import functions as F
 
     named = _named(tree.rows)
@@ -75,6 +76,9 @@ def contents_of(tree: Tree) -> TreeContents:
     is_leftover = is_directory & name.startswith(PREFIX)
     is_lock = is_file & ((name == LOCK) | name.startswith(f"{LOCK}."))
     is_unknown = hidden & ~is_leftover & ~(is_file & name.rlike(KNOWN_HIDDEN)) & ~is_lock
+    is_kept = is_data & (
+        F.lit(False) if small_bytes is None else F.col("length") > F.lit(small_bytes)
+    )
     suffix = F.regexp_extract(F.lower("name"), SUFFIX, 1)
     coding = F.coalesce("erasure_coding_policy", F.lit(""))
 
@@ -91,7 +95,10 @@ def contents_of(tree: Tree) -> TreeContents:
         F.coalesce(F.max(F.when(is_data, F.col("length"))), F.lit(0)).alias("largest"),
         F.collect_set(F.when(is_data, suffix)).alias("suffixes"),
         F.collect_set(F.when(is_data, coding)).alias("coding"),
-        sum_of(F.col("space")).alias("space"),
+        sum_of(F.when(~is_kept, F.col("space"))).alias("space"),
+        F.count_if(is_kept).alias("kept"),
+        sum_of(F.when(is_kept, F.col("length"))).alias("kept_bytes"),
+        sum_of(F.when(is_kept, F.col("blocks"))).alias("kept_blocks"),
         F.count_if(~is_file & ~hidden).alias("directories"),
         F.count_if(name == SUCCESS).alias("success"),
         one_of(is_unknown).alias("unknown"),
@@ -124,6 +131,9 @@ def contents_of(tree: Tree) -> TreeContents:
                 row["unknown"],
                 row["bucket"],
                 *_coded(row["coding"], row["space"]),
+                row["kept"],
+                row["kept_bytes"],
+                row["kept_blocks"],
             )
             for row in rows
             if row["files"]

@@ -28,8 +28,11 @@ from howdah.spark.compaction.exchange_recovery import recover_all
 from howdah.spark.compaction.plan import parse_name
 
 CHANGES = ("create", "delete", "mkdirs", "rename", "set_times")
-MOST_STEPS = 60
+MOST_STEPS = 80
 OLD = ("a.txt", "b.txt", "c.txt")
+LARGE = {"0.txt": "large-0", "b1.txt": "large-1", "d.txt": "large-2"}
+SMALL_BYTES = 2
+"""With the large files: what is longer is kept."""
 
 _numbers = itertools.count()
 
@@ -93,10 +96,24 @@ class World:
     name: str
     wanted: Counter[str] = field(default_factory=Counter)
     is_removed: bool = False
+    kept: dict[str, tuple[int | None, int, int]] = field(default_factory=dict)
     stack: ExitStack = field(default_factory=ExitStack)
 
     def connect(self) -> FileSystem:
         return self.stack.enter_context(howdah.connect(f"mem://{self.name}/"))
+
+    @property
+    def most_bytes(self) -> int | None:
+        return SMALL_BYTES if self.kept else None
+
+    def large_files(self) -> dict[str, tuple[int | None, int, int]]:
+        """By name: the inode, the time, and the mode, which no two of them have in common."""
+        fs = self.connect()
+        return {
+            name: (status.file_id, status.modification_time_ms, status.permission)
+            for name in LARGE
+            for status in [fs.get_file_status(f"/t/d/{name}")]
+        }
 
     def lines(self) -> Counter[str]:
         fs = self.connect()
@@ -110,15 +127,20 @@ class World:
 
 
 @pytest.fixture
-def world() -> Iterator[Callable[[], World]]:
+def world() -> Iterator[Callable[[bool], World]]:
     made: list[World] = []
 
-    def make() -> World:
+    def make(keeps: bool) -> World:
         found = World(f"history-{next(_numbers)}")
         made.append(found)
         fs = found.connect()
         for number, name in enumerate(OLD):
             write(found, fs, f"/t/d/{name}", f"{number}")
+        if keeps:
+            for number, (name, line) in enumerate(LARGE.items()):
+                write(found, fs, f"/t/d/{name}", line)
+                fs.set_permission(f"/t/d/{name}", 0o640 + number)
+            found.kept = found.large_files()
         return found
 
     yield make
@@ -133,17 +155,18 @@ def write(world: World, fs: FileSystem, path: str, line: str) -> None:
     world.wanted[line] += 1
 
 
-def compact(fs: FileSystem, *, recovers: bool = True) -> list[str]:
+def compact(world: World, fs: FileSystem, *, recovers: bool = True) -> list[str]:
     """A run, as `howdah compact` does it without Spark; what is left to be decided."""
     undecided: list[str] = []
     if recovers:
         found = [status.path for status in fs.list_status("/t") if parse_name(status.name)]
         _, undecided = recover_all(fs, found, lambda _: None)
     try:
-        exchange = Exchange(fs, "/t/d", run=new_run(), now=lambda: 1.0)
+        exchange = Exchange(fs, "/t/d", run=new_run(), now=lambda: 1.0, most_bytes=world.most_bytes)
     except errors.PathNotFound:
         return undecided
-    if reason_to_skip(fs, exchange.before) or len(exchange.before.statuses) < 2:
+    reason = reason_to_skip(fs, exchange.before, most_bytes=world.most_bytes)
+    if reason or len(exchange.like.statuses) < 2:
         return undecided
     share = {
         "directory": exchange.directory,
@@ -152,10 +175,13 @@ def compact(fs: FileSystem, *, recovers: bool = True) -> list[str]:
         "run": new_run(),
         "number": 0,
         "shares": 1,
+        "most_bytes": world.most_bytes,
     }
     exchange.begin()
     try:
         made = join(fs, share)
+        if made.files != len(exchange.like.statuses):
+            raise ChangedMeanwhile("other files were joined")
         assert count(fs, share) == made.records
         exchange.finish()
     except BaseException:
@@ -178,12 +204,12 @@ def kill(world: World, fs: FileSystem) -> None:
 def twin(world: World, fs: FileSystem) -> None:
     """A second run, which takes the first for dead."""
     with suppress(ChangedMeanwhile):
-        compact(fs)
+        compact(world, fs)
 
 
 def twin_that_recovers_nothing(world: World, fs: FileSystem) -> None:
     with suppress(ChangedMeanwhile, errors.PathNotFound):
-        compact(fs, recovers=False)
+        compact(world, fs, recovers=False)
 
 
 def add(world: World, fs: FileSystem) -> None:
@@ -244,23 +270,27 @@ OTHERS = (
 )
 
 
+@pytest.mark.parametrize("keeps", [False, True], ids=["whole", "keeping"])
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("others", OTHERS, ids=lambda each: each.__name__)
 def test_each_line_is_there_once_whatever_happens_at_whichever_step(
-    world: Callable[[], World], others: Callable[[World, FileSystem], None], is_after: bool
+    world: Callable[[bool], World],
+    others: Callable[[World, FileSystem], None],
+    is_after: bool,
+    keeps: bool,
 ) -> None:
     for at in range(1, MOST_STEPS):
-        here = world()
+        here = world(keeps)
         fs, outside = here.connect(), here.connect()
         hook = Hook(at, is_after, partial(others, here, outside))
         with hooked(fs, hook), suppress(Killed, errors.HowdahError):
-            compact(fs)
+            compact(here, fs)
         was_killed = hook.is_dead
         # Somebody may have been writing; the next run has to leave that alone as well.
         with suppress(ChangedMeanwhile):
-            compact(here.connect())
+            compact(here, here.connect())
         here.stack.close()
-        undecided = compact(here.connect())
+        undecided = compact(here, here.connect())
         told = f"{others.__name__} at step {at}, {'killed' if was_killed else 'alive'}"
         if here.is_removed:
             assert not here.lines(), told
@@ -269,6 +299,7 @@ def test_each_line_is_there_once_whatever_happens_at_whichever_step(
             assert not undecided, told
             left = [s.name for s in here.connect().list_status("/t") if parse_name(s.name)]
             assert not left, told
+            assert not keeps or here.large_files() == here.kept, told
         if hook.steps < at:
             return
     pytest.fail(f"a run has more than {MOST_STEPS} steps")
