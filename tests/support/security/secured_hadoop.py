@@ -174,6 +174,10 @@ class SecuredHadoop:
         write_site_files(conf_dir, {**self.conf, "dfs.datanode.data.dir": f"file://{data}"})
         self._start_datanode(name, conf_dir)
 
+    @property
+    def namenode_pid(self) -> int:
+        return self._servers.pid("namenode")
+
     def is_running(self, server: str) -> bool:
         """Whether it was started and not killed."""
         return server in self._servers.running

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,7 @@ from tests.support.security.secured_hadoop import (
     security_settings,
 )
 from tests.support.security.servers import (
+    CONTROLLER,
     DATANODE,
     JOURNALNODE,
     NAMENODE,
@@ -39,7 +40,12 @@ NAMESERVICE: Final = "ns"
 NAMENODES: Final = ("nn1", "nn2")
 KINDS: Final = frozenset({"namenode", "journalnode", "datanode"})
 _CALL_S: Final = 30.0
-_MAIN: Final = {"namenode": NAMENODE, "journalnode": JOURNALNODE, "datanode": DATANODE}
+_MAIN: Final = {
+    "namenode": NAMENODE,
+    "journalnode": JOURNALNODE,
+    "datanode": DATANODE,
+    "zkfc": CONTROLLER,
+}
 
 
 class SecuredQuorum:
@@ -56,10 +62,12 @@ class SecuredQuorum:
         journal_nodes: int = 3,
         datanodes: int = 1,
         has_controllers: bool = False,
+        java_options: Sequence[str] = (),
     ) -> None:
-        """`hadoops` are the kinds of servers that are Hadoop's. Controllers are ours, and are
-        elected on journal nodes, or on the ZooKeeper of `conf`. Without journal nodes namenodes
-        share a directory."""
+        """`hadoops` are the kinds of servers that are Hadoop's. Controllers are ours unless `zkfc`
+        is among these, and are elected on journal nodes, or on the ZooKeeper of `conf`, which
+        Hadoop's need. Without journal nodes namenodes share a directory. `java_options` are those
+        of Hadoop's servers, beside the usual ones."""
         self.directory = directory
         self.kdc = kdc
         self.hadoops = frozenset(hadoops)
@@ -70,7 +78,7 @@ class SecuredQuorum:
             name: {what: free_port() for what in ("rpc", "http", "zkfc")}
             for name in (*NAMENODES, *self.journal_nodes)
         }
-        self.servers = HadoopServers(directory, jars, kdc.environment)
+        self.servers = HadoopServers(directory, jars, kdc.environment, java_options)
         (directory / "secret").write_text("a secret of this test alone\n")
         self.conf = {**self._settings(), **(conf or {})}
         self.conf_dir = directory / "conf"

@@ -20,6 +20,7 @@ _SERVERS: Final = "org.apache.hadoop.hdfs.server"
 NAMENODE: Final = f"{_SERVERS}.namenode.NameNode"
 DATANODE: Final = f"{_SERVERS}.datanode.DataNode"
 SECONDARY: Final = f"{_SERVERS}.namenode.SecondaryNameNode"
+CONTROLLER: Final = "org.apache.hadoop.hdfs.tools.DFSZKFailoverController"
 JOURNALNODE: Final = "org.apache.hadoop.hdfs.qjournal.server.JournalNode"
 _END_S: Final = 20
 _PORTS: Final = range(20_000, 32_000)
@@ -89,6 +90,10 @@ class HadoopServers:
                 env={**os.environ, **self._environment},
                 start_new_session=True,
             )
+
+    def pid(self, name: str) -> int:
+        """The process of a server that runs."""
+        return self._processes[name].pid
 
     def kill(self, name: str) -> None:
         """With all its processes, as a machine fails: the data process of ours would serve those
