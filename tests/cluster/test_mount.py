@@ -298,6 +298,29 @@ def small_tree(directory: Path) -> Path:
     return directory
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        ("--rw=read", "--bs=128k"),
+        ("--rw=randread", "--bs=4k"),
+        ("--rw=randread", "--bs=16k", "--direct=1"),
+        ("--rw=randread", "--bs=64k", "--ioengine=mmap"),
+        ("--rw=randread", "--bs=16k", "--ioengine=libaio", "--iodepth=16"),
+    ],
+    ids=" ".join,
+)
+def test_fio_verifies_what_it_reads(
+    mount: Mount, fs: HdfsFileSystem, tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    need("fio")
+    size = ("--name=verified", "--filename=verified", "--size=8m", "--verify=crc32c")
+    block = next(word for word in how if word.startswith("--bs="))
+    write = ("--rw=write", block, "--do_verify=0", "--fallocate=none", "--minimal")
+    subprocess.run(["fio", *size, *write], cwd=tmp_path, check=True, capture_output=True)
+    fs.put(tmp_path / "verified", f"{ROOT}/verified", overwrite=True)
+    mount.run("fio", "--readonly", *size, *how, "--minimal")
+
+
 def test_rsync_copies_a_tree_and_then_nothing(mount: Mount, tmp_path: Path) -> None:
     need("rsync")
     source = small_tree(tmp_path / "source")

@@ -28,6 +28,8 @@ LONGEST_NAME_BYTES: Final = 255
 BLOCK_BYTES: Final = 128 << 10
 """What programs read and write at once that ask."""
 MODE_BITS: Final = 0o1777
+_WHICH_ACCESS: Final = ", access="
+"""In what a namenode says of a refusal, unless only the owner may."""
 
 T = TypeVar("T")
 Answer = Sequence[Buffer] | None
@@ -158,7 +160,14 @@ class MountedTree:
             mtime_ns=mtime_ms * 1_000_000,
             atime_ns=(atime_ms or mtime_ms) * 1_000_000,
             block_bytes=BLOCK_BYTES,
+            links=0 if self._is_deleted(node) else 1,
         )
+
+    def _is_deleted(self, node: Node) -> bool:
+        """Whether a file has no name any more but the one that it has while it is open."""
+        if node.parent is None:
+            return node is not self.nodes.root
+        return node.name.startswith(self.hidden_prefix)
 
     def entry(self, parent: Node, name: str, status: FileStatus) -> Entry:
         """What the kernel hears of a name that exists; it knows the node from then on."""
@@ -217,10 +226,13 @@ def text_of(name: bytes) -> str:
 
 @contextmanager
 def for_owners() -> Iterator[None]:
-    """Systems say EPERM where only the owner may do something, HDFS says that access is denied."""
+    """Systems say EPERM where only the owner may do something, and EACCES where one may not come
+    that far. HDFS says that access is denied in both cases, and in the second one which access."""
     try:
         yield
     except errors.AccessDenied as error:
+        if _WHICH_ACCESS in str(error):
+            raise
         raise Refused(errno.EPERM, str(error)) from error
 
 

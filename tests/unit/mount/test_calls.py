@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from howdah import errors
 from howdah.fs.memory.filesystem import MemoryFileSystem
 from howdah.mount.accounts import NOBODY, Accounts
 from howdah.mount.callers import EachCaller, OneCaller
@@ -222,6 +223,34 @@ def test_only_files_are_made_by_mknod(kernel: FakeKernel, fs: MemoryFileSystem) 
     for kind in (stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFCHR, stat.S_IFBLK):
         with refused(errno.EPERM):
             mknod(kind | 0o600, b"other")
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        (
+            'Permission denied: user=ann, access=EXECUTE, inode="/data":bob:g:drwx------',
+            errno.EACCES,
+        ),
+        ("Permission denied. user=ann is not the owner of inode=/data/f", errno.EPERM),
+    ],
+)
+def test_only_what_is_for_owners_is_not_permitted(
+    kernel: FakeKernel,
+    fs: MemoryFileSystem,
+    words: str,
+    number: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fs.write_bytes("/data/f", b"")
+    node = kernel.lookup(b"f").node
+
+    def refuse(*args: object) -> None:
+        raise errors.AccessDenied(words)
+
+    monkeypatch.setattr(MemoryFileSystem, "set_permission", refuse)
+    with refused(number):
+        kernel.setattr(node, SetAttribute.MODE, mode=0o600)
 
 
 def test_links_are_refused(kernel: FakeKernel, fs: MemoryFileSystem) -> None:

@@ -420,11 +420,13 @@ def test_a_deleted_file_is_there_for_those_who_have_it_open(
 ) -> None:
     node = write_new(kernel, b"content")
     handle = kernel.open(node)
+    assert kernel.getattr(node).links == 1
     kernel.unlink(b"f")
     with refused(errno.ENOENT):
         kernel.lookup(b"f")
     assert kernel.names() == []
     assert kernel.getattr(node).size == 7
+    assert kernel.getattr(node).links == 0
     assert kernel.read(node, handle, 0, 100) == b"content"
     write_new(kernel, b"another")
     assert kernel.read(node, handle, 0, 100) == b"content"

@@ -38,6 +38,9 @@ class Attributes:
     atime_ns: int
     block_bytes: int
     """The size of a request that suits the file."""
+    links: int = 1
+    """Names, of which a directory has one too: two would tell `find` that it has no others below.
+    A deleted file that is open has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +97,7 @@ def _packed(attributes: Attributes) -> bytes:
         mtime_ns,
         mtime_ns,
         attributes.mode,
-        # Also of a directory: two would tell `find` that it has no others below.
-        1,
+        attributes.links,
         attributes.uid,
         attributes.gid,
         0,
