@@ -1,9 +1,10 @@
-"""A namenode whose ports offer different protections, by IngressPortBasedResolver: this project's
-and Apache's, each with Java's client and with this project's."""
+"""A namenode that offers a protection by its port, or by the client's address: this project's and
+Apache's, with Java's client and with this project's."""
 
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,3 +117,55 @@ def test_javas_client_gets_what_the_auxiliary_port_offers(
     else:
         assert done.returncode != 0
         assert "No common protection layer between client and server" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def own_address() -> str:
+    """An address of this machine that is not of its loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.254", 9))  # Nothing is sent.
+        except OSError:
+            pytest.skip("this machine has no address but that of its loopback")
+        address = str(probe.getsockname()[0])
+    if address.startswith("127."):
+        pytest.skip("this machine has no address but that of its loopback")
+    return address
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize(
+    "kind", [pytest.param(OurSecuredCluster, id="ours"), pytest.param(SecuredHadoop, id="apache")]
+)
+def test_an_address_that_is_on_no_list_gets_privacy_alone(
+    kdc: Kdc,
+    hadoop_classpath: str,
+    tmp_path: Path,
+    own_address: str,
+    kind: type[SecuredHadoop],
+) -> None:
+    conf = {
+        "hadoop.rpc.protection": "authentication",
+        "dfs.namenode.rpc-bind-host": "0.0.0.0",
+        "hadoop.security.saslproperties.resolver.class": (
+            "org.apache.hadoop.security.WhitelistBasedResolver"
+        ),
+        "hadoop.security.sasl.fixedwhitelist.file": str(tmp_path / "none"),
+    }
+    cluster = kind(tmp_path, hadoop_classpath, kdc, conf)
+    keytab, principal = str(kdc.keytab("alice")), f"alice@{REALM}"
+
+    def exists(host: str, wanted: str) -> bool:
+        named = {"dfs.namenode.kerberos.principal.pattern": f"nn/localhost@{REALM}"}
+        values = Configuration({**cluster.client_conf(rpc=wanted), **named})
+        uri = f"hdfs://{host}:{cluster.rpc_port}"
+        with howdah.connect(uri, conf=values, keytab=keytab, principal=principal) as fs:
+            return fs.exists("/user/alice")
+
+    try:
+        assert exists("localhost", "authentication")
+        assert exists(own_address, "privacy")
+        with pytest.raises(errors.AuthenticationFailed, match="the server offers privacy, "):
+            exists(own_address, "authentication")
+    finally:
+        cluster.close()

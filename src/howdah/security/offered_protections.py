@@ -2,9 +2,8 @@
 addresses, the clock).
 
 Hadoop loads any class by its name. Here the three classes are known that Hadoop brings along, and
-any other name stops the start. WhitelistBasedResolver decides about calls and data connections: in
-Hadoop 3.1 to 3.5 it does not decide about calls, because servers ask by address and port, a method
-that the class does not override. IngressPortBasedResolver decides about calls alone, as in Hadoop.
+any other name stops the start. WhitelistBasedResolver decides about calls and data connections,
+IngressPortBasedResolver about calls alone, as in Hadoop.
 
 A list has one IP address or range (10.0.0.0/8) a line; a single * is every address. Hadoop looks up
 names of hosts, too, for each connection. Here they are refused.

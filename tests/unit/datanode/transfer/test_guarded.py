@@ -42,6 +42,7 @@ from howdah.protocol.data_transfer.op_requests import (
 from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
 from howdah.protocol.data_transfer.status import Status
 from howdah.protocol.sasl.digest_md5 import DigestMd5Client, credentials_of
+from howdah.protocol.sasl.offered_protections import OfferedProtections
 from howdah.protocol.sasl.protection import Protection
 from howdah.runtime.sockets import Connection, PeerClosed
 from howdah.security.data_handshakes import initiate
@@ -69,6 +70,7 @@ class Ports:
     suites: tuple[str, ...] = ()
     encryption: Encryption | None = None
     is_privileged: bool = False
+    offered: OfferedProtections | None = None
     takes_simple: bool = False
 
 
@@ -119,6 +121,7 @@ class Cluster:
             ports.suites,
             self.clock,
             encryption=ports.encryption,
+            offered=ports.offered,
             is_privileged=ports.is_privileged,
             takes_simple=ports.takes_simple,
         )
@@ -448,6 +451,28 @@ def test_a_client_that_wants_less_than_is_offered_is_refused(lab: Lab) -> None:
     connection = node.connect()
     with pytest.raises(errors.AuthenticationFailed):
         open_.guard().initiate(connection, PORT, lab.POOL, token)
+
+
+class PrivacyAlone:
+    """Whatever the datanode itself asks others for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+
+    def offered(self, address: str, port: int) -> tuple[Protection, ...]:
+        self.asked.append((address, port))
+        return (Protection.PRIVACY,)
+
+
+def test_what_is_offered_goes_by_the_clients_address(lab: Lab) -> None:
+    rule = PrivacyAlone()
+    cluster = Cluster(lab, Ports((Protection.AUTHENTICATION,), offered=rule))
+    with pytest.raises(errors.AuthenticationFailed, match="the server offers privacy"):
+        cluster.write(cluster.node())
+    node = Cluster(lab, Ports((Protection.PRIVACY,), offered=rule))
+    assert node.write(node.node()).is_success
+    assert {address for address, _ in rule.asked} == {"127.0.0.1"}
+    assert all(port > 0 for _, port in rule.asked)
 
 
 @pytest.mark.parametrize("way", ["integrity", "privacy", "aes", *ENCRYPTED])
