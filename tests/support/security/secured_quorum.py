@@ -73,7 +73,7 @@ class SecuredQuorum:
         self.hadoops = frozenset(hadoops)
         self.journal_nodes = tuple(f"jn{number + 1}" for number in range(journal_nodes))
         self.datanodes = tuple(f"dn{number + 1}" for number in range(datanodes))
-        self._has_controllers = has_controllers
+        self.has_controllers = has_controllers
         self.ports = {
             name: {what: free_port() for what in ("rpc", "http", "zkfc")}
             for name in (*NAMENODES, *self.journal_nodes)
@@ -101,7 +101,7 @@ class SecuredQuorum:
         shutil.copytree(self.directory / "nn1", self.directory / "nn2")
         for name in (*NAMENODES, *self.datanodes):
             self.start(name)
-        if self._has_controllers:
+        if self.has_controllers:
             wait_until(self._namenodes_answer, timeout_s=START_S)
             if "ha.zookeeper.quorum" in self.conf:
                 self.servers.run_ours("formatzk", "zkfc", first, "-formatZK", "-nonInteractive")
@@ -202,7 +202,7 @@ class SecuredQuorum:
         assert active is not None
         other = next(name for name in NAMENODES if name != active)
         self.kill(active)
-        if self._has_controllers:
+        if self.has_controllers:
             wait_until(lambda: self.state(other) is ServiceState.ACTIVE, timeout_s=60)
         else:
             self.order(other, ServiceState.ACTIVE)
@@ -238,7 +238,7 @@ class SecuredQuorum:
         self.servers.check()
         try:
             if self.active() is None:
-                if not self._has_controllers:
+                if not self.has_controllers:
                     self.order("nn1", ServiceState.ACTIVE)
                 return False
             with self.connect("hdfs", rpc="privacy", data="privacy") as fs:
@@ -301,7 +301,7 @@ class SecuredQuorum:
             ),
             **addresses,
             "dfs.namenode.shared.edits.dir": shared,
-            "dfs.ha.automatic-failover.enabled": str(self._has_controllers).lower(),
+            "dfs.ha.automatic-failover.enabled": str(self.has_controllers).lower(),
             "dfs.ha.fencing.methods": "shell(/bin/true)",
             "dfs.ha.standby.checkpoints": "false",
             "dfs.ha.tail-edits.in-progress": "true",

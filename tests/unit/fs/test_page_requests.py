@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import threading
 from collections.abc import Iterator
+from functools import partial
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -16,6 +18,7 @@ from howdah.protocol.sasl.principals import Principal
 from howdah.runtime.tls.http_policy import Place
 from howdah.runtime.users.names import ProxyUser
 from howdah.security.login import LoginSource
+from howdah.security.page_proofs import PageProofs
 from howdah.security.settings import SecuritySettings
 from howdah.security.users import Identity, SecuredUser
 
@@ -51,6 +54,8 @@ class Server(HTTPServer):
     proof = b"proof"
     is_open = False
     refuses_tickets = False
+    ignores_tickets = False
+    """As a server without Kerberos does."""
     asked: list[tuple[str, str | None]]
 
 
@@ -64,7 +69,7 @@ class _Answers(BaseHTTPRequestHandler):
         self.send_response(200 if is_let_in else 401)
         if not is_let_in:
             self.send_header("WWW-Authenticate", "Negotiate")
-        elif shown:
+        elif shown and not self.server.ignores_tickets:
             proof = base64.b64encode(self.server.proof).decode()
             self.send_header("WWW-Authenticate", f"Negotiate {proof}")
         self.send_header("Content-Length", "4")
@@ -87,10 +92,11 @@ def server() -> Iterator[Server]:
     thread.join(10)
 
 
-def secured(login: Login | None, real: str | None = None) -> SecuredUser:
-    identity = Identity(
-        SecuritySettings(is_enabled=True), LoginSource(), None, has_login=login is not None
-    )
+def secured(
+    login: Login | None, real: str | None = None, *, fallback_allowed: bool = False
+) -> SecuredUser:
+    settings = SecuritySettings(is_enabled=True, fallback_allowed=fallback_allowed)
+    identity = Identity(settings, LoginSource(), None, has_login=login is not None)
     user = SecuredUser("alice", identity, real or "alice@R", real)
     if login is not None:
         user._login = login  # type: ignore[assignment]
@@ -165,3 +171,31 @@ def test_without_a_ticket_nothing_is_sent(server: Server) -> None:
 def test_a_client_without_security_is_told_what_to_set(server: Server) -> None:
     with pytest.raises(errors.AuthenticationFailed, match=r"set hadoop\.security\.authentication"):
         fetch(server, "alice")
+
+
+def test_a_server_that_asks_for_no_proof_is_taken_where_that_is_allowed(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.is_open = server.ignores_tickets = True
+    with pytest.raises(errors.AuthenticationFailed, match="asks for no proof"):
+        fetch(server, secured(Login()))
+    assert fetch(server, secured(Login(), fallback_allowed=True)) == b"page"
+    assert "asks for no proof of who a client is, and gives none" in caplog.text
+    server.ignores_tickets, server.proof = False, b"other"
+    with pytest.raises(errors.AuthenticationFailed):
+        fetch(server, secured(Login(), fallback_allowed=True))
+
+
+def test_after_a_fall_back_a_server_may_ask_for_a_ticket_again(server: Server) -> None:
+    """The requests of a server that lives for long: others restart meanwhile."""
+    user = secured(Login(), fallback_allowed=True)
+    proofs = PageProofs(user, keeps_cookies=False)
+    user.fell_back()
+    assert not proofs.are_needed
+    user.was_proven()
+    assert proofs.are_needed
+    place = Place(False, "127.0.0.1", server.server_address[1])
+    connect = partial(HTTPConnection, place.host, place.port, timeout=10)
+    with proofs.asked(place, connect, "GET", "/page") as answer:
+        assert answer.read() == b"page"
+    assert server.asked == [("/page", "Negotiate dGlja2V0")]

@@ -224,8 +224,8 @@ def webhdfs_of(
 
 
 def _redirect_tokens_of(conf: Configuration, proofs: Proofs | None) -> RedirectTokens | None:
-    if proofs is None or not proofs.needs_proof:
-        return None
+    if proofs is None:
+        return None  # Nobody is known by anything that a token could be made for.
     times = read(TokenTimes, conf)
     life_s = min(times.renewal_ms, times.lifetime_ms) / 1000
     return RedirectTokens(life_s, proofs.is_good, time.monotonic)
