@@ -13,9 +13,10 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.gateway.s3.body import Body
+from howdah.gateway.s3.bucket_rules import BucketRules
 from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.objects import Bucket, Shared, no_such_key, pieces_of
-from howdah.gateway.s3.protocol import acls, conditions, listing
+from howdah.gateway.s3.protocol import acls, conditions, cors, listing
 from howdah.gateway.s3.protocol.acls import Others, others_of
 from howdah.gateway.s3.protocol.checksums import BodySums
 from howdah.gateway.s3.protocol.conditions import etag_of, http_time, iso_time
@@ -80,6 +81,7 @@ class Gateway:
     buckets: Buckets
     shared: Shared
     sweeper: Sweeper
+    cors: BucketRules
     knows_everybody: bool = True
     """No request comes without a name."""
 
@@ -192,6 +194,49 @@ def get_bucket_location(call: Call) -> Answer:
 def get_bucket_versioning(call: Call) -> Answer:
     call.gateway.buckets.existing(call.fs, call.request.bucket)
     return _xml("VersioningConfiguration", [])
+
+
+# What pages of other servers may do.
+
+
+def get_bucket_cors(call: Call) -> Answer:
+    _check_own(call, call.gateway.buckets.existing(call.fs, call.request.bucket))
+    rules = call.bucket().cors_rules()
+    if rules is None:
+        raise Refused(
+            "NoSuchCORSConfiguration",
+            "The CORS configuration does not exist",
+            BucketName=call.request.bucket,
+        )
+    return _xml("CORSConfiguration", cors.children(rules))
+
+
+def put_bucket_cors(call: Call) -> Answer:
+    rules = cors.rules_of_document(call.body().read(cors.MAX_DOCUMENT_BYTES))
+    _check_own(call, call.gateway.buckets.existing(call.fs, call.request.bucket))
+    _set_cors_rules(call, rules)
+    return Response(200)
+
+
+def delete_bucket_cors(call: Call) -> Answer:
+    _check_own(call, call.gateway.buckets.existing(call.fs, call.request.bucket))
+    _set_cors_rules(call, ())
+    return Response(204)
+
+
+def _set_cors_rules(call: Call, rules: Sequence[cors.CorsRule]) -> None:
+    try:
+        call.bucket().set_cors_rules(rules)
+    finally:
+        call.gateway.cors.forget(call.request.bucket)
+
+
+def _check_own(call: Call, status: FileStatus) -> None:
+    """Raises Refused unless the bucket belongs to the user: to write to it is not enough."""
+    if status.owner != call.user:
+        raise Refused(
+            "AccessDenied", f"Access Denied: the bucket {call.request.bucket} is {status.owner}'s"
+        )
 
 
 # What others may do.
@@ -931,7 +976,9 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "DeleteObject": delete_object,
     "DeleteObjectTagging": delete_object_tagging,
     "DeleteObjects": delete_objects,
+    "DeleteBucketCors": delete_bucket_cors,
     "GetBucketAcl": get_bucket_acl,
+    "GetBucketCors": get_bucket_cors,
     "GetBucketLocation": get_bucket_location,
     "GetBucketVersioning": get_bucket_versioning,
     "GetObject": get_object,
@@ -948,6 +995,7 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "ListParts": list_parts,
     "PostObject": post_object,
     "PutBucketAcl": put_bucket_acl,
+    "PutBucketCors": put_bucket_cors,
     "PutObject": put_object,
     "PutObjectAcl": put_object_acl,
     "PutObjectTagging": put_object_tagging,

@@ -18,7 +18,7 @@ import dataclasses
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -30,8 +30,9 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.gateway.s3.key_locks import KeyLocks
-from howdah.gateway.s3.protocol import conditions, tags
+from howdah.gateway.s3.protocol import conditions, cors, tags
 from howdah.gateway.s3.protocol.acls import Others
+from howdah.gateway.s3.protocol.cors import CorsRule
 from howdah.gateway.s3.protocol.listing import Source
 from howdah.gateway.s3.protocol.metadata import (
     ATTRIBUTE,
@@ -141,6 +142,26 @@ class Bucket:
         if not self._has_attributes:
             return Metadata()
         return metadata_in(self.fs.get_xattrs(path))
+
+    def cors_rules(self) -> tuple[CorsRule, ...] | None:
+        """What pages of other servers may do here; None where the bucket says nothing of it."""
+        if not self._has_attributes:
+            return None
+        try:
+            data = self.fs.get_xattrs(self.path).get(cors.ATTRIBUTE)
+        except _NOT_THERE:
+            return None
+        return None if data is None else cors.decoded(data)
+
+    def set_cors_rules(self, rules: Sequence[CorsRule]) -> None:
+        """Keep these rules in place of those that there are; none without any. Raises Refused."""
+        if not self._has_attributes:
+            if rules:
+                raise self._without_attributes("rules of CORS")
+        elif rules:
+            self.fs.set_xattr(self.path, cors.ATTRIBUTE, cors.encoded(rules))
+        elif cors.ATTRIBUTE in self.fs.get_xattrs(self.path):
+            self.fs.remove_xattr(self.path, cors.ATTRIBUTE)
 
     @property
     def _has_attributes(self) -> bool:

@@ -26,11 +26,18 @@ from howdah.gateway.clients import Clients
 from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.s3.access_keys import AccessKeyFile, configured_passphrase
 from howdah.gateway.s3.body import Body
+from howdah.gateway.s3.bucket_rules import BucketRules
 from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.calls import CALLS, OWNER, Call, Gateway, PostedForm
 from howdah.gateway.s3.key_locks import KeyLocks
-from howdah.gateway.s3.objects import Shared
-from howdah.gateway.s3.protocol.cors import allowed_origin, headers_for, is_pattern, preflight
+from howdah.gateway.s3.objects import Bucket, Shared
+from howdah.gateway.s3.protocol.cors import (
+    CorsRule,
+    answer_headers,
+    is_pattern,
+    preflight,
+    rules_of_setting,
+)
 from howdah.gateway.s3.protocol.documents import CONTENT_TYPE, error_document
 from howdah.gateway.s3.protocol.forms import Form, boundary_of, is_form
 from howdah.gateway.s3.protocol.metadata import check_supported
@@ -74,8 +81,8 @@ class S3Gateway:
         if self.anonymous:
             check_user(self.anonymous)
         self.domains: Final = [text.strip().lower() for text in conf.get(keys.HOWDAH_S3_DOMAINS)]
-        self.origins: Final = conf.get(keys.HOWDAH_S3_CORS_ORIGINS)
-        for origin in self.origins:
+        origins = conf.get(keys.HOWDAH_S3_CORS_ORIGINS)
+        for origin in origins:
             if not is_pattern(origin):
                 raise errors.InvalidConfiguration(
                     f"{keys.HOWDAH_S3_CORS_ORIGINS.name} has {origin!r}: it is * or has origins "
@@ -112,6 +119,7 @@ class S3Gateway:
                 lambda: self.clients.of(str(self.own_user)),
             ),
             Sweeper(conf.get(keys.HOWDAH_S3_UPLOADS_LIFETIME)),
+            BucketRules(self._cors_rules_of, rules_of_setting(origins)),
             knows_everybody=not self.anonymous,
         )
 
@@ -131,6 +139,12 @@ class S3Gateway:
     def names_bucket(self, request: Request) -> bool:
         """Whether the host of a request names a bucket, and its path is a key."""
         return bucket_of_host(request, self.domains) is not None
+
+    def _cors_rules_of(self, bucket: str) -> tuple[CorsRule, ...] | None:
+        """Rules of a bucket's own, as the gateway itself sees them: browsers ask unsigned."""
+        path = self.parts.buckets.path(bucket)
+        with self.parts.shared.own_files() as files:
+            return Bucket(files, bucket, path, self.own_user, self.parts.shared).cors_rules()
 
     def answer(self, request: Request) -> Operation:
         return Operation(self, request)
@@ -215,12 +229,16 @@ class Operation:
     def _answered(self, channel: Channel) -> Response | None:
         gateway = self._gateway
         request = request_of(self._request, gateway.domains)
-        origin = allowed_origin(gateway.origins, request.headers.get("origin"))
+        origin = request.headers.get("origin")
         if request.method == "OPTIONS":
             self._operation = PREFLIGHT
-            return Response(200, preflight(request.headers, origin))
-        if gateway.origins:
-            channel.added = {**channel.added, **headers_for(origin)}
+            return Response(200, preflight(gateway.parts.cors.of(request.bucket), request.headers))
+        if origin is not None:
+            rules = gateway.parts.cors.of(request.bucket)
+            channel.added = {
+                **channel.added,
+                **answer_headers(rules, origin, request.method),
+            }
         signed = signed_of(request)
         if signed is None and is_form(request):
             posted, self._user = self._posted(request, channel)

@@ -10,7 +10,16 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
-from howdah.gateway.s3.protocol.cors import allowed_origin
+from howdah.gateway.s3.bucket_rules import MOST_SEEN, BucketRules
+from howdah.gateway.s3.protocol.cors import (
+    CorsRule,
+    answer_headers,
+    decoded,
+    encoded,
+    rules_of_document,
+    rules_of_setting,
+)
+from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.requests import request_of
 from howdah.gateway.s3.service import S3Gateway
 from howdah.web.http import request_of as parsed_request
@@ -96,10 +105,14 @@ def test_another_page_sees_nothing(door: Door) -> None:
 
 
 def test_all_pages_may_where_all_are_configured() -> None:
-    assert allowed_origin(["*"], APP) == "*"
-    assert allowed_origin(["*"], None) is None
-    assert allowed_origin([], APP) is None
-    assert allowed_origin(["https://ab*ba"], "https://aba") is None
+    def told(origins: list[str], origin: str | None) -> str | None:
+        found = answer_headers(rules_of_setting(origins), origin, "GET")
+        return found.get("Access-Control-Allow-Origin")
+
+    assert told(["*"], APP) == "*"
+    assert told(["*"], None) is None
+    assert told([], APP) is None
+    assert told(["https://ab*ba"], "https://aba") is None
 
 
 @pytest.mark.parametrize("origin", ["example.com", "https://*.*", "ftp://a", "https://a b"])
@@ -155,3 +168,73 @@ def test_a_gateway_that_wants_signatures_is_asked_by_any_name(
         status, body, _ = asked(door, "GET", "/", {"Host": "s3.behind-a-balancer.example"})
     forget("s3-names")
     assert (status, b"not signed" in body) == (403, True)
+
+
+# -- rules of buckets --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("", "MalformedXML"),
+        ("<AllowedOrigin>*</AllowedOrigin>", "MalformedXML"),
+        ("<AllowedOrigin>http://*.*</AllowedOrigin><AllowedMethod>GET</AllowedMethod>", "Request"),
+        ("<AllowedOrigin>*</AllowedOrigin><AllowedMethod>TRACE</AllowedMethod>", "Request"),
+        (
+            "<AllowedOrigin>*</AllowedOrigin><AllowedMethod>GET</AllowedMethod>"
+            "<ExposeHeader>a\r\nb: c</ExposeHeader>",
+            "Request",
+        ),
+        (
+            "<AllowedOrigin>*</AllowedOrigin><AllowedMethod>GET</AllowedMethod>"
+            "<MaxAgeSeconds>-1</MaxAgeSeconds>",
+            "MalformedXML",
+        ),
+        (
+            "<AllowedOrigin>*</AllowedOrigin><AllowedMethod>GET</AllowedMethod>"
+            + f"<AllowedHeader>{'a' * 90}</AllowedHeader>" * 200,
+            "16384 bytes",
+        ),
+    ],
+)
+def test_what_are_no_rules_is_refused(rule: str, code: str) -> None:
+    document = f"<CORSConfiguration><CORSRule>{rule}</CORSRule></CORSConfiguration>"
+    with pytest.raises(Refused) as refused:
+        rules_of_document(document.encode())
+    assert code in refused.value.code + refused.value.message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b"\xff", b"{}", b"[1]", b'[{"origins": "*"}]', b"[[[", b"null", b"1"),
+        encoded([CorsRule(("*",))]).replace(b'"*"', b'"a\\nb"', 1),
+    ],
+)
+def test_what_another_one_has_put_there_says_nothing(data: bytes) -> None:
+    assert decoded(data) is None or decoded(data) == ()
+
+
+def test_what_was_seen_of_a_bucket_counts_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    now_s, looked = 100.0, []
+    own, others = (CorsRule(("https://own.example",)),), (CorsRule(("*",)),)
+
+    def look(bucket: str) -> tuple[CorsRule, ...] | None:
+        looked.append(bucket)
+        if bucket == "closed":
+            raise errors.AccessDenied("it is not the gateway's")
+        return own if bucket == "own" else None
+
+    rules = BucketRules(look, others, lambda: now_s)
+    for bucket, expected in (("own", own), ("plain", others), ("closed", others), ("", others)):
+        assert rules.of(bucket) == rules.of(bucket) == expected
+    assert looked == ["own", "plain", "closed"]
+    rules.forget("own")
+    now_s += 4.9
+    assert (rules.of("own"), rules.of("plain")) == (own, others)
+    now_s += 0.2
+    rules.of("plain")
+    assert looked == ["own", "plain", "closed", "own", "plain"]
+    for number in range(MOST_SEEN * 2):
+        rules.of(f"b{number}")
+    assert len(rules._seen) <= MOST_SEEN

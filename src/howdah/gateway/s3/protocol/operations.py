@@ -47,6 +47,7 @@ class Operation:
 
 
 _NO_VERSIONS: Final = "HDFS keeps no versions of a file"
+_CORS: Final = "for its owner; without rules of its own howdah.s3.cors.origins counts"
 _RIGHTS: Final = "what others may do, as the permissions of HDFS say it"
 _NO_SUCH_RIGHTS: Final = "permissions and ACLs are those of HDFS"
 
@@ -59,6 +60,8 @@ def _served() -> Iterator[Operation]:
     yield Operation("DeleteBucket", "DELETE", bucket, note="an empty one")
     yield Operation("GetBucketAcl", "GET", bucket, ("acl",), note=_RIGHTS)
     yield Operation("PutBucketAcl", "PUT", bucket, ("acl",), note=_RIGHTS)
+    for name, method in (("Get", "GET"), ("Put", "PUT"), ("Delete", "DELETE")):
+        yield Operation(f"{name}BucketCors", method, bucket, ("cors",), note=_CORS)
     yield Operation("GetBucketLocation", "GET", bucket, ("location",))
     yield Operation("GetBucketVersioning", "GET", bucket, ("versioning",), note="always off")
     yield Operation("ListObjects", "GET", bucket)
@@ -107,12 +110,6 @@ def _refused() -> Iterator[Operation]:
     for name, parameter, methods, why in (
         ("BucketAccelerateConfiguration", "accelerate", "GET PUT", "there is no such service"),
         ("BucketAnalyticsConfiguration", "analytics", "GET PUT DELETE", "there is no such service"),
-        (
-            "BucketCors",
-            "cors",
-            "GET PUT DELETE",
-            "howdah.s3.cors.origins counts for all buckets",
-        ),
         ("BucketEncryption", "encryption", "GET PUT DELETE", "HDFS has encryption zones"),
         (
             "BucketIntelligentTieringConfiguration",

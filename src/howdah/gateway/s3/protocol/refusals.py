@@ -53,6 +53,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "MethodNotAllowed": 405,
     "MissingContentLength": 411,
     "NoSuchBucket": 404,
+    "NoSuchCORSConfiguration": 404,
     "NoSuchKey": 404,
     "NoSuchUpload": 404,
     "NoSuchVersion": 404,
