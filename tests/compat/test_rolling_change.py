@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +31,8 @@ from tests.support.failover.workload import CLIENT_PROTOCOL, wait_until_they_go_
 from tests.support.failover.write_ledger import Manifest
 from tests.support.hadoop.programs import hadoop_program
 from tests.support.security.kdc import REALM, Kdc
-from tests.support.security.rolling import Phase, RollingQuorum, simple_part
+from tests.support.security.our_routers import OurRouters
+from tests.support.security.rolling import TRANSITION, Phase, RollingQuorum, simple_part
 from tests.support.security.secured_quorum import NAMENODES, NAMESERVICE
 from tests.support.security.servers import write_site_files
 
@@ -137,6 +139,9 @@ def test_halfway_clients_of_both_kinds_work(halfway: RollingQuorum) -> None:
         for stream in streams:
             stream.write(b"from one namenode ")
             stream.hflush()
+        for fs, number in product(kept, range(2)):
+            # While it is written: a datanode is asked for its length.
+            assert fs.read_bytes(f"/user/alice/log{number}") == b"from one namenode "
         for client in clients:
             check_works(client)
         with pytest.raises(errors.AuthenticationFailed, match="asks for no proof"):
@@ -157,6 +162,40 @@ def test_halfway_clients_of_both_kinds_work(halfway: RollingQuorum) -> None:
         assert "believes everybody who shows no proof" in halfway.log(name)
         assert " from 127.0.0.1 came without a proof" in halfway.log(name)
     check_web(halfway)
+
+
+@pytest.mark.torture
+def test_a_router_takes_both_kinds_before_namenodes_of_both(
+    halfway: RollingQuorum, tmp_path: Path
+) -> None:
+    with halfway.simple_client() as fs:
+        fs.write_bytes("/user/alice/before", DATA)
+    routers = OurRouters(tmp_path / "routers", halfway, {TRANSITION: "true"})
+    try:
+        routers.start()
+        simple = Configuration(simple_part(routers.client_conf()))
+
+        def without() -> HdfsFileSystem:
+            fs = howdah.connect(routers.uri(), conf=simple, user="alice")
+            assert isinstance(fs, HdfsFileSystem)
+            return fs
+
+        def changing() -> HdfsFileSystem:
+            fallback = {"ipc.client.fallback-to-simple-auth-allowed": "true"}
+            return routers.connect(conf=fallback, rpc="privacy", data="privacy")
+
+        for _ in range(2):
+            check_works(without)
+            check_works(changing)
+            if halfway.active() == "nn1":
+                assert halfway.fail_over() == "nn2"
+        with without() as fs:
+            assert fs.get_delegation_token("alice") is None
+        with routers.connect(rpc="privacy") as fs:
+            assert fs.get_delegation_token("alice") is not None
+        assert "the router believes everybody who shows no proof" in routers.log()
+    finally:
+        routers.close()
 
 
 def check_web(cluster: RollingQuorum) -> None:
@@ -213,6 +252,11 @@ class Works:
         self.java.append(JavaRounds([*program, path], output, environment))
         self.java[-1].wait_for(1)
 
+    def finish_java(self) -> None:
+        while self.java:
+            self.java[-1].finish()
+            self.java.pop()
+
     def go_on(self) -> None:
         for manifest in self.manifests:
             wait_until_they_go_on(manifest)
@@ -247,12 +291,15 @@ def test_nobody_at_work_notices(kdc: Kdc, hadoop_classpath: str, tmp_path: Path)
                 works.add_java("changing", changed, KRB5CCNAME=str(cache))
                 works.add_java("simple", simple_part(cluster.conf), HADOOP_USER_NAME="alice")
                 cluster.change_all(Phase.BOTH, works.go_on)
-                works.java.pop().finish()
+                # Hadoop's, which have met a namenode without Kerberos, make no handshakes for data
+                # as long as they live.
+                works.finish_java()
                 works.manifests.remove(simple)
             with working_by(cluster.secured_client, "/user/alice/secured") as secured:
                 works.manifests.append(secured)
+                works.add_java("secured", changed, KRB5CCNAME=str(cache))
                 cluster.change_all(Phase.KERBEROS, works.go_on)
-        works.java.pop().finish()
+        works.finish_java()
         with cluster.secured_client() as fs:
             for manifest in (changing, simple, secured):
                 manifest.verify(fs)

@@ -163,7 +163,14 @@ class FileGateway:
                     "this datanode takes delegation tokens alone: ask a namenode, whose answer "
                     "leads here with one"
                 )
-            return _owner(self.conf, wanted.delegation, namenode)
+            conf = self.conf
+            if self._simple_conf is not None:
+                # A namenode that has not changed believes everybody, as this datanode does.
+                conf = conf.with_values(
+                    {keys.IPC_CLIENT_FALLBACK_TO_SIMPLE_AUTH_ALLOWED.name: "true"}
+                )
+            needs_token = self._simple_conf is None
+            return _owner(conf, wanted.delegation, namenode, needs_token=needs_token)
         user = wanted.user or self.default_user
         acts_for = wanted.acts_for_another(wanted.user)
         return user if acts_for is None else ProxyUser(acts_for, user)
@@ -174,8 +181,10 @@ class FileGateway:
             self._replicas.close()
 
 
-def _owner(conf: Configuration, text: str, namenode: str) -> str:
-    """The owner of a token, who calls a namenode by it. The namenode says whether it is good.
+def _owner(conf: Configuration, text: str, namenode: str, *, needs_token: bool) -> str:
+    """The owner of a token, who calls a namenode by it. The namenode says whether it is good, and
+    with `needs_token` none is asked that does not look at it.
+
     Raises InvalidToken for what is none."""
     from howdah.security.users import user_by_tokens
 
@@ -186,7 +195,7 @@ def _owner(conf: Configuration, text: str, namenode: str) -> str:
         raise errors.InvalidToken("that is no delegation token") from None
     service = namenode if ":" in namenode else f"{LOGICAL_SERVICE}{namenode}"
     own = replace(token, kind=HDFS_DELEGATION, service=service.lower())
-    return user_by_tokens(conf, [own], needs_token=True)
+    return user_by_tokens(conf, [own], needs_token=needs_token)
 
 
 def _replicas_of(own: OwnDatanode, conf: Configuration) -> ShortCircuitCache:

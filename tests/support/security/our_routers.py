@@ -19,6 +19,7 @@ from howdah.testing.waiting import wait_until
 from tests.support.security.kdc import REALM
 from tests.support.security.secured_hadoop import SecuredHadoop, client_settings
 from tests.support.security.secured_pair import SecuredPair
+from tests.support.security.secured_quorum import SecuredQuorum
 from tests.support.security.servers import START_S, HadoopServers, free_port, write_site_files
 
 ROUTER: Final = "dfs.federation.router"
@@ -30,7 +31,7 @@ class OurRouters:
     def __init__(
         self,
         directory: Path,
-        cluster: SecuredHadoop | SecuredPair,
+        cluster: SecuredHadoop | SecuredPair | SecuredQuorum,
         conf: Mapping[str, str] | None = None,
     ) -> None:
         """`conf` is the routers' beside the usual."""

@@ -396,8 +396,7 @@ def test_a_client_that_takes_the_ipc_port_for_the_namenodes_hears_so(ipc: Ipc) -
 # -- where blocks are guarded ------------------------------------------------------
 
 
-@pytest.fixture
-def guarded(node: Any) -> ClientDatanodeProtocol:
+def guarded_by(node: Any, *, takes_simple: bool = False) -> ClientDatanodeProtocol:
     """With keys of which the first is known."""
     keys = KnownKeys()
     keys.update_keys(node.store.served_pools()[0], KEYS, NOW_MS)
@@ -407,8 +406,13 @@ def guarded(node: Any) -> ClientDatanodeProtocol:
         lambda event: None,
         "owner",
         disk_balancer=balancer,
-        guard=Guard(keys, "owner", (), now_ms=lambda: NOW_MS),
+        guard=Guard(keys, "owner", (), now_ms=lambda: NOW_MS, takes_simple=takes_simple),
     )
+
+
+@pytest.fixture
+def guarded(node: Any) -> ClientDatanodeProtocol:
+    return guarded_by(node)
 
 
 NOW_MS = 1_800_000_000_000
@@ -437,6 +441,19 @@ def test_who_has_a_token_of_a_block_learns_its_length_and_no_others(
     for other in (ticket, Caller("owner", b"", 0, 0, "10.0.0.1")):
         with pytest.raises(errors.AccessDenied, match="by no block token"):
             guarded.get_replica_visible_length(request, other)
+
+
+def test_during_a_change_a_length_is_told_to_who_has_no_token(node: Any, lab: Lab) -> None:
+    """A namenode that has not changed yet gives none, neither to who shows a ticket here."""
+    both = guarded_by(node, takes_simple=True)
+    lab.write_block(node, lab.block(), bytes(700))
+    request = pb.GetReplicaVisibleLengthRequestProto(block=lab.block().to_proto())
+    ticket = Caller("owner", b"", 0, 0, "10.0.0.1", proven=Proven(KERBEROS, "owner", "owner@E"))
+    for caller in (ticket, Caller("bob", b"", 0, 0, "10.0.0.1"), by_token(lab.POOL)):
+        assert both.get_replica_visible_length(request, caller).length == 700
+    for shown in (by_token(lab.POOL, 2), by_token("BP-2"), by_token(lab.POOL, 1, "WRITE")):
+        with pytest.raises(errors.InvalidToken):
+            both.get_replica_visible_length(request, shown)
 
 
 def test_a_token_to_a_block_of_the_owners_is_no_right_of_the_owner(
