@@ -119,7 +119,7 @@ class Guard:
         if connection.is_local:
             return connection
         if self.takes_simple and bytes(connection.have(len(MAGIC))[: len(MAGIC)]) != MAGIC:
-            STRANGERS.note("", connection.peer.rpartition(":")[0])
+            STRANGERS.note("", connection.peer_address)
             return connection
         nonce = base64.b64encode(os.urandom(_CHALLENGE_BYTES))
         if self._encryption is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
 from howdah.datanode.settings import DataSettings
@@ -13,7 +14,9 @@ from howdah.protocol.data_transfer.blocks import (
     ExtendedBlock,
     StorageType,
 )
-from howdah.runtime.sockets import Connection, Dialing, connect
+from howdah.runtime.sockets import Connection, Dialing, PeerClosed, connect
+
+log = logging.getLogger(__name__)
 
 
 def connect_to(
@@ -32,17 +35,30 @@ def connect_to(
     Raises Unreachable, and what the handshake does.
     """
     address = node.connect_to(use_hostname=settings.use_hostname)
-    connection = connect(
-        address,
-        connect_timeout_s=silence_s,
-        read_timeout_s=silence_s,
-        write_timeout_s=settings.write_timeout_s if write_timeout_s is None else write_timeout_s,
-        dialing=dialing,
-    )
-    if settings.guard is None:
+
+    def connected() -> Connection:
+        return connect(
+            address,
+            connect_timeout_s=silence_s,
+            read_timeout_s=silence_s,
+            write_timeout_s=settings.write_timeout_s
+            if write_timeout_s is None
+            else write_timeout_s,
+            dialing=dialing,
+        )
+
+    connection, guard = connected(), settings.guard
+    if guard is None:
         return connection
     dialing(connection)
-    return settings.guard.initiate(connection, address[1], pool_id, token)
+    try:
+        return guard.initiate(connection, address[1], pool_id, token)
+    except PeerClosed as error:
+        if not guard.takes_simple:
+            raise
+        # It may have block tokens and know no handshakes, as without Kerberos.
+        log.info("%s takes no handshake, and is asked without one: %s", node, error)
+        return connected()
 
 
 def own_token(

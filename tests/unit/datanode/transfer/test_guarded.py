@@ -657,3 +657,23 @@ def test_during_a_change_others_are_called_without_keys_until_there_are_some(
 def test_after_the_change_there_is_no_token_without_keys(cluster: Cluster) -> None:
     with pytest.raises(errors.InvalidToken, match="no keys are known"):
         cluster.guard(knows_keys=False).own_token(cluster.lab.block(), Mode.READ)
+
+
+@pytest.mark.parametrize("takes_simple", [True, False])
+def test_during_a_change_a_datanode_without_handshakes_is_called_without(
+    lab: Lab, takes_simple: bool
+) -> None:
+    """It asks for block tokens, as a datanode without Kerberos may, too."""
+    ours = Cluster(lab, replace(WAYS["privacy"], takes_simple=takes_simple))
+    other = Cluster(lab, WAYS["tokens"])
+    node = other.node()
+    assert other.write(node).is_success
+    settings = DataSettings(guard=ours.guard())
+    token = ours.token(Mode.READ)
+    if not takes_simple:
+        with pytest.raises(PeerClosed):
+            connect_to(node.address, settings, 5, ours.pool, token)
+        return
+    with connect_to(node.address, settings, 5, ours.pool, token) as connection:
+        request = replace(lab.read_request(lab.block(), 0, 1000), token=token)
+        assert lab.read_block(node, request, connection).data[:1000] == DATA[:1000]
