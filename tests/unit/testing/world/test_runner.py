@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,6 +33,11 @@ def spins(world: World) -> Mapping[str, object]:
     return {}
 
 
+def waits(world: World) -> Mapping[str, object]:
+    threading.Event().wait()
+    return {}
+
+
 def fails_on_odd_seeds(world: World) -> Mapping[str, object]:
     if world.seed % 2:
         raise Unexpected("odd")
@@ -52,7 +58,13 @@ def test_shrinking_leaves_out_each_fault_that_the_failure_does_not_need() -> Non
 
 def test_a_world_that_never_ends_is_ended_and_shows_what_runs() -> None:
     result = runner.run_forked(spins, 1, limit_s=0.5)
-    assert re.search(r"not over after 0.5 real seconds.* in spin\n", result.problem, re.DOTALL)
+    words = r"not over after 0.5 seconds of the processor.* in spin\n"
+    assert re.search(words, result.problem, re.DOTALL)
+
+
+def test_a_world_that_waits_for_something_real_is_ended_too() -> None:
+    result = runner.run_forked(waits, 1, limit_s=0.05)
+    assert "not over after 0.5 real seconds" in result.problem
 
 
 def test_a_night_goes_on_where_it_was_interrupted(
