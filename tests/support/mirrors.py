@@ -253,6 +253,26 @@ class MemoryHdfs(HdfsFileSystem):
 
         return FSDataOutputStream(PlainOutput(_Written(store), name))
 
+    def write_sparse(self, path: PathLike, length: int) -> None:
+        """A file of one block, of which nobody has the bytes: to read it fails."""
+        name = self.resolve(path)
+        flags = CreateFlag.CREATE
+        status = self._namenode.create(
+            name,
+            "client",
+            masked=0o644,
+            unmasked=0o666,
+            flags=flags,
+            create_parent=True,
+            replication=1,
+            block_size=length,
+        )
+        block = self._namenode.add_block(name, "client", None, (), status.fileId).block
+        (node,) = self._memory.nodes
+        node.store(block.block_id, block.generation_stamp, length)
+        last = block.with_length(length)
+        assert self._namenode.complete(name, "client", last, status.fileId)
+
     def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         return FSDataInputStream(_Input(self.resolve(path), self.content(path)))
 
