@@ -70,7 +70,9 @@ SCRIPTS = (
     "distcp",
     "compaction",
     "listing",
+    "live_listing",
     "tables",
+    "mirror",
 )
 
 PEERS = {"hadoop": ("Hadoop", "Apache", "Java client")}
@@ -95,6 +97,7 @@ COMPARED = (
     "zones",
     "distcp",
     "listing",
+    "live_listing",
     "tables",
 )
 """Those that measure a peer of Hadoop's."""

@@ -27,10 +27,10 @@ def fill(fs: MemoryHdfs) -> None:
 
 
 def mirror_of(world: World) -> Mirror:
-    sides = [Directory.of(f"hdfs://{name}{TOP}", Configuration(), None) for name in "ab"]
+    source, target = (Directory.of(f"hdfs://{name}{TOP}", Configuration(), None) for name in "ab")
     settings = Settings(begins_processes=False)
     clock_ms = world.clock.wall_ms
-    return Mirror(*sides, settings, Configuration(), clock_ms=clock_ms)
+    return Mirror(source, target, settings, Configuration(), clock_ms=clock_ms)
 
 
 def names_of(fs: MemoryHdfs, top: str = TOP) -> dict[str, int]:

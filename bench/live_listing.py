@@ -1,0 +1,172 @@
+"""The table `howdah.namespace` of a live namenode beside Hadoop's `-ls -R`, and who waits for it.
+
+The namenode is ours, the tree that of `scale`: files of one block, a hundred in each directory.
+
+- The table, of the columns that `-ls` shows, is thrown away by the sink `noop`, in a Spark of
+  `local[2]` that runs already.
+- Hadoop's shell is a Java process of its own for each run. What `-ls -d /` takes is subtracted: it
+  is the start of Java.
+
+Meanwhile another process asks for the status of a file, again and again, a millisecond after each
+answer. The lister and this one have the same two cores, so some of what the latter waits is for a
+processor, not for the namenode: a listing is done once more with the lister at the lowest priority.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+from harness import CACHE, Options, Results, Skipped, figure, in_turn, main, progress, scratch
+from listing import start, uri_of
+from scale import Asking, Howdah, image_of
+
+from howdah.java import NoJava, find_java_home
+from howdah.spark import register
+from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
+
+OURS = "howdah.namespace"
+HADOOP = "Hadoop's -ls -R"
+TREE = "/tree"
+PROBED = "/tree"
+IDLE_S = 5.0
+LOWEST = 19
+_COLUMNS = "path,type,permission,owner,group,replication,length,modification_time"
+_SHELL = "org.apache.hadoop.fs.FsShell"
+
+
+@contextmanager
+def probing(address: tuple[str, int]) -> Iterator[Callable[[], list[float]]]:
+    """Somebody asks all the time. The function ends that, and returns the seconds that each answer
+    took."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=_probe, args=(theirs, address), daemon=True)
+    child.start()
+    try:
+        ours.recv()
+
+        def stop() -> list[float]:
+            ours.send("stop")
+            found: list[float] = ours.recv()
+            return found
+
+        yield stop
+    finally:
+        child.kill()
+        child.join()
+
+
+def _probe(pipe: Connection, address: tuple[str, int]) -> None:
+    asking = Asking(address)
+    for _ in range(200):
+        asking.info(PROBED)
+    pipe.send("ready")
+    found = []
+    while not pipe.poll(0.001):
+        before_s = time.perf_counter()
+        asking.info(PROBED)
+        found.append(time.perf_counter() - before_s)
+    pipe.send(found)
+
+
+def p99_ms(seconds: list[float]) -> float:
+    return statistics.quantiles(seconds, n=100)[98] * 1000
+
+
+def measure(options: Options) -> Results:
+    try:
+        java_home = find_java_home()
+    except NoJava as error:
+        yield Skipped("live listing", str(error))
+        return
+    os.environ["JAVA_HOME"] = str(java_home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    files = 20_000 if options.quick else 200_000
+    from howdah.spark.sessions import session
+
+    with ExitStack() as stack:
+        base = stack.enter_context(scratch(options, "live_listing"))
+        namenode = Howdah(base / "howdah")
+        stack.callback(namenode.stop)
+        start(namenode, image_of(base / "image", files))
+        uri = uri_of(namenode)
+        waits: dict[str, list[float]] = {}
+
+        def watched(name: str, run: Callable[[], float]) -> Callable[[], float]:
+            def watched_run() -> float:
+                with probing(namenode.address) as stop:
+                    seconds = run()
+                    waits.setdefault(name, []).append(p99_ms(stop()))
+                progress(f"{name}: {seconds:.1f} s, p99 of others {waits[name][-1]:.2f} ms")
+                return seconds
+
+            return watched_run
+
+        def idle() -> float:
+            time.sleep(IDLE_S)
+            return IDLE_S
+
+        spark = stack.enter_context(session("local[2]"))
+        stack.enter_context(register(spark))
+        runs = {"nobody": watched("nobody", idle), OURS: watched(OURS, lambda: table(spark, uri))}
+        try:
+            command = [
+                str(java_home / "bin" / "java"),
+                *("-Xmx1g", "-cp", hadoop_class_path(CACHE), _SHELL, "-fs", uri),
+            ]
+        except NoHadoop as error:
+            yield Skipped(HADOOP, error.message)
+        else:
+            start_s = statistics.median(shell([*command, "-ls", "-d", "/"]) for _ in range(3))
+            progress(f"Hadoop's shell starts in {start_s:.1f} s")
+            runs[HADOOP] = watched(HADOOP, lambda: shell([*command, "-ls", "-R", TREE]) - start_s)
+        found = in_turn(runs, options.repeats(3, 1))
+        counted = {name: values[1:] for name, values in waits.items()}
+        rates = {name: [files / s for s in found[name]] for name in found if name != "nobody"}
+        ours = rates.pop(OURS)
+        yield figure(f"list {files:,} files, live", "files/s", ours, rates, target="≥ 1.5")
+        what = "p99 of getFileInfo during a listing"
+        yield figure(what, "ms", counted.pop(OURS), counted, target="< 2 × nobody's")
+        lower_priority(spark)
+        waits.clear()
+        for name in (OURS, "nobody", OURS, "nobody"):
+            runs[name]()
+        peers = {"nobody": waits["nobody"]}
+        yield figure(f"{what}, of lowest priority", "ms", waits[OURS], peers)
+
+
+def lower_priority(spark: Any) -> None:
+    """All threads and processes of Spark wait for everybody else's."""
+    java = spark.sparkContext._gateway.proc.pid
+    children = subprocess.run(
+        ["pgrep", "-P", str(java)], capture_output=True, text=True, check=False
+    ).stdout
+    for process in (java, *map(int, children.split())):
+        for thread in os.listdir(f"/proc/{process}/task"):
+            os.setpriority(os.PRIO_PROCESS, int(thread), LOWEST)
+
+
+def table(spark: Any, uri: str) -> float:
+    before_s = time.monotonic()
+    reader = spark.read.format("howdah.namespace").option("columns", _COLUMNS)
+    reader.load(uri + TREE).write.format("noop").mode("overwrite").save()
+    return time.monotonic() - before_s
+
+
+def shell(command: list[str]) -> float:
+    before_s = time.monotonic()
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return time.monotonic() - before_s
+
+
+if __name__ == "__main__":
+    main(measure)
