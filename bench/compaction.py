@@ -8,6 +8,10 @@ The peers are `spark.read.parquet(…).coalesce(n).write.parquet(…)` to as man
 is, and with `mergeSchema`, without which columns of some files can be lost; for partitions,
 `repartition("part")` and `partitionBy("part")`. They count no rows, exchange nothing, and
 keep neither owner nor mode.
+
+The last figure is of a tenth as many small files beside twenty large ones, which stay. By hand
+Spark reads the small files alone, by their names, appends their rows, and the small files are
+deleted: readers see rows twice, or not at all, meanwhile.
 """
 
 from __future__ import annotations
@@ -32,6 +36,10 @@ from howdah.testing.minicluster import MiniCluster
 
 ROWS = 200
 PARTITIONS = 50
+LARGE = 20
+LARGE_ROWS = 250_000
+LARGE_BYTES = 4 << 20
+"""The target size: such files are longer than half of it."""
 OURS = "howdah compact"
 _numbers = itertools.count()
 
@@ -66,14 +74,21 @@ def measure(options: Options) -> Results:
             peers = {name: values for name, values in rates.items() if name != OURS}
             name = f"compact {files:,} Parquet files {what}"
             yield figure(name, "files/s", rates[OURS], peers)
+        some = files // 10
+        found = in_turn(
+            _runs_beside(cluster, fs, spark, some), repeats, warm_up=1 if options.quick else 0
+        )
+        rates = {name: [some / s for s in values] for name, values in found.items()}
+        name = f"compact {some:,} Parquet files beside {LARGE} large ones"
+        yield figure(name, "files/s", rates.pop(OURS), rates)
 
 
-def small_file(number: int) -> bytes:
+def small_file(number: int, rows: int = ROWS) -> bytes:
     """A file of its own rows."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    ids = range(number * ROWS, (number + 1) * ROWS)
+    ids = range(number * rows, (number + 1) * rows)
     began = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     table = pa.table(
         {
@@ -139,6 +154,48 @@ def _runs(
         "Spark by hand": lambda: theirs(False),
         "Spark by hand, mergeSchema": lambda: theirs(True),
     }
+
+
+def _runs_beside(
+    cluster: MiniCluster, fs: howdah.FileSystem, spark: Any, small: int
+) -> dict[str, Callable[[], float]]:
+    """The directory is made anew for each run."""
+    large = small_file(1000, LARGE_ROWS)
+    assert len(large) > LARGE_BYTES // 2, len(large)
+
+    def made() -> str:
+        path = f"/beside{next(_numbers)}"
+        for number in range(LARGE):
+            fs.write_bytes(f"{path}/large-{number:02}.parquet", large)
+        fill(fs, small, lambda number: f"{path}/{number:05}.parquet")
+        return path
+
+    def checked(path: str, seconds: float, who: str) -> float:
+        assert spark.read.parquet(cluster.uri + path).count() == LARGE * LARGE_ROWS + small * ROWS
+        assert len([s for s in fs.list_status(path) if not s.name.startswith("_")]) <= LARGE + 2
+        fs.delete(path, recursive=True)
+        progress(f"{who}, beside large files: {seconds:.1f} s")
+        return seconds
+
+    def ours() -> float:
+        path = made()
+        began_s = time.monotonic()
+        found = compact(spark, cluster.uri + path, target_bytes=LARGE_BYTES, conf=cluster.conf)
+        seconds = time.monotonic() - began_s
+        assert [each.files_kept for each in found.changed] == [LARGE], found
+        return checked(path, seconds, OURS)
+
+    def by_hand() -> float:
+        path = made()
+        began_s = time.monotonic()
+        names = [s.path for s in fs.list_status(path) if s.length < LARGE_BYTES // 2]
+        rows = spark.read.parquet(*(cluster.uri + name for name in names))
+        rows.coalesce(1).write.mode("append").parquet(cluster.uri + path)
+        for name in names:
+            fs.delete(name)
+        return checked(path, time.monotonic() - began_s, "Spark")
+
+    return {OURS: ours, "Spark by hand": by_hand}
 
 
 if __name__ == "__main__":
