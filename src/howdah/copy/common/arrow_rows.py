@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 Row = tuple[Any, ...]
 ROWS_A_BATCH: Final = 2000
@@ -63,3 +63,20 @@ def encode(path: str) -> bytes:
 
 def decode(path: bytes) -> str:
     return path.decode("utf-8", "surrogateescape")
+
+
+def created_frame(spark: SparkSession, table: pa.Table, schema: str | None = None) -> DataFrame:
+    """A DataFrame of a table of Arrow, as Spark 4 makes it by itself; `schema` if Arrow's types do
+    not say all."""
+    from pyspark import __version__
+
+    is_new = int(__version__.partition(".")[0]) >= 4
+    if is_new and schema is None:
+        return spark.createDataFrame(table)
+    if is_new:
+        return spark.createDataFrame(table, schema)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    columns = [column.to_pylist() for column in table.columns]
+    kind: Any = schema or from_arrow_schema(table.schema)
+    return spark.createDataFrame(list(zip(*columns, strict=True)), kind)

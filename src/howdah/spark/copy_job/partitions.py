@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from howdah.copy.common.arrow_rows import created_frame
 from howdah.copy.listing.entries import COLUMNS, Kind, Totals
 from howdah.copy.options import Options, Strategy
 
@@ -97,7 +98,7 @@ def in_partitions(
             ),
         }
     )
-    chosen = spark.createDataFrame(table).hint("broadcast")
+    chosen = created_frame(spark, table).hint("broadcast")
     joined = rows.join(chosen, ["relative", "offset"], "left")
     parted = joined.selectExpr("*", f"coalesce(assigned, {hashed}) as part")
     return parted.repartitionById(parts, "part").drop("part", "assigned")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.copy.common.arrow_rows import Row, batches
+from howdah.copy.common.arrow_rows import Row, batches, created_frame
 from howdah.copy.common.filesystems import Place
 from howdah.copy.listing.entries import (
     SCHEMA,
@@ -249,6 +249,6 @@ def _with_parts(
             "assigned": pa.array([assignment[2] for assignment in assigned], type=pa.int32()),
         }
     )
-    one_by_one = spark.createDataFrame(table).hint("broadcast")
+    one_by_one = created_frame(spark, table).hint("broadcast")
     both = joined.join(one_by_one, ["relative", "offset"], "left")
     return both.selectExpr("*", f"coalesce(assigned, {hashed}) as part")

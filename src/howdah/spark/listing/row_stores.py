@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from howdah import errors
 from howdah.copy.common import arrow_rows
+from howdah.copy.common.arrow_rows import created_frame
 from howdah.copy.common.failures import FAILURES, error_from, error_text
 from howdah.copy.common.filesystems import Place
 from howdah.copy.listing.entries import SCHEMA, WAITING, Kind, Sums, arrow_schema
@@ -134,7 +135,7 @@ class RowsInFiles:
                 "part": pa.array(range(len(names)), type=pa.int32()),
             }
         )
-        named = self._spark.createDataFrame(table, _NAMES)
+        named = created_frame(self._spark, table, _NAMES)
         if len(names) > 1:
             named = named.repartitionById(len(names), "part")
         wanted = tuple(int(kind) for kind in kinds)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from howdah.copy.common.arrow_rows import partitioned
+from howdah.copy.common.arrow_rows import created_frame, partitioned
 from howdah.copy.listing.entries import (
     SCHEMA,
     WAITING,
@@ -71,7 +71,7 @@ def make_listing(
     table = pa.Table.from_batches(list(batches(roots)), schema=arrow_schema())
     tasks = min(most_tasks, -(-pending // DIRECTORIES_A_TASK))
     # By their own paths: with -update all have the same relative path.
-    begun = partitioned(spark.createDataFrame(table, SCHEMA), tasks, "filesystem", "source")
+    begun = partitioned(created_frame(spark, table, SCHEMA), tasks, "filesystem", "source")
     return list_rounds(begun, walk, walk, most_tasks, kept)
 
 

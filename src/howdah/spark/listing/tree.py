@@ -23,6 +23,7 @@ from howdah.copy.common.arrow_rows import (
     arrow_schema,
     batch_of,
     batches,
+    created_frame,
     decode,
     encode,
     partitioned,
@@ -299,4 +300,4 @@ def _frame(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
 
     schema = arrow_schema(SCHEMA)
     table = pa.Table.from_batches(list(batches(rows, SCHEMA)), schema=schema)
-    return spark.createDataFrame(table, SCHEMA)
+    return created_frame(spark, table, SCHEMA)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
-from howdah.copy.common.arrow_rows import arrow_schema, batches
+from howdah.copy.common.arrow_rows import arrow_schema, batches, created_frame
 from howdah.copy.common.filesystems import Place
 from howdah.copy.common.task_errors import Reported, most_attempts, raise_failed, with_failures
 from howdah.fs import glob, paths
@@ -270,7 +270,7 @@ def share_table(spark: SparkSession, own: Sequence[Share]) -> DataFrame:
             "parts": pa.array([share.count for share in own], type=pa.int32()),
         }
     )
-    return spark.createDataFrame(table).hint("broadcast")
+    return created_frame(spark, table).hint("broadcast")
 
 
 def part_by(hashed: str, parts: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from howdah.copy.common.arrow_rows import decode, encode
+from howdah.copy.common.arrow_rows import created_frame, decode, encode
 from howdah.copy.common.failures import error_from
 from howdah.copy.common.filesystems import Place
 from howdah.copy.listing.walking import Walk
@@ -62,7 +62,7 @@ class SparkReport:
             }
         )
         explained = self._copies().mapInArrow(ExplainTask(changes), KEY_SCHEMA)
-        strange = self._spark.createDataFrame(table).join(explained, ["label", "path"], "left_anti")
+        strange = created_frame(self._spark, table).join(explained, ["label", "path"], "left_anti")
         rows = strange.orderBy("number").limit(most).collect()
         return [left[row["number"]][0] for row in rows]
 

@@ -182,13 +182,22 @@ def _of_listing(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     return _finished(
-        rows.withColumn("path", F.make_valid_utf8(F.col("path").cast("string")))
+        rows.withColumn("path", _valid_text(F.col("path")))
         .withColumn("inode_id", F.col("file_id"))
         .withColumn("quota_names", F.lit(None).cast("long"))
         .withColumn("quota_space", F.lit(None).cast("long"))
         .withColumn("is_open", F.lit(None).cast("boolean"))
         .withColumn("snapshots", F.lit(None).cast("int"))
     )
+
+
+def _valid_text(path: Column) -> Column:
+    """Bytes as a text in which those that are no UTF-8 are U+FFFD."""
+    from pyspark.sql import functions as F
+
+    if hasattr(F, "make_valid_utf8"):
+        return F.make_valid_utf8(path.cast("string"))
+    return F.decode(path, "UTF-8")  # Spark 4 refuses such bytes here, older ones replace them
 
 
 class _Image:
