@@ -31,6 +31,8 @@ def session(uri: str, jars: str) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        # Datanodes have names of their own here: its scheduler would wait for them for ever.
+        "spark.locality.wait": "0s",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
