@@ -372,5 +372,8 @@ def test_a_defect_is_logged_with_the_group_and_counts_no_more(
     assert group.block.name in caplog.text
     assert worker.counts == [1, -1]
     monkeypatch.undo()
+    # The target drops what it got when it sees that nothing more comes.
+    lab.wait_until(lambda: "during WriteBlock" in caplog.text)
+    group.targets[0].wait_idle()
     worker.run(group.order([3, 4]))
     assert group.made(0) == (0, group.blocks[0])
