@@ -1,11 +1,12 @@
 """Tables of Delta Lake and Iceberg, maintained by the Spark that their jars fit.
 
 No release of either fits the newest Spark, so this one is of its own: PySpark and the jars are
-fetched once, into the cache. Where that does not work, the test is skipped."""
+fetched once, into the cache. Where that does not work, the test is skipped.
+
+By Spark Connect the same is asked of a session at the other end of a wire."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 
 from howdah.java import NoJava, find_java_home
 from tests.support.hadoop.jars import NoHadoop, table_jars
+from tests.support.older_spark import pyspark_of
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.torture]
 
@@ -24,44 +26,25 @@ ROOT = Path(__file__).parents[2]
 PYSPARK = "4.1.4"
 
 
-@pytest.fixture(scope="session")
-def older_spark() -> Path:
-    """A directory with a PySpark that Delta and Iceberg fit."""
-    into = ROOT / ".cache" / f"pyspark-{PYSPARK}"
-    into.parent.mkdir(exist_ok=True)
-    with into.with_name(into.name + ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not into.exists():
-            partial = into.with_name(into.name + ".partial")
-            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-            fetched = subprocess.run(
-                [*command, str(partial), f"pyspark=={PYSPARK}"],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if fetched.returncode:
-                pytest.skip(f"pip cannot bring PySpark {PYSPARK}: {fetched.stderr[-300:]}")
-            partial.rename(into)
-    return into
-
-
+@pytest.mark.parametrize("mode", ["classic", "connect"])
 def test_tables_are_maintained_while_they_are_read_and_keep_their_histories(
-    older_spark: Path, howdah_cluster: Any
+    howdah_cluster: Any, mode: str
 ) -> None:
+    older_spark = pyspark_of(PYSPARK)
     try:
         jars = table_jars(ROOT / ".cache")
         java_home = find_java_home()
     except (NoHadoop, NoJava) as error:
         pytest.skip(str(error))
-    uri = f"{howdah_cluster.uri}/tables_on_spark"
+    top = f"/tables_on_spark/{mode}"
+    uri = f"{howdah_cluster.uri}{top}"
     with howdah_cluster.connect() as fs:
         fs.mkdirs("/user")
         for name in "ab":
-            fs.write_bytes(f"/tables_on_spark/logs/{name}.json", b"{}\n")
+            fs.write_bytes(f"{top}/logs/{name}.json", b"{}\n")
     program = Path(__file__).with_name("maintain_tables.py")
     done = subprocess.run(
-        [sys.executable, "-P", str(program), uri, ",".join(map(str, jars))],
+        [sys.executable, "-P", str(program), uri, ",".join(map(str, jars)), mode],
         env={
             **os.environ,
             "JAVA_HOME": str(java_home),
@@ -86,7 +69,7 @@ def test_tables_are_maintained_while_they_are_read_and_keep_their_histories(
         assert table["bytes"] == preview[kind]["bytes"] > 0
         assert table["files_after"] < table["files_before"]
         assert table["version_before"] != table["version_after"]
-    assert seen["directories"] == ["/tables_on_spark/logs"]
+    assert seen["directories"] == [f"{top}/logs"]
     assert seen["counts"] == [[40], [40]], "each reader saw all rows, all the time"
     assert seen["equal"]
     assert seen["equal_ordered"]
@@ -111,7 +94,12 @@ def test_tables_are_maintained_while_they_are_read_and_keep_their_histories(
     assert expired["files_deleted"] is not None
     assert seen["snapshots"] == 1
     (misnamed,) = seen["misnamed"]
-    assert "not in /tables_on_spark/iceberg/db/t" in misnamed["reason"]
+    assert f"not in {top}/iceberg/db/t" in misnamed["reason"]
     assert seen["settings"] == []
+    of_a_metastore = seen["metastore"]
+    assert "--table CATALOG.DATABASE.TABLE" in of_a_metastore["refused"]["reason"]
+    assert not of_a_metastore["named"]["reason"]
+    assert of_a_metastore["named"]["files_after"] == 1
+    assert of_a_metastore["equal"]
     avro = {"reason": "", "files": [5, 1], "is_same": True, "is_ordered": True}
     assert seen["avro"] == avro
