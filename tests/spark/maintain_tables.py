@@ -1,8 +1,7 @@
 """Tables of Delta Lake and Iceberg made, compacted while they are read, and read as they were: a
 program for a Spark that fits both, with their jars. Prints what it found as JSON.
 
-Iceberg's tables are of a catalog of files, and one is of a Hive metastore, which is in the same
-process. By Spark Connect the session is at the other end of a wire.
+By Spark Connect the session is at the other end of a wire.
 
 usage: maintain_tables.py URI JARS (classic|connect)
 """
@@ -48,13 +47,6 @@ def session(uri: str, jars: str, mode: str) -> SparkSession:
         "spark.sql.catalog.lake.type": "hadoop",
         "spark.sql.catalog.lake.warehouse": f"{uri}/iceberg",
         "spark.sql.catalog.lake.cache-enabled": "false",
-        "spark.sql.catalog.metastore": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.metastore.type": "hive",
-        "spark.sql.catalog.metastore.warehouse": f"{uri}/hive",
-        "spark.sql.catalog.metastore.cache-enabled": "false",
-        "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
-        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
-        "spark.hadoop.hive.metastore.schema.verification": "false",
     }
     builder: Any = SparkSession.builder
     for name, value in settings.items():
@@ -132,19 +124,6 @@ def _show(step: str) -> None:
     print(f"{time.monotonic():.0f} s: {step}", file=sys.stderr, flush=True)
 
 
-def of_a_metastore(spark: SparkSession, uri: str) -> dict[str, Any]:
-    """A table of Iceberg whose newest version a Hive metastore knows."""
-    spark.sql("CREATE NAMESPACE metastore.db")
-    spark.sql("CREATE TABLE metastore.db.h (id bigint) USING iceberg")
-    for number in range(3):
-        spark.range(number * ROWS, (number + 1) * ROWS).writeTo("metastore.db.h").append()
-    where = f"{uri}/hive/db.db/h"
-    (refused,) = told(compact(spark, where))
-    (named,) = told(compact(spark, where, maintenance=Maintenance(name="metastore.db.h")))
-    ids = sorted(row["id"] for row in spark.table("metastore.db.h").collect())
-    return {"refused": refused, "named": named, "equal": ids == list(range(3 * ROWS))}
-
-
 def main(uri: str, jars: str, mode: str) -> None:
     spark = session(uri, jars, mode)
     delta, iceberg = f"{uri}/delta", f"{uri}/iceberg/db/t"
@@ -208,8 +187,6 @@ def main(uri: str, jars: str, mode: str) -> None:
         for name in ("spark.databricks.delta.optimize.maxFileSize", "spark.sql.catalog.howdah_0")
         if spark.conf.get(name, None) is not None
     ]
-    seen["metastore"] = of_a_metastore(spark, uri)
-    _show("metastore")
     seen["avro"] = ordered_avro(spark, f"{uri}/avro")
     spark.stop()
     print(json.dumps(seen))
