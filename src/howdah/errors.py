@@ -164,6 +164,9 @@ class NoDatanodes(RemoteError):
 class AttributeNotFound(RemoteError):
     """A path has none of the extended attributes that were asked for."""
 
+    WORDS: ClassVar[str] = "At least one of the attributes provided was not found."
+    """Hadoop's, which programs look for."""
+
     java_class = "org.apache.hadoop.hdfs.protocol.XAttrNotFoundException"
 
 

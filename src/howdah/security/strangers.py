@@ -50,7 +50,7 @@ class Strangers:
                     self._uncounted += 1
                     return
             self._named_s[who] = now_s
-        log.info("%s came without a proof, and was believed", _shown(who))
+        log.info("%s came without a proof, and was believed", _name_and_address(who))
 
     def reminder(self, server: str) -> str:
         """What the operator is reminded of; who came is counted anew from now on."""
@@ -60,7 +60,7 @@ class Strangers:
         text = warning(server)
         if not since:
             return f"{text}. Nobody came without a proof since this was said last"
-        named = ", ".join(map(_shown, since[:MOST_NAMED]))
+        named = ", ".join(map(_name_and_address, since[:MOST_NAMED]))
         more = len(since) - MOST_NAMED
         rest = f" and {more} others" if more > 0 else ""
         unnamed = f" (and others {others} times)" if others else ""
@@ -72,7 +72,7 @@ class Strangers:
         }
 
 
-def _shown(who: tuple[str, str]) -> str:
+def _name_and_address(who: tuple[str, str]) -> str:
     user, address = who
     # It is anybody's text, and goes into a log.
     name = user if user.isprintable() else ascii(user)

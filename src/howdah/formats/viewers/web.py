@@ -32,7 +32,6 @@ _Node = pb.INodeSection.INode
 _SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
 _ENCODINGS: Final = ("TEXT", "HEX", "BASE64")
 _ILLEGAL: Final = "java.lang.IllegalArgumentException"
-_NOT_FOUND: Final = "org.apache.hadoop.hdfs.protocol.XAttrNotFoundException"
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +283,7 @@ def _xattrs(have: Sequence[XAttr], names: list[str] | None, encoding: str) -> li
                 "followed by a '.'"
             )
         if f"{namespace.lower()}.{rest}" not in by_name:
-            raise errors.RemoteError(
-                "At least one of the attributes provided was not found.", java_class=_NOT_FOUND
-            )
+            raise errors.AttributeNotFound(errors.AttributeNotFound.WORDS)
     wanted = {name.partition(".")[0].lower() + "." + name.partition(".")[2] for name in names}
     return [
         {"name": name, "value": _encoded(xattr.value or b"", encoding)}

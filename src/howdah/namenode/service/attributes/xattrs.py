@@ -17,7 +17,6 @@ Checks first, then an edit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from howdah import errors
 from howdah.formats.edits import edits
@@ -29,8 +28,6 @@ from howdah.namenode.state.inodes import paths, xattrs
 from howdah.namenode.state.inodes.inodes import STICKY_BIT, Directory, File, INode
 from howdah.namenode.state.inodes.xattrs import ENCRYPTION_ZONE, UNREADABLE_BY_SUPERUSER
 from howdah.protocol.rpc.call import Caller
-
-NOT_FOUND: Final = "At least one of the attributes provided was not found."
 
 
 class XAttrCalls:
@@ -101,7 +98,7 @@ class XAttrCalls:
         try:
             return [by_name[xattrs.name_of(xattr)] for xattr in wanted]
         except KeyError:
-            raise errors.AttributeNotFound(NOT_FOUND) from None
+            raise errors.AttributeNotFound(errors.AttributeNotFound.WORDS) from None
 
     def list(self, caller: Caller, path: str) -> list[XAttr]:
         """All that the caller may see."""

@@ -79,7 +79,7 @@ def _acl(owner: Owner, path: str, request: Any) -> Message:
 
 def _attributes(owner: Owner, path: str, request: Any) -> Message:
     if request.xAttrs:
-        raise errors.AttributeNotFound("At least one of the attributes provided was not found.")
+        raise errors.AttributeNotFound(errors.AttributeNotFound.WORDS)
     return types_pb2.GetXAttrsResponseProto()
 
 
