@@ -238,6 +238,18 @@ def against(results: Iterable[Figure | Skipped], names: Sequence[str]) -> str:
     return "\n".join([*lines, "", f"{counted} ratios, {behind} of them below 1"])
 
 
+def line(found: Figure | Skipped) -> str:
+    """One result as it comes: a long run that is broken off leaves what it had."""
+    if isinstance(found, Skipped):
+        return f"{found.name}: skipped: {found.why}"
+    ratios = [
+        f"{found.value / theirs:.2f} × {peer}"
+        for peer, values in found.peers.items()
+        if (theirs := statistics.median(values))
+    ]
+    return ", ".join([f"{found.name}: {_number(found.value)} {found.unit}", *ratios])
+
+
 def _number(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:,.0f}"
@@ -278,6 +290,7 @@ def main(measure: Callable[[Options], Results]) -> None:
     asked = arguments((sys.modules["__main__"].__doc__ or "").split("\n")[0]).parse_args()
     found = []
     for result in measure(Options(asked.quick, asked.dir)):
+        progress(line(result))
         if asked.json:
             print(to_json(result), flush=True)
         found.append(result)

@@ -46,6 +46,12 @@ def test_the_table_shows_the_ratio_to_every_peer(harness: ModuleType) -> None:
     assert [line.split()[-3:] for line in lines[2:]] == [["b", "8", "0.50"], ["c", "2", "2.00"]]
 
 
+def test_a_result_is_told_as_it_comes(harness: ModuleType) -> None:
+    found = harness.figure("a", "s", [4.0], {"b": [8.0], "nothing": [0.0]})
+    assert harness.line(found) == "a: 4 s, 0.50 × b"
+    assert harness.line(harness.Skipped("c", "no Java")) == "c: skipped: no Java"
+
+
 def test_subjects_are_measured_in_turn_and_warmed_up(harness: ModuleType) -> None:
     order: list[str] = []
 
