@@ -15,11 +15,9 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.config.settings import read
 from howdah.config.value_types import Address
-from howdah.proto import refresh_pb2
-from howdah.protocol.rpc.service import Deferred, Registry
 from howdah.router.admin import RouterAdmin
+from howdah.router.admission import Admission
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
@@ -28,29 +26,19 @@ from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.pages import Pages
 from howdah.router.security import security_of
 from howdah.router.settings import Settings
-from howdah.router.state.deferred import settle
 from howdah.router.state.namenodes.state_ids import States
-from howdah.router.state.refreshing import policy_service, refresh_services
+from howdah.router.state.refreshing import refresh_services
 from howdah.router.state.table.mount_table import MountTable, Order
 from howdah.router.state.table.quotas import Usage
-from howdah.router.state.tokens import TokenTimes
 from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.worker import StoreWorker
-from howdah.router.tokens import RouterTokens, TokensShown
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
-from howdah.rpc.proofs import EvaluatedBeside
-from howdah.rpc.server import RpcServer
 from howdah.runtime import background_threads, serve, unexpected_errors
-from howdah.runtime.users import service_authorization
-from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.current import process_user
-from howdah.runtime.users.groups import KnownGroups, groups_from
-from howdah.runtime.users.impersonation import OnLoop, read_rules
+from howdah.runtime.users.groups import groups_from
 from howdah.security.server_checks import takes_simple
-from howdah.security.server_methods import known_by_name
 from howdah.security.strangers import keep_reminding
-from howdah.security.user_names import user_names
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer, on_loop
@@ -67,22 +55,12 @@ _WEB_KEYS: Final = WebKeys(
 )
 
 
-def _known_groups(conf: Configuration, outside: Loop) -> KnownGroups:
-    groups = groups_from(conf)
-    return KnownGroups(
-        groups,
-        groups.static.__contains__,
-        outside,
-        fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
-        changed=lambda user: None,
-    )
-
-
 class Router:
     """Runs one router, on the event loop that calls `start`."""
 
     def __init__(self, conf: Configuration) -> None:
         """Raises InvalidConfiguration."""
+        loop = asyncio.get_running_loop()
         self._settings = settings = Settings.of(conf)
         self._conf = conf
         self._security = security = security_of(conf)
@@ -123,39 +101,11 @@ class Router:
             near=self._locality.near,
         )
         self._store = StoreWorker(store_at(settings.store))
-        loop = asyncio.get_running_loop()
-        self._tokens: RouterTokens | None = None
-        self._proofs: EvaluatedBeside | None = None
-        self._admin_proofs: EvaluatedBeside | None = None
-        if security is not None:
-            login = security.login
-            self._tokens = RouterTokens(
-                self._store,
-                read(TokenTimes, conf),
-                login.short_name,
-                believes_strangers=login.takes_simple,
-            )
-            shown = TokensShown(self._tokens, loop)
-            passwords = known_by_name(self._tokens.known_password_of)
-            self._proofs = EvaluatedBeside(login.methods({}, shown), known=passwords)
-            # A token, which others may have been given, is not good for administration.
-            self._admin_proofs = EvaluatedBeside(login.methods({}))
+        self._admission = Admission(conf, security, self._store, settings.max_frame_bytes)
+        self._tokens = self._admission.tokens
         self._forwarding = Forwarding(self.core, self._tokens)
-        outside = Loop(loop.call_soon_threadsafe, loop.call_later)
-        known = _known_groups(conf, outside)
-        self._impersonation = OnLoop(read_rules(conf), known.once_known, known, outside)
-        self._authorization = service_authorization.OnLoop.of(conf, known, outside)
-        self._reading_policy = asyncio.Lock()
-        policy = policy_service(self._begin_reading_policy)
-        names = user_names(conf)
-        self._rpc = RpcServer(
-            Registry([self._forwarding.service, policy]),
-            impersonation=self._impersonation,
-            authentication=self._proofs,
-            authorization=self._authorization,
-            user_of=names,
-            federated_state=states.header if states.with_observers else None,
-            max_frame_bytes=settings.max_frame_bytes,
+        self._rpc = self._admission.server_for_clients(
+            self._forwarding.service, states.header if states.with_observers else None
         )
         admin = RouterAdmin(
             self.core,
@@ -163,22 +113,17 @@ class Router:
             self.reload,
             permissions=settings.permissions,
             groups=groups_from(conf),
-            reload_proxy_users=self._read_proxy_users,
+            reload_proxy_users=self._admission.read_proxy_users,
         )
-        self._admin = RpcServer(
-            Registry([admin.service(), policy, *refresh_services()]),
-            impersonation=self._impersonation,
-            authentication=self._admin_proofs,
-            authorization=self._authorization,
-            user_of=names,
-            max_frame_bytes=settings.max_frame_bytes,
+        self._admin = self._admission.server_for_administrators(
+            [admin.service(), *refresh_services()]
         )
         self._pages = Pages(
             self.core,
             self.nameservices,
             self._rpc,
             conf,
-            asyncio.get_running_loop(),
+            loop,
             self._connections,
             self._store.figures,
             None if security is None else security.login.caller,
@@ -186,11 +131,10 @@ class Router:
         self._http = HttpServer(
             self._pages.answer,
             timeout_s=_HTTP_TIMEOUT_S,
-            run=on_loop(background_threads.poster(asyncio.get_running_loop())),
+            run=on_loop(background_threads.poster(loop)),
             beside={HEALTH_PATH: self._pages.watch.health},
         )
         self._http.guard = None if security is None else security.web
-        self._reading: set[asyncio.Task[None]] = set()
         self._background: list[asyncio.Task[None]] = []
         self._read_at_s = 0.0
         self.bound: list[tuple[str, int]] = []
@@ -239,9 +183,7 @@ class Router:
             task.cancel()
         await self._admin.stop()
         await self._rpc.stop()
-        for proofs in (self._proofs, self._admin_proofs):
-            if proofs is not None:
-                proofs.close()
+        self._admission.close()
         self._connections.close()
         try:
             await self._store.run(StateStore.close)
@@ -270,39 +212,6 @@ class Router:
         """Look where servers are, while a mount point goes by it."""
         if _has_local(self.core.table):
             await self._locality.refresh()
-
-    # -- who may act for whom -----------------------------------------------------------------
-
-    async def _read_proxy_users(self) -> None:
-        """Raises InvalidConfiguration."""
-        self._impersonation.replace(
-            await asyncio.to_thread(lambda: read_rules(self._conf.reloaded()))
-        )
-        log.info("who may act for whom was read anew")
-
-    def _begin_reading_policy(self) -> Deferred:
-        answer = Deferred()
-        task = asyncio.create_task(settle("refreshServiceAcl", self._read_policy(), answer))
-        self._reading.add(task)
-        task.add_done_callback(self._reading.discard)
-        return answer
-
-    async def _read_policy(self) -> refresh_pb2.RefreshServiceAclResponseProto:
-        """All connections are judged by what the files say now. Raises AuthorizationFailed where no
-        policy is followed, InvalidConfiguration for what is none; then all stays as it was."""
-        authorization = self._authorization
-        if authorization is None:
-            raise errors.AuthorizationFailed(service_authorization.NOT_ENABLED)
-        async with self._reading_policy:
-            authorization.replace(
-                await asyncio.to_thread(
-                    lambda: service_authorization.read_policy(self._conf.reloaded())
-                )
-            )
-        self._rpc.judge_again()
-        self._admin.judge_again()
-        log.info("who may speak which protocol was read anew")
-        return refresh_pb2.RefreshServiceAclResponseProto()
 
     # -- state store -------------------------------------------------------------------------
 
