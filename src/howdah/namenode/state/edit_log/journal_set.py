@@ -173,7 +173,8 @@ class JournalSet(Generic[J]):
 
     def _for_each(self, act: Callable[[J], object]) -> None:
         """Drop whoever fails at it. Raises OSError if those that are left are too few."""
-        for journal in list(self._working):
+        before = list(self._working)
+        for journal in before:
             try:
                 act(journal)
             except OSError as error:
@@ -181,12 +182,27 @@ class JournalSet(Generic[J]):
                 journal.close()
                 self._drop(journal, error)
         self._check()
+        if len(self._working) < len(before):
+            self._warn_if_none_is_whole()
 
     def _drop(self, journal: J, error: OSError) -> None:
         log.error("%s %s failed and is dropped: %s", self._kind, journal.name, error)
         self._failures[journal] = str(error)
         if self._restorer is not None:
             self._restorer.dropped(journal)
+
+    def _warn_if_none_is_whole(self) -> None:
+        """The last one that had the whole log may fail just when another one joins in again."""
+        incomplete = [] if self._restorer is None else self._restorer.incomplete()
+        if all(journal in incomplete for journal in self._working):
+            log.error(
+                "no %s is left that has the whole log: %s lack the segments from before they "
+                "joined in again, and what had these failed. Save the namespace now "
+                "(dfsadmin -saveNamespace): until then a start needs a %s that failed",
+                self._kind,
+                ", ".join(journal.name for journal in self._working),
+                self._kind,
+            )
 
     def _check(self) -> None:
         for member in self._members:

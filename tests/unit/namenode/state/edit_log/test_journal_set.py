@@ -207,12 +207,20 @@ def test_what_is_acknowledged_is_in_every_journal_that_is_required_or_remains(
             assert disk.durable == log.acknowledged
     if stopped:
         # It stopped for a reason, and what was acknowledged before is where it has to be.
-        lost = [disk for disk in found if disk._failed]
+        lost = [
+            disk for disk in found if disk._failed or disk in (repairs.ready if repairs else [])
+        ]
         needed = [disk for disk, need in zip(found, required, strict=True) if need]
         assert len(found) - len(lost) < minimum or any(disk in lost for disk in needed)
     for disk in found:
-        # One that was dropped has the beginning of the log, and never another log.
-        assert disk.durable[: len(log.acknowledged)] == log.acknowledged[: len(disk.durable)]
+        beginning = log.acknowledged[: len(disk.durable)]
+        if repairs is None or disk not in repairs.partial:
+            # One that was dropped has the beginning of the log, and never another log.
+            assert disk.durable[: len(log.acknowledged)] == beginning
+        elif disk.durable[: len(log.acknowledged)] != beginning:
+            # It joined in again, and the last one with what it lacks failed in that moment: the
+            # two of them have everything.
+            assert any(set(log.acknowledged) <= {*disk.durable, *other.durable} for other in found)
     journals.close()
     assert not any(disk.is_open for disk in found)
 
@@ -262,6 +270,25 @@ def test_a_journal_that_was_made_whole_joins_in_when_the_next_segment_begins() -
     log.roll()
     assert working(journals) == "ab"
     assert found[0].durable == found[1].durable == log.acknowledged
+
+
+def test_it_is_said_that_no_journal_is_left_with_the_whole_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    found = disks("ab")
+    repairs = Repairs()
+    journals = JournalSet([Member(d) for d in found], restorer=repairs, restores=True)
+    found[0].fails_at = {1}
+    log = Log(journals)
+    log.begin()
+    log.roll()
+    assert "whole log" not in caplog.text, "b has it, and is all that is left"
+    # It ends its segment, and fails as the one begins that a takes part in.
+    found[1].fails_at = {found[1].steps + 2}
+    log.roll()
+    assert working(journals) == "", "a lacks what came between"
+    assert "no journal is left that has the whole log: a lack" in caplog.text
+    assert set(found[0].durable) | set(found[1].durable) == set(log.acknowledged)
 
 
 def test_a_journal_is_not_restored_unless_that_was_asked_for() -> None:
