@@ -22,6 +22,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.security.identity import user_of
 from howdah.security.key_servers import KeyServers
+from howdah.spark import Options, distcp
 from howdah.sync import sync
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.java import hadoop_java
@@ -301,15 +302,39 @@ def test_a_token_is_good_after_a_restart_and_for_its_owner_alone(scene: Scene) -
         _by_token(scene, token).names()
 
 
-def test_processes_of_a_job_open_files_of_zones_by_tokens(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+Copy = Callable[[pytest.FixtureRequest, str, str, Configuration], object]
+
+
+def _by_processes(
+    request: pytest.FixtureRequest, source: str, target: str, conf: Configuration
 ) -> None:
+    sync(source, target, conf=conf, processes=2)
+
+
+def _by_executors(
+    request: pytest.FixtureRequest, source: str, target: str, conf: Configuration
+) -> None:
+    spark = request.getfixturevalue("spark")
+    distcp(spark, source, target, options=Options(skip_crc=True), conf=conf)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        pytest.param(_by_processes, id="sync"),
+        pytest.param(_by_executors, id="spark", marks=pytest.mark.torture),
+    ],
+)
+def test_tasks_of_a_job_open_files_of_zones_by_tokens(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, copy: Copy
+) -> None:
+    """They are older than the keytab in the environment, or forget it, and have no ticket."""
     monkeypatch.setenv("KRB5KEYTAB", str(scene.cluster.kdc.keytab("alice")))
     monkeypatch.setenv("KRB5PRINCIPAL", f"alice@{REALM}")
     files = {f"{name}.txt": name.encode() * 1000 for name in "abcdef"}
     with scene.connect("alice") as alice:
         for name, data in files.items():
-            alice.write_bytes(f"/zone/from/{name}", data)
+            alice.write_bytes(f"/zone/{copy.__name__}-from/{name}", data)
         issued: list[Token] = []
         get = HdfsFileSystem.get_key_server_token
 
@@ -321,9 +346,11 @@ def test_processes_of_a_job_open_files_of_zones_by_tokens(
 
         monkeypatch.setattr(HdfsFileSystem, "get_key_server_token", noting)
         conf = Configuration(scene.cluster.client_conf())
-        uri = scene.cluster.uri
-        sync(f"{uri}/zone/from", f"{uri}/zone/to", conf=conf, processes=2)
-        assert {name: alice.read_bytes(f"/zone/to/{name}") for name in files} == files
+        source, target = (
+            f"{scene.cluster.uri}/zone/{copy.__name__}-{end}" for end in ("from", "to")
+        )
+        copy(request, source, target, conf)
+        assert {name: alice.read_bytes(f"{target}/{name}") for name in files} == files
     [token] = issued
     with pytest.raises(errors.AuthenticationFailed, match="can't be found"):
         _by_token(scene, token).names()
