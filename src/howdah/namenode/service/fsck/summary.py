@@ -73,20 +73,71 @@ def summary(
 ) -> str:
     """The whole summary, from its status on; `groups` are the figures of block groups."""
     status = "HEALTHY" if figures.is_healthy and groups.is_healthy else "CORRUPT"
-    replicated = "".join(_replicated(figures, default_replication, minimum))
+    replicated = _lines(
+        figures, _REPLICATED, minimum=minimum, default_replication=default_replication
+    )
+    coded = _lines(groups, _CODED, minimum=None, default_replication=None)
     return (
         f"\nStatus: {status}\n"
         f" Number of data-nodes:\t{datanodes}\n"
         f" Number of racks:\t\t{racks}\n"
         f" Total dirs:\t\t\t{figures.directories}\n"
         f" Total symlinks:\t\t{figures.symlinks}\n"
-        f"\nReplicated Blocks:\n{replicated}\n"
-        f"\nErasure Coded Block Groups:\n{''.join(_coded(groups))}\n"
+        f"\nReplicated Blocks:\n{''.join(replicated)}\n"
+        f"\nErasure Coded Block Groups:\n{''.join(coded)}\n"
     )
 
 
-def _replicated(figures: Figures, default_replication: int, minimum: int) -> Iterator[str]:
-    f = figures
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What Hadoop calls the figures of one of the two kinds of blocks."""
+
+    blocks: str
+    mean_length: str
+    under_minimum: str
+    healths: tuple[str, str, str, str]
+    """Of those that reach the minimum, have too many, have too few, and lie in the wrong place."""
+    mean_replicas: str
+    lacking: str
+    replicas: str
+    """Of those on datanodes that leave or have left, behind the state's name."""
+
+
+_REPLICATED: Final = _Labels(
+    "blocks",
+    "block size",
+    "UNDER MIN REPL'D BLOCKS",
+    (
+        "Minimally replicated blocks:\t",
+        "Over-replicated blocks:\t",
+        "Under-replicated blocks:\t",
+        "Mis-replicated blocks:\t\t",
+    ),
+    "Average block replication",
+    "Missing replicas:\t\t",
+    "Replicas",
+)
+_CODED: Final = _Labels(
+    "block groups",
+    "block group size",
+    "UNRECOVERABLE BLOCK GROUPS",
+    (
+        "Minimally erasure-coded block groups:\t",
+        "Over-erasure-coded block groups:\t",
+        "Under-erasure-coded block groups:\t",
+        "Unsatisfactory placement block groups:\t",
+    ),
+    "Average block group size",
+    "Missing internal blocks:\t",
+    " internal blocks",
+)
+
+
+def _lines(
+    figures: Figures, labels: _Labels, *, minimum: int | None, default_replication: int | None
+) -> Iterator[str]:
+    """The figures of one kind. Block groups have neither a minimum nor a replication."""
+    f, blocks = figures, labels.blocks
 
     def share(count: int) -> str:
         return f" ({_percent(count, f.blocks)} %)" if f.blocks else ""
@@ -97,103 +148,47 @@ def _replicated(figures: Figures, default_replication: int, minimum: int) -> Ite
     yield f"\n Total files:\t{f.files}"
     if f.open_files:
         yield f" (Files currently being written: {f.open_files})"
-    yield f"\n Total blocks (validated):\t{f.blocks}"
+    yield f"\n Total {blocks} (validated):\t{f.blocks}"
     if f.blocks:
-        yield f" (avg. block size {f.size_bytes // f.blocks} B)"
+        yield f" (avg. {labels.mean_length} {f.size_bytes // f.blocks} B)"
     if f.open_blocks:
-        yield f" (Total open file blocks (not validated): {f.open_blocks})"
+        yield f" (Total open file {blocks} (not validated): {f.open_blocks})"
     if f.corrupt_files or f.under_minimum:
         yield _STARS
         if f.under_minimum:
-            yield f"\n  UNDER MIN REPL'D BLOCKS:\t{f.under_minimum}{share(f.under_minimum)}"
-            yield f"\n  MINIMAL BLOCK REPLICATION:\t{minimum}"
+            yield f"\n  {labels.under_minimum}:\t{f.under_minimum}{share(f.under_minimum)}"
+            if minimum is not None:
+                yield f"\n  MINIMAL BLOCK REPLICATION:\t{minimum}"
         if f.corrupt_files:
+            upper = blocks.upper()
             yield f"\n  CORRUPT FILES:\t{f.corrupt_files}"
             if f.missing_bytes:
-                yield f"\n  MISSING BLOCKS:\t{f.missing}\n  MISSING SIZE:\t\t{f.missing_bytes} B"
+                yield f"\n  MISSING {upper}:\t{f.missing}"
+                yield f"\n  MISSING SIZE:\t\t{f.missing_bytes} B"
             if f.corrupt:
-                yield f"\n  CORRUPT BLOCKS: \t{f.corrupt}\n  CORRUPT SIZE:\t\t{f.corrupt_bytes} B"
+                yield f"\n  CORRUPT {upper}: \t{f.corrupt}"
+                yield f"\n  CORRUPT SIZE:\t\t{f.corrupt_bytes} B"
         yield _STARS
-    for label, count in (
-        ("Minimally replicated blocks:\t", f.minimally_replicated),
-        ("Over-replicated blocks:\t", f.over_replicated),
-        ("Under-replicated blocks:\t", f.under_replicated),
-        ("Mis-replicated blocks:\t\t", f.misplaced),
-    ):
+    counts = (f.minimally_replicated, f.over_replicated, f.under_replicated, f.misplaced)
+    for label, count in zip(labels.healths, counts, strict=True):
         yield f"\n {label}{count}{share(count)}"
-    yield f"\n Default replication factor:\t{default_replication}"
+    if default_replication is not None:
+        yield f"\n Default replication factor:\t{default_replication}"
     mean = java_float(f.replicas / f.blocks if f.blocks else 0.0)
-    yield f"\n Average block replication:\t{mean}"
-    yield f"\n Missing blocks:\t\t{f.missing}"
-    yield f"\n Corrupt blocks:\t\t{f.corrupt}"
-    yield f"\n Missing replicas:\t\t{f.lacking_replicas}"
+    yield f"\n {labels.mean_replicas}:\t{mean}"
+    yield f"\n Missing {blocks}:\t\t{f.missing}"
+    yield f"\n Corrupt {blocks}:\t\t{f.corrupt}"
+    yield f"\n {labels.lacking}{f.lacking_replicas}"
     if f.replicas:
         yield f" ({_percent(f.lacking_replicas, f.expected_replicas)} %)"
-    for label, count in (
-        ("DecommissionedReplicas", f.decommissioned),
-        ("DecommissioningReplicas", f.decommissioning),
-        ("EnteringMaintenanceReplicas", f.entering_maintenance),
-        ("InMaintenanceReplicas", f.in_maintenance),
+    for state, count in (
+        ("Decommissioned", f.decommissioned),
+        ("Decommissioning", f.decommissioning),
+        ("EnteringMaintenance", f.entering_maintenance),
+        ("InMaintenance", f.in_maintenance),
     ):
         if count:
-            yield f"\n {label}:\t{count}"
-    yield f"\n Blocks queued for replication:\t{f.queued}"
-
-
-def _coded(f: Figures) -> Iterator[str]:
-    def share(count: int) -> str:
-        return f" ({_percent(count, f.blocks)} %)" if f.blocks else ""
-
-    yield f" Total size:\t{f.size_bytes} B"
-    if f.open_size_bytes:
-        yield f" (Total open files size: {f.open_size_bytes} B)"
-    yield f"\n Total files:\t{f.files}"
-    if f.open_files:
-        yield f" (Files currently being written: {f.open_files})"
-    yield f"\n Total block groups (validated):\t{f.blocks}"
-    if f.blocks:
-        yield f" (avg. block group size {f.size_bytes // f.blocks} B)"
-    if f.open_blocks:
-        yield f" (Total open file block groups (not validated): {f.open_blocks})"
-    if f.corrupt_files or f.under_minimum:
-        yield _STARS
-        if f.under_minimum:
-            yield f"\n  UNRECOVERABLE BLOCK GROUPS:\t{f.under_minimum}{share(f.under_minimum)}"
-        if f.corrupt_files:
-            yield f"\n  CORRUPT FILES:\t{f.corrupt_files}"
-            if f.missing_bytes:
-                yield (
-                    f"\n  MISSING BLOCK GROUPS:\t{f.missing}"
-                    f"\n  MISSING SIZE:\t\t{f.missing_bytes} B"
-                )
-            if f.corrupt:
-                yield (
-                    f"\n  CORRUPT BLOCK GROUPS: \t{f.corrupt}"
-                    f"\n  CORRUPT SIZE:\t\t{f.corrupt_bytes} B"
-                )
-        yield _STARS
-    for label, count in (
-        ("Minimally erasure-coded block groups:\t", f.minimally_replicated),
-        ("Over-erasure-coded block groups:\t", f.over_replicated),
-        ("Under-erasure-coded block groups:\t", f.under_replicated),
-        ("Unsatisfactory placement block groups:\t", f.misplaced),
-    ):
-        yield f"\n {label}{count}{share(count)}"
-    mean = java_float(f.replicas / f.blocks if f.blocks else 0.0)
-    yield f"\n Average block group size:\t{mean}"
-    yield f"\n Missing block groups:\t\t{f.missing}"
-    yield f"\n Corrupt block groups:\t\t{f.corrupt}"
-    yield f"\n Missing internal blocks:\t{f.lacking_replicas}"
-    if f.replicas:
-        yield f" ({_percent(f.lacking_replicas, f.expected_replicas)} %)"
-    for label, count in (
-        ("Decommissioned internal blocks", f.decommissioned),
-        ("Decommissioning internal blocks", f.decommissioning),
-        ("EnteringMaintenance internal blocks", f.entering_maintenance),
-        ("InMaintenance internal blocks", f.in_maintenance),
-    ):
-        if count:
-            yield f"\n {label}:\t{count}"
+            yield f"\n {state}{labels.replicas}:\t{count}"
     yield f"\n Blocks queued for replication:\t{f.queued}"
 
 
