@@ -61,6 +61,7 @@ OTHERWISE = {
 """What is otherwise in a zone, and why."""
 
 
+@pytest.mark.req("OS-030")
 @pytest.mark.parametrize("check", contract_parameters())
 def test_contract(check: Check, subject: Subject) -> None:
     if check.name in OTHERWISE:

@@ -51,6 +51,8 @@ from howdah.runtime.tracing.span import NOTHING, Span
 
 _log = logging.getLogger(__name__)
 
+_CAPABILITIES = frozenset(("dropbehind",))
+
 
 class DFSStripedOutputStream(OutputStream):
     """A stream of block groups. `progress` is called whenever a cell is full."""
@@ -390,8 +392,8 @@ class DFSStripedOutputStream(OutputStream):
         ).about(self.path)
 
     def has_capability(self, capability: str) -> bool:
-        """None: not even `hflush`."""
-        return False
+        """No syncs; what is written need not stay in the datanodes' caches."""
+        return capability.lower() in _CAPABILITIES
 
     def set_drop_behind(self, drop: bool | None) -> None:
         self._check_open()

@@ -278,6 +278,16 @@ def test_parity_may_have_no_datanode(striped: StripedCluster) -> None:
     assert_whole(striped, DATA[: 2 * STRIPE])
 
 
+@pytest.mark.req("OS-105", "OS-106")
+def test_what_is_written_need_not_stay_in_caches(striped: StripedCluster) -> None:
+    with create(striped) as stream:
+        assert stream.has_capability("dropBehind")
+        stream.set_drop_behind(True)
+        stream.write(b"abc")
+    with pytest.raises(errors.HowdahError, match="closed"):
+        stream.set_drop_behind(True)
+
+
 @pytest.mark.req("OS-005", "OS-075", "OS-105", "LM-048")
 def test_hflush_and_hsync_are_refused_and_not_claimed(striped: StripedCluster) -> None:
     with create(striped) as stream:
@@ -286,9 +296,7 @@ def test_hflush_and_hsync_are_refused_and_not_claimed(striped: StripedCluster) -
             with pytest.raises(errors.UnsupportedOperation, match=r"erasure coded.*replicate=True"):
                 sync()
         assert "fsync" not in striped.namenode.names()
-        assert not any(
-            stream.has_capability(name) for name in ("hflush", "hsync", "dropbehind", "abort")
-        )
+        assert not any(stream.has_capability(name) for name in ("hflush", "hsync", "abort"))
         assert (stream.statistics().hflushes, stream.statistics().hsyncs) == (0, 0)
     assert stream.statistics().bytes_written == 3
     assert stream.statistics().bytes_acknowledged == 3 * 3
