@@ -28,6 +28,10 @@ TESTS = (
 REPLACED = (
     "tests/model/test_following.py",
     "tests/unit/namenode/service/calls/test_broken.py",
+    "tests/unit/namenode/service/calls/test_reencryption.py"
+    "::test_work_pauses_when_its_share_is_used_up[",
+    "tests/unit/namenode/service/calls/test_reencryption.py"
+    "::test_work_goes_on_as_soon_as_its_share_allows",
     "tests/unit/namenode/server/ha/test_defects.py"
     "::test_defect_in_apply_ends_the_process_and_nothing_of_it_is_acknowledged_or_kept",
     "tests/unit/namenode/server/ha/test_defects.py"
