@@ -32,6 +32,7 @@ from scale import Asking, Howdah, image_of
 from howdah.java import NoJava, find_java_home
 from howdah.spark import register
 from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
+from tests.support.security.servers import write_site_files
 
 OURS = "howdah.namespace"
 HADOOP = "Hadoop's -ls -R"
@@ -119,10 +120,9 @@ def measure(options: Options) -> Results:
         stack.enter_context(register(spark))
         runs = {"nobody": watched("nobody", idle), OURS: watched(OURS, lambda: table(spark, uri))}
         try:
-            command = [
-                str(java_home / "bin" / "java"),
-                *("-Xmx1g", "-cp", hadoop_class_path(CACHE), _SHELL, "-fs", uri),
-            ]
+            classes = f"{hadoop_class_path(CACHE)}{os.pathsep}{base / 'conf'}"
+            write_site_files(base / "conf", {"fs.defaultFS": uri})
+            command = [str(java_home / "bin" / "java"), "-Xmx1g", "-cp", classes, _SHELL]
         except NoHadoop as error:
             yield Skipped(HADOOP, error.message)
         else:
