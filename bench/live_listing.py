@@ -145,7 +145,8 @@ def measure(options: Options) -> Results:
         first, *_, last = sorted(every_core)
         cores = {last}
         move(namenode.pid, cores)
-        move(spark.sparkContext._gateway.proc.pid, {first})
+        context: Any = spark.sparkContext
+        move(context._gateway.proc.pid, {first})
         waits.clear()
         for name in (OURS, "nobody") * options.repeats(3, 2):
             runs[name]()
