@@ -17,7 +17,7 @@ from typing import Final
 from howdah import errors
 from howdah.formats.malformed import MalformedRecord
 from howdah.formats.passwords import PasswordRecord, parse, written
-from howdah.security.guarded_file import change_guarded, read_guarded, signature_of
+from howdah.security.guarded_file import Watched, change_guarded, read_guarded
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,7 @@ class PasswordFile:
         self.path: Final = path
         self._now_s = now_s
         self._lock = threading.Lock()
+        self._watched: Final = Watched(path)
         self._seen: tuple[int, ...] | None = None
         self._records: Mapping[str, PasswordRecord] = {}
         self._problem: str | None = None
@@ -40,7 +41,7 @@ class PasswordFile:
     def records(self) -> Mapping[str, PasswordRecord]:
         """Return what the file has now, by users. Raises InvalidConfiguration."""
         with self._lock:
-            seen = signature_of(self.path)
+            seen = self._watched.signature()
             # What is wrong may be mended by something that no signature has.
             is_due = self._problem is not None and self._now_s() >= self._again_s
             if seen != self._seen or is_due:

@@ -16,7 +16,7 @@ from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.formats.access_keys import AccessKey, parse, written
 from howdah.formats.malformed import MalformedRecord
-from howdah.security.guarded_file import change_guarded, read_guarded, signature_of
+from howdah.security.guarded_file import Watched, change_guarded, read_guarded
 from howdah.security.sealing import is_sealed, passphrase_in, seal, unseal
 
 Passphrase = Callable[[], str]
@@ -39,13 +39,14 @@ class AccessKeyFile:
         self.path: Final = path
         self._passphrase = passphrase
         self._lock = threading.Lock()
+        self._watched: Final = Watched(path)
         self._seen: tuple[int, ...] | None = None
         self._keys: Mapping[str, AccessKey] = {}
 
     def keys(self) -> Mapping[str, AccessKey]:
         """Return the keys that the file has now, by their names. Raises InvalidConfiguration."""
         with self._lock:
-            seen = signature_of(self.path)
+            seen = self._watched.signature()
             if seen != self._seen:
                 before, self._seen, self._keys = self._keys, None, {}
                 self._keys = read_access_keys(self.path, self._passphrase)

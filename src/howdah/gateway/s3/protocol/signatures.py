@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hmac
 import re
-from calendar import timegm
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -249,9 +248,10 @@ def _payload(text: str) -> str:
 
 
 def _seconds(when: str) -> int:
-    """Return a time as seconds since the epoch; -1 for what is none."""
+    """Return a time of the form that `_WHEN` matches, in seconds since the epoch; -1 for what is
+    none."""
     try:
-        return timegm(datetime.strptime(when, "%Y%m%dT%H%M%SZ").timetuple())
+        return int(datetime.fromisoformat(when).timestamp())
     except ValueError:
         return -1
 
