@@ -26,6 +26,7 @@ from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.directory_swap import Exchange
 from howdah.sync.job import sync
 from howdah.testing import MiniCluster
+from tests.support.coded_files import forget
 from tests.support.started import gateway
 
 POLICY = "XOR-2-1-1024k"
@@ -46,11 +47,7 @@ def coded(howdah_cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
                 out.write(DATA)
         fs.create("/coded/src/plain", replicate=True).close()
         yield fs
-        # With what compactions have moved to the trash: a doctor looks with other eyes at a cluster
-        # that has block groups, and others have this one after us.
-        for path in ("/coded", f"{fs.home_directory()}/.Trash"):
-            fs.delete(path, recursive=True)
-        fs.client.namenode.disable_erasure_coding_policy(POLICY)
+        forget(fs, howdah_cluster.conf, POLICY, "/coded")
 
 
 def policy_of(fs: HdfsFileSystem, path: str) -> str | None:

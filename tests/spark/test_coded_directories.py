@@ -14,6 +14,7 @@ import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing.waiting import wait_until
+from tests.support.coded_files import forget
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -28,11 +29,7 @@ def coded(bench: Any) -> Iterator[Any]:
     fs.client.namenode.enable_erasure_coding_policy(POLICY)
     fs.set_erasure_coding_policy(bench.path(""), POLICY)
     yield bench
-    # With what compactions have moved to the trash: a doctor looks with other eyes at a cluster
-    # that has block groups, and others have this one after us.
-    for path in (bench.path(""), f"{fs.home_directory()}/.Trash"):
-        fs.delete(path, recursive=True)
-    fs.client.namenode.disable_erasure_coding_policy(POLICY)
+    forget(fs, bench.cluster.conf, POLICY, bench.path(""))
 
 
 def policies_below(bench: Any, name: str) -> dict[str, str | None]:

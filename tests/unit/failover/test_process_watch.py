@@ -86,7 +86,8 @@ def test_nobody_waits_for_the_lease_of_a_writer_that_has_died(quorum: Quorum) ->
 def test_the_lease_of_another_writer_than_the_one_that_died_is_waited_for(quorum: Quorum) -> None:
     epoch = taken_over(quorum)
     quorum.log(**LEASE).take_over().begin_segment(1)
-    assert resign_for(quorum.uri, "ns", epoch) == 0
+    # A majority has promised the other writer. One node may hear of it later.
+    assert resign_for(quorum.uri, "ns", epoch) <= 1
     assert quorum.log(**LEASE).take_over().serve_from_ms() > 0
 
 

@@ -152,7 +152,8 @@ def test_a_mirror_that_vanishes_while_it_is_sent_to_is_blamed_before_the_client_
     lab: Lab, monkeypatch: pytest.MonkeyPatch, acks: int
 ) -> None:
     monkeypatch.setattr(mirror, "TIMEOUT_EXTENSION_S", 0.1)
-    node = lab.node(DataSettings(socket_timeout_s=0.5, write_timeout_s=600))
+    # So long may the client take to sum its packet.
+    node = lab.node(DataSettings(socket_timeout_s=1.5, write_timeout_s=600))
     gone = Vanishing(acks)
     writer = lab.Writer(node, lab.write_request(lab.block(), gone))
     if acks:

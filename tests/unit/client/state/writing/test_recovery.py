@@ -44,6 +44,11 @@ def write(cluster: FakeCluster, content: bytes = DATA, **settings: Any) -> None:
         out.write(content)
 
 
+def sent_again(cluster: FakeCluster) -> list[int]:
+    """The packets that the node which is first now has got, by their numbers."""
+    return [header.seqno for header in cluster.datanodes[1].packets if not header.is_heartbeat]
+
+
 def stages(node: Any) -> list[Stage]:
     return [request.stage for request in node.writes]
 
@@ -81,8 +86,10 @@ def test_a_node_further_down_fails_and_the_content_is_right(
 def test_packets_that_were_not_acknowledged_are_sent_again_in_order(cluster: FakeCluster) -> None:
     DieAt(cluster.datanodes[0], 30)
     write(cluster)
-    seqnos = [header.seqno for header in cluster.datanodes[1].packets if not header.is_heartbeat]
-    assert seqnos == list(range(30, seqnos[-1] + 1))
+    seqnos = sent_again(cluster)
+    assert seqnos == list(range(seqnos[0], seqnos[-1] + 1))
+    # The connection may break before the client has read all 30 acks.
+    assert seqnos[0] <= 30
 
 
 @pytest.mark.req("FS-126")
@@ -107,7 +114,7 @@ def test_the_nodes_that_are_left_are_told_what_was_acknowledged_and_what_was_sen
     (request,) = cluster.datanodes[1].writes
     assert request.stage is Stage.PIPELINE_SETUP_STREAMING_RECOVERY
     assert (request.block.generation_stamp, request.latest_generation_stamp) == (1001, 1002)
-    assert request.min_bytes_received == 30 * 1024
+    assert request.min_bytes_received == sent_again(cluster)[0] * 1024 <= 30 * 1024
     assert request.max_bytes_received >= 31 * 1024
     assert request.pipeline_size == 2
 
