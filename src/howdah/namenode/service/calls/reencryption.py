@@ -54,9 +54,9 @@ log = logging.getLogger(__name__)
 
 Slices = Generator[Iterable[str], None, None]
 
-_SLICE_NAMES: Final = 500
-_SLICE_CHANGES: Final = 100
-"""Some milliseconds each."""
+_SLICE_NAMES: Final = 100
+_SLICE_CHANGES: Final = 20
+"""About a millisecond each."""
 _MOST_ATTEMPTS: Final = 3
 _AWAY: Final = (errors.Unreachable, errors.CallTimeout, errors.RetriableError)
 
