@@ -38,7 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     does, whatever they could read by now."""
     config.stash[_passed_before] = frozenset()
     if is_worker(config):
-        config.stash[_passed_before] = frozenset(config.workerinput[_FOR_WORKERS])  # type: ignore[attr-defined]
+        given = config.workerinput.get(_FOR_WORKERS, ())  # type: ignore[attr-defined]
+        config.stash[_passed_before] = frozenset(given)
         return
     tree = _clean_tree(config.rootpath)
     if tree is None:

@@ -82,13 +82,16 @@ def test_more_histories_are_another_run(
     ran(project, "--resume").assert_outcomes(passed=4, failed=1, skipped=1)
 
 
-def test_nothing_goes_on_where_something_is_changed(project: pytest.Pytester) -> None:
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_nothing_goes_on_where_something_is_changed(
+    project: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
     ran(project)
     (project.path / "test_second.py").write_text("def test_other(): pass\n")
     refused = ran(project, "--resume")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     refused.stderr.fnmatch_lines(["*--resume: the checkout has changes*"])
-    ran(project).assert_outcomes(passed=4, skipped=1)
+    ran(project, *workers).assert_outcomes(passed=4, skipped=1)
 
 
 def test_a_line_without_an_end_was_never_written(project: pytest.Pytester) -> None:
