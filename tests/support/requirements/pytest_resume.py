@@ -19,6 +19,7 @@ from tests.support.torture import times
 
 PLACE: Final = Path(".cache", "passed")
 """Below the project's directory."""
+_BUT_NOT: Final = "but not "
 _FOR_WORKERS: Final = "howdah_passed_before"
 
 _passed_before: pytest.StashKey[frozenset[str]] = pytest.StashKey()
@@ -50,9 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     file = config.rootpath / PLACE / f"{tree}-{times(1)}"
     if config.getoption("--resume") and file.exists():
-        # What was being written when the run was broken off has no end.
-        lines = file.read_text().splitlines(keepends=True)
-        config.stash[_passed_before] = frozenset(line[:-1] for line in lines if line[-1] == "\n")
+        config.stash[_passed_before] = passed_in(file.read_text())
     config.pluginmanager.register(_Notes(file))
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(_ForWorkers(config.stash[_passed_before]))
@@ -100,17 +99,34 @@ class _ForWorkers:
         node.workerinput[_FOR_WORKERS] = self._before  # type: ignore[attr-defined]
 
 
+def passed_in(text: str) -> frozenset[str]:
+    """The tests that notes say have passed. The last line has no end where it was being written
+    when the run was broken off."""
+    passed = set()
+    for line in text.splitlines(keepends=True):
+        if not line.endswith("\n"):
+            continue
+        if line.startswith(_BUT_NOT):
+            passed.discard(line[len(_BUT_NOT) : -1])
+        else:
+            passed.add(line[:-1])
+    return frozenset(passed)
+
+
 class _Notes:
-    """Notes each test that passes, at once: a run may be killed."""
+    """Notes each test that passes, at once: a run may be killed. What comes behind the test itself
+    may fail still; workers say nothing of it where it does not."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._passed: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:
-            self._passed.add(report.nodeid)
-        elif report.when == "teardown" and report.passed and report.nodeid in self._passed:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with self._file.open("a") as out:
-                out.write(f"{report.nodeid}\n")
+            self._note(report.nodeid)
+        elif report.when == "teardown" and report.failed:
+            self._note(f"{_BUT_NOT}{report.nodeid}")
+
+    def _note(self, line: str) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a") as out:
+            out.write(f"{line}\n")

@@ -62,6 +62,16 @@ def test_what_has_passed_is_left_out(
     ran(project, "--resume", *workers).assert_outcomes(skipped=1, deselected=0 if workers else 5)
 
 
+def test_what_fails_behind_a_test_is_run_again(project: pytest.Pytester) -> None:
+    (project.path / "test_second.py").write_text(
+        "import pytest\n\n@pytest.fixture\ndef left(): yield; assert False\n\n"
+        "def test_with_it(left): pass\n"
+    )
+    commit(project)
+    ran(project).assert_outcomes(passed=4, skipped=1, errors=1)
+    ran(project, "--resume").assert_outcomes(passed=1, skipped=1, errors=1, deselected=3)
+
+
 def test_a_run_that_does_not_go_on_runs_all(project: pytest.Pytester) -> None:
     ran(project)
     ran(project).assert_outcomes(passed=4, failed=1, skipped=1)
