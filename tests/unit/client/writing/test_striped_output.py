@@ -284,6 +284,9 @@ def test_what_is_written_need_not_stay_in_caches(striped: StripedCluster) -> Non
         assert stream.has_capability("dropBehind")
         stream.set_drop_behind(True)
         stream.write(b"abc")
+    requests = [request for node in striped.datanodes for request in node.writes]
+    assert requests
+    assert all(request.hints.drop_behind is True for request in requests)
     with pytest.raises(errors.HowdahError, match="closed"):
         stream.set_drop_behind(True)
 
