@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -39,8 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     does, whatever they could read by now."""
     config.stash[_passed_before] = frozenset()
     if is_worker(config):
-        given = config.workerinput.get(_FOR_WORKERS, ())  # type: ignore[attr-defined]
-        config.stash[_passed_before] = frozenset(given)
+        told: dict[str, Any] = getattr(config, "workerinput", {})
+        config.stash[_passed_before] = frozenset(told.get(_FOR_WORKERS, ()))
         return
     tree = _clean_tree(config.rootpath)
     if tree is None:
@@ -95,8 +95,9 @@ class _ForWorkers:
     def __init__(self, before: frozenset[str]) -> None:
         self._before = sorted(before)
 
-    def pytest_configure_node(self, node: object) -> None:
-        node.workerinput[_FOR_WORKERS] = self._before  # type: ignore[attr-defined]
+    def pytest_configure_node(self, node: Any) -> None:
+        """`node` is pytest-xdist's WorkerController, which has no types."""
+        node.workerinput[_FOR_WORKERS] = self._before
 
 
 def passed_in(text: str) -> frozenset[str]:
