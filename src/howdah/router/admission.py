@@ -35,7 +35,8 @@ log = logging.getLogger(__name__)
 
 
 class Admission:
-    """Of one router, on its loop; both ports are made here, and judge their callers alike."""
+    """Decides who may call one router, on its loop. It makes both ports, which judge their callers
+    alike."""
 
     def __init__(
         self,
@@ -77,11 +78,11 @@ class Admission:
     def server_for_clients(
         self, service: Service, federated_state: Callable[[], bytes] | None
     ) -> RpcServer:
-        """The port that takes tickets and the delegation tokens of all routers of a store."""
+        """Make the port that takes tickets, and the delegation tokens of all routers of a store."""
         return self._server([service], self._proofs, federated_state)
 
     def server_for_administrators(self, services: Sequence[Service]) -> RpcServer:
-        """The port that takes tickets only."""
+        """Make the port that takes tickets only."""
         return self._server(services, self._admin_proofs)
 
     def _server(
