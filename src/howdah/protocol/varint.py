@@ -40,6 +40,11 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
+def encode_field(tag: bytes, content: bytes) -> bytes:
+    """A field of a message that is bytes, a text or a message; `tag` has its number and type."""
+    return tag + encode_varint(len(content)) + content
+
+
 def decode_varint(
     data: bytes | bytearray | memoryview, offset: int = 0, max_bytes: int = MAX_VARINT_BYTES
 ) -> tuple[int, int] | None:

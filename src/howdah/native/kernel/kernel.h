@@ -55,6 +55,9 @@ PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_
 PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_file_status(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In listing.c. */
+PyObject *howdah_list_entries(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In client.c. */
 PyObject *howdah_read_request(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_located(PyObject *module, PyObject *const *args, Py_ssize_t nargs);

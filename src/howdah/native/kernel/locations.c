@@ -11,15 +11,9 @@
 
 #include <string.h>
 
-#include "buffer.h"
+#include "locations.h"
 #include "protobuf.h"
 #include "reads.h"
-
-/* The parts of a `View`. */
-enum {
-    POOL, STORAGES, EXTRAS, CACHED, LOCATION, NAME, FAR, NOW_MS, STALE_MS, NORMAL, DICE,
-    TOUCHED_BEFORE_MS, VIEW
-};
 
 enum { MAX_PLACES = 3, MAX_LOCATED = 64 };
 
@@ -55,8 +49,6 @@ make_names(void)
     return 0;
 }
 
-/* ---- what grows ------------------------------------------------------------- */
-
 /* ---- places ----------------------------------------------------------------- */
 
 /* A replica's place; it owns its objects. */
@@ -67,18 +59,6 @@ typedef struct {
     uint64_t type;
     int64_t rank;
 } place;
-
-typedef struct {
-    PyObject *const *args, *view;
-    const char *pool;
-    Py_ssize_t pool_bytes;
-    long long now_ms, stale_ms;
-    uint64_t dice;
-    output block, blocks;
-    /* What the caller has to supply: a datanode that is to be described, or a rack to which the
-     * distance is to be measured. */
-    PyObject *lacking;
-} locating;
 
 static PyObject *
 part(const locating *with, int number)
@@ -286,6 +266,7 @@ locate(locating *with, int64_t id, const int64_t *row, uint64_t offset)
         sort_places(places, count, &with->dice);
         result = put_block(with, id, row, offset, places, count);
     }
+    with->located = count;
     let_go(places, count);
     return result;
 }
@@ -302,17 +283,11 @@ keep_block(locating *with, uint8_t tag)
     return 1;
 }
 
-typedef struct {
-    const char *ids; /* of eight bytes each */
-    Py_ssize_t count;
-    uint64_t offset, end, length;
-} range;
-
 /* The blocks in the range, in `with->blocks`, and behind them the file's last one. */
 static int
 locate_all(locating *with, range *of)
 {
-    PyObject *pages = PyTuple_GetItem(with->args[TABLES_ARG], BLOCKS);
+    PyObject *pages = PyTuple_GetItem(with->tables, BLOCKS);
     int64_t id = 0, row[BLOCK_WIDTH];
     int located = 0, is_last = 0;
     for (Py_ssize_t i = 0; i < of->count; i++) {
@@ -332,6 +307,7 @@ locate_all(locating *with, range *of)
         result = locate(with, id, row, begin);
         if (result == 1)
             result = keep_block(with, 0x12);
+        with->places += with->located;
         if (result != 1)
             return result;
     }
@@ -387,35 +363,11 @@ may_read(PyObject *traits, PyObject *user, PyObject *groups)
     return (mode & bit) != 0;
 }
 
-/* What is told of the file that was found. */
-static int
-answer_file(locating *with, int64_t inode_id, range *of)
+int
+howdah_locate_file(locating *with, int64_t inode_id, int64_t block_id, range *of)
 {
-    PyObject *tables = with->args[TABLES_ARG];
-    int64_t row[FILE_WIDTH];
-    int result = howdah_read_row(PyTuple_GetItem(tables, FILES), inode_id, FILE_WIDTH, row);
-    if (result != 1)
-        return result;
-    const long long before_ms = PyLong_AsLongLong(part(with, TOUCHED_BEFORE_MS));
-    if (before_ms == -1 && PyErr_Occurred())
-        return -1;
-    if (!(row[TRAITS] & 1) || row[ATIME] < before_ms)
-        return 0;
-    const int is_exempt = PyObject_IsTrue(with->args[IS_EXEMPT]);
-    if (is_exempt < 0)
-        return -1;
-    if (!is_exempt) {
-        PyObject *traits =
-            PyList_GetItem(PyTuple_GetItem(tables, TRAITS_LIST), (Py_ssize_t)(row[TRAITS] >> 1));
-        if (traits == NULL)
-            return -1;
-        Py_INCREF(traits);
-        result = may_read(traits, with->args[USER], with->args[GROUPS]);
-        Py_DECREF(traits);
-        if (result != 1)
-            return result;
-    }
-    if (row[BLOCK] == 0) {
+    with->blocks.used = 0;
+    if (block_id == 0) {
         uint8_t *to = make_room(&with->blocks, 2);
         if (to == NULL)
             return -1;
@@ -423,15 +375,15 @@ answer_file(locating *with, int64_t inode_id, range *of)
         with->blocks.used = 2;
         return 1;
     }
-    if (row[BLOCK] > 0) {
-        of->ids = (const char *)&row[BLOCK];
+    if (block_id > 0) {
+        of->ids = (const char *)&block_id;
         of->count = 1;
         return locate_all(with, of);
     }
     PyObject *key = PyLong_FromLongLong(inode_id);
     if (key == NULL)
         return -1;
-    PyObject *ids = PyDict_GetItemWithError(PyTuple_GetItem(tables, BLOCK_LISTS), key);
+    PyObject *ids = PyDict_GetItemWithError(PyTuple_GetItem(with->tables, BLOCK_LISTS), key);
     Py_DECREF(key);
     if (ids == NULL)
         return PyErr_Occurred() ? -1 : 0;
@@ -440,31 +392,75 @@ answer_file(locating *with, int64_t inode_id, range *of)
         return -1;
     of->ids = view.buf;
     of->count = view.len / 8;
-    result = of->count == 0 ? 0 : locate_all(with, of);
+    const int result = of->count == 0 ? 0 : locate_all(with, of);
     PyBuffer_Release(&view);
     return result;
 }
 
+/* What is told of the file that was found. */
+static int
+answer_file(locating *with, PyObject *const *args, int64_t inode_id, range *of)
+{
+    int64_t row[FILE_WIDTH];
+    int result = howdah_read_row(PyTuple_GetItem(with->tables, FILES), inode_id, FILE_WIDTH, row);
+    if (result != 1)
+        return result;
+    const long long before_ms = PyLong_AsLongLong(part(with, TOUCHED_BEFORE_MS));
+    if (before_ms == -1 && PyErr_Occurred())
+        return -1;
+    if (!(row[TRAITS] & 1) || row[ATIME] < before_ms)
+        return 0;
+    const int is_exempt = PyObject_IsTrue(args[IS_EXEMPT]);
+    if (is_exempt < 0)
+        return -1;
+    if (!is_exempt) {
+        PyObject *traits = PyList_GetItem(PyTuple_GetItem(with->tables, TRAITS_LIST),
+                                          (Py_ssize_t)(row[TRAITS] >> 1));
+        if (traits == NULL)
+            return -1;
+        Py_INCREF(traits);
+        result = may_read(traits, args[USER], args[GROUPS]);
+        Py_DECREF(traits);
+        if (result != 1)
+            return result;
+    }
+    return howdah_locate_file(with, inode_id, row[BLOCK], of);
+}
+
+size_t
+howdah_located_bytes(const locating *with, const range *of)
+{
+    return 1 + varint_bytes(of->length) + with->blocks.used + 2;
+}
+
+uint8_t *
+howdah_put_located(uint8_t *to, const locating *with, const range *of)
+{
+    to = put_field(to, 0x08, of->length);
+    to = put_bytes(to, with->blocks.bytes, with->blocks.used);
+    return put_field(to, 0x28, of->count != 0); /* isLastBlockComplete */
+}
+
 /* GetBlockLocationsResponseProto with the parts that were put together. */
 static PyObject *
-answer_of(const locating *with, const range *of, int has_blocks)
+answer_of(const locating *with, const range *of)
 {
-    const size_t inner = 1 + varint_bytes(of->length) + with->blocks.used + 2;
+    const size_t inner = howdah_located_bytes(with, of);
     const size_t count = 1 + varint_bytes(inner) + inner;
     PyObject *made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)count);
     if (made == NULL)
         return NULL;
     uint8_t *to = (uint8_t *)PyBytes_AsString(made);
-    to = put_field(to, 0x0a, inner);
-    to = put_field(to, 0x08, of->length);
-    to = put_bytes(to, with->blocks.bytes, with->blocks.used);
-    put_field(to, 0x28, has_blocks != 0); /* isLastBlockComplete */
+    howdah_put_located(put_field(to, 0x0a, inner), with, of);
     return made;
 }
 
-static int
-open_view(PyObject *view, locating *with)
+int
+howdah_open_view(PyObject *view, PyObject *tables, locating *with)
 {
+    if (make_names() < 0)
+        return -1;
+    with->tables = tables;
     if (!PyTuple_Check(view) || PyTuple_Size(view) != VIEW)
         goto wrong;
     with->view = view;
@@ -485,6 +481,14 @@ wrong:
     return -1;
 }
 
+void
+howdah_close_view(locating *with)
+{
+    Py_CLEAR(with->lacking);
+    PyMem_Free(with->block.bytes);
+    PyMem_Free(with->blocks.bytes);
+}
+
 /*
  * block_locations(request, ways, user, groups, is_exempt, tables, view)
  *     -> bytes | None | what is lacking
@@ -493,7 +497,7 @@ PyObject *
 howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_check_arity("block_locations", READ_ARGS + 1, nargs) < 0 || make_names() < 0)
+    if (howdah_check_arity("block_locations", READ_ARGS + 1, nargs) < 0)
         return NULL;
     char *request;
     Py_ssize_t end, bytes, behind;
@@ -504,9 +508,9 @@ howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         PyErr_SetString(PyExc_TypeError, "block_locations takes ways, a user, and tables");
         return NULL;
     }
-    locating with = {.args = args};
+    locating with = {0};
     range of = {0};
-    if (open_view(args[READ_ARGS], &with) < 0)
+    if (howdah_open_view(args[READ_ARGS], args[TABLES_ARG], &with) < 0)
         return NULL;
     const uint8_t *data = (const uint8_t *)request, *path;
     int64_t inode_id = 0;
@@ -516,16 +520,14 @@ howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     if (result == 1)
         result = howdah_find_file(path, bytes, args, &inode_id, NULL);
     if (result == 1)
-        result = inode_id == 0 ? 0 : answer_file(&with, inode_id, &of);
+        result = inode_id == 0 ? 0 : answer_file(&with, args, inode_id, &of);
     PyObject *made = NULL;
     if (result == 1) {
-        made = answer_of(&with, &of, of.count != 0);
+        made = answer_of(&with, &of);
     } else if (result == 0) {
         made = with.lacking == NULL ? Py_None : with.lacking;
         Py_INCREF(made);
     }
-    Py_XDECREF(with.lacking);
-    PyMem_Free(with.block.bytes);
-    PyMem_Free(with.blocks.bytes);
+    howdah_close_view(&with);
     return made;
 }

@@ -48,6 +48,9 @@ static PyMethodDef methods[] = {
     {"block_locations", (PyCFunction)(void (*)(void))howdah_block_locations, METH_FASTCALL,
      "block_locations(request, ways, user, groups, is_exempt, tables, view) -> bytes | None | what "
      "is lacking"},
+    {"list_entries", (PyCFunction)(void (*)(void))howdah_list_entries, METH_FASTCALL,
+     "list_entries(names, entries, at, directory_type, policy, tables, view, places_left) -> "
+     "(bytes, at, places_left, what is lacking)"},
     {"take_reported", (PyCFunction)(void (*)(void))howdah_take_reported, METH_FASTCALL,
      "take_reported(report, position, most, pages, number, siblings, exceptions, touched, parts, "
      "last_orphaned) -> (position, how many, ids, counts, orphaned)"},

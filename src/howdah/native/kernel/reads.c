@@ -323,14 +323,6 @@ howdah_find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args, i
 
 /* ---- file_info -------------------------------------------------------------- */
 
-enum { MAX_NAMES_BYTES = 160, MAX_STATUS_BYTES = 320 };
-
-typedef struct {
-    const char *owner, *group;
-    Py_ssize_t owner_bytes, group_bytes;
-    uint64_t mode, replication, block_size;
-} traits;
-
 /* Of a row: owner, group, mode, replication and block size. */
 static int
 read_traits(PyObject *list, int64_t number, traits *to)
@@ -357,22 +349,13 @@ read_traits(PyObject *list, int64_t number, traits *to)
     return to->owner_bytes + to->group_bytes <= MAX_NAMES_BYTES;
 }
 
-/* HdfsFileStatusProto; field numbers are those of Hadoop's hdfs.proto. */
-typedef struct {
-    uint64_t kind, length, mtime, atime, inode_id, children;
-    traits traits;
-} status;
-
-enum { IS_DIR = 1, IS_FILE = 2 };
-
-static PyObject *
-answer_with(const status *s)
+uint8_t *
+howdah_put_status(uint8_t *to, const status *s)
 {
-    static const uint8_t END[] = {0x80, 1, 0, 0x90, 1, 0}; /* no policy, no flags */
+    static const uint8_t NO_FLAGS[] = {0x90, 1, 0};
     const traits *t = &s->traits;
-    uint8_t inner[MAX_STATUS_BYTES], answer[MAX_STATUS_BYTES + 8];
-    uint8_t *to = put_field(inner, 0x08, s->kind);
-    to = put_field(to, 0x12, 0); /* its name empty */
+    to = put_field(to, 0x08, s->kind);
+    to = put_text(to, 0x12, s->name, s->name_bytes);
     to = put_field(to, 0x18, s->length);
     to = put_field(to, 0x22, 1 + varint_bytes(t->mode));
     to = put_field(to, 0x08, t->mode);
@@ -382,11 +365,21 @@ answer_with(const status *s)
     to = put_field(to, 0x40, s->atime);
     to = put_field(to, 0x50, t->replication);
     to = put_field(to, 0x58, t->block_size);
+    if (s->located_bytes > 0)
+        to = put_text(to, 0x62, (const char *)s->located, s->located_bytes);
     to = put_field(to, 0x68, s->inode_id);
     to = put_field(to, 0x70, s->children);
-    to = put_bytes(to, END, sizeof END);
-    const size_t count = (size_t)(to - inner);
-    to = put_field(answer, 0x0a, count);
+    *to++ = 0x80;
+    to = put_field(to, 0x01, s->policy);
+    return put_bytes(to, NO_FLAGS, sizeof NO_FLAGS);
+}
+
+static PyObject *
+answer_with(const status *s)
+{
+    uint8_t inner[MAX_STATUS_BYTES], answer[MAX_STATUS_BYTES + 8];
+    const size_t count = (size_t)(howdah_put_status(inner, s) - inner);
+    uint8_t *to = put_field(answer, 0x0a, count);
     to = put_bytes(to, inner, count);
     return PyBytes_FromStringAndSize((const char *)answer, to - answer);
 }
@@ -399,24 +392,41 @@ left_to_others(int result)
     Py_RETURN_NONE;
 }
 
-static PyObject *
-answer_file(PyObject *tables, int64_t inode_id)
+int
+howdah_read_file(PyObject *tables, int64_t inode_id, int64_t *row, status *s)
 {
-    int64_t row[FILE_WIDTH], length = 0;
-    status s = {.kind = IS_FILE, .inode_id = (uint64_t)inode_id};
     int result = howdah_read_row(PyTuple_GetItem(tables, FILES), inode_id, FILE_WIDTH, row);
     if (result == 1)
         result = (row[TRAITS] & 1) != 0;
     if (result == 1)
-        result = read_length(tables, inode_id, row[BLOCK], &length);
-    if (result == 1)
-        result = read_traits(PyTuple_GetItem(tables, TRAITS_LIST), row[TRAITS] >> 1, &s.traits);
+        result = read_traits(PyTuple_GetItem(tables, TRAITS_LIST), row[TRAITS] >> 1, &s->traits);
     if (result != 1)
-        return left_to_others(result);
-    s.length = (uint64_t)length;
-    s.mtime = (uint64_t)row[MTIME];
-    s.atime = (uint64_t)row[ATIME];
-    return answer_with(&s);
+        return result;
+    s->kind = IS_FILE;
+    s->inode_id = (uint64_t)inode_id;
+    s->mtime = (uint64_t)row[MTIME];
+    s->atime = (uint64_t)row[ATIME];
+    return 1;
+}
+
+int
+howdah_read_length(PyObject *tables, int64_t inode_id, int64_t block_id, status *s)
+{
+    int64_t length = 0;
+    const int result = read_length(tables, inode_id, block_id, &length);
+    s->length = (uint64_t)length;
+    return result;
+}
+
+static PyObject *
+answer_file(PyObject *tables, int64_t inode_id)
+{
+    int64_t row[FILE_WIDTH];
+    status s = {0};
+    int result = howdah_read_file(tables, inode_id, row, &s);
+    if (result == 1)
+        result = howdah_read_length(tables, inode_id, row[BLOCK], &s);
+    return result == 1 ? answer_with(&s) : left_to_others(result);
 }
 
 static int
@@ -433,9 +443,9 @@ read_number(PyObject *of, PyObject *name, uint64_t *number)
     return 1;
 }
 
-/* A directory that is no root of snapshots. */
+/* A directory that is no root of snapshots, but for its owner and group. */
 static int
-read_directory(PyObject *tables, PyObject *directory, status *s)
+read_own(PyObject *tables, PyObject *directory, status *s)
 {
     int result = is_plain(directory, PyTuple_GetItem(tables, NO_FEATURES));
     if (result != 1)
@@ -454,6 +464,7 @@ read_directory(PyObject *tables, PyObject *directory, status *s)
     Py_DECREF(entries);
     if (children < 0)
         return -1;
+    s->kind = IS_DIR;
     s->children = (uint64_t)children;
     if (read_number(directory, name_inode_id, &s->inode_id) < 0 ||
         read_number(directory, name_mtime, &s->mtime) < 0 ||
@@ -463,26 +474,36 @@ read_directory(PyObject *tables, PyObject *directory, status *s)
     return 1;
 }
 
+int
+howdah_read_directory(PyObject *tables, PyObject *directory, status *s, PyObject *held[2])
+{
+    held[0] = held[1] = NULL;
+    if (make_names() < 0)
+        return -1;
+    const int result = read_own(tables, directory, s);
+    if (result != 1)
+        return result;
+    traits *t = &s->traits;
+    held[0] = PyObject_GetAttr(directory, name_owner);
+    held[1] = held[0] == NULL ? NULL : PyObject_GetAttr(directory, name_group);
+    if (held[1] == NULL)
+        return -1;
+    t->owner = PyUnicode_AsUTF8AndSize(held[0], &t->owner_bytes);
+    t->group = t->owner == NULL ? NULL : PyUnicode_AsUTF8AndSize(held[1], &t->group_bytes);
+    if (t->group == NULL)
+        return -1;
+    return t->owner_bytes + t->group_bytes <= MAX_NAMES_BYTES;
+}
+
 static PyObject *
 answer_directory(PyObject *tables, PyObject *directory)
 {
-    status s = {.kind = IS_DIR};
-    const int result = read_directory(tables, directory, &s);
-    if (result != 1)
-        return left_to_others(result);
-    traits *t = &s.traits;
-    PyObject *owner = PyObject_GetAttr(directory, name_owner);
-    PyObject *group = owner == NULL ? NULL : PyObject_GetAttr(directory, name_group);
-    PyObject *made = NULL;
-    if (group != NULL)
-        t->owner = PyUnicode_AsUTF8AndSize(owner, &t->owner_bytes);
-    if (t->owner != NULL)
-        t->group = PyUnicode_AsUTF8AndSize(group, &t->group_bytes);
-    if (t->group != NULL)
-        made = t->owner_bytes + t->group_bytes <= MAX_NAMES_BYTES ? answer_with(&s)
-                                                                  : left_to_others(0);
-    Py_XDECREF(owner);
-    Py_XDECREF(group);
+    status s = {0};
+    PyObject *held[2];
+    const int result = howdah_read_directory(tables, directory, &s, held);
+    PyObject *made = result == 1 ? answer_with(&s) : left_to_others(result);
+    Py_XDECREF(held[0]);
+    Py_XDECREF(held[1]);
     return made;
 }
 

@@ -10,56 +10,74 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.protocol.rpc.service import Encoded
+from howdah.protocol.varint import encode_field, encode_varint
 
-ListOne = Callable[[pb.GetListingRequestProto], pb.GetListingResponseProto]
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Entries of a directory as the bytes of fields `partialListing`, how many they are, the name
+    of the last one, and how many come after it."""
+
+    data: bytes
+    count: int
+    last: bytes
+    remaining: int
+
+
+ListOne = Callable[[pb.GetListingRequestProto], Entries | None]
+"""None where nothing is at the path."""
 
 
 def batched_listing(
     request: pb.GetBatchedListingRequestProto, list_one: ListOne, *, limit: int
-) -> pb.GetBatchedListingResponseProto:
+) -> Encoded:
     """One page. Raises IllegalArgument for a cookie of other paths."""
     paths = list(request.paths)
     first, start_after = _read_cookie(request.startAfter, paths)
-    answer = pb.GetBatchedListingResponseProto(hasMore=False, startAfter=b"")
+    parts: list[bytes] = []
     count = 0
     for index in range(first, len(paths)):
-        part = answer.listings.add(parentIdx=index)
-        remaining = 0
+        listed = Entries(b"", 0, b"", 0)
+        reason = b""
         try:
-            page = list_one(
+            found = list_one(
                 pb.GetListingRequestProto(
                     src=paths[index],
                     startAfter=start_after,
                     needLocation=request.needLocation,
                 )
             )
-            if not page.HasField("dirList"):
+            if found is None:
                 raise errors.PathNotFound(f"Path {paths[index]} does not exist")
         except errors.HowdahError as error:
-            part.exception.className = error.remote_class
-            part.exception.message = error.message
+            exception = types_pb2.RemoteExceptionProto(
+                className=error.remote_class, message=error.message
+            )
+            reason = encode_field(b"\x1a", exception.SerializeToString())
         else:
-            part.partialListing.extend(page.dirList.partialListing)
-            remaining = page.dirList.remainingEntries
+            listed = found
+        # BatchedDirectoryListingProto, with the path's place behind its entries.
+        part = listed.data + b"\x10" + encode_varint(index) + reason
+        parts.append(encode_field(b"\x0a", part))
         start_after = b""
-        count += len(part.partialListing)
-        if remaining and part.partialListing:
-            last = part.partialListing[-1].path
-            return _continued(answer, _cookie(index, last, paths))
+        count += listed.count
+        if listed.remaining and listed.count:
+            return _answer(parts, _cookie(index, listed.last, paths))
         if count >= limit and index + 1 < len(paths):
-            return _continued(answer, _cookie(index + 1, b"", paths))
-    return answer
+            return _answer(parts, _cookie(index + 1, b"", paths))
+    return _answer(parts, b"")
 
 
-def _continued(
-    answer: pb.GetBatchedListingResponseProto, cookie: bytes
-) -> pb.GetBatchedListingResponseProto:
-    answer.hasMore = True
-    answer.startAfter = cookie
-    return answer
+def _answer(parts: list[bytes], cookie: bytes) -> Encoded:
+    """GetBatchedListingResponseProto; with a cookie there is more."""
+    has_more = b"\x10\x01" if cookie else b"\x10\x00"
+    return Encoded(b"".join((*parts, has_more, encode_field(b"\x1a", cookie))))
 
 
 def _cookie(index: int, start_after: bytes, paths: Sequence[str]) -> bytes:

@@ -22,7 +22,7 @@ from howdah.namenode.state.inodes import paths, storage_policies
 from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode, Symlink
-from howdah.namenode.state.tree import quotas, reserved
+from howdah.namenode.state.tree import coding_policies, quotas, reserved
 from howdah.namenode.state.tree.encryption_zones import Zone, zone_of
 from howdah.namenode.state.tree.snapshot_views import (
     DotSnapshot,
@@ -33,7 +33,8 @@ from howdah.namenode.state.tree.snapshot_views import (
 from howdah.namenode.state.tree.usage import stored_bytes
 from howdah.protocol.rpc.call import Caller
 
-SLICE_INODES = 5000
+SLICE_INODES = 1000
+"""A millisecond, in which others wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ class Listing:
     remaining: int
     policy_above: int = 0
     zone: Zone | None = None
+    has_plain_directories: bool = False
+    """That nothing is to be told of its directories but what they have themselves: they inherit no
+    erasure coding policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +191,10 @@ class Queries:
         page, remaining = inode.names_after(start_after, namesystem.settings.listing_limit)
         entries = inode.pick(page)
         policy = storage_policies.effective_id(inode)
-        zone = zone_of(inode) if namesystem.namespace.zones else None
-        return Listing(entries, page, remaining, policy, zone)
+        namespace = namesystem.namespace
+        zone = zone_of(inode) if namespace.zones else None
+        is_plain = coding_policies.of(inode, namespace.coding_policies) is None
+        return Listing(entries, page, remaining, policy, zone, is_plain)
 
     def _name_of(self, reserved: str) -> str:
         try:

@@ -68,7 +68,8 @@ class ClientProtocol:
         writing = Writing(namesystem)
         self.reencryptor = Reencryptor(namesystem)
         self._files = FileMethods(namesystem, leases, recovery, writing)
-        self._queries = QueryMethods(namesystem)
+        self._quick = FastReads(namesystem)
+        self._queries = QueryMethods(namesystem, self._quick)
         self.families: Final = (
             self._queries,
             UsageMethods(namesystem),
@@ -86,7 +87,6 @@ class ClientProtocol:
             TokenMethods(tokens),
             EncryptionMethods(namesystem, self.reencryptor),
         )
-        self._quick = FastReads(namesystem)
 
     def service(self) -> Service:
         return Service(

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.namenode.service.block_tokens import READ
-from howdah.namenode.service.calls.batched_listing import batched_listing
-from howdah.namenode.service.calls.namespace_reads import Queries
+from howdah.namenode.service.calls.batched_listing import Entries, batched_listing
+from howdah.namenode.service.calls.namespace_reads import Listing, Queries
 from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
+from howdah.namenode.service.protocols.fast_path.reads import FastReads
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import File, INode
 from howdah.namenode.state.tree import coding_policies
@@ -20,14 +21,17 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import encryption_info_of
 from howdah.protocol.rpc.call import Caller
+from howdah.protocol.rpc.service import Encoded
 from howdah.protocol.striping.policies import Policy
+from howdah.protocol.varint import encode_field, encode_varint
 
 
 class QueryMethods:
     """Calls that look at the tree and change nothing."""
 
-    def __init__(self, namesystem: Namesystem) -> None:
+    def __init__(self, namesystem: Namesystem, reads: FastReads) -> None:
         self._namesystem = namesystem
+        self._reads = reads
         self._queries = Queries(namesystem)
         self.entries_listed = 0
         """In answers of listings, since the start."""
@@ -88,8 +92,15 @@ class QueryMethods:
 
     def get_listing(
         self, request: pb.GetListingRequestProto, caller: Caller
-    ) -> pb.GetListingResponseProto:
+    ) -> pb.GetListingResponseProto | Encoded:
         """One page. With locations it ends early, once it names `dfs.ls.limit` of them."""
+        found = self._listed(request, caller)
+        if found is None:
+            return pb.GetListingResponseProto()
+        listing = found.data + b"\x10" + encode_varint(found.remaining)
+        return Encoded(encode_field(b"\x0a", listing))
+
+    def _listed(self, request: pb.GetListingRequestProto, caller: Caller) -> Entries | None:
         try:
             start_after = request.startAfter.decode()
         except UnicodeDecodeError as error:
@@ -98,40 +109,51 @@ class QueryMethods:
             ) from error
         page = self._queries.listing(caller, request.src, start_after)
         if page is None:
-            return pb.GetListingResponseProto()
-        answer = pb.GetListingResponseProto()
-        entries = answer.dirList.partialListing
+            return None
+        address = caller.machine if request.needLocation else None
         places_left = self._namesystem.settings.listing_limit
-        files = self._namesystem.namespace.inodes.files
-        policies = self._namesystem.namespace.coding_policies
-        zone = None if paths.is_raw(request.src) else page.zone
-        for name, entry in zip(page.names, page.entries, strict=True):
-            if isinstance(entry, int) and not request.needLocation:
-                status = entries.add()
-                status.path = name.encode()
-                glance = files.glance(entry)
-                encoders.show_file(status, entry, glance, page.policy_above)
-                if glance[4].coding_policy_id:
-                    encoders.show_coding(status, policies.by_id(glance[4].coding_policy_id))
-                if zone is not None:
-                    key = file_key(glance[4].xattrs, zone)
-                    encoders.show_encryption(status, key, in_zone=True)
-                continue
-            if places_left <= 0:
+        parts: list[bytes] = []
+        at, end = 0, len(page.entries)
+        while at < end and places_left > 0:
+            plain, at, places_left = self._reads.list_entries(page, at, address, places_left)
+            parts.append(plain)
+            if at == end or places_left <= 0:
                 break
-            inode = files[entry] if isinstance(entry, int) else entry
-            locations = self._all_locations(caller, inode) if request.needLocation else None
-            if locations is not None:
-                places_left -= sum(len(block.locs) for block in locations.blocks)
-            status = encoders.file_status(inode, name.encode(), locations, into=entries.add())
-            self._mark(inode, status, request.src)
-        self.entries_listed += len(entries)
-        answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
-        return answer
+            status = self._status_of(page, at, request, caller)
+            places_left -= sum(len(block.locs) for block in status.locations.blocks)
+            parts.append(encode_field(b"\x0a", status.SerializeToString()))
+            at += 1
+        self.entries_listed += at
+        last = page.names[at - 1].encode() if at else b""
+        return Entries(b"".join(parts), at, last, page.remaining + end - at)
+
+    def _status_of(
+        self, page: Listing, at: int, request: pb.GetListingRequestProto, caller: Caller
+    ) -> types_pb2.HdfsFileStatusProto:
+        """An entry of a page that is not plain."""
+        name, entry = page.names[at].encode(), page.entries[at]
+        files = self._namesystem.namespace.inodes.files
+        if isinstance(entry, int) and not request.needLocation:
+            status = types_pb2.HdfsFileStatusProto(path=name)
+            glance = files.glance(entry)
+            encoders.show_file(status, entry, glance, page.policy_above)
+            coding_id = glance[4].coding_policy_id
+            if coding_id:
+                policies = self._namesystem.namespace.coding_policies
+                encoders.show_coding(status, policies.by_id(coding_id))
+            if page.zone is not None and not paths.is_raw(request.src):
+                key = file_key(glance[4].xattrs, page.zone)
+                encoders.show_encryption(status, key, in_zone=True)
+            return status
+        inode = files[entry] if isinstance(entry, int) else entry
+        locations = self._all_locations(caller, inode) if request.needLocation else None
+        status = encoders.file_status(inode, name, locations)
+        self._mark(inode, status, request.src)
+        return status
 
     def get_batched_listing(
         self, request: pb.GetBatchedListingRequestProto, caller: Caller
-    ) -> pb.GetBatchedListingResponseProto:
+    ) -> Encoded:
         settings = self._namesystem.settings
         if len(request.paths) > settings.batched_listing_limit:
             raise errors.IllegalArgument(
@@ -139,7 +161,7 @@ class QueryMethods:
                 f"{settings.batched_listing_limit}"
             )
         return batched_listing(
-            request, lambda one: self.get_listing(one, caller), limit=settings.listing_limit
+            request, lambda one: self._listed(one, caller), limit=settings.listing_limit
         )
 
     def get_block_locations(

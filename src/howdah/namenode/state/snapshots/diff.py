@@ -21,7 +21,7 @@ from howdah.namenode.state.inodes.inodes import Directory, File, INode
 from howdah.namenode.state.snapshots.snapshot_model import ATTRIBUTES
 from howdah.namenode.state.snapshots.snapshots import Snapshots, begun_blocks
 
-SLICE_INODES: Final = 5000
+SLICE_INODES: Final = 1000
 _COMPARED: Final = tuple([name for name in ATTRIBUTES if name not in ("mtime_ms", "atime_ms")])
 
 Path = tuple[str, ...]

@@ -21,7 +21,7 @@ from howdah.namenode.state.inodes.row_page import Page
 from howdah.namenode.state.inodes.row_table import MASK, SHIFT
 from howdah.namenode.state.tree.path_cache import Way
 from howdah.native.loader import kernel
-from howdah.protocol.varint import encode_varint
+from howdah.protocol.varint import encode_field, encode_varint
 
 _LONG_MASK: Final = (1 << 64) - 1
 _MAX_NAMES_BYTES: Final = 160
@@ -174,18 +174,29 @@ def _file_info(inode_id: int, tables: Tables) -> bytes | None:
     if length is None:
         return None
     traits = tables[1][page[at + TRAITS] >> 1]
-    return _answer(2, inode_id, length, traits, page[at + MTIME], page[at + ATIME], 0)
+    status = status_of(2, inode_id, length, traits, page[at + MTIME], page[at + ATIME], 0)
+    return None if status is None else encode_field(b"\x0a", status)
 
 
 def _directory_info(directory: Directory, tables: Tables) -> bytes | None:
+    status = directory_status(directory, tables)
+    return None if status is None else encode_field(b"\x0a", status)
+
+
+def directory_status(
+    directory: Directory, tables: Tables, name: bytes = b"", policy_id: int = 0
+) -> bytes | None:
+    """HdfsFileStatusProto of a directory without an ACL, attributes and snapshots; None for any
+    other."""
     if not _is_plain(directory) or directory.inode_id in tables[5]:
         return None
     traits = Traits(directory.owner, directory.group, directory.mode, 0, 0)
     times = directory.mtime_ms, directory.atime_ms
-    return _answer(1, directory.inode_id, 0, traits, *times, len(directory.entries))
+    children = len(directory.entries)
+    return status_of(1, directory.inode_id, 0, traits, *times, children, name, policy_id)
 
 
-def _answer(
+def status_of(
     kind: int,
     inode_id: int,
     length_bytes: int,
@@ -193,16 +204,21 @@ def _answer(
     mtime_ms: int,
     atime_ms: int,
     children: int,
+    name: bytes = b"",
+    policy_id: int = 0,
+    located: bytes = b"",
 ) -> bytes | None:
-    """The answer with a status; `kind` is one of HdfsFileStatusProto.FileType."""
+    """HdfsFileStatusProto; `kind` is one of its FileType, `located` is LocatedBlocksProto, if
+    anything. None where owner and group are too long."""
     owner, group = traits.owner.encode(), traits.group.encode()
     if len(owner) + len(group) > _MAX_NAMES_BYTES:
         return None
     mode = b"\x08" + encode_varint(traits.mode)
-    status = b"".join(
+    return b"".join(
         (
             b"\x08" + encode_varint(kind),
-            b"\x12\x00\x18",  # its name empty, its length
+            encode_field(b"\x12", name),
+            b"\x18",
             encode_varint(length_bytes & _LONG_MASK),
             b"\x22" + encode_varint(len(mode)) + mode,
             b"\x2a" + encode_varint(len(owner)) + owner,
@@ -211,12 +227,13 @@ def _answer(
             b"\x40" + encode_varint(atime_ms & _LONG_MASK),
             b"\x50" + encode_varint(traits.replication),
             b"\x58" + encode_varint(traits.block_size_bytes),
+            encode_field(b"\x62", located) if located else b"",
             b"\x68" + encode_varint(inode_id),
             b"\x70" + encode_varint(children),
-            b"\x80\x01\x00\x90\x01\x00",  # no policy, no flags
+            b"\x80\x01" + encode_varint(policy_id),
+            b"\x90\x01\x00",  # no flags
         )
     )
-    return b"\x0a" + encode_varint(len(status)) + status
 
 
 def file_status_here(inode_id: int, tables: Tables) -> bytes | None:

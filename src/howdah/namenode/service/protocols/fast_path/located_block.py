@@ -9,14 +9,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from howdah.namenode.state.blocks.datanodes import Storage
-from howdah.protocol.varint import encode_varint
+from howdah.protocol.varint import encode_field, encode_varint
 
 _NO_TOKEN: Final = b"\x2a\x08\x0a\x00\x12\x00\x1a\x00\x22\x00"
-
-
-def field(tag: bytes, content: bytes) -> bytes:
-    """A field of bytes, a text or a message; `tag` has its number and type."""
-    return tag + encode_varint(len(content)) + content
 
 
 def located_block(
@@ -30,7 +25,7 @@ def located_block(
     """LocatedBlockProto of a block that is not corrupt, and cached nowhere: with its places in the
     order given, each with the bytes that describe its datanode."""
     named = (
-        field(b"\x0a", pool_id.encode())
+        encode_field(b"\x0a", pool_id.encode())
         + b"\x10"
         + encode_varint(block_id)
         + b"\x18"
@@ -40,12 +35,12 @@ def located_block(
     )
     return b"".join(
         (
-            field(b"\x0a", named),
+            encode_field(b"\x0a", named),
             b"\x10" + encode_varint(offset_bytes),
-            *[field(b"\x1a", info) for info, _ in places],
+            *[encode_field(b"\x1a", info) for info, _ in places],
             b"\x20\x00" + _NO_TOKEN,  # not corrupt
-            field(b"\x32", bytes(len(places))),  # cached nowhere
+            encode_field(b"\x32", bytes(len(places))),  # cached nowhere
             *[b"\x38" + encode_varint(storage.storage_type) for _, storage in places],
-            *[field(b"\x42", storage.storage_id.encode()) for _, storage in places],
+            *[encode_field(b"\x42", storage.storage_id.encode()) for _, storage in places],
         )
     )

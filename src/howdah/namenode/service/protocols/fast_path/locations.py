@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from howdah.namenode.service.protocols.fast_path.file_status import Tables, find, path_of
-from howdah.namenode.service.protocols.fast_path.located_block import field, located_block
+from howdah.namenode.service.protocols.fast_path.located_block import located_block
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode, Storage
 from howdah.namenode.state.inodes.block_table import (
@@ -32,7 +32,7 @@ from howdah.namenode.state.inodes.row_page import Page
 from howdah.namenode.state.inodes.row_table import MASK, SHIFT
 from howdah.namenode.state.tree.path_cache import Way
 from howdah.native.loader import kernel
-from howdah.protocol.varint import decode_varint, encode_varint
+from howdah.protocol.varint import decode_varint, encode_field, encode_varint
 
 _COMPLETE: Final = BlockState.COMPLETE << 1 | 1
 _STORAGE_MASK: Final = (1 << STORAGE_BITS) - 1
@@ -69,7 +69,7 @@ _LONG_BYTES: Final = 9
 """A number that is not negative has no more, of 64 bits."""
 
 
-class _Lacking(Exception):
+class Lacking(Exception):
     """What has to be supplied; None where the handler has to look."""
 
     def __init__(self, what: Datanode | str | None) -> None:
@@ -127,23 +127,26 @@ def block_locations_here(
     if only and not block_ids:
         return None
     try:
-        length, blocks = _Answer(view, tables[4]).located(block_ids, *asked)
-    except _Lacking as lacking:
+        return encode_field(b"\x0a", Locating(view, tables[4]).located(block_ids, *asked))
+    except Lacking as lacking:
         return lacking.what
-    complete = b"\x28\x01" if block_ids else b"\x28\x00"
-    return field(b"\x0a", b"\x08" + encode_varint(length) + blocks + complete)
 
 
-class _Answer:
-    """One answer in the making."""
+class Locating:
+    """An answer in the making, of one file or of several. `places` counts what was told of blocks
+    in ranges."""
 
     def __init__(self, view: View, pages: Mapping[int, Page]) -> None:
         self._view = view
         self._pages = pages
         self._dice = view.dice
+        self.places = 0
+        self._count = 0
+        """Of the block looked at last."""
 
-    def located(self, block_ids: Sequence[int], offset: int, end: int) -> tuple[int, bytes]:
-        """The length of the file, and its blocks: those in the range, and the last one."""
+    def located(self, block_ids: Sequence[int], offset: int, end: int) -> bytes:
+        """LocatedBlocksProto of a file: the blocks in the range, and its last one. Raises
+        Lacking."""
         length = 0
         parts: list[bytes] = []
         last, begin = b"", 0
@@ -151,19 +154,21 @@ class _Answer:
             page = self._pages.get(block_id >> SHIFT)
             at = (block_id & MASK) * BLOCK_WIDTH
             if page is None or page[at + LENGTH] < 0 or page[at + STAMP] & 7 != _COMPLETE:
-                raise _Lacking(None)
+                raise Lacking(None)
             begin, length = length, length + page[at + LENGTH]
             last = b""
             if begin < end and length > offset:
                 if len(parts) == _MAX_LOCATED:
-                    raise _Lacking(None)
+                    raise Lacking(None)
                 last = self._block(block_id, page, at, begin)
-                parts.append(field(b"\x12", last))
+                self.places += self._count
+                parts.append(encode_field(b"\x12", last))
         parts.append(b"\x18\x00")  # Nobody writes it.
         if block_ids:
             last = last or self._block(block_id, page, at, begin)
-            parts.append(field(b"\x22", last))
-        return length, b"".join(parts)
+            parts.append(encode_field(b"\x22", last))
+        complete = b"\x28\x01" if block_ids else b"\x28\x00"
+        return b"\x08" + encode_varint(length) + b"".join(parts) + complete
 
     def _block(self, block_id: int, page: Page | None, at: int, offset: int) -> bytes:
         """LocatedBlockProto of a block."""
@@ -171,19 +176,20 @@ class _Answer:
         view = self._view
         packed = page[at + REPLICAS]
         if packed <= 0 or block_id in view.extras or block_id in view.cached:
-            raise _Lacking(None)
+            raise Lacking(None)
         places = []
         while packed:
             storage = view.storages[(packed & _STORAGE_MASK) - 1]
             places.append((*self._encoded_datanode(storage.node), storage))
             packed >>= STORAGE_BITS
         if len({storage.node for _, _, storage in places}) < len(places):
-            raise _Lacking(None)
+            raise Lacking(None)
         for count in range(len(places), 1, -1):
             self._dice = (self._dice * 6364136223846793005 + 1442695040888963407) & ((1 << 64) - 1)
             other = (self._dice >> 33) % count
             places[count - 1], places[other] = places[other], places[count - 1]
         places.sort(key=lambda place: place[0])
+        self._count = len(places)
         return located_block(
             view.pool_id,
             block_id,
@@ -205,16 +211,16 @@ class _Answer:
             node.upgrade_domain,
         )
         if shown is None or now != shown[0]:
-            raise _Lacking(node)
+            raise Lacking(node)
         if node.admin_state is not view.normal:
-            raise _Lacking(None)
+            raise Lacking(None)
         far: int | None
         if node.location == view.location:
             far = 0 if node.identity.uuid == view.name else 2
         else:
             far = view.far.get(node.location)
             if far is None:
-                raise _Lacking(node.location)
+                raise Lacking(node.location)
         return (view.now_ms - node.last_heartbeat_ms > view.stale_ms, far), shown[2]
 
 

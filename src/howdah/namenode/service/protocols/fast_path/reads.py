@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from howdah.namenode.service.calls.namespace_reads import Listing
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
-from howdah.namenode.service.protocols.fast_path import file_status, locations
+from howdah.namenode.service.protocols.fast_path import file_status, listing, locations
 from howdah.namenode.state.blocks import topology
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.namenode.state.inodes.directory import Directory
 from howdah.protocol.rpc.fast_path import Quick
 
 _MOST_LACKING: Final = 400
@@ -33,6 +35,7 @@ class FastReads:
         self._far: dict[tuple[str, str], dict[str, int]] = {}
         self.file_info_by = file_status.file_info
         self.block_locations_by = locations.block_locations
+        self.list_entries_by = listing.list_entries
         """The kernel's, or its twin."""
         self.methods: Final[Mapping[str, Quick]] = {
             "getFileInfo": self.file_info,
@@ -57,12 +60,9 @@ class FastReads:
         namesystem = self._namesystem
         settings = namesystem.settings
         is_plain = self._role.writable and not (
-            namesystem.block_tokens is not None
-            or settings.cache_adaptive
-            or settings.avoid_slow_for_reading
-            or self._redundancy.out_of_service
+            namesystem.block_tokens is not None or settings.cache_adaptive
         )
-        if not is_plain or not address:
+        if not is_plain or not self._tells_plainly(address):
             return None
         who = namesystem.identities.of(user)
         arguments = (
@@ -80,6 +80,39 @@ class FastReads:
                 return found
             self._supply(found, arguments[-1])
         return None
+
+    def list_entries(
+        self, page: Listing, at: int, address: str | None, places_left: int
+    ) -> tuple[bytes, int, int]:
+        """Entries of a page that are plain, from the place `at` on and as many as follow each
+        other: their bytes, the place of the next entry, and how many places of blocks may still be
+        told. `address` is that of the caller, None where nobody asks for blocks."""
+        if page.zone is not None or not (address is None or self._tells_plainly(address)):
+            return b"", at, places_left
+        arguments = (
+            Directory if page.has_plain_directories else None,
+            page.policy_above,
+            self._tables.now(),
+            None if address is None else self._view(address),
+        )
+        parts: list[bytes] = []
+        for _ in range(_MOST_LACKING):
+            some, at, places_left, lacking = self.list_entries_by(
+                page.names, page.entries, at, *arguments, places_left
+            )
+            parts.append(some)
+            if lacking is None:
+                break
+            assert arguments[-1] is not None, "datanodes are lacking where they are asked for"
+            self._supply(lacking, arguments[-1])
+        return b"".join(parts), at, places_left
+
+    def _tells_plainly(self, address: str) -> bool:
+        """Whether places of blocks depend on nothing but the caller's place and their datanodes."""
+        settings = self._namesystem.settings
+        return bool(address) and not (
+            settings.avoid_slow_for_reading or self._redundancy.out_of_service
+        )
 
     def _view(self, address: str) -> locations.View:
         namesystem = self._namesystem

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.fast_path import file_status
-from howdah.namenode.service.protocols.fast_path.located_block import field, located_block
+from howdah.namenode.service.protocols.fast_path.located_block import located_block
 from howdah.namenode.state.blocks.datanodes import Storage
 from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inodes import Block, File
+from howdah.protocol.varint import encode_field
 
 
 class WrittenAnswers:
@@ -42,4 +43,4 @@ class WrittenAnswers:
             offset_bytes,
             [(encoders.shown_bytes(storage.node), storage) for storage in places],
         )
-        return field(b"\x0a", block_bytes)
+        return encode_field(b"\x0a", block_bytes)
