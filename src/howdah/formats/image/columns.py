@@ -109,6 +109,33 @@ class FileColumns:
     block_counts: Sequence[int] | None
 
 
+class PackedFiles(NamedTuple):
+    """The same as arrays of bytes, without an object for each value, as the kernel makes them of
+    messages. `places`, `name_ends`, which begin with 0, and `looks` have 32 bits each, `names` are
+    UTF-8, and all else has signed numbers of 64 bits. `places` are those of the files among the
+    messages, `looks` are places in `different_looks`."""
+
+    places: bytes
+    ids: bytes
+    name_ends: bytes
+    names: bytes
+    mtimes_ms: bytes
+    atimes_ms: bytes
+    looks: bytes
+    different_looks: list[tuple[int, int, int, int]]
+    block_counts: bytes
+    block_ids: bytes
+    generation_stamps: bytes
+    lengths_bytes: bytes
+
+
+def pack_files(messages: list[bytes]) -> PackedFiles | None:
+    """The files among messages of inodes that have nothing that few have. None where there is no
+    kernel: then `split_files` does the same."""
+    native = getattr(kernel(), "pack_files", None)
+    return None if native is None else PackedFiles._make(native(messages))
+
+
 def split_files(messages: Sequence[bytes]) -> Iterator[FileColumns | bytes]:
     """Yield messages of inodes as columns, and as they are where they do not fit in."""
     split = _columns(messages)

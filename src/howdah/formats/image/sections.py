@@ -31,6 +31,7 @@ from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
 from howdah.formats.edits.codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
+from howdah.native.loader import kernel
 from howdah.proto import fsimage_pb2 as pb
 from howdah.protocol.messages import parse
 from howdah.protocol.varint import MAX_VARINT32_BYTES, decode_varint, encode_varint
@@ -178,6 +179,34 @@ class SectionWriter:
 
     def _new_deflater(self) -> zlib._Compress | None:
         return zlib.compressobj(wbits=CODECS[self._codec]) if self._codec else None
+
+
+def split_messages_here(data: bytes) -> tuple[list[bytes], int, int]:
+    """Messages, each behind its length: those that are there, where they end, and how many bytes
+    the next one needs; 0 if its length has more than 32 bits. The kernel's twin."""
+    messages: list[bytes] = []
+    at, end = 0, len(data)
+    while at < end:
+        length, start = data[at], at + 1
+        if length > 0x7F:
+            try:
+                found = decode_varint(data, at, MAX_VARINT32_BYTES)
+            except errors.ProtocolViolation:
+                return messages, at, 0
+            if found is None:
+                return messages, at, end - at + 1
+            length, start = found
+        stop = start + length
+        if stop > end:
+            return messages, at, stop - at
+        messages.append(data[start:stop])
+        at = stop
+    return messages, at, 1
+
+
+split_messages: Final[Callable[[bytes], tuple[list[bytes], int, int]]] = getattr(
+    kernel(), "split_messages", split_messages_here
+)
 
 
 class SectionReader:
@@ -356,34 +385,22 @@ class SectionReader:
         if not self._is_compressed(place):
             limit = min(limit, place.length_bytes)
         while True:
-            messages: list[bytes] = []
-            at, end, needed = 0, len(window), 1
-            while at < end:
-                length = window[at]
-                start = at + 1
-                if length > 0x7F:
-                    length, start = self._long_length(place, window, at)
-                    if not start:
-                        needed = end - at + 1
-                        break
-                stop = start + length
-                if stop > end:
-                    if length > limit:
-                        raise self.fail(f"section {place.name} has a message of {length} bytes")
-                    needed = stop - at
-                    break
-                messages.append(window[start:stop])
-                at = stop
+            messages, at, needed = split_messages(window)
+            if at < len(window):
+                length = self._length_at(place, window, at)
+                if length is not None and length > limit:
+                    raise self.fail(f"section {place.name} has a message of {length} bytes")
             if messages:
                 yield messages
             window = self._refilled(place, more, window[at:], needed)
             if not window:
                 return
 
-    def _long_length(self, place: Section, window: bytes, at: int) -> tuple[int, int]:
-        """A length of several bytes, and where its message starts: 0 if not all is there."""
+    def _length_at(self, place: Section, window: bytes, at: int) -> int | None:
+        """The length of the message that begins there; None if not all of it is there."""
         try:
-            return decode_varint(window, at, MAX_VARINT32_BYTES) or (0, 0)
+            found = decode_varint(window, at, MAX_VARINT32_BYTES)
+            return None if found is None else found[0]
         except errors.ProtocolViolation as error:
             raise self.fail(f"section {place.name} has a length of over 32 bits") from error
 

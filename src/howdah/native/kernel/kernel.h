@@ -55,6 +55,10 @@ PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_
 PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_file_status(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In inodes.c. */
+PyObject *howdah_split_messages(PyObject *module, PyObject *data);
+PyObject *howdah_pack_files(PyObject *module, PyObject *messages);
+
 /* In listing.c. */
 PyObject *howdah_list_entries(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 

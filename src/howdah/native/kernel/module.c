@@ -32,6 +32,11 @@ static PyMethodDef methods[] = {
     {"ids_in_order", howdah_ids_in_order, METH_O, "ids_in_order(entries) -> bytes | None"},
     {"frame_files", (PyCFunction)(void (*)(void))howdah_frame_files, METH_FASTCALL,
      "frame_files(ids, names, mtimes, atimes, looks, block_ids, stamps, lengths, counts) -> bytes"},
+    {"split_messages", howdah_split_messages, METH_O,
+     "split_messages(data) -> (list of messages, where they end, bytes that the next one needs)"},
+    {"pack_files", howdah_pack_files, METH_O,
+     "pack_files(messages) -> (places, ids, ends of names, names, mtimes, atimes, looks, the "
+     "different looks, counts of blocks, block ids, stamps, lengths)"},
     {"split_calls", (PyCFunction)(void (*)(void))howdah_split_calls, METH_FASTCALL,
      "split_calls(data, max_frame_bytes) -> (list of calls, where they end)"},
     {"request_fields", (PyCFunction)(void (*)(void))howdah_request_fields, METH_FASTCALL,

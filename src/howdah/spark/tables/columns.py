@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from howdah import errors
 
 if TYPE_CHECKING:
@@ -27,8 +30,18 @@ TEXTS: Final = "map<string,string>"
 BYTES: Final = "map<string,binary>"
 BLOCKS: Final = "array<struct<block_id:bigint,length:bigint,generation_stamp:bigint>>"
 
+_MOST_TEXT_BYTES: Final = (1 << 31) - 1
+"""Of all texts of an array."""
+
 SCALARS: Final = frozenset((STRING, BOOLEAN, INT, LONG, TIMESTAMP))
 """Types that filters can be evaluated on."""
+
+_DTYPES: Final[Mapping[str, type[np.generic]]] = {
+    BOOLEAN: np.bool_,
+    INT: np.int32,
+    LONG: np.int64,
+    TIMESTAMP: np.int64,
+}
 
 
 @cache
@@ -110,18 +123,97 @@ class Columns:
 
     def batch_of_lists(self, values: Mapping[str, Sequence[Any]]) -> pa.RecordBatch:
         """The same of lists of Python's values. A timestamp is a number of microseconds."""
-        import pyarrow as pa
-
-        return self.batch(
-            {
-                name: pa.array(values[name], type=arrow_type(kind))
-                for name, kind in self.types.items()
-            }
-        )
+        return self.batch({name: array(values[name], kind) for name, kind in self.types.items()})
 
     def batch_of_rows(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
         """The same of rows, which may have other columns too."""
         return self.batch_of_lists({name: [row[name] for row in rows] for name in self.types})
+
+
+# Arrays. `pyarrow.array` imports pandas, which takes a task longer than the rows of a hundred
+# thousand inodes: what is usual is made of buffers.
+
+
+def array(values: Sequence[Any], kind: str) -> pa.Array:
+    """Python's values, None among them, as an array of a type. A timestamp is a number of
+    microseconds."""
+    import pyarrow as pa
+
+    is_there = None
+    if None in values:
+        is_there = np.fromiter((value is not None for value in values), np.bool_, len(values))
+        if not is_there.any():
+            return pa.nulls(len(values), arrow_type(kind))
+    if kind not in SCALARS:
+        return pa.array(values, type=arrow_type(kind))
+    if kind == STRING:
+        return _texts(values, is_there)
+    given = values if is_there is None else [0 if value is None else value for value in values]
+    return numbers(np.array(given, dtype=_DTYPES[kind]), kind, is_there=is_there)
+
+
+def numbers(
+    values: npt.NDArray[Any],
+    kind: str | None = None,
+    *,
+    is_there: npt.NDArray[np.bool_] | None = None,
+) -> pa.Array:
+    """Numbers as an array, of their own type if none is named. Those that are not there are
+    nulls."""
+    import pyarrow as pa
+
+    if kind is None:
+        types = {"int64": pa.int64(), "int32": pa.int32()}
+        type_ = types[values.dtype.name]
+    else:
+        type_ = arrow_type(kind)
+        values = values.astype(_DTYPES[kind], copy=False)
+    data = np.packbits(values, bitorder="little") if kind == BOOLEAN else values
+    buffers = [_validity(is_there), pa.py_buffer(np.ascontiguousarray(data))]
+    return pa.Array.from_buffers(type_, len(values), buffers)
+
+
+def texts_between(ends: bytes, data: bytes) -> pa.Array:
+    """Texts that follow each other in valid UTF-8. `ends` has 32 bits each, and begins with 0."""
+    import pyarrow as pa
+
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), len(ends) // 4 - 1, buffers)
+
+
+def _texts(values: Sequence[str | None], is_there: npt.NDArray[np.bool_] | None) -> pa.Array:
+    import pyarrow as pa
+
+    texts = [text or "" for text in values]
+    joined = "".join(texts)
+    if joined.isascii():
+        data, lengths = joined.encode(), map(len, texts)
+    else:
+        encoded = list(map(_utf8, texts))
+        data, lengths = b"".join(encoded), map(len, encoded)
+    ends = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(lengths, np.int64, len(texts)), out=ends[1:])
+    if len(data) > _MOST_TEXT_BYTES:
+        raise errors.IllegalArgument(
+            f"{len(texts)} texts have {len(data)} bytes, and an array at most {_MOST_TEXT_BYTES}"
+        )
+    buffers = [_validity(is_there), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), len(texts), buffers)
+
+
+def _validity(is_there: npt.NDArray[np.bool_] | None) -> pa.Buffer | None:
+    import pyarrow as pa
+
+    if is_there is None or is_there.all():
+        return None
+    return pa.py_buffer(np.packbits(is_there, bitorder="little"))
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # Java's halves of characters, which are not UTF-8.
+        return as_text(text).encode()
 
 
 def micros(milliseconds: int | None) -> int | None:

@@ -21,7 +21,14 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
-from howdah.formats.image.columns import BATCH, FileColumns, split_files
+from howdah.formats.image.columns import (
+    BATCH,
+    FileColumns,
+    Look,
+    PackedFiles,
+    pack_files,
+    split_files,
+)
 from howdah.formats.image.inodes import InodeDecoder, LoadedStrings
 from howdah.formats.image.records import (
     DirectoryRecord,
@@ -122,12 +129,13 @@ class ImageFacts:
     @cached_property
     def directories(self) -> pa.Array:
         """The paths of directories, with a slash at the end."""
-        return _texts(self.tree.paths)
+        return of.array(self.tree.paths, of.STRING)
 
     @cached_property
     def parents(self) -> pa.Array:
         """The same without the slash, but for the root's."""
-        return _texts([path and (path[:-1] or "/") for path in self.tree.paths])
+        paths = [path and (path[:-1] or "/") for path in self.tree.paths]
+        return of.array(paths, of.STRING)
 
     @cached_property
     def depths(self) -> npt.NDArray[np.int32]:
@@ -147,8 +155,27 @@ def batches_of(
 
 
 def _batches(
+    messages: list[bytes], numbers: Numbers, facts: ImageFacts, columns: Columns
+) -> Iterator[pa.RecordBatch]:
+    packed = pack_files(messages)
+    if packed is None:
+        yield from _split(messages, numbers, facts, columns)
+        return
+    places = np.frombuffer(packed.places, np.int32)
+    if len(places):
+        yield _batch(_of_packed(packed, numbers[places], facts), columns)
+    if len(places) < len(messages):
+        is_other = np.ones(len(messages), np.bool_)
+        is_other[places] = False
+        others = np.flatnonzero(is_other).tolist()
+        rows = [_row(facts.record(messages[at]), int(numbers[at]), facts) for at in others]
+        yield columns.batch_of_rows(rows)
+
+
+def _split(
     messages: Sequence[bytes], numbers: Numbers, facts: ImageFacts, columns: Columns
 ) -> Iterator[pa.RecordBatch]:
+    """The same without the kernel."""
     ids, kinds = heads(messages, facts.parsed)
     is_file = kinds == _FILE
     count = int(is_file.sum())
@@ -161,13 +188,16 @@ def _batches(
         if isinstance(split, FileColumns):
             # Columns have the files in the order of the messages.
             own = numbers[is_file] if is_all else _numbers_of(split.ids, by_id)
-            files = _Files(split, own, facts)
-            yield columns.batch({name: _ARRAYS[name](files) for name in columns.types})
+            yield _batch(_of_columns(split, own, facts), columns)
         else:
             inode = facts.record(split)
             others.append(_row(inode, by_id[inode.inode_id], facts))
     if others:
         yield columns.batch_of_rows(others)
+
+
+def _batch(files: _Files, columns: Columns) -> pa.RecordBatch:
+    return columns.batch({name: _ARRAYS[name](files) for name in columns.types})
 
 
 def _numbers_of(ids: Sequence[int], by_id: Mapping[int, int]) -> Numbers:
@@ -177,53 +207,45 @@ def _numbers_of(ids: Sequence[int], by_id: Mapping[int, int]) -> Numbers:
 # Files as columns.
 
 
+@dataclass(frozen=True)
 class _Files:
-    """Files that are columns, with the numbers of their directories."""
+    """Files that are columns, with the numbers of their directories. Files that look alike share
+    a look; `look_places` says which each has. `block_counts` is None if each has one block."""
 
-    def __init__(self, files: FileColumns, numbers: Numbers, facts: ImageFacts) -> None:
-        self.files = files
-        self.numbers = numbers
-        self.facts = facts
-        self.count = len(files.ids)
+    facts: ImageFacts
+    numbers: Numbers
+    ids: Longs
+    names: pa.Array
+    mtimes_ms: Longs
+    atimes_ms: Longs
+    looks: Sequence[Look]
+    look_places: npt.NDArray[np.int32]
+    counts: Longs | None
+    block_ids: Longs
+    generation_stamps: Longs
+    block_lengths: Longs
 
-    @cached_property
-    def names(self) -> pa.Array:
-        return _texts(self.files.names)
+    @property
+    def count(self) -> int:
+        return len(self.ids)
 
     @cached_property
     def block_counts(self) -> Longs:
-        counts = self.files.block_counts
-        return np.ones(self.count, dtype=np.int64) if counts is None else _longs(counts)
-
-    @cached_property
-    def block_lengths(self) -> Longs:
-        return _longs(self.files.lengths_bytes)
+        return np.ones(self.count, dtype=np.int64) if self.counts is None else self.counts
 
     @cached_property
     def lengths(self) -> Longs:
-        if self.files.block_counts is None:
+        if self.counts is None:
             return self.block_lengths
         sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.block_lengths)])
-        ends = np.cumsum(self.block_counts)
-        found: Longs = sums[ends] - sums[ends - self.block_counts]
+        ends = np.cumsum(self.counts)
+        found: Longs = sums[ends] - sums[ends - self.counts]
         return found
-
-    @cached_property
-    def looks(self) -> tuple[list[Any], npt.NDArray[np.int32]]:
-        """The different looks, and the place of each file's among them. Files that look alike
-        share an object."""
-        looks = self.files.looks
-        objects = np.fromiter(map(id, looks), np.int64, self.count)
-        _, firsts, places = np.unique(objects, return_index=True, return_inverse=True)
-        return [looks[first] for first in firsts.tolist()], places.astype(np.int32)
 
     def of_looks(self, value: Callable[[Any], Any], kind: str) -> pa.Array:
         """A column of what files have in common."""
-        import pyarrow as pa
-
-        looks, places = self.looks
-        values = pa.array([value(look) for look in looks], type=of.arrow_type(kind))
-        return values.take(pa.array(places))
+        values = of.array([value(look) for look in self.looks], kind)
+        return values.take(of.numbers(self.look_places))
 
     def of_permissions(self, place: int, kind: str) -> pa.Array:
         permission = self.facts.permission
@@ -231,26 +253,24 @@ class _Files:
 
     @property
     def replications(self) -> Longs:
-        looks, places = self.looks
-        found: Longs = np.array([look.replication for look in looks], dtype=np.int64)[places]
+        looks = np.array([look.replication for look in self.looks], dtype=np.int64)
+        found: Longs = looks[self.look_places]
         return found
 
     @property
     def paths(self) -> pa.Array:
         import pyarrow.compute as pc
 
-        return pc.binary_join_element_wise(self._directories(), self.names, "")
+        # No text between them: for one of Python's Arrow imports pandas (see `of.array`).
+        nothing = of.texts_between(bytes(4 * (self.count + 1)), b"")
+        return pc.binary_join_element_wise(self._directories(), self.names, nothing)
 
     def _directories(self) -> pa.Array:
-        import pyarrow as pa
-
-        return self.facts.directories.take(pa.array(self.numbers))
+        return self.facts.directories.take(of.numbers(self.numbers))
 
     @property
     def parents(self) -> pa.Array:
-        import pyarrow as pa
-
-        return self.facts.parents.take(pa.array(self.numbers))
+        return self.facts.parents.take(of.numbers(self.numbers))
 
     @property
     def block_list(self) -> pa.Array:
@@ -258,11 +278,11 @@ class _Files:
 
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.block_counts)])
         kind = of.arrow_type(of.BLOCKS)
-        columns = (self.files.block_ids, self.files.lengths_bytes, self.files.generation_stamps)
+        columns = (self.block_ids, self.block_lengths, self.generation_stamps)
         blocks = pa.StructArray.from_arrays(
-            [pa.array(_longs(column)) for column in columns], fields=list(kind.value_type)
+            [of.numbers(column) for column in columns], fields=list(kind.value_type)
         )
-        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), blocks, type=kind)
+        return pa.ListArray.from_arrays(of.numbers(offsets.astype(np.int32)), blocks, type=kind)
 
     def nothing(self, kind: str) -> pa.Array:
         import pyarrow as pa
@@ -270,9 +290,49 @@ class _Files:
         return pa.nulls(self.count, of.arrow_type(kind))
 
     def same(self, value: Any, kind: str) -> pa.Array:
-        import pyarrow as pa
+        return of.array([value], kind).take(of.numbers(np.zeros(self.count, dtype=np.int32)))
 
-        return pa.repeat(pa.scalar(value, type=of.arrow_type(kind)), self.count)
+
+def _of_packed(files: PackedFiles, numbers: Numbers, facts: ImageFacts) -> _Files:
+    counts = _view(files.block_counts)
+    return _Files(
+        facts,
+        numbers,
+        _view(files.ids),
+        of.texts_between(files.name_ends, files.names),
+        _view(files.mtimes_ms),
+        _view(files.atimes_ms),
+        list(map(Look._make, files.different_looks)),
+        np.frombuffer(files.looks, np.int32),
+        None if (counts == 1).all() else counts,
+        _view(files.block_ids),
+        _view(files.generation_stamps),
+        _view(files.lengths_bytes),
+    )
+
+
+def _view(data: bytes) -> Longs:
+    return np.frombuffer(data, np.int64)
+
+
+def _of_columns(files: FileColumns, numbers: Numbers, facts: ImageFacts) -> _Files:
+    objects = np.fromiter(map(id, files.looks), np.int64, len(files.ids))
+    _, firsts, places = np.unique(objects, return_index=True, return_inverse=True)
+    counts = files.block_counts
+    return _Files(
+        facts,
+        numbers,
+        _longs(files.ids),
+        of.array(files.names, of.STRING),
+        _longs(files.mtimes_ms),
+        _longs(files.atimes_ms),
+        [files.looks[first] for first in firsts.tolist()],
+        places.astype(np.int32),
+        None if counts is None else _longs(counts),
+        _longs(files.block_ids),
+        _longs(files.generation_stamps),
+        _longs(files.lengths_bytes),
+    )
 
 
 def _longs(values: Sequence[int]) -> Longs:
@@ -283,27 +343,8 @@ def _longs(values: Sequence[int]) -> Longs:
         return np.array(values, dtype=np.uint64).view(np.int64)
 
 
-def _array(values: npt.NDArray[Any]) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array(values)
-
-
-def _times(milliseconds: Sequence[int]) -> pa.Array:
-    import pyarrow as pa
-
-    values = _longs(milliseconds)
-    kind = of.arrow_type(of.TIMESTAMP)
-    return pa.array(values * 1000, type=pa.int64(), mask=values <= 0).cast(kind)
-
-
-def _texts(values: Sequence[str | None]) -> pa.Array:
-    import pyarrow as pa
-
-    try:
-        return pa.array(values, type=pa.string())
-    except UnicodeEncodeError:  # Java's halves of characters, which are not UTF-8.
-        return pa.array([value and as_text(value) for value in values], type=pa.string())
+def _times(milliseconds: Longs) -> pa.Array:
+    return of.numbers(milliseconds * 1000, of.TIMESTAMP, is_there=milliseconds > 0)
 
 
 _ARRAYS: Final[Mapping[str, Callable[[_Files], Any]]] = {
@@ -314,17 +355,17 @@ _ARRAYS: Final[Mapping[str, Callable[[_Files], Any]]] = {
     "owner": lambda files: files.of_permissions(0, of.STRING),
     "group": lambda files: files.of_permissions(1, of.STRING),
     "permission": lambda files: files.of_permissions(2, of.INT),
-    "length": lambda files: _array(files.lengths),
+    "length": lambda files: of.numbers(files.lengths),
     "replication": lambda files: files.of_looks(lambda look: look.replication, of.INT),
     "block_size": lambda files: files.of_looks(lambda look: look.block_size_bytes, of.LONG),
-    "space": lambda files: _array(files.lengths * files.replications),
-    "blocks": lambda files: _array(files.block_counts),
+    "space": lambda files: of.numbers(files.lengths * files.replications),
+    "blocks": lambda files: of.numbers(files.block_counts),
     "erasure_coding_policy": lambda files: files.nothing(of.STRING),
-    "modification_time": lambda files: _times(files.files.mtimes_ms),
-    "access_time": lambda files: _times(files.files.atimes_ms),
+    "modification_time": lambda files: _times(files.mtimes_ms),
+    "access_time": lambda files: _times(files.atimes_ms),
     "storage_policy": lambda files: files.of_looks(lambda look: look.storage_policy_id, of.INT),
-    "inode_id": lambda files: _array(_longs(files.files.ids)),
-    "depth": lambda files: _array(files.facts.depths[files.numbers]),
+    "inode_id": lambda files: of.numbers(files.ids),
+    "depth": lambda files: of.numbers(files.facts.depths[files.numbers]),
     "quota_names": lambda files: files.nothing(of.LONG),
     "quota_space": lambda files: files.nothing(of.LONG),
     "is_open": lambda files: files.same(False, of.BOOLEAN),
