@@ -5,6 +5,7 @@ Hadoop's `FSDirStatAndListingOp`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -35,6 +36,8 @@ from howdah.protocol.rpc.call import Caller
 
 SLICE_INODES = 1000
 """A millisecond, in which others wait."""
+SLICE_OPEN_FILES = 250
+"""The same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,16 @@ class Locations:
     last: Located | None
     is_final: bool = False
     """Whatever happens to the last block, the length stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """A file that is being written, by which client, and where that is."""
+
+    inode_id: int
+    path: str
+    writer: str
+    writer_machine: str
 
 
 @dataclass(slots=True)
@@ -491,31 +504,36 @@ class Queries:
 
     def open_files(
         self, caller: Caller, after_id: int, path: str, *, blocking: bool = False
-    ) -> tuple[list[File], bool]:
+    ) -> Generator[None, None, tuple[list[OpenFile], bool]]:
         """One page of the files that are being written under `path`, by inode id, and
         whether there are more; with `blocking` only those that keep a datanode from being
-        decommissioned. Only for the superuser."""
+        decommissioned. In slices: maybe none of all that are written is under the path. Only for
+        the superuser."""
         namesystem = self._namesystem
         namesystem.permissions.check_superuser(
             namesystem.identities.of(caller.user), "list open files"
         )
         top = paths.join(paths.split(path or "/"))
-        files: list[File] = []
-        for inode_id in namesystem.leases.held():
+        files: list[OpenFile] = []
+        held = namesystem.leases.held()
+        for seen, inode_id in enumerate(held[bisect_right(held, after_id) :], 1):
+            if seen % SLICE_OPEN_FILES == 0:
+                yield
             inode = namesystem.namespace.inodes.get(inode_id)
-            if inode_id <= after_id or not isinstance(inode, File):
-                continue
+            if not isinstance(inode, File) or not inode.under_construction:
+                continue  # It was closed or deleted meanwhile.
             if not namesystem.namespace.is_attached(inode):
                 continue
             if blocking and not any(
                 map(self._datanode_manager.membership.is_blocking, inode.block_ids)
             ):
                 continue
-            if inode.path != top and not paths.is_under(inode.path, top):
+            file_path = inode.path
+            if file_path != top and not paths.is_under(file_path, top):
                 continue
             if len(files) == namesystem.settings.open_files_limit:
                 return files, True
-            files.append(inode)
+            files.append(OpenFile(inode_id, file_path, inode.writer or "", inode.writer_machine))
         return files, False
 
     def datanodes(self, kind: str) -> list[Datanode]:

@@ -21,7 +21,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import encryption_info_of
 from howdah.protocol.rpc.call import Caller
-from howdah.protocol.rpc.service import Encoded
+from howdah.protocol.rpc.service import Encoded, Slices
 from howdah.protocol.striping.policies import Policy
 from howdah.protocol.varint import encode_field, encode_varint
 
@@ -194,20 +194,18 @@ class QueryMethods:
     ) -> pb.IsFileClosedResponseProto:
         return pb.IsFileClosedResponseProto(result=self._queries.is_closed(caller, request.src))
 
-    def list_open_files(
-        self, request: pb.ListOpenFilesRequestProto, caller: Caller
-    ) -> pb.ListOpenFilesResponseProto:
+    def list_open_files(self, request: pb.ListOpenFilesRequestProto, caller: Caller) -> Slices:
         """One page: of them all, or of those that keep a datanode from being decommissioned."""
         answer = pb.ListOpenFilesResponseProto(hasMore=False)
         is_all = not request.types or pb.ALL_OPEN_FILES in request.types
-        files, answer.hasMore = self._queries.open_files(
+        files, answer.hasMore = yield from self._queries.open_files(
             caller, request.id, request.path, blocking=not is_all
         )
         for file in files:
             answer.entries.add(
                 id=file.inode_id,
                 path=file.path,
-                clientName=file.writer or "",
+                clientName=file.writer,
                 clientMachine=file.writer_machine,
             )
         answer.types.append(pb.ALL_OPEN_FILES if is_all else pb.BLOCKING_DECOMMISSION)

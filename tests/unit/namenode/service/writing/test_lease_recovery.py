@@ -10,10 +10,13 @@ import pytest
 
 from howdah import errors
 from howdah.formats.edits import edits
+from howdah.namenode.service.calls import namespace_reads
+from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.calls.settings import Settings
 from howdah.namenode.state.inodes.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, Replica
+from howdah.protocol.rpc.call import Caller
+from howdah.testing.in_memory import SUPERUSER, InMemoryDatanode, InMemoryNamenode, Replica
 
 HARD_MS = 1_200_000
 Nodes = list[InMemoryDatanode]
@@ -723,6 +726,30 @@ def test_open_files_come_page_by_page(client: Any, settings: Settings) -> None:
         listed += [entry.path for entry in answer.entries]
         after, more, pages = answer.entries[-1].id, answer.hasMore, pages + 1
     assert (listed, pages) == ([f"/{number}" for number in range(5)], 3)
+
+
+def test_others_are_served_while_open_files_are_looked_through(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(namespace_reads, "SLICE_OPEN_FILES", 2)
+    for number in range(6):
+        client.create(f"/{number}")
+    namenode = client.namenode
+    caller = Caller(SUPERUSER, b"", 0, 0, "10.9.9.9")
+    steps = Queries(namenode.namesystem).open_files(caller, 0, "/")
+    next(steps)
+    client.call("complete", pb.CompleteRequestProto(src="/3", clientName=client.name))
+    client.call("delete", pb.DeleteRequestProto(src="/4", recursive=False))
+    slices = 1
+    try:
+        while True:
+            next(steps)
+            slices += 1
+    except StopIteration as end:
+        files, has_more = end.value
+    assert slices == 3
+    assert [file.path for file in files] == ["/0", "/1", "/2", "/5"]
+    assert not has_more
 
 
 def files_of(client: Any, count: int) -> list[str]:
