@@ -8,6 +8,7 @@ functions here are the twins of the kernel's, which take their place where it is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from howdah.namenode.service.namesystem import Namesystem
@@ -210,23 +211,20 @@ def status_of(
 ) -> bytes | None:
     """HdfsFileStatusProto; `kind` is one of its FileType, `located` is LocatedBlocksProto, if
     anything. None where owner and group are too long."""
-    owner, group = traits.owner.encode(), traits.group.encode()
-    if len(owner) + len(group) > _MAX_NAMES_BYTES:
+    shared = _shared(traits)
+    if shared is None:
         return None
-    mode = b"\x08" + encode_varint(traits.mode)
     return b"".join(
         (
             b"\x08" + encode_varint(kind),
             encode_field(b"\x12", name),
             b"\x18",
             encode_varint(length_bytes & _LONG_MASK),
-            b"\x22" + encode_varint(len(mode)) + mode,
-            b"\x2a" + encode_varint(len(owner)) + owner,
-            b"\x32" + encode_varint(len(group)) + group,
-            b"\x38" + encode_varint(mtime_ms & _LONG_MASK),
-            b"\x40" + encode_varint(atime_ms & _LONG_MASK),
-            b"\x50" + encode_varint(traits.replication),
-            b"\x58" + encode_varint(traits.block_size_bytes),
+            shared[0],
+            _time(mtime_ms),
+            b"\x40",
+            _time(atime_ms),
+            shared[1],
             encode_field(b"\x62", located) if located else b"",
             b"\x68" + encode_varint(inode_id),
             b"\x70" + encode_varint(children),
@@ -234,6 +232,29 @@ def status_of(
             b"\x90\x01\x00",  # no flags
         )
     )
+
+
+@lru_cache(maxsize=1024)
+def _shared(traits: Traits) -> tuple[bytes, bytes] | None:
+    """What neighbours share: what stands before the time of modification, and behind that of
+    access."""
+    owner, group = traits.owner.encode(), traits.group.encode()
+    if len(owner) + len(group) > _MAX_NAMES_BYTES:
+        return None
+    mode = b"\x08" + encode_varint(traits.mode)
+    names = encode_field(b"\x2a", owner) + encode_field(b"\x32", group)
+    return (
+        encode_field(b"\x22", mode) + names + b"\x38",
+        b"\x50"
+        + encode_varint(traits.replication)
+        + b"\x58"
+        + encode_varint(traits.block_size_bytes),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _time(milliseconds: int) -> bytes:
+    return encode_varint(milliseconds & _LONG_MASK)
 
 
 def file_status_here(inode_id: int, tables: Tables) -> bytes | None:
