@@ -167,7 +167,13 @@ class NamenodeProxy(
         )
         self.call("rename2", request, pb.Rename2ResponseProto)
 
-    def rename_in_turn(self, renames: Sequence[tuple[str, str]], *, to_trash: bool) -> int:
+    def rename_in_turn(
+        self,
+        renames: Sequence[tuple[str, str]],
+        *,
+        to_trash: bool,
+        known: pb.KnownFileProto | None = None,
+    ) -> int:
         """Rename several, the first one with its checks; how many were renamed."""
         (src, dst), *others = renames
         request = pb.Rename2RequestProto(
@@ -176,6 +182,7 @@ class NamenodeProxy(
             overwriteDest=False,
             moveToTrash=to_trash,
             next=[pb.NextRenameProto(src=src, dst=dst) for src, dst in others],
+            known=known,
         )
         return 1 + self.call("rename2", request, pb.Rename2ResponseProto).nextDone
 

@@ -663,20 +663,22 @@ class RenameResponseProto(_message.Message):
     def __init__(self, result: bool = ...) -> None: ...
 
 class Rename2RequestProto(_message.Message):
-    __slots__ = ("src", "dst", "overwriteDest", "moveToTrash", "replaces", "next")
+    __slots__ = ("src", "dst", "overwriteDest", "moveToTrash", "replaces", "next", "known")
     SRC_FIELD_NUMBER: _ClassVar[int]
     DST_FIELD_NUMBER: _ClassVar[int]
     OVERWRITEDEST_FIELD_NUMBER: _ClassVar[int]
     MOVETOTRASH_FIELD_NUMBER: _ClassVar[int]
     REPLACES_FIELD_NUMBER: _ClassVar[int]
     NEXT_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_FIELD_NUMBER: _ClassVar[int]
     src: str
     dst: str
     overwriteDest: bool
     moveToTrash: bool
     replaces: KnownFileProto
     next: _containers.RepeatedCompositeFieldContainer[NextRenameProto]
-    def __init__(self, src: _Optional[str] = ..., dst: _Optional[str] = ..., overwriteDest: bool = ..., moveToTrash: bool = ..., replaces: _Optional[_Union[KnownFileProto, _Mapping]] = ..., next: _Optional[_Iterable[_Union[NextRenameProto, _Mapping]]] = ...) -> None: ...
+    known: KnownFileProto
+    def __init__(self, src: _Optional[str] = ..., dst: _Optional[str] = ..., overwriteDest: bool = ..., moveToTrash: bool = ..., replaces: _Optional[_Union[KnownFileProto, _Mapping]] = ..., next: _Optional[_Iterable[_Union[NextRenameProto, _Mapping]]] = ..., known: _Optional[_Union[KnownFileProto, _Mapping]] = ...) -> None: ...
 
 class NextRenameProto(_message.Message):
     __slots__ = ("src", "dst")

@@ -145,7 +145,9 @@ class Client:
         """Several renames in one turn; how many of them were done."""
         (src, dst), *others = renames
         following = [pb.NextRenameProto(src=src, dst=dst) for src, dst in others]
-        request = pb.Rename2RequestProto(src=src, dst=dst, overwriteDest=False, next=following)
+        request = pb.Rename2RequestProto(
+            src=src, dst=dst, overwriteDest=False, next=following, known=how.pop("known", None)
+        )
         return 1 + int(self.call("rename2", request, **how).nextDone)
 
     def known(self, path: str) -> pb.KnownFileProto:

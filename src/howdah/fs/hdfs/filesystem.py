@@ -336,14 +336,21 @@ class HdfsFileSystem(HdfsNamespace):
         self._namenode.rename_over(self.resolve(src), self.resolve(dst), _known(known))
 
     def rename_in_turn(
-        self, renames: Sequence[tuple[PathLike, PathLike]], *, to_trash: bool = False
+        self,
+        renames: Sequence[tuple[PathLike, PathLike]],
+        *,
+        to_trash: bool = False,
+        known: FileStatus | None = None,
     ) -> int:
         """Rename several paths, one after the other, and return how many were renamed: all of them
         in one turn of howdah's namenode, between which nobody sees anything, or fewer if one could
         not be. A Hadoop namenode or a router renames the first one only.
 
-        `to_trash`: the first one as `rename_to_trash` does. Raises what that raises, with nothing
-        renamed, and `IllegalArgument` for more than 1001. Links are not followed.
+        `to_trash`: the first one as `rename_to_trash` does. `known`: the first one only if its
+        source is still this file, by its id, its time and its length; `NotTheKnownFile` where it is
+        not. A Hadoop namenode cannot compare, and renames what is there. Raises what
+        `rename_to_trash` raises, with nothing renamed, and `IllegalArgument` for more than 1001.
+        Links are not followed.
 
         >>> fs.write_bytes("/docs/new", b"new")
         3
@@ -351,7 +358,9 @@ class HdfsFileSystem(HdfsNamespace):
         2
         """
         resolved = [(self.resolve(src), self.resolve(dst)) for src, dst in renames]
-        return self._namenode.rename_in_turn(resolved, to_trash=to_trash)
+        return self._namenode.rename_in_turn(
+            resolved, to_trash=to_trash, known=None if known is None else _known(known)
+        )
 
     def delete_known(self, path: PathLike, known: FileStatus) -> bool:
         """Delete a file that is still as `known` says: its id, its time and its length. False if

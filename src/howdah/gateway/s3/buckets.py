@@ -16,7 +16,7 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.gateway.s3.protocol.acls import Others
-from howdah.gateway.s3.protocol.names import STAGING, is_bucket_name
+from howdah.gateway.s3.protocol.names import STAGING, VERSIONS, is_bucket_name
 from howdah.gateway.s3.protocol.refusals import Refused
 
 
@@ -123,8 +123,8 @@ class Buckets:
         user: str,
         own_files: Callable[[], AbstractContextManager[FileSystem]],
     ) -> None:
-        """Delete the directory of an empty bucket, with what came of unfinished uploads: those of
-        other users as the gateway's own user. Raises Refused."""
+        """Delete the directory of an empty bucket, without older versions as well, with what came
+        of unfinished uploads: those of other users as the gateway's own user. Raises Refused."""
         if name in self.own:
             raise Refused(
                 "AccessDenied",
@@ -132,8 +132,12 @@ class Buckets:
             )
         status = self.existing(fs, name)
         path = status.path
-        if any(status.name != STAGING for status in fs.list_status_iter(path)):
+        if any(status.name not in (STAGING, VERSIONS) for status in fs.list_status_iter(path)):
             raise _not_empty()
+        try:
+            fs.delete(paths.join(path, VERSIONS))
+        except errors.DirectoryNotEmpty:
+            raise _not_empty() from None
         staging = paths.join(path, STAGING)
         try:
             fs.delete(staging, recursive=True)

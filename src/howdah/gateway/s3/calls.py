@@ -15,8 +15,8 @@ from howdah.fs.status import FileStatus
 from howdah.gateway.s3.body import Body
 from howdah.gateway.s3.bucket_rules import BucketRules
 from howdah.gateway.s3.buckets import Buckets
-from howdah.gateway.s3.objects import Bucket, Shared, no_such_key, pieces_of
-from howdah.gateway.s3.protocol import acls, conditions, cors, listing
+from howdah.gateway.s3.objects import Bucket, Deleted, Shared, Written, no_such_key, pieces_of
+from howdah.gateway.s3.protocol import acls, conditions, cors, listing, versions
 from howdah.gateway.s3.protocol.acls import Others, others_of
 from howdah.gateway.s3.protocol.checksums import BodySums
 from howdah.gateway.s3.protocol.conditions import etag_of, http_time, iso_time
@@ -49,11 +49,14 @@ from howdah.gateway.s3.protocol.requests import S3Request, decoded
 from howdah.gateway.s3.protocol.signatures import Signed
 from howdah.gateway.s3.protocol.tags import MAX_DOCUMENT_BYTES, tags_of_document
 from howdah.gateway.s3.protocol.tags import children as children_of_tags
+from howdah.gateway.s3.protocol.versions import ID_HEADER, MARKER_HEADER, Versioning
 from howdah.gateway.s3.uploads import Sweeper, Uploads
+from howdah.gateway.s3.versions import VersionedBucket
 from howdah.web.channel import Channel
 from howdah.web.http import Part, Response, part_wanted
 
 OWNER: Final = "x-amz-expected-bucket-owner"
+_SOURCE_ID: Final = "x-amz-copy-source-version-id"
 SOURCE_OWNER: Final = "x-amz-source-expected-bucket-owner"
 _MAX_DELETE_BYTES: Final = 4 << 20
 _MAX_COMPLETE_BYTES: Final = 4 << 20
@@ -62,8 +65,6 @@ _MAX_DELETED: Final = 1000
 _MAX_UPLOADS: Final = 1000
 _MAX_SHOWN_PARTS: Final = 1000
 _MAX_BUCKETS: Final = 10_000
-_NO_VERSION: Final = "null"
-"""What S3 calls the version of an object in a bucket without versions."""
 _RANGE: Final = re.compile(r"\s{0,9}bytes=\d{1,19}-\d{1,19}\s{0,9}\Z", re.ASCII)
 _CONDITIONS: Final = {
     "ETag": "if-match",
@@ -113,6 +114,11 @@ class Call:
         """Raises Refused."""
         return checked_key(self.request.key)
 
+    @property
+    def version(self) -> str:
+        """The id of the version that it is about; empty for the current one."""
+        return self.request.text("versionId")
+
     def body(self, *, has_sums: bool = True) -> Body:
         """The body of the request, which is not read yet; its headers may have sums of something
         else. Raises Refused."""
@@ -127,11 +133,11 @@ class Call:
         """What the request gives a new object. Raises Refused."""
         return metadata_of(self.request, checksum, self.others)
 
-    def bucket(self, name: str | None = None) -> Bucket:
+    def bucket(self, name: str | None = None) -> VersionedBucket:
         """The bucket of the request, or another one. Raises Refused."""
         name = self.request.bucket if name is None else name
         path = self.gateway.buckets.path(name)
-        return Bucket(self.fs, name, path, self.user, self.gateway.shared)
+        return VersionedBucket(self.fs, name, path, self.user, self.gateway.shared)
 
 
 Answer = Response | None
@@ -177,12 +183,14 @@ def create_bucket(call: Call) -> Answer:
     ):
         call.body().read(_MAX_CREATE_BYTES)
     call.gateway.buckets.create(call.fs, call.request.bucket, call.user, call.others)
+    call.gateway.shared.versioning.forget(call.bucket().path)
     return Response(200, {"Location": f"/{call.request.bucket}"})
 
 
 def delete_bucket(call: Call) -> Answer:
     gateway = call.gateway
     gateway.buckets.delete(call.fs, call.request.bucket, call.user, gateway.shared.own_files)
+    gateway.shared.versioning.forget(call.bucket().path)
     return Response(204)
 
 
@@ -193,7 +201,14 @@ def get_bucket_location(call: Call) -> Answer:
 
 def get_bucket_versioning(call: Call) -> Answer:
     call.gateway.buckets.existing(call.fs, call.request.bucket)
-    return _xml("VersioningConfiguration", [])
+    return _xml("VersioningConfiguration", versions.children(call.bucket().versioning()))
+
+
+def put_bucket_versioning(call: Call) -> Answer:
+    wanted = versions.versioning_of_document(call.body().read(versions.MAX_DOCUMENT_BYTES))
+    _check_own(call, call.gateway.buckets.existing(call.fs, call.request.bucket))
+    call.bucket().set_versioning(wanted)
+    return Response(200)
 
 
 # What pages of other servers may do.
@@ -248,7 +263,7 @@ def get_bucket_acl(call: Call) -> Answer:
 
 
 def get_object_acl(call: Call) -> Answer:
-    return _acl(call, call.bucket().existing(call.key))
+    return _acl(call, call.bucket().existing(call.key, call.version))
 
 
 def _acl(call: Call, status: FileStatus) -> Response:
@@ -261,7 +276,7 @@ def put_bucket_acl(call: Call) -> Answer:
 
 
 def put_object_acl(call: Call) -> Answer:
-    return _put_acl(call, call.bucket().existing(call.key))
+    return _put_acl(call, call.bucket().existing(call.key, call.version))
 
 
 def _put_acl(call: Call, status: FileStatus) -> Response:
@@ -307,27 +322,57 @@ def list_objects_v2(call: Call) -> Answer:
 
 
 def list_object_versions(call: Call) -> Answer:
-    marker = call.request.text("key-marker")
-    page, shown = _page(call, marker)
-    children: list[Child] = [
-        ("KeyMarker", shown(marker)),
-        ("VersionIdMarker", call.request.text("version-id-marker")),
-    ]
+    request, bucket = call.request, call.bucket()
+    marker, place = request.text("key-marker"), request.text("version-id-marker")
+    if place and not marker:
+        raise Refused(
+            "InvalidArgument",
+            "A version-id marker cannot be specified without a key marker.",
+            ArgumentName="version-id-marker",
+        )
+    shown = _shown(request)
+    page = listing.list_versions(
+        bucket.version_source(),
+        lambda key, status, behind: bucket.versions_of(checked_key(key), status, behind),
+        prefix=request.text("prefix"),
+        delimiter=request.text("delimiter"),
+        after=marker,
+        place=place,
+        max_keys=request.number("max-keys", listing.MAX_KEYS, most=listing.MAX_KEYS),
+    )
+    if not page.entries:
+        bucket.check_exists()
+    children: list[Child] = [("KeyMarker", shown(marker)), ("VersionIdMarker", place)]
     if page.is_truncated and page.entries:
-        children += [
-            ("NextKeyMarker", shown(page.entries[-1].key)),
-            ("NextVersionIdMarker", _NO_VERSION),
-        ]
-    return _listed(call, page, shown, children, with_owner=True, with_versions=True)
+        key, behind = page.next_marker
+        children.append(("NextKeyMarker", shown(key)))
+        if behind:
+            children.append(("NextVersionIdMarker", behind))
+    children = _of_listing(request, children, shown, is_truncated=page.is_truncated)
+    for entry in page.entries:
+        if not isinstance(entry, str):
+            children.append(_version(entry, shown))
+    prefixes = [entry for entry in page.entries if isinstance(entry, str)]
+    children += [("CommonPrefixes", [("Prefix", shown(prefix))]) for prefix in prefixes]
+    return _xml("ListVersionsResult", children)
+
+
+def _version(version: listing.Version, shown: Callable[[str], str]) -> Child:
+    fields: list[Child] = [("VersionId", version.id), ("IsLatest", _flag(version.is_latest))]
+    if not version.is_marker:
+        return "Version", fields + _contents(version.key, version.status, shown, with_owner=True)
+    fields += [
+        ("Key", shown(version.key)),
+        ("LastModified", iso_time(version.status.modification_time_ms)),
+        ("Owner", _owner(version.status.owner)),
+    ]
+    return "DeleteMarker", fields
 
 
 def _page(call: Call, after: str) -> tuple[listing.Page, Callable[[str], str]]:
     """What is listed, and how keys are shown in it."""
-    request = call.request
-    encoding = request.text("encoding-type")
-    if encoding not in ("", "url"):
-        raise Refused("InvalidArgument", "Invalid Encoding Method specified in Request")
-    bucket = call.bucket()
+    request, bucket = call.request, call.bucket()
+    shown = _shown(request)
     page = listing.list_page(
         bucket.source(),
         prefix=request.text("prefix"),
@@ -337,7 +382,33 @@ def _page(call: Call, after: str) -> tuple[listing.Page, Callable[[str], str]]:
     )
     if not page.entries:
         bucket.check_exists()
-    return page, url_encoded if encoding else str
+    return page, shown
+
+
+def _shown(request: S3Request) -> Callable[[str], str]:
+    """How keys are shown in a listing. Raises Refused."""
+    encoding = request.text("encoding-type")
+    if encoding not in ("", "url"):
+        raise Refused("InvalidArgument", "Invalid Encoding Method specified in Request")
+    return url_encoded if encoding else str
+
+
+def _of_listing(
+    request: S3Request, children: list[Child], shown: Callable[[str], str], *, is_truncated: bool
+) -> list[Child]:
+    """What all listings say of themselves, with what one of them says."""
+    found: list[Child] = [
+        ("Name", request.bucket),
+        ("Prefix", shown(request.text("prefix"))),
+        *children,
+        ("MaxKeys", str(request.number("max-keys", listing.MAX_KEYS, most=listing.MAX_KEYS))),
+        ("IsTruncated", _flag(is_truncated)),
+    ]
+    if request.text("delimiter"):
+        found.append(("Delimiter", shown(request.text("delimiter"))))
+    if request.text("encoding-type"):
+        found.append(("EncodingType", "url"))
+    return found
 
 
 def _listed(
@@ -347,37 +418,19 @@ def _listed(
     children: list[Child],
     *,
     with_owner: bool,
-    with_versions: bool = False,
 ) -> Response:
-    request = call.request
-    children = [
-        ("Name", request.bucket),
-        ("Prefix", shown(request.text("prefix"))),
-        *children,
-        ("MaxKeys", str(request.number("max-keys", listing.MAX_KEYS, most=listing.MAX_KEYS))),
-        ("IsTruncated", _flag(page.is_truncated)),
-    ]
-    if request.text("delimiter"):
-        children.append(("Delimiter", shown(request.text("delimiter"))))
-    if request.text("encoding-type"):
-        children.append(("EncodingType", "url"))
+    children = _of_listing(call.request, children, shown, is_truncated=page.is_truncated)
     for entry in page.entries:
-        if entry.status is None:
-            continue
-        contents = _contents(entry.key, entry.status, shown, with_owner)
-        if with_versions:
-            own: list[Child] = [("VersionId", _NO_VERSION), ("IsLatest", _flag(True))]
-            children.append(("Version", own + contents))
-        else:
-            children.append(("Contents", contents))
+        if entry.status is not None:
+            children.append(("Contents", _contents(entry.key, entry.status, shown, with_owner)))
     for entry in page.entries:
         if entry.status is None:
             children.append(("CommonPrefixes", [("Prefix", shown(entry.key))]))
-    return _xml("ListVersionsResult" if with_versions else "ListBucketResult", children)
+    return _xml("ListBucketResult", children)
 
 
 def _contents(
-    key: str, status: FileStatus, shown: Callable[[str], str], with_owner: bool
+    key: str, status: FileStatus, shown: Callable[[str], str], with_owner: bool = False
 ) -> list[Child]:
     fields: list[Child] = [
         ("Key", shown(key)),
@@ -420,13 +473,13 @@ def head_object(call: Call) -> Answer:
 def _answer_object(call: Call, *, with_body: bool) -> Answer:
     bucket, key = call.bucket(), call.key
     if key.is_directory or not with_body:
-        head = _head_of(call, bucket, bucket.existing(key))
+        head = _head_of(call, bucket, bucket.existing(key, call.version))
         if head.status != 304:
             call.channel.begin(head.status, head.headers)
             call.channel.end()
             return None
         return head
-    with bucket.opened(key) as (status, stream):
+    with bucket.opened(key, call.version) as (status, stream):
         head = _head_of(call, bucket, status)
         if head.status == 304:
             return head
@@ -438,13 +491,14 @@ def _answer_object(call: Call, *, with_body: bool) -> Answer:
     return None
 
 
-def _head_of(call: Call, bucket: Bucket, status: FileStatus) -> Response:
+def _head_of(call: Call, bucket: VersionedBucket, status: FileStatus) -> Response:
     """The head of an answer about an object. Raises Refused."""
     request = call.request
     about = {"ETag": etag_of(status), "Last-Modified": http_time(status.modification_time_ms)}
     if conditions.check_reading(request.headers, status):
         return Response(304, about)
     metadata = bucket.metadata(status.path)
+    about |= _id_header(bucket, metadata)
     sizes = metadata.parts.sizes(0 if status.is_directory else status.length)
     part = _part(request, status, sizes)
     with_checksum = request.headers.get("x-amz-checksum-mode", "").upper() == "ENABLED"
@@ -463,6 +517,13 @@ def _head_of(call: Call, bucket: Bucket, status: FileStatus) -> Response:
         if with_checksum and metadata.parts.sums:
             shown |= metadata.part_checksum(part_number(request.text("partNumber")))
     return Response(200 if part is None else 206, shown)
+
+
+def _id_header(bucket: VersionedBucket, metadata: Metadata) -> dict[str, str]:
+    """The id of a version, in a bucket that has any."""
+    if bucket.versioning() is Versioning.OFF:
+        return {}
+    return {ID_HEADER: metadata.version or versions.NULL}
 
 
 def _overrides(call: Call) -> dict[str, str]:
@@ -515,14 +576,20 @@ def put_object(call: Call) -> Answer:
                 "InvalidArgument", "a key that ends in a slash is a directory, without bytes"
             )
         body.read(0)
-        status = bucket.put_directory(key, request.headers, call.metadata())
+        written = bucket.put_directory(key, request.headers, call.metadata())
     else:
         call.metadata()  # What is wrong with it is said before the body comes.
-        status = bucket.put(
+        written = bucket.put(
             key, body.pieces(), request.headers, lambda: call.metadata(body.sums.header)
         )
         call.gateway.sweeper.sweep(bucket)
-    return Response(200, {"ETag": etag_of(status), **body.sums.header})
+    return Response(200, {**_written(written), **body.sums.header})
+
+
+def _written(written: Written) -> dict[str, str]:
+    """What is said of an object that was made."""
+    headers = {"ETag": etag_of(written.status)}
+    return {**headers, ID_HEADER: written.version} if written.version else headers
 
 
 def post_object(call: Call) -> Answer:
@@ -538,16 +605,16 @@ def post_object(call: Call) -> Answer:
     if "tagging" in fields:
         metadata = replace(metadata, tags=tags_of_document(fields["tagging"].encode()))
     bucket = call.bucket()
-    status = bucket.put(
+    written = bucket.put(
         key,
         _posted_pieces(posted, sums),
         {},
         lambda: replace(metadata, checksum=sums.header),
     )
     call.gateway.sweeper.sweep(bucket)
-    etag = etag_of(status)
+    etag = etag_of(written.status)
     location = f"/{call.request.bucket}/{url_encoded(key.text)}"
-    headers = {"ETag": etag, "Location": location, **sums.header}
+    headers = {**_written(written), "Location": location, **sums.header}
     target = redirection(fields, call.request.bucket, key.text, etag)
     if target:
         return Response(303, {**headers, "Location": target})
@@ -586,7 +653,7 @@ def get_object_attributes(call: Call) -> Answer:
             f"x-amz-object-attributes names some of {', '.join(sorted(_ATTRIBUTES))}",
             ArgumentName="x-amz-object-attributes",
         )
-    status = bucket.existing(key)
+    status = bucket.existing(key, call.version)
     conditions.check_reading(call.request.headers, status)
     children: list[Child] = []
     if "ETag" in wanted:
@@ -605,7 +672,10 @@ def get_object_attributes(call: Call) -> Answer:
     return _xml(
         "GetObjectAttributesOutput",
         children,
-        {"Last-Modified": http_time(status.modification_time_ms)},
+        {
+            "Last-Modified": http_time(status.modification_time_ms),
+            **_id_header(bucket, metadata),
+        },
     )
 
 
@@ -636,24 +706,38 @@ def _object_parts(request: S3Request, metadata: Metadata, sizes: Sequence[int]) 
 
 def get_object_tagging(call: Call) -> Answer:
     bucket = call.bucket()
-    return _xml("Tagging", children_of_tags(bucket.metadata(bucket.existing(call.key).path).tags))
+    metadata = bucket.metadata(bucket.existing(call.key, call.version).path)
+    return _xml("Tagging", children_of_tags(metadata.tags), _id_header(bucket, metadata))
 
 
 def put_object_tagging(call: Call) -> Answer:
-    bucket, wanted = call.bucket(), tags_of_document(call.body().read(MAX_DOCUMENT_BYTES))
-    bucket.set_tags(bucket.existing(call.key).path, wanted)
-    return Response(200)
+    wanted = tags_of_document(call.body().read(MAX_DOCUMENT_BYTES))
+    return Response(200, _tagged(call, wanted))
 
 
 def delete_object_tagging(call: Call) -> Answer:
+    return Response(204, _tagged(call, {}))
+
+
+def _tagged(call: Call, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Give a version these tags; return the header that says which one it is."""
     bucket = call.bucket()
-    bucket.set_tags(bucket.existing(call.key).path, {})
-    return Response(204)
+    path = bucket.existing(call.key, call.version).path
+    bucket.set_tags(path, wanted)
+    if bucket.versioning() is Versioning.OFF:
+        return {}
+    return _id_header(bucket, bucket.metadata(path))
+
+
+# Deletions.
 
 
 def delete_object(call: Call) -> Answer:
-    call.bucket().delete(call.key, call.request.headers)
-    return Response(204)
+    deleted = call.bucket().delete(call.key, call.request.headers, call.version)
+    headers = {ID_HEADER: deleted.version} if deleted.version else {}
+    if deleted.is_marker:
+        headers[MARKER_HEADER] = "true"
+    return Response(204, headers)
 
 
 def delete_objects(call: Call) -> Answer:
@@ -667,28 +751,37 @@ def delete_objects(call: Call) -> Answer:
     for element in keys:
         # Blanks around a key are part of it.
         name = next((child.text for child in element.all("Key")), "")
+        version = element.value("VersionId") or ""
         try:
-            _delete_one(bucket, name, element)
+            deleted = _delete_one(bucket, name, version, element)
         except Refused as refused:
-            children.append(("Error", _error_of_key(name, refused)))
+            children.append(("Error", _error_of_key(name, version, refused)))
         except errors.HowdahError as error:
-            children.append(("Error", _error_of_key(name, refused_by(error))))
+            children.append(("Error", _error_of_key(name, version, refused_by(error))))
         else:
             if not is_quiet:
-                children.append(("Deleted", [("Key", name)]))
+                children.append(("Deleted", _deleted(name, version, deleted)))
     return _xml("DeleteResult", children)
 
 
-def _delete_one(bucket: Bucket, name: str, element: Element) -> None:
-    if element.value("VersionId") not in (None, "", _NO_VERSION):
-        raise Refused("NoSuchVersion", "HDFS keeps no versions of a file")
+def _delete_one(bucket: Bucket, name: str, version: str, element: Element) -> Deleted:
     wanted = {header: element.value(name) for name, header in _CONDITIONS.items()}
     headers = {header: value for header, value in wanted.items() if value is not None}
-    bucket.delete(checked_key(name), headers)
+    return bucket.delete(checked_key(name), headers, version)
 
 
-def _error_of_key(name: str, refused: Refused) -> list[Child]:
-    return [("Key", name), ("Code", refused.code), ("Message", refused.message)]
+def _deleted(name: str, version: str, deleted: Deleted) -> list[Child]:
+    fields: list[Child] = [("Key", name)]
+    if version:
+        fields.append(("VersionId", version))
+    if deleted.is_marker:
+        fields += [("DeleteMarker", _flag(True)), ("DeleteMarkerVersionId", deleted.version)]
+    return fields
+
+
+def _error_of_key(name: str, version: str, refused: Refused) -> list[Child]:
+    fields: list[Child] = [("Key", name), ("Code", refused.code), ("Message", refused.message)]
+    return [*fields, ("VersionId", version)] if version else fields
 
 
 # Copies.
@@ -696,11 +789,11 @@ def _error_of_key(name: str, refused: Refused) -> list[Child]:
 
 def copy_object(call: Call) -> Answer:
     request, key = call.request, call.key
-    source_bucket, source_key = _source(call)
+    source_bucket, source_key, version = _source(call)
     replaces = _replaces(request, "x-amz-metadata-directive")
     replaces_tags = _replaces(request, "x-amz-tagging-directive")
     target = call.bucket()
-    is_same = (target.path, key.text) == (source_bucket.path, source_key.text)
+    is_same = (target.path, key.text, "") == (source_bucket.path, source_key.text, version)
     if is_same and not replaces and not replaces_tags:
         raise Refused(
             "InvalidRequest",
@@ -708,11 +801,14 @@ def copy_object(call: Call) -> Answer:
             "changing the object's metadata.",
         )
     if source_key.is_directory or key.is_directory:
-        status = _copy_directory(call, source_bucket, source_key, target, key)
+        written = _copy_directory(call, source_bucket, source_key, target, key)
+        copied: dict[str, str] = {}
     else:
-        with source_bucket.opened(source_key) as (found, stream):
+        with source_bucket.opened(source_key, version) as (found, stream):
             conditions.check_copying(request.headers, found)
-            metadata = kept = source_bucket.metadata(found.path).of_copy()
+            source = source_bucket.metadata(found.path)
+            copied = _source_header(source_bucket, source)
+            metadata = kept = source.of_copy()
             if replaces:
                 metadata = call.metadata(kept.checksum)
             metadata = replace(
@@ -720,10 +816,18 @@ def copy_object(call: Call) -> Answer:
                 tags=tags_of(request) if replaces_tags else kept.tags,
                 others=call.others,
             )
-            status = target.put(
+            written = target.put(
                 key, pieces_of(stream, 0, found.length), _own(request), lambda: metadata
             )
-    return _copied("CopyObjectResult", status, etag_of(status))
+    if written.version:
+        copied[ID_HEADER] = written.version
+    return _copied("CopyObjectResult", written.status, etag_of(written.status), copied)
+
+
+def _source_header(bucket: VersionedBucket, metadata: Metadata) -> dict[str, str]:
+    """The id of the version that was copied."""
+    found = _id_header(bucket, metadata)
+    return {_SOURCE_ID: found[ID_HEADER]} if found else {}
 
 
 def _replaces(request: S3Request, name: str) -> bool:
@@ -736,7 +840,7 @@ def _replaces(request: S3Request, name: str) -> bool:
 
 def _copy_directory(
     call: Call, source_bucket: Bucket, source_key: Key, target: Bucket, key: Key
-) -> FileStatus:
+) -> Written:
     found = source_bucket.existing(source_key)
     conditions.check_copying(call.request.headers, found)
     if not (source_key.is_directory and key.is_directory):
@@ -747,17 +851,20 @@ def _copy_directory(
 def upload_part_copy(call: Call) -> Answer:
     request, key = call.request, call.key
     number = part_number(request.text("partNumber"))
-    source_bucket, source_key = _source(call)
+    source_bucket, source_key, version = _source(call)
     uploads = Uploads(call.bucket())
     uploads.check(key, request.text("uploadId"))
     if source_key.is_directory:
         raise no_such_key(source_key)
-    with source_bucket.opened(source_key) as (found, stream):
+    with source_bucket.opened(source_key, version) as (found, stream):
         conditions.check_copying(request.headers, found)
         part = _source_part(request.headers.get("x-amz-copy-source-range"), found.length)
+        copied = {}
+        if source_bucket.versioning() is not Versioning.OFF:
+            copied = _source_header(source_bucket, source_bucket.metadata(found.path))
         pieces = pieces_of(stream, part.offset, part.length_bytes)
         added = uploads.add(key, request.text("uploadId"), number, pieces)
-    return _copied("CopyPartResult", added.status, added.etag)
+    return _copied("CopyPartResult", added.status, added.etag, copied)
 
 
 def _source_part(header: str | None, size_bytes: int) -> Part:
@@ -784,20 +891,18 @@ def _source_part(header: str | None, size_bytes: int) -> Part:
     return part
 
 
-def _source(call: Call) -> tuple[Bucket, Key]:
-    """The object that is copied. Raises Refused."""
+def _source(call: Call) -> tuple[VersionedBucket, Key, str]:
+    """The object that is copied, and the id of its version. Raises Refused."""
     text, _, version = call.request.header(COPY_SOURCE).partition("?versionId=")
     bucket, slash, key = decoded(text.removeprefix("/")).partition("/")
     if not slash or not bucket or not key:
         raise Refused(
             "InvalidArgument", "x-amz-copy-source is BUCKET/KEY", ArgumentName=COPY_SOURCE
         )
-    if version not in ("", "null"):
-        raise Refused("NoSuchVersion", "HDFS keeps no versions of a file")
     expected = call.request.headers.get(SOURCE_OWNER)
     if expected is not None:
         call.gateway.buckets.check_owner(call.fs, bucket, expected)
-    return call.bucket(bucket), checked_key(key)
+    return call.bucket(bucket), checked_key(key), version
 
 
 def _own(request: S3Request) -> dict[str, str]:
@@ -806,8 +911,12 @@ def _own(request: S3Request) -> dict[str, str]:
     return {name: request.headers[name] for name in names if name in request.headers}
 
 
-def _copied(root: str, status: FileStatus, etag: str) -> Response:
-    return _xml(root, [("LastModified", iso_time(status.modification_time_ms)), ("ETag", etag)])
+def _copied(root: str, status: FileStatus, etag: str, headers: Mapping[str, str]) -> Response:
+    children: list[Child] = [
+        ("LastModified", iso_time(status.modification_time_ms)),
+        ("ETag", etag),
+    ]
+    return _xml(root, children, headers)
 
 
 # Uploads in parts.
@@ -847,7 +956,8 @@ def complete_multipart_upload(call: Call) -> Answer:
     request, key = call.request, call.key
     wanted = wanted_parts(call.body(has_sums=False).read(_MAX_COMPLETE_BYTES))
     bucket = call.bucket()
-    status = Uploads(bucket).complete(key, request.text("uploadId"), wanted, request.headers)
+    written = Uploads(bucket).complete(key, request.text("uploadId"), wanted, request.headers)
+    status = written.status
     children: list[Child] = [
         ("Location", f"/{request.bucket}/{url_encoded(key.text)}"),
         ("Bucket", request.bucket),
@@ -858,7 +968,8 @@ def complete_multipart_upload(call: Call) -> Answer:
         metadata = bucket.metadata(status.path)
         children += [(element_of(name), value) for name, value in metadata.checksum.items()]
         children.append(("ChecksumType", metadata.checksum_type))
-    return _xml("CompleteMultipartUploadResult", children)
+    headers = {ID_HEADER: written.version} if written.version else {}
+    return _xml("CompleteMultipartUploadResult", children, headers)
 
 
 def abort_multipart_upload(call: Call) -> Answer:
@@ -996,6 +1107,7 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "PostObject": post_object,
     "PutBucketAcl": put_bucket_acl,
     "PutBucketCors": put_bucket_cors,
+    "PutBucketVersioning": put_bucket_versioning,
     "PutObject": put_object,
     "PutObjectAcl": put_object_acl,
     "PutObjectTagging": put_object_tagging,

@@ -18,6 +18,7 @@ import dataclasses
 import logging
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
+from howdah.gateway.s3.bucket_rules import Seen
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.protocol import conditions, cors, tags
 from howdah.gateway.s3.protocol.acls import Others
@@ -44,6 +46,7 @@ from howdah.gateway.s3.protocol.metadata import (
 )
 from howdah.gateway.s3.protocol.names import STAGING, Key, is_hidden, unstorable
 from howdah.gateway.s3.protocol.refusals import Refused
+from howdah.gateway.s3.protocol.versions import NULL, Versioning, no_such_version
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -53,7 +56,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 COPY_BYTES: Final = 1 << 20
-_ATTEMPTS: Final = 8
+ATTEMPTS: Final = 8
 """So often a change is tried again that others have come between."""
 _FILE_MODE: Final = 0o666
 _DIRECTORY_MODE: Final = 0o777
@@ -65,7 +68,7 @@ _FAILED: Final = (
     "PreconditionFailed",
     "At least one of the pre-conditions you specified did not hold",
 )
-_NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory)
+NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory)
 
 
 class OnlyHere:
@@ -93,6 +96,30 @@ class Shared:
     own_files: Callable[[], AbstractContextManager[FileSystem]]
     """The filesystem as the gateway's own user has it."""
     only_here: OnlyHere = dataclasses.field(default_factory=OnlyHere)
+    versioning: Seen[Versioning] = dataclasses.field(default_factory=Seen)
+    """By the directories of buckets."""
+    now_us: Callable[[], int] = lambda: time.time_ns() // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An object that was made."""
+
+    status: FileStatus
+    version: str = ""
+    """The id of the version that it is; empty where versions have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a deletion has done."""
+
+    version: str = ""
+    """The id of what was deleted, or of the delete marker that was made; empty for neither."""
+    is_marker: bool = False
+    """Whether that is a delete marker."""
+    is_made: bool = False
+    """Whether it was made."""
 
 
 class Bucket:
@@ -102,8 +129,8 @@ class Bucket:
         self.fs: Final = fs
         self.name: Final = name
         self.path: Final = path
-        self._user = user
-        self._shared = shared
+        self.user: Final = user
+        self.shared: Final = shared
 
     # What is there.
 
@@ -112,7 +139,7 @@ class Bucket:
 
     def check_exists(self) -> None:
         """Raises Refused."""
-        found = self._status_or_none(self.path)
+        found = self.status_or_none(self.path)
         if found is None or not found.is_directory:
             raise Refused(
                 "NoSuchBucket", "The specified bucket does not exist", BucketName=self.name
@@ -120,89 +147,103 @@ class Bucket:
 
     def find(self, key: Key) -> FileStatus | None:
         """The file, or the directory, that a key stands for; None where there is none."""
-        status = self._status_or_none(self.path_of(key))
+        status = self.status_or_none(self.path_of(key))
         return status if status is not None and status.is_directory == key.is_directory else None
 
-    def existing(self, key: Key) -> FileStatus:
+    def version_of(self, key: Key, version: str = "") -> FileStatus | None:
+        """What a version of a key is, the current one without its id; None where there is none.
+        Raises Refused for a delete marker."""
+        return self.find(key) if version in ("", NULL) else None
+
+    def existing(self, key: Key, version: str = "") -> FileStatus:
         """The same. Raises Refused where there is none."""
-        status = self.find(key)
+        status = self.version_of(key, version)
         if status is None:
             self.check_exists()
-            raise no_such_key(key)
+            raise self.missing(key, version)
         return status
 
-    def _status_or_none(self, path: str) -> FileStatus | None:
+    def missing(self, key: Key, version: str) -> Refused:
+        """Why there is no such object."""
+        return no_such_version(version) if version else no_such_key(key)
+
+    def status_or_none(self, path: str) -> FileStatus | None:
         try:
             return self.fs.get_file_status(path)
-        except _NOT_THERE:
+        except NOT_THERE:
             return None
 
     def metadata(self, path: str) -> Metadata:
         """What is kept with a file."""
-        if not self._has_attributes:
+        if not self.has_attributes:
             return Metadata()
         return metadata_in(self.fs.get_xattrs(path))
 
     def cors_rules(self) -> tuple[CorsRule, ...] | None:
         """What pages of other servers may do here; None where the bucket says nothing of it."""
-        if not self._has_attributes:
+        if not self.has_attributes:
             return None
         try:
             data = self.fs.get_xattrs(self.path).get(cors.ATTRIBUTE)
-        except _NOT_THERE:
+        except NOT_THERE:
             return None
         return None if data is None else cors.decoded(data)
 
     def set_cors_rules(self, rules: Sequence[CorsRule]) -> None:
         """Keep these rules in place of those that there are; none without any. Raises Refused."""
-        if not self._has_attributes:
+        if not self.has_attributes:
             if rules:
-                raise self._without_attributes("rules of CORS")
+                raise self.without_attributes("rules of CORS")
         elif rules:
             self.fs.set_xattr(self.path, cors.ATTRIBUTE, cors.encoded(rules))
         elif cors.ATTRIBUTE in self.fs.get_xattrs(self.path):
             self.fs.remove_xattr(self.path, cors.ATTRIBUTE)
 
     @property
-    def _has_attributes(self) -> bool:
+    def has_attributes(self) -> bool:
         return self._has(capabilities.XATTRS)
 
     def _has(self, capability: str) -> bool:
         return self.fs.has_path_capability(self.path, capability)
 
     @contextmanager
-    def opened(self, key: Key) -> Iterator[tuple[FileStatus, FSDataInputStream]]:
+    def opened(self, key: Key, version: str = "") -> Iterator[tuple[FileStatus, FSDataInputStream]]:
         """An object's file, open, and its status at that moment. Raises Refused."""
-        status = self.existing(key)
-        for _ in range(_ATTEMPTS):
+        status = self.existing(key, version)
+        for _ in range(ATTEMPTS):
             try:
                 stream = self.fs.open(status.path)
-            except _NOT_THERE:
-                raise no_such_key(key) from None
+            except NOT_THERE:
+                again = self.version_of(key, version)
+                if again is None or _is_at(again, status):
+                    raise self.missing(key, version) from None
+                status = again  # It has become an older version, or the current one.
+                continue
             # What was opened is what the status says only if that is still there.
-            again = self.find(key)
-            if again is not None and _is_same(again, status):
+            again = self.version_of(key, version)
+            if again is not None and _is_at(again, status):
                 with stream:
                     yield status, stream
                 return
             stream.close()
             if again is None:
-                raise no_such_key(key)
+                raise self.missing(key, version)
             status = again
-        raise _too_busy(key)
+        raise too_busy(key)
 
     def held(self, path: str) -> AbstractContextManager[None]:
         """Hold the lock of a path, among the requests of this gateway."""
-        return self._shared.locks.held(path)
+        return self.shared.locks.held(path)
 
     def source(self) -> Source:
         """What listings look at."""
-        return Source(self._list_after, self._find_path, self._is_wanted)
+        return Source(self.list_after, self.find_path, self.is_wanted)
 
-    def _list_after(self, directory: str, after: str) -> Iterator[FileStatus]:
+    def list_after(self, directory: str, after: str) -> Iterator[FileStatus]:
+        """What a listing shows of a directory of the bucket, in the order of names."""
         path = paths.join(self.path, directory)
         try:
-            for status, is_written in self._entries(path, after):
+            for status, is_written in self.entries(path, after):
                 inner = f"{directory}/{status.name}" if directory else status.name
                 if (
                     status.path != path
@@ -213,19 +254,20 @@ class Bucket:
                     and not unstorable(status.name)
                 ):
                     yield status
-        except _NOT_THERE:
+        except NOT_THERE:
             return
 
-    def _entries(self, path: str, after: str) -> Iterator[tuple[FileStatus, bool]]:
+    def entries(self, path: str, after: str) -> Iterator[tuple[FileStatus, bool]]:
         """What is in a directory, at least behind a name, and whether it is being written."""
         if isinstance(self.fs, HdfsFileSystem):
             # A namenode takes what begins with a slash for a path.
             return self.fs.list_with_writers(path, "" if after.startswith("/") else after)
         return ((status, False) for status in self.fs.list_status_iter(path))
 
-    def _find_path(self, path: str) -> FileStatus | None:
+    def find_path(self, path: str) -> FileStatus | None:
+        """What a listing shows at a path of the bucket."""
         whole = paths.join(self.path, path)
-        status = None if is_hidden(path) else self._status_or_none(whole)
+        status = None if is_hidden(path) else self.status_or_none(whole)
         if status is None or status.is_directory or not self._is_written(whole):
             return status
         return None
@@ -235,14 +277,14 @@ class Bucket:
             return False
         try:
             return not self.fs.is_file_closed(path)
-        except _NOT_THERE:
+        except NOT_THERE:
             return False
 
     # What is written.
 
     def staging(self, *names: str) -> str:
         """A path in the user's own part of the staging directory."""
-        return paths.join(self.path, STAGING, self._user, *names)
+        return paths.join(self.path, STAGING, self.user, *names)
 
     @contextmanager
     def staged(self, pieces: Iterable[Buffer]) -> Iterator[str]:
@@ -256,7 +298,7 @@ class Bucket:
             raise
 
     def _write(self, path: str, pieces: Iterable[Buffer]) -> None:
-        mode = _FILE_MODE & ~self._shared.umask
+        mode = _FILE_MODE & ~self.shared.umask
         out = self.with_staging(
             paths.parent_of(path) or "/",
             lambda: self._create(path, mode),
@@ -276,10 +318,10 @@ class Bucket:
             return  # All files are the gateway's there.
         shared = self.fs.get_file_status(paths.join(self.path, STAGING))
         own = self.fs.get_file_status(self.staging())
-        if own.owner != self._user or own.permission & 0o077:
+        if own.owner != self.user or own.permission & 0o077:
             raise Refused(
                 "AccessDenied",
-                f"{own.path} has to belong to {self._user}, with the mode 700: objects are staged "
+                f"{own.path} has to belong to {self.user}, with the mode 700: objects are staged "
                 f"there. It is {own.owner}'s, with {own.permission:o}",
             )
         if shared.permission & 0o022 and not shared.permission & 0o1000:
@@ -300,24 +342,24 @@ class Bucket:
     def _make_staging(self, directory: str) -> None:
         self.check_exists()
         shared, own = paths.join(self.path, STAGING), self.staging()
-        if self._status_or_none(shared) is None:
+        if self.status_or_none(shared) is None:
             try:
                 self.fs.mkdirs(shared, _SHARED_MODE)
             except errors.AccessDenied:
                 self._make_staging_as_gateway(shared)
-        if self._status_or_none(own) is None:
+        if self.status_or_none(own) is None:
             self.fs.mkdirs(own, _PRIVATE_MODE)
         self.fs.mkdirs(directory, _PRIVATE_MODE)
 
     def _make_staging_as_gateway(self, path: str) -> None:
         """For users who may not write to the bucket's directory itself. Raises Refused."""
         try:
-            with self._shared.own_files() as files:
+            with self.shared.own_files() as files:
                 files.mkdirs(path, _SHARED_MODE)
         except errors.AccessDenied as error:
             raise Refused(
                 "AccessDenied",
-                f"objects are staged in {path}, which neither {self._user} nor the gateway's user "
+                f"objects are staged in {path}, which neither {self.user} nor the gateway's user "
                 f"may make: an administrator makes it, with the mode {_SHARED_MODE:o} ({error})",
             ) from error
 
@@ -333,26 +375,26 @@ class Bucket:
         pieces: Iterable[Buffer],
         headers: Mapping[str, str],
         metadata: Callable[[], Metadata],
-    ) -> FileStatus:
+    ) -> Written:
         """Make an object; `metadata` is called when all of its bytes are there. Raises Refused."""
         self.check_writable(key, headers)
         with self.staged(pieces) as path:
             self.keep(path, metadata())
             return self.publish(path, key, headers)
 
-    def put_directory(self, key: Key, headers: Mapping[str, str], metadata: Metadata) -> FileStatus:
+    def put_directory(self, key: Key, headers: Mapping[str, str], metadata: Metadata) -> Written:
         """Make a directory that a client asks for. Raises Refused."""
         self.check_exists()
         path = self.path_of(key)
         self.check_writable(key, headers)
-        self._make_directory(path)
-        if self._has_attributes:
+        self.make_directory(path)
+        if self.has_attributes:
             try:
                 self.fs.set_xattr(path, MADE, WANTED)
             except errors.AccessDenied:
                 pass  # It is another user's, and there as was asked for.
         self.keep(path, metadata)
-        return self.fs.get_file_status(path)
+        return Written(self.fs.get_file_status(path))
 
     def check_writable(self, key: Key, headers: Mapping[str, str]) -> None:
         """Refuse what would be refused in the end, before its bytes come. Raises Refused."""
@@ -376,12 +418,12 @@ class Bucket:
             except errors.PathNotFound:
                 continue  # It is made, if the user may write to the one above it.
             except errors.AccessDenied:
-                status = self._status_or_none(path)
+                status = self.status_or_none(path)
                 if status is None or status.is_directory:
                     raise
-                raise _below_object() from None
+                raise below_object() from None
             except errors.ParentNotDirectory:
-                raise _below_object() from None
+                raise below_object() from None
             except errors.UnsupportedOperation:
                 return  # WebHDFS of old servers: what may not be made is refused in the end.
             return
@@ -389,10 +431,10 @@ class Bucket:
     def keep(self, path: str, metadata: Metadata) -> None:
         """Keep what belongs to an object with its file. Raises Refused."""
         data = metadata.encoded()
-        if data and self._has_attributes:
+        if data and self.has_attributes:
             self.fs.set_xattr(path, ATTRIBUTE, data)
         elif metadata.meta:
-            raise self._without_attributes("metadata")
+            raise self.without_attributes("metadata")
         if metadata.tags:
             self.set_tags(path, metadata.tags)
         if metadata.others is not None:
@@ -409,61 +451,62 @@ class Bucket:
 
     def set_tags(self, path: str, wanted: Mapping[str, str]) -> None:
         """Give a file these tags, in place of those that it has. Raises Refused."""
-        if wanted and not self._has_attributes:
-            raise self._without_attributes("tags")
+        if wanted and not self.has_attributes:
+            raise self.without_attributes("tags")
         if wanted:
             self.fs.set_xattr(path, tags.ATTRIBUTE, tags.encoded(wanted))
-        elif self._has_attributes and tags.ATTRIBUTE in self.fs.get_xattrs(path):
+        elif self.has_attributes and tags.ATTRIBUTE in self.fs.get_xattrs(path):
             self.fs.remove_xattr(path, tags.ATTRIBUTE)
 
-    def _without_attributes(self, what: str) -> Refused:
+    def without_attributes(self, what: str) -> Refused:
         return Refused(
             "NotImplemented", f"{self.fs.uri} has no extended attributes to keep {what} in"
         )
 
-    def publish(self, path: str, key: Key, headers: Mapping[str, str]) -> FileStatus:
+    def publish(self, path: str, key: Key, headers: Mapping[str, str]) -> Written:
         """Give a staged file its name. Raises Refused."""
         target = self.path_of(key)
         is_new = conditions.must_be_new(headers)
         status = self.fs.get_file_status(path)
-        with self._shared.locks.held(target):
+        with self.shared.locks.held(target):
             if conditions.are_about_the_object(headers):
                 self._replace(path, target, key, headers)
             else:
-                self._rename(path, target, key, is_new=is_new)
-        return dataclasses.replace(status, path=target)
+                self.rename(path, target, key, is_new=is_new)
+        return Written(dataclasses.replace(status, path=target))
 
     def _replace(self, path: str, target: str, key: Key, headers: Mapping[str, str]) -> None:
         """Rename to where an object may be, for which a condition holds. Raises Refused."""
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             there = self.find(key)
             conditions.check_replacing(headers, there)
             try:
                 if there is None:
-                    self._rename(path, target, key, is_new=True)
+                    self.rename(path, target, key, is_new=True)
                 else:
-                    self._rename_over(path, target, key, there)
-            except (errors.NotTheKnownFile, _ExistsNow):
+                    self.rename_over(path, target, key, there)
+            except (errors.NotTheKnownFile, ExistsNow):
                 continue  # Another gateway, or HDFS, has come between: the condition decides.
             return
-        raise _too_busy(key)
+        raise too_busy(key)
 
-    def _rename_over(self, path: str, target: str, key: Key, known: FileStatus) -> None:
+    def rename_over(self, path: str, target: str, key: Key, known: FileStatus) -> None:
         """Rename onto a file that is still the one that is known. Raises NotTheKnownFile."""
         if isinstance(self.fs, HdfsFileSystem):
             try:
                 self.fs.rename_over(path, target, known)
             except (errors.PathExists, errors.UnsupportedOperation):
-                self._shared.only_here.warn(self.fs.uri)
+                self.shared.only_here.warn(self.fs.uri)
             except errors.PathNotFound:
                 # Its directory is gone with it: there is nothing that could be replaced.
                 raise errors.NotTheKnownFile(f"{target} is gone") from None
             else:
                 return
-        self._rename(path, target, key, is_new=False)
+        self.rename(path, target, key, is_new=False)
 
-    def _rename(self, path: str, target: str, key: Key, *, is_new: bool) -> None:
-        for _ in range(_ATTEMPTS):
+    def rename(self, path: str, target: str, key: Key, *, is_new: bool) -> None:
+        """Rename to a path of a key. Raises Refused, ExistsNow where it was to be new."""
+        for _ in range(ATTEMPTS):
             try:
                 if is_new and isinstance(self.fs, HdfsFileSystem):
                     self.fs.rename_over(path, target, None)
@@ -474,12 +517,12 @@ class Bucket:
                     "NotImplemented", f"that it is new cannot be promised here: {error}"
                 ) from None
             except errors.ParentNotDirectory:
-                raise _below_object() from None
+                raise below_object() from None
             except errors.PathNotFound:
                 # The directory above is not there, or went with the last object in it.
-                self._make_directory(paths.parent_of(target) or "/")
+                self.make_directory(paths.parent_of(target) or "/")
             except (errors.PathExists, errors.RemoteError, errors.PathIsDirectory):
-                there = self._status_or_none(target)
+                there = self.status_or_none(target)
                 if there is not None and there.is_directory:
                     raise Refused(
                         "ExistingObjectIsDirectory",
@@ -487,13 +530,13 @@ class Bucket:
                         Key=key.text,
                     ) from None
                 if is_new and there is not None:
-                    raise _ExistsNow from None
+                    raise ExistsNow from None
                 raise
             else:
                 return
-        raise _too_busy(key)
+        raise too_busy(key)
 
-    def _make_directory(self, path: str) -> None:
+    def make_directory(self, path: str) -> None:
         """Make a directory of the bucket, and mark those that were not there. Raises Refused.
 
         One that is there now may be pruned before the others are made: what counts is whether it
@@ -503,9 +546,9 @@ class Bucket:
         if not any(before.values()):
             self.check_exists()
         try:
-            self.fs.mkdirs(path, _DIRECTORY_MODE & ~self._shared.umask)
+            self.fs.mkdirs(path, _DIRECTORY_MODE & ~self.shared.umask)
         except (errors.ParentNotDirectory, errors.PathExists):
-            raise _below_object() from None
+            raise below_object() from None
         for directory, file_id in self._ids_from(path).items():
             if file_id != before[directory]:
                 self._mark(directory)
@@ -514,7 +557,7 @@ class Bucket:
         """The ids of a directory and of those above it in the bucket; None where there is none."""
         ids: dict[str, int | None] = {}
         while len(path) > len(self.path):
-            status = self._status_or_none(path)
+            status = self.status_or_none(path)
             ids[path] = None if status is None else status.file_id
             path = paths.parent_of(path) or "/"
         return ids
@@ -522,7 +565,7 @@ class Bucket:
     def _mark(self, path: str, *, replaces: bool = False) -> None:
         """Mark a directory as one that goes with the last object in it; one that a client has asked
         for only if that is to be replaced."""
-        if self._has_attributes:
+        if self.has_attributes:
             try:
                 self.fs.set_xattr(path, MADE, FOR_KEYS, replace=replaces)
             except errors.PathNotFound:
@@ -533,14 +576,15 @@ class Bucket:
                     raise
 
     def _mark_of(self, path: str) -> bytes | None:
-        if not self._has_attributes:
+        if not self.has_attributes:
             return None
         try:
             return self.fs.get_xattr(path, MADE)
-        except (errors.AttributeNotFound, *_NOT_THERE):
+        except (errors.AttributeNotFound, *NOT_THERE):
             return None
 
-    def _is_wanted(self, path: str) -> bool:
+    def is_wanted(self, path: str) -> bool:
+        """Whether a client has asked for a directory."""
         try:
             return self._mark_of(paths.join(self.path, path)) == WANTED
         except errors.AccessDenied:
@@ -548,16 +592,18 @@ class Bucket:
 
     # What is deleted.
 
-    def delete(self, key: Key, headers: Mapping[str, str]) -> None:
+    def delete(self, key: Key, headers: Mapping[str, str], version: str = "") -> Deleted:
         """Delete an object, if there is one: a file, or an empty directory whose key ends in a
         slash. Raises Refused."""
+        if version not in ("", NULL):
+            raise no_such_version(version)
         path = self.path_of(key)
-        with self._shared.locks.held(path):
-            for _ in range(_ATTEMPTS):
+        with self.shared.locks.held(path):
+            for _ in range(ATTEMPTS):
                 status = self.find(key)
                 if status is None:
                     self.check_exists()
-                    return
+                    return Deleted()
                 conditions.check_deleting(headers, status)
                 try:
                     self._delete(path, status, headers)
@@ -566,20 +612,27 @@ class Bucket:
                 except errors.DirectoryNotEmpty:
                     # It goes with the last object in it.
                     self._mark(path, replaces=True)
-                    return
+                    return Deleted()
                 break
             else:
-                raise _too_busy(key)
+                raise too_busy(key)
         self.prune(paths.parent_of(path) or "/")
+        return Deleted()
 
     def _delete(self, path: str, status: FileStatus, headers: Mapping[str, str]) -> None:
         """Raises NotTheKnownFile, DirectoryNotEmpty."""
-        is_conditional = conditions.are_about_deletion(headers) and not status.is_directory
-        if is_conditional and isinstance(self.fs, HdfsFileSystem):
+        if conditions.are_about_deletion(headers) and not status.is_directory:
+            self.delete_if_same(path, status)
+        else:
+            self.fs.delete(path)
+
+    def delete_if_same(self, path: str, known: FileStatus) -> None:
+        """Delete a file that is still the one that is known. Raises NotTheKnownFile."""
+        if isinstance(self.fs, HdfsFileSystem):
             try:
-                self.fs.delete_known(path, status)
+                self.fs.delete_known(path, known)
             except errors.UnsupportedOperation:
-                self._shared.only_here.warn(self.fs.uri)
+                self.shared.only_here.warn(self.fs.uri)
             else:
                 return
         self.fs.delete(path)
@@ -612,7 +665,7 @@ def no_such_key(key: Key) -> Refused:
     return Refused("NoSuchKey", "The specified key does not exist.", Key=key.text)
 
 
-class _ExistsNow(Refused):
+class ExistsNow(Refused):
     """An object is there by now, which was not to be replaced."""
 
     def __init__(self) -> None:
@@ -623,15 +676,16 @@ def precondition_failed() -> Refused:
     return Refused(*_FAILED, Condition="If-None-Match")
 
 
-def _is_same(one: FileStatus, other: FileStatus) -> bool:
-    return conditions.etag_of(one) == conditions.etag_of(other)
+def _is_at(one: FileStatus, other: FileStatus) -> bool:
+    """Whether two are the same file, at the same place."""
+    return one.path == other.path and conditions.etag_of(one) == conditions.etag_of(other)
 
 
-def _below_object() -> Refused:
+def below_object() -> Refused:
     return Refused("ExistingObjectIsFile", "a part of this key before a slash is an object")
 
 
-def _too_busy(key: Key) -> Refused:
+def too_busy(key: Key) -> Refused:
     return Refused(
         "ServiceUnavailable",
         "others change this key too often: try again",

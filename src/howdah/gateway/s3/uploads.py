@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.fs import capabilities, paths
 from howdah.fs.status import FileStatus
-from howdah.gateway.s3.objects import Bucket, pieces_of
+from howdah.gateway.s3.objects import Bucket, Written, pieces_of
 from howdah.gateway.s3.protocol.metadata import Metadata
 from howdah.gateway.s3.protocol.multipart import (
     ABOUT,
@@ -134,14 +134,14 @@ class Uploads:
 
     def complete(
         self, key: Key, text: str, wanted: Sequence[WantedPart], headers: Mapping[str, str]
-    ) -> FileStatus:
+    ) -> Written:
         """Make the object of these parts. Raises Refused."""
         directory = self._checked(key, text)
         with self._bucket.held(directory):
             try:
-                status = self._completed_before(key, text)
-                if status is None:
-                    status = self._completed(directory, key, text, wanted, headers)
+                written = self._completed_before(key, text)
+                if written is None:
+                    written = self._completed(directory, key, text, wanted, headers)
             except _NOT_THERE as error:
                 # Another gateway is at it too, or it is aborted.
                 raise Refused(
@@ -150,7 +150,7 @@ class Uploads:
                     headers={"Retry-After": "1"},
                 ) from error
             self._fs.delete(directory, recursive=True)
-        return status
+        return written
 
     def _completed(
         self,
@@ -159,7 +159,7 @@ class Uploads:
         text: str,
         wanted: Sequence[WantedPart],
         headers: Mapping[str, str],
-    ) -> FileStatus:
+    ) -> Written:
         files = {status.name: status for status in self._files(directory, text)}
         about, kind = self._about(directory), kind_of_upload(text)
         self._bucket.check_writable(key, headers)
@@ -172,13 +172,14 @@ class Uploads:
         )
         return self._bucket.publish(path, key, headers)
 
-    def _completed_before(self, key: Key, text: str) -> FileStatus | None:
+    def _completed_before(self, key: Key, text: str) -> Written | None:
         """The object, if this upload has made it already: whoever was not told asks again."""
         status = self._bucket.find(key)
         if status is None:
             return None
         try:
-            return status if self._bucket.metadata(status.path).upload == text else None
+            metadata = self._bucket.metadata(status.path)
+            return Written(status, metadata.version) if metadata.upload == text else None
         except errors.AccessDenied:
             return None  # It is another user's, and may be replaced all the same.
 

@@ -237,4 +237,4 @@ def test_what_was_seen_of_a_bucket_counts_for_a_while(caplog: pytest.LogCaptureF
     assert looked == ["own", "plain", "closed", "own", "plain"]
     for number in range(MOST_SEEN * 2):
         rules.of(f"b{number}")
-    assert len(rules._seen) <= MOST_SEEN
+    assert len(rules._seen._seen) <= MOST_SEEN

@@ -69,7 +69,7 @@ def test_each_directory_that_is_made_is_marked(
     there: tuple[str, ...], pruned: str, marked: set[str]
 ) -> None:
     fs = Directories(*there, pruned=pruned)
-    bucket_on(fs)._make_directory("/b/d/e")
+    bucket_on(fs).make_directory("/b/d/e")
     assert fs.marked == marked
 
 

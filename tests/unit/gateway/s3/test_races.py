@@ -70,7 +70,7 @@ def test_of_two_who_make_an_object_one_does(bucket: Bucket, fs: MemoryFileSystem
 
 
 def test_of_two_who_replace_an_object_one_does(bucket: Bucket, fs: MemoryFileSystem) -> None:
-    etag = etag_of(bucket.put(KEY, [b"first"], {}, Metadata))
+    etag = etag_of(bucket.put(KEY, [b"first"], {}, Metadata).status)
     with ThreadPoolExecutor(RUNNERS) as pool:
         for _ in range(RACES):
             (winner,) = raced(pool, partial(put, bucket, {"if-match": etag}))

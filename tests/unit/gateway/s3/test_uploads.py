@@ -155,7 +155,7 @@ def test_a_completion_whose_end_nobody_heard_is_done(
     with pytest.raises(errors.Unreachable):
         Uploads(bucket).complete(KEY, upload, parts, headers)
     files.undeleted = ""
-    status = Uploads(bucket).complete(KEY, upload, parts, headers)
+    status = Uploads(bucket).complete(KEY, upload, parts, headers).status
     assert etag_of(status) == etag_of(files.get_file_status("/b/dir/k"))
     assert files.list_status("/b/.howdah-s3/ann/uploads") == []
 
@@ -189,7 +189,7 @@ def test_of_completions_at_once_each_is_told_of_the_object(files: Files, bucket:
 
     def complete() -> None:
         barrier.wait(60)
-        told.append(etag_of(Uploads(bucket).complete(KEY, upload, parts, {})))
+        told.append(etag_of(Uploads(bucket).complete(KEY, upload, parts, {}).status))
 
     threads = [threading.Thread(target=complete) for _ in range(4)]
     for thread in threads:

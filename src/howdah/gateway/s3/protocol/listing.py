@@ -44,7 +44,8 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class Source:
     """The directories of a bucket; paths are relative to it, and empty for the bucket itself. What
-    is not there has no entries, and what is not for clients is not among them."""
+    is not there has no entries, and what is not for clients is not among them. The file of a key
+    that has only older versions may be anything that says so."""
 
     list_after: Callable[[str, str], Iterator[FileStatus]]
     """The entries of a directory in the order of their names, behind a name."""
@@ -52,6 +53,10 @@ class Source:
     """What is at a path."""
     is_wanted: Callable[[str], bool]
     """Whether a client has made the directory at a path."""
+    find_key: Callable[[str], FileStatus | None] | None = None
+    """The file of a key, where a directory may be at the same path; None: what `find` says."""
+    has_versions: Callable[[str], bool] | None = None
+    """Whether a directory has older versions of keys, for which it is there; None: none has."""
 
 
 def list_page(source: Source, *, prefix: str, delimiter: str, after: str, max_keys: int) -> Page:
@@ -63,6 +68,77 @@ def list_page(source: Source, *, prefix: str, delimiter: str, after: str, max_ke
             return Page(entries, is_truncated=max_keys > 0)
         entries.append(entry)
     return Page(entries, is_truncated=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a key, with its file."""
+
+    key: str
+    id: str
+    place: str
+    """What a listing goes on behind: the place of a version among those of its key."""
+    status: FileStatus
+    is_marker: bool
+    is_latest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPage:
+    """Some of the versions that were asked for, and common prefixes, in their order."""
+
+    entries: list[Version | str]
+    is_truncated: bool
+
+    @property
+    def next_marker(self) -> tuple[str, str]:
+        """Behind which key, and which of its versions, the next page begins."""
+        last = self.entries[-1]
+        return (last, "") if isinstance(last, str) else (last.key, last.place)
+
+
+VersionsOf = Callable[[str, FileStatus, str], Iterator[Version]]
+"""The versions of a key that a source has shown, newest first, behind a place."""
+
+
+def list_versions(
+    source: Source,
+    versions_of: VersionsOf,
+    *,
+    prefix: str,
+    delimiter: str,
+    after: str,
+    place: str,
+    max_keys: int,
+) -> VersionPage:
+    """Return the versions of the keys with a prefix that are behind `after`, and with `place` those
+    of `after` itself that are behind that. Each counts as one key."""
+    entries: list[Version | str] = []
+    for entry in _versions(source, versions_of, prefix, delimiter, after, place):
+        if len(entries) == max_keys:
+            return VersionPage(entries, is_truncated=max_keys > 0)
+        entries.append(entry)
+    return VersionPage(entries, is_truncated=False)
+
+
+def _versions(
+    source: Source,
+    versions_of: VersionsOf,
+    prefix: str,
+    delimiter: str,
+    after: str,
+    place: str,
+) -> Iterator[Version | str]:
+    is_one = after.startswith(prefix) and not (delimiter and delimiter in after[len(prefix) :])
+    if place and is_one and not after.endswith("/") and not unstorable(after):
+        begun = (source.find_key or source.find)(after)
+        if begun is not None and not begun.is_directory:
+            yield from versions_of(after, begun, place)
+    for entry in _entries(source, prefix, delimiter, after):
+        if entry.status is None:
+            yield entry.key
+        else:
+            yield from versions_of(entry.key, entry.status, "")
 
 
 def _entries(source: Source, prefix: str, delimiter: str, after: str) -> Iterator[Entry]:
@@ -124,9 +200,11 @@ class _Walk:
 
     def _from(self, top: str, name: str) -> Iterator[Entry]:
         """The keys below a directory (`top` ends in a slash) from a name on, with that name."""
-        status = self._find(top + name)
+        path = top + name
+        find_key = self._source.find_key or self._source.find
+        status = None if unstorable(path) else find_key(path)
         if status is not None and not status.is_directory:
-            yield Entry(top + name, status)
+            yield Entry(path, status)
         yield from self._below(top, name)
 
     def _below(self, top: str, rest: str | None) -> Iterator[Entry]:
@@ -142,12 +220,18 @@ class _Walk:
                 yield child
             elif not self._folds or len(child.key) <= len(self._prefix):
                 stack.append(self._children(child.key, child.rest))
-            elif child.rest is None or self._has_keys(child):
+            elif self._is_shown(child):
                 yield Entry(child.key, None)
 
+    def _is_shown(self, directory: _Directory) -> bool:
+        """Return whether a directory is a common prefix."""
+        if directory.rest is None and self._source.has_versions is None:
+            return True  # It has keys, or is one.
+        return self._has_keys(directory)
+
     def _has_keys(self, directory: _Directory) -> bool:
-        """Return whether a directory within which the listing begins has a key behind that."""
-        if not directory.rest:
+        """Return whether a directory has a key behind where the listing begins in it."""
+        if directory.rest == "":
             return False  # The listing before this one ended with its common prefix.
         inner = _Walk(self._source, directory.key, "", folds=False)
         return next(inner._below(directory.key, directory.rest), None) is not None
@@ -184,7 +268,10 @@ class _Walk:
 
     def _own(self, top: str) -> Iterator[Entry]:
         """The key of a directory itself."""
-        own = self._source.find(top.removesuffix("/"))
+        path, has_versions = top.removesuffix("/"), self._source.has_versions
+        if has_versions is not None and has_versions(path) and not self._source.is_wanted(path):
+            return
+        own = self._source.find(path)
         if own is not None and own.is_directory:
             yield Entry(top, own)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Final
 
-from howdah.gateway.s3.protocol import tags
+from howdah.gateway.s3.protocol import tags, versions
 from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.checksums import PREFIX as CHECKSUM_PREFIX
 from howdah.gateway.s3.protocol.refusals import Refused
@@ -95,6 +95,8 @@ class Metadata:
     """In an attribute of their own."""
     others: Others | None = None
     """In the file's mode."""
+    version: str = ""
+    """The id of the version that it is, in an attribute of its own; empty for none."""
 
     def encoded(self) -> bytes:
         """Return it as the attribute has it; empty where there is nothing to keep."""
@@ -119,6 +121,7 @@ class Metadata:
             checksum_type=FULL_OBJECT,
             parts=PartTable(),
             upload="",
+            version="",
         )
 
     def part_checksum(self, number: int) -> dict[str, str]:
@@ -143,7 +146,7 @@ class Metadata:
 
 def metadata_in(attributes: Mapping[str, bytes]) -> Metadata:
     """Return what the attributes of a file say."""
-    found = decoded(attributes.get(ATTRIBUTE, b""))
+    found = replace(decoded(attributes.get(ATTRIBUTE, b"")), version=versions.id_in(attributes))
     if tags.ATTRIBUTE in attributes:
         return replace(found, tags=tags.decoded(attributes[tags.ATTRIBUTE]))
     return found
@@ -269,16 +272,16 @@ def overrides(request: S3Request) -> dict[str, str]:
     return wanted
 
 
-_NO_VERSIONS: Final = "HDFS keeps no versions of a file"
+_NO_LOCKS: Final = "versions can be deleted by whoever HDFS lets do so"
 _UNSUPPORTED: Final = {
     "x-amz-grant-full-control": "permissions are those of HDFS",
     "x-amz-grant-read": "permissions are those of HDFS",
     "x-amz-grant-read-acp": "permissions are those of HDFS",
     "x-amz-grant-write": "permissions are those of HDFS",
     "x-amz-grant-write-acp": "permissions are those of HDFS",
-    "x-amz-object-lock-legal-hold": _NO_VERSIONS,
-    "x-amz-object-lock-mode": _NO_VERSIONS,
-    "x-amz-object-lock-retain-until-date": _NO_VERSIONS,
+    "x-amz-object-lock-legal-hold": _NO_LOCKS,
+    "x-amz-object-lock-mode": _NO_LOCKS,
+    "x-amz-object-lock-retain-until-date": _NO_LOCKS,
     "x-amz-website-redirect-location": "there are no websites",
     "x-amz-write-offset-bytes": "objects are not appended to",
 }
@@ -298,11 +301,9 @@ def check_supported(request: S3Request) -> None:
         if why is not None:
             raise Refused("NotImplemented", f"{name} is not supported: {why}")
     if request.headers.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
-        raise Refused("NotImplemented", f"objects cannot be locked: {_NO_VERSIONS}")
+        raise Refused("NotImplemented", f"objects cannot be locked: {_NO_LOCKS}")
     storage = request.headers.get("x-amz-storage-class", "STANDARD")
     if storage != "STANDARD":
         raise Refused(
             "InvalidStorageClass", "the storage class is STANDARD: HDFS has storage policies"
         )
-    if request.text("versionId") not in ("", "null"):
-        raise Refused("NoSuchVersion", _NO_VERSIONS)

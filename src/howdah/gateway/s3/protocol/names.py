@@ -13,6 +13,8 @@ from typing import Final
 
 from howdah.gateway.s3.protocol.refusals import Refused
 
+VERSIONS: Final = ".howdah-s3-versions"
+"""The directory beside objects in which their older versions are."""
 STAGING: Final = ".howdah-s3"
 """The directory within a bucket in which objects are until they are whole."""
 MAX_KEY_BYTES: Final = 1024
@@ -87,16 +89,16 @@ def unstorable(text: str) -> str:
     if any("\ud800" <= character <= "\udfff" for character in text):
         return "names are UTF-8"
     if is_hidden(text):
-        return f"{STAGING} and {_RESERVED} are not for objects"
+        return f"{STAGING}, {VERSIONS} and {_RESERVED} are not for objects"
     return ""
 
 
 def is_hidden(path: str) -> bool:
     """Return whether a path within a bucket is not for clients. A bucket may have others in it,
-    with what is staged there.
+    with what is staged there, and each directory has its older versions.
 
     >>> is_hidden(".howdah-s3/uploads"), is_hidden("a/.howdah-s3"), is_hidden("a/.reserved")
     (True, True, False)
     """
     segments = path.split("/")
-    return STAGING in segments or segments[0] == _RESERVED
+    return STAGING in segments or VERSIONS in segments or segments[0] == _RESERVED

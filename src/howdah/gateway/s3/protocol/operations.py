@@ -46,7 +46,7 @@ class Operation:
         return self.method in ("PUT", "POST", "DELETE")
 
 
-_NO_VERSIONS: Final = "HDFS keeps no versions of a file"
+_NO_LOCKS: Final = "versions can be deleted by whoever HDFS lets do so"
 _CORS: Final = "for its owner; without rules of its own howdah.s3.cors.origins counts"
 _RIGHTS: Final = "what others may do, as the permissions of HDFS say it"
 _NO_SUCH_RIGHTS: Final = "permissions and ACLs are those of HDFS"
@@ -63,12 +63,11 @@ def _served() -> Iterator[Operation]:
     for name, method in (("Get", "GET"), ("Put", "PUT"), ("Delete", "DELETE")):
         yield Operation(f"{name}BucketCors", method, bucket, ("cors",), note=_CORS)
     yield Operation("GetBucketLocation", "GET", bucket, ("location",))
-    yield Operation("GetBucketVersioning", "GET", bucket, ("versioning",), note="always off")
+    yield Operation("GetBucketVersioning", "GET", bucket, ("versioning",))
+    yield Operation("PutBucketVersioning", "PUT", bucket, ("versioning",), note="for its owner")
     yield Operation("ListObjects", "GET", bucket)
     yield Operation("ListObjectsV2", "GET", bucket, ("list-type",))
-    yield Operation(
-        "ListObjectVersions", "GET", bucket, ("versions",), note="each object is its version null"
-    )
+    yield Operation("ListObjectVersions", "GET", bucket, ("versions",))
     yield Operation("ListMultipartUploads", "GET", bucket, ("uploads",))
     yield Operation(
         "DeleteObjects", "POST", bucket, ("delete",), note="a directory is never deleted with it"
@@ -129,15 +128,14 @@ def _refused() -> Iterator[Operation]:
         ("BucketRequestPayment", "requestPayment", "GET PUT", "there is no such service"),
         ("BucketTagging", "tagging", "GET PUT DELETE", "there is no such service"),
         ("BucketWebsite", "website", "GET PUT DELETE", "there is no such service"),
-        ("ObjectLockConfiguration", "object-lock", "GET PUT", _NO_VERSIONS),
+        ("ObjectLockConfiguration", "object-lock", "GET PUT", _NO_LOCKS),
         ("PublicAccessBlock", "publicAccessBlock", "GET PUT DELETE", _NO_SUCH_RIGHTS),
     ):
         for method in methods.split():
             yield _refusal(name, method, Level.BUCKET, parameter, why)
-    yield _refusal("BucketVersioning", "PUT", Level.BUCKET, "versioning", _NO_VERSIONS)
     for name, parameter, methods, why in (
-        ("ObjectLegalHold", "legal-hold", "GET PUT", _NO_VERSIONS),
-        ("ObjectRetention", "retention", "GET PUT", _NO_VERSIONS),
+        ("ObjectLegalHold", "legal-hold", "GET PUT", _NO_LOCKS),
+        ("ObjectRetention", "retention", "GET PUT", _NO_LOCKS),
         ("ObjectTorrent", "torrent", "GET", "there is no such service"),
     ):
         for method in methods.split():
@@ -178,11 +176,32 @@ def operation_of(request: S3Request) -> Operation:
 
 
 _OF_PARTS: Final = ("partNumber", "uploadId")
+_VERSION: Final = "versionId"
+_OF_VERSIONS: Final = frozenset(
+    {
+        "DeleteObject",
+        "DeleteObjectTagging",
+        "GetObject",
+        "GetObjectAcl",
+        "GetObjectAttributes",
+        "GetObjectTagging",
+        "HeadObject",
+        "PutObjectAcl",
+        "PutObjectTagging",
+    }
+)
+"""Operations on one of several versions."""
 
 
 def check_parameters(request: S3Request, operation: Operation) -> None:
     """Raises Refused for parameters by which a request would mean another operation than one that
     changes what is there: one of a part that lacks a parameter, or one that is not known here."""
+    if request.text(_VERSION) not in ("", "null") and operation.name not in _OF_VERSIONS:
+        raise Refused(
+            "InvalidArgument",
+            f"{operation.name} does not accept a version-id",
+            ArgumentName=_VERSION,
+        )
     if not operation.writes:
         return
     for name, value in request.query.items():

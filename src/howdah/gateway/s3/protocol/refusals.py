@@ -32,6 +32,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "InvalidAccessKeyId": 403,
     "InvalidArgument": 400,
     "InvalidBucketName": 400,
+    "InvalidBucketState": 409,
     "InvalidDigest": 400,
     "InvalidPart": 400,
     "InvalidPartNumber": 416,

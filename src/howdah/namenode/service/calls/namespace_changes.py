@@ -216,9 +216,11 @@ class TreeCalls:
         overwrite: bool,
         trash: bool,
         replaces: KnownFile | None = None,
+        known: KnownFile | None = None,
     ) -> None:
         """The new rename: `dst` is the final name; says by an exception what is wrong. With
-        `replaces` it is for a `dst` that is this file, or where nothing is if that is NOTHING."""
+        `replaces` it is for a `dst` that is this file, or where nothing is if that is NOTHING; with
+        `known` for a `src` that is this file."""
         namesystem = self._namesystem
         paths.check_length("rename", dst)
         namesystem.safe_mode.check(f"Cannot rename {src}")
@@ -229,6 +231,8 @@ class TreeCalls:
         self._check_may_move(who, source, target, trash=trash)
         if inode is None:
             raise errors.PathNotFound(f"rename source {source.path} is not found.")
+        if known is not None:
+            check_known(source, known)
         if inode is namesystem.namespace.root:
             raise errors.RemoteError("rename source cannot be the root")
         if target.inode is namesystem.namespace.root:

@@ -51,11 +51,13 @@ class TreeMethods:
     ) -> pb.Rename2ResponseProto:
         fields = request if isinstance(request, tuple) else requests.rename2_of(request)
         src, dst, overwrite, trash = fields
-        replaces = None
+        replaces = known = None
         following: tuple[tuple[str, str], ...] = ()
         if not isinstance(request, tuple):
             if request.HasField("replaces"):
                 replaces = known_in(request.replaces)
+            if request.HasField("known"):
+                known = known_in(request.known)
             following = tuple((step.src, step.dst) for step in request.next)
             if len(following) > MOST_NEXT:
                 raise errors.IllegalArgument(
@@ -64,7 +66,13 @@ class TreeMethods:
 
         def run() -> pb.Rename2ResponseProto:
             self._tree.rename2(
-                caller, src, dst, overwrite=overwrite, trash=trash, replaces=replaces
+                caller,
+                src,
+                dst,
+                overwrite=overwrite,
+                trash=trash,
+                replaces=replaces,
+                known=known,
             )
             if not following:
                 return pb.Rename2ResponseProto()

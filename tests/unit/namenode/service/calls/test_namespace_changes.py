@@ -222,6 +222,24 @@ def test_each_rename_of_a_turn_needs_its_permissions(client: Any) -> None:
     assert (client.names("/mine"), client.names("/hers")) == (["y"], [])
 
 
+def test_the_first_rename_of_a_turn_may_be_for_a_file_that_is_known(
+    client: Any, nodes: list[InMemoryDatanode]
+) -> None:
+    client.write("/a", 10)
+    client.write("/new", 20)
+    known = client.known("/a")
+    moves = ("/a", "/old"), ("/new", "/a")
+    with pytest.raises(errors.NotTheKnownFile, match="/a is not the file"):
+        client.rename_in_turn(*moves, known=client.known("/new"))
+    assert client.names("/") == ["a", "new"]
+    assert client.rename_in_turn(*moves, known=known) == 2
+    assert (client.status("/old").length, client.status("/a").length) == (10, 20)
+    with pytest.raises(errors.NotTheKnownFile):
+        client.rename_in_turn(("/a", "/older"), known=known)
+    with pytest.raises(errors.PathNotFound):
+        client.rename_in_turn(("/none", "/older"), known=known)
+
+
 def test_a_file_is_replaced_or_deleted_if_it_is_still_the_one_that_is_known(
     client: Any, nodes: list[InMemoryDatanode]
 ) -> None:
