@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -169,6 +170,44 @@ def test_versions_have_the_rights_of_their_directory(
     ):
         assert code_of(act) in ("AccessDenied", "MalformedXML")
     assert len(versions_in(s3, bucket)) == 2
+
+
+def test_locked_versions_are_not_deleted(door: Door, s3: Any, fs: HdfsFileSystem) -> None:
+    s3.create_bucket(Bucket="locking", ObjectLockEnabledForBucket=True)
+    fs.set_permission(f"{ROOT}/locking", 0o777)
+    until = datetime(2999, 1, 1, tzinfo=UTC)
+    place = {"Bucket": "locking", "Key": "k"}
+    put = s3.put_object(
+        **place, Body=b"x", ObjectLockMode="GOVERNANCE", ObjectLockRetainUntilDate=until
+    )
+    version = {**place, "VersionId": put["VersionId"]}
+    head = s3.head_object(**version)
+    assert (head["ObjectLockMode"], head["ObjectLockRetainUntilDate"]) == ("GOVERNANCE", until)
+    assert s3.get_object_retention(**version)["Retention"]["Mode"] == "GOVERNANCE"
+    assert code_of(partial(s3.delete_object, **version)) == "AccessDenied"
+    bob = Door(door.address, "AKBOB", "secret+/of-bob").client()
+    bypass = {**version, "BypassGovernanceRetention": True}
+    assert code_of(partial(bob.delete_object, **bypass)) == "AccessDenied"
+    s3.put_object_legal_hold(**version, LegalHold={"Status": "ON"})
+    assert code_of(partial(s3.delete_object, **bypass)) == "AccessDenied"
+    s3.put_object_legal_hold(**version, LegalHold={"Status": "OFF"})
+    s3.delete_object(**bypass)
+    plain = s3.put_object(**place, Body=b"y")
+    assert code_of(partial(s3.get_object_retention, **place)) == "NoSuchObjectLockConfiguration"
+    rule = {"DefaultRetention": {"Mode": "COMPLIANCE", "Years": 1}}
+    wanted = {"ObjectLockEnabled": "Enabled", "Rule": rule}
+    s3.put_object_lock_configuration(Bucket="locking", ObjectLockConfiguration=wanted)
+    found = s3.get_object_lock_configuration(Bucket="locking")
+    assert found["ObjectLockConfiguration"] == wanted
+    s3.put_object(**place, Body=b"z")
+    assert s3.get_object_retention(**place)["Retention"]["Mode"] == "COMPLIANCE"
+    s3.delete_object(**place, VersionId=plain["VersionId"])
+    s3.create_bucket(Bucket="without")
+    code = code_of(partial(s3.get_object_lock_configuration, Bucket="without"))
+    assert code == "ObjectLockConfigurationNotFoundError"
+    lock = {"ObjectLockLegalHoldStatus": "ON"}
+    put_there = partial(s3.put_object, Bucket="without", Key="k", Body=b"x", **lock)
+    assert code_of(put_there) == "InvalidRequest"
 
 
 def test_nothing_is_lost_between_two_gateways(s3: Any, second: Any, bucket: str) -> None:

@@ -16,7 +16,7 @@ from howdah.gateway.s3.body import Body
 from howdah.gateway.s3.bucket_rules import BucketRules
 from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.objects import Bucket, Deleted, Shared, Written, no_such_key, pieces_of
-from howdah.gateway.s3.protocol import acls, conditions, cors, listing, versions
+from howdah.gateway.s3.protocol import acls, conditions, cors, listing, locks, versions
 from howdah.gateway.s3.protocol.acls import Others, others_of
 from howdah.gateway.s3.protocol.checksums import BodySums
 from howdah.gateway.s3.protocol.conditions import etag_of, http_time, iso_time
@@ -29,6 +29,7 @@ from howdah.gateway.s3.protocol.documents import (
     url_encoded,
 )
 from howdah.gateway.s3.protocol.forms import Form
+from howdah.gateway.s3.protocol.locks import Lock, Locking
 from howdah.gateway.s3.protocol.metadata import (
     DIRECTORY_TYPE,
     MAX_PARTS,
@@ -182,15 +183,22 @@ def create_bucket(call: Call) -> Answer:
         "transfer-encoding" in call.request.headers
     ):
         call.body().read(_MAX_CREATE_BYTES)
+    is_locking = call.request.headers.get(locks.ENABLED, "").lower() == "true"
+    if is_locking:
+        call.bucket().check_may_have_versions()
     call.gateway.buckets.create(call.fs, call.request.bucket, call.user, call.others)
-    call.gateway.shared.versioning.forget(call.bucket().path)
+    bucket = call.bucket()
+    call.gateway.shared.states.forget(bucket.path)
+    if is_locking:
+        bucket.set_versioning(Versioning.ENABLED)
+        bucket.set_locking(Locking())
     return Response(200, {"Location": f"/{call.request.bucket}"})
 
 
 def delete_bucket(call: Call) -> Answer:
     gateway = call.gateway
     gateway.buckets.delete(call.fs, call.request.bucket, call.user, gateway.shared.own_files)
-    gateway.shared.versioning.forget(call.bucket().path)
+    gateway.shared.states.forget(call.bucket().path)
     return Response(204)
 
 
@@ -209,6 +217,81 @@ def put_bucket_versioning(call: Call) -> Answer:
     _check_own(call, call.gateway.buckets.existing(call.fs, call.request.bucket))
     call.bucket().set_versioning(wanted)
     return Response(200)
+
+
+# Locks.
+
+
+def get_object_lock_configuration(call: Call) -> Answer:
+    call.gateway.buckets.existing(call.fs, call.request.bucket)
+    locking = call.bucket().state().locking
+    if locking is None:
+        raise Refused(
+            "ObjectLockConfigurationNotFoundError",
+            "Object Lock configuration does not exist for this bucket",
+            BucketName=call.request.bucket,
+        )
+    return _xml("ObjectLockConfiguration", locks.children_of_locking(locking))
+
+
+def put_object_lock_configuration(call: Call) -> Answer:
+    wanted = locks.locking_of_document(call.body().read(locks.MAX_DOCUMENT_BYTES))
+    _check_own(call, call.gateway.buckets.existing(call.fs, call.request.bucket))
+    call.bucket().set_locking(wanted)
+    return Response(200)
+
+
+def get_object_retention(call: Call) -> Answer:
+    retention = _lock(call, call.bucket()).retention
+    if retention is None:
+        raise _without_lock()
+    return _xml("Retention", locks.children_of_retention(retention))
+
+
+def put_object_retention(call: Call) -> Answer:
+    wanted = locks.retention_of_document(call.body().read(locks.MAX_DOCUMENT_BYTES))
+    bucket = call.bucket()
+    with bucket.held(bucket.path_of(call.key)):
+        bucket.check_lockable()
+        path = bucket.existing(call.key, call.version).path
+        there = bucket.lock_of(path)
+        may_bypass = bucket.may_bypass(call.request.headers)
+        locks.check_replacing(there.retention, wanted, bucket.now_ms, may_bypass=may_bypass)
+        lock = Lock(wanted, there.is_held)
+        locks.check_future(lock, bucket.now_ms)
+        bucket.set_lock(path, lock)
+    return Response(200)
+
+
+def get_object_legal_hold(call: Call) -> Answer:
+    lock = _lock(call, call.bucket())
+    return _xml("LegalHold", [("Status", "ON" if lock.is_held else "OFF")])
+
+
+def put_object_legal_hold(call: Call) -> Answer:
+    wanted = locks.hold_of_document(call.body().read(locks.MAX_DOCUMENT_BYTES))
+    bucket = call.bucket()
+    with bucket.held(bucket.path_of(call.key)):
+        bucket.check_lockable()
+        path = bucket.existing(call.key, call.version).path
+        bucket.set_lock(path, replace(bucket.lock_of(path), is_held=wanted))
+    return Response(200)
+
+
+def _lock(call: Call, bucket: VersionedBucket) -> Lock:
+    """What locks the version that is asked for. Raises Refused where there is nothing."""
+    bucket.check_lockable()
+    lock = bucket.metadata(bucket.existing(call.key, call.version).path).lock
+    if lock is None:
+        raise _without_lock()
+    return lock
+
+
+def _without_lock() -> Refused:
+    return Refused(
+        "NoSuchObjectLockConfiguration",
+        "The specified object does not have a ObjectLock configuration",
+    )
 
 
 # What pages of other servers may do.
@@ -578,7 +661,8 @@ def put_object(call: Call) -> Answer:
         body.read(0)
         written = bucket.put_directory(key, request.headers, call.metadata())
     else:
-        call.metadata()  # What is wrong with it is said before the body comes.
+        # What is wrong with it is said before the body comes.
+        bucket.check_metadata(call.metadata())
         written = bucket.put(
             key, body.pieces(), request.headers, lambda: call.metadata(body.sums.header)
         )
@@ -605,6 +689,7 @@ def post_object(call: Call) -> Answer:
     if "tagging" in fields:
         metadata = replace(metadata, tags=tags_of_document(fields["tagging"].encode()))
     bucket = call.bucket()
+    bucket.check_metadata(metadata)
     written = bucket.put(
         key,
         _posted_pieces(posted, sums),
@@ -753,7 +838,7 @@ def delete_objects(call: Call) -> Answer:
         name = next((child.text for child in element.all("Key")), "")
         version = element.value("VersionId") or ""
         try:
-            deleted = _delete_one(bucket, name, version, element)
+            deleted = _delete_one(call, bucket, name, version, element)
         except Refused as refused:
             children.append(("Error", _error_of_key(name, version, refused)))
         except errors.HowdahError as error:
@@ -764,8 +849,9 @@ def delete_objects(call: Call) -> Answer:
     return _xml("DeleteResult", children)
 
 
-def _delete_one(bucket: Bucket, name: str, version: str, element: Element) -> Deleted:
+def _delete_one(call: Call, bucket: Bucket, name: str, version: str, element: Element) -> Deleted:
     wanted = {header: element.value(name) for name, header in _CONDITIONS.items()}
+    wanted[locks.BYPASS] = call.request.headers.get(locks.BYPASS)
     headers = {header: value for header, value in wanted.items() if value is not None}
     return bucket.delete(checked_key(name), headers, version)
 
@@ -815,7 +901,9 @@ def copy_object(call: Call) -> Answer:
                 metadata,
                 tags=tags_of(request) if replaces_tags else kept.tags,
                 others=call.others,
+                lock=locks.lock_of_headers(request.headers),
             )
+            target.check_metadata(metadata)
             written = target.put(
                 key, pieces_of(stream, 0, found.length), _own(request), lambda: metadata
             )
@@ -927,6 +1015,7 @@ def create_multipart_upload(call: Call) -> Answer:
     if key.is_directory:
         raise Refused("InvalidArgument", "a key that ends in a slash is a directory, without bytes")
     metadata, kind = call.metadata(), kind_of(request.headers)
+    bucket.check_metadata(metadata)
     upload = Uploads(bucket).begin(key, metadata, kind)
     call.gateway.sweeper.sweep(bucket)
     headers = {} if kind is None else {ALGORITHM: kind.algorithm.upper(), TYPE: kind.type.value}
@@ -1094,6 +1183,9 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "GetBucketVersioning": get_bucket_versioning,
     "GetObject": get_object,
     "GetObjectAcl": get_object_acl,
+    "GetObjectLegalHold": get_object_legal_hold,
+    "GetObjectLockConfiguration": get_object_lock_configuration,
+    "GetObjectRetention": get_object_retention,
     "GetObjectAttributes": get_object_attributes,
     "GetObjectTagging": get_object_tagging,
     "HeadBucket": head_bucket,
@@ -1110,6 +1202,9 @@ CALLS: Final[Mapping[str, Callable[[Call], Answer]]] = {
     "PutBucketVersioning": put_bucket_versioning,
     "PutObject": put_object,
     "PutObjectAcl": put_object_acl,
+    "PutObjectLegalHold": put_object_legal_hold,
+    "PutObjectLockConfiguration": put_object_lock_configuration,
+    "PutObjectRetention": put_object_retention,
     "PutObjectTagging": put_object_tagging,
     "UploadPart": upload_part,
     "UploadPartCopy": upload_part_copy,

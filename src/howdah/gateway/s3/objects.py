@@ -36,6 +36,7 @@ from howdah.gateway.s3.protocol import conditions, cors, tags
 from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.cors import CorsRule
 from howdah.gateway.s3.protocol.listing import Source
+from howdah.gateway.s3.protocol.locks import BucketState
 from howdah.gateway.s3.protocol.metadata import (
     ATTRIBUTE,
     FOR_KEYS,
@@ -46,7 +47,7 @@ from howdah.gateway.s3.protocol.metadata import (
 )
 from howdah.gateway.s3.protocol.names import STAGING, Key, is_hidden, unstorable
 from howdah.gateway.s3.protocol.refusals import Refused
-from howdah.gateway.s3.protocol.versions import NULL, Versioning, no_such_version
+from howdah.gateway.s3.protocol.versions import NULL, no_such_version
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -96,7 +97,7 @@ class Shared:
     own_files: Callable[[], AbstractContextManager[FileSystem]]
     """The filesystem as the gateway's own user has it."""
     only_here: OnlyHere = dataclasses.field(default_factory=OnlyHere)
-    versioning: Seen[Versioning] = dataclasses.field(default_factory=Seen)
+    states: Seen[BucketState] = dataclasses.field(default_factory=Seen)
     """By the directories of buckets."""
     now_us: Callable[[], int] = lambda: time.time_ns() // 1000
 

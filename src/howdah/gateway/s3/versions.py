@@ -17,6 +17,8 @@ current version by its id, the newest of the others is renamed onto it, unless t
 delete a marker that hides the key, the version behind it is renamed to the key's path before.
 
 Where HDFS deletes a file, its older versions stay, and none of them is current.
+
+Locks (`protocol/locks.py`) are attributes of versions' files, which only requests of S3 look at.
 """
 
 from __future__ import annotations
@@ -44,10 +46,12 @@ from howdah.gateway.s3.objects import (
     precondition_failed,
     too_busy,
 )
-from howdah.gateway.s3.protocol import conditions, versions
+from howdah.gateway.s3.protocol import conditions, locks, versions
 from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.conditions import http_time
 from howdah.gateway.s3.protocol.listing import Source, Version
+from howdah.gateway.s3.protocol.locks import BucketState, Lock, Locking
+from howdah.gateway.s3.protocol.metadata import Metadata
 from howdah.gateway.s3.protocol.names import VERSIONS, Key, is_hidden, unstorable
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.versions import (
@@ -72,26 +76,33 @@ class VersionedBucket(Bucket):
     # What the bucket says.
 
     def versioning(self) -> Versioning:
-        """What it does with versions, as it was seen some seconds ago at most. Raises Refused."""
-        if not self.has_attributes:
-            return Versioning.OFF
-        return self.shared.versioning.of(self.path, self._look)
+        """What it does with versions. Raises Refused."""
+        return self.state().versioning
 
-    def _look(self) -> Versioning:
+    def state(self) -> BucketState:
+        """What it says of versions, as it was seen some seconds ago at most. Raises Refused."""
+        if not self.has_attributes:
+            return BucketState()
+        return self.shared.states.of(self.path, self._look)
+
+    def _look(self) -> BucketState:
         try:
             found = self._attributes(self.path)
         except NOT_THERE:
-            return Versioning.OFF
+            return BucketState()
         except errors.AccessDenied as error:
             # Whoever may enter it sees this directory. To lose versions is not for the gateway.
             if self.status_or_none(paths.join(self.path, VERSIONS)) is None:
-                return Versioning.OFF
+                return BucketState()
             raise Refused(
                 "AccessDenied",
                 f"the bucket {self.name} has versions, and neither {self.user} nor the gateway's "
                 f"user may read what its directory says of them ({error})",
             ) from error
-        return versions.decoded(found.get(versions.BUCKET_ATTRIBUTE))
+        return BucketState(
+            versions.decoded(found.get(versions.BUCKET_ATTRIBUTE)),
+            locks.decoded_locking(found.get(locks.BUCKET_ATTRIBUTE)),
+        )
 
     def _attributes(self, path: str) -> Mapping[str, bytes]:
         """Of a file or a directory: as the user, or as the gateway's own user. Who may replace a
@@ -104,14 +115,39 @@ class VersionedBucket(Bucket):
 
     def set_versioning(self, wanted: Versioning) -> None:
         """Enable or suspend versions. Raises Refused."""
-        if not self.has_attributes:
-            raise self.without_attributes("the state of versions")
+        self.check_may_have_versions()
+        self.shared.states.forget(self.path)
+        if wanted is not Versioning.ENABLED and self.state().locking is not None:
+            raise Refused(
+                "InvalidBucketState",
+                "An Object Lock configuration is present on this bucket, so the versioning state "
+                "cannot be changed.",
+            )
         try:
             status = self.fs.get_file_status(self.path)
             self.fs.mkdirs(paths.join(self.path, VERSIONS), status.permission & _ALL_BITS)
             self.fs.set_xattr(self.path, versions.BUCKET_ATTRIBUTE, versions.encoded(wanted))
         finally:
-            self.shared.versioning.forget(self.path)
+            self.shared.states.forget(self.path)
+
+    def check_may_have_versions(self) -> None:
+        """Raises Refused where nothing could say that it has."""
+        if not self.has_attributes:
+            raise self.without_attributes("the state of versions")
+
+    def set_locking(self, wanted: Locking) -> None:
+        """Let versions be locked, from now on and for ever. Raises Refused."""
+        self.check_may_have_versions()
+        self.shared.states.forget(self.path)
+        if self.versioning() is not Versioning.ENABLED:
+            raise Refused(
+                "InvalidBucketState",
+                "Versioning must be 'Enabled' on the bucket to apply a Object Lock configuration",
+            )
+        try:
+            self.fs.set_xattr(self.path, locks.BUCKET_ATTRIBUTE, locks.encoded_locking(wanted))
+        finally:
+            self.shared.states.forget(self.path)
 
     def let_others(self, status: FileStatus, others: Others) -> None:
         super().let_others(status, others)
@@ -273,6 +309,57 @@ class VersionedBucket(Bucket):
             return self._id(status)
         except (errors.AccessDenied, *NOT_THERE):
             return NULL  # Whoever may list need not be able to read; or it has just gone.
+
+    # Locks.
+
+    @property
+    def now_ms(self) -> int:
+        """What the gateway's clock says, in milliseconds since 1970."""
+        return self.shared.now_us() // 1000
+
+    def check_lockable(self) -> None:
+        """Raises Refused where versions are not locked."""
+        if self.state().locking is None:
+            raise locks.not_lockable()
+
+    def check_metadata(self, metadata: Metadata) -> None:
+        """Refuse a lock that would be refused in the end, before bytes come. Raises Refused."""
+        if metadata.lock is not None:
+            self.check_lockable()
+            locks.check_future(metadata.lock, self.now_ms)
+
+    def keep(self, path: str, metadata: Metadata) -> None:
+        super().keep(path, metadata)
+        locking, lock = self.state().locking, metadata.lock
+        if lock is not None and locking is None:
+            raise locks.not_lockable()
+        default = None if locking is None else locking.default
+        if default is not None and (lock is None or lock.retention is None):
+            is_held = lock is not None and lock.is_held
+            lock = Lock(default.from_ms(self.now_ms), is_held)
+        if lock is not None:
+            self.set_lock(path, lock)
+
+    def set_lock(self, path: str, lock: Lock) -> None:
+        """Lock the version whose file this is, in place of what locks it."""
+        self.fs.set_xattr(path, locks.ATTRIBUTE, locks.encoded(lock))
+
+    def lock_of(self, path: str) -> Lock:
+        """What locks the version whose file this is."""
+        return locks.decoded(self._attributes(path).get(locks.ATTRIBUTE)) or Lock()
+
+    def may_bypass(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request may end a retention of governance early: the bucket's owner may, if he
+        says so."""
+        if headers.get(locks.BYPASS, "").lower() != "true":
+            return False
+        return self.fs.get_file_status(self.path).owner == self.user
+
+    def _check_unlocked(self, status: FileStatus, headers: Mapping[str, str]) -> None:
+        """Raises Refused for a version that is locked."""
+        if self.state().locking is not None:
+            lock, may_bypass = self.lock_of(status.path), self.may_bypass(headers)
+            locks.check_deletable(lock, self.now_ms, may_bypass=may_bypass)
 
     # What is written.
 
@@ -488,6 +575,7 @@ class VersionedBucket(Bucket):
             try:
                 if there is not None and self._id(there) == version:
                     conditions.check_deleting(headers, there)
+                    self._check_unlocked(there, headers)
                     self._delete_current(key, there)
                     return Deleted(version)
             except (errors.NotTheKnownFile, *NOT_THERE):
@@ -501,6 +589,8 @@ class VersionedBucket(Bucket):
                 return Deleted(version)
             name, status = found
             conditions.check_deleting(headers, status)
+            if not name.is_marker:
+                self._check_unlocked(status, headers)
             if name.is_marker and there is None:
                 self._show_again(key, name)
             self.fs.delete(status.path)

@@ -123,7 +123,6 @@ def test_what_is_staged_in_a_bucket_within_a_bucket_is_not_shown(
     [
         {"x-amz-server-side-encryption-customer-key": "x"},
         {"x-amz-server-side-encryption": "AES256"},
-        {"x-amz-bucket-object-lock-enabled": "true"},
     ],
 )
 def test_a_protection_that_is_not_there_is_refused(door: Door, headers: dict[str, str]) -> None:

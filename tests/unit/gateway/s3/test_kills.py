@@ -27,7 +27,10 @@ from howdah.gateway.s3.protocol.listing import list_page
 from howdah.gateway.s3.protocol.metadata import Metadata
 from howdah.gateway.s3.protocol.multipart import WantedPart
 from howdah.gateway.s3.protocol.names import checked_key
+from howdah.gateway.s3.protocol.refusals import Refused
+from howdah.gateway.s3.protocol.versions import Versioning
 from howdah.gateway.s3.uploads import Uploads
+from howdah.gateway.s3.versions import VersionedBucket
 
 NAME = "s3-kills"
 KEY = checked_key("dir/k")
@@ -242,3 +245,86 @@ def test_a_gateway_dies_at_every_step(
         left = [*bucket.fs.walk("/b/.howdah-s3")]
         assert [status.path for _, _, files in left for status in files] == []
     assert step > 4
+
+
+# Versions, before a filesystem that renames one file at a time.
+
+
+def versioned(life: Life) -> VersionedBucket:
+    """As another gateway has it."""
+    files = Files(life)
+    shared = Shared(KeyLocks(), 0o022, lambda: nullcontext(files))
+    return VersionedBucket(files, "b", "/b", "ann", shared)
+
+
+def content(bucket: VersionedBucket, version: str = "") -> bytes | str:
+    """What is read, or the code of the refusal."""
+    try:
+        with bucket.opened(KEY, version) as (_, stream):
+            return stream.read()
+    except Refused as refused:
+        return refused.code
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that is done to a key with three versions."""
+
+    make: Callable[[VersionedBucket, str, str], object]
+    """Given the ids of the current version, and of the marker if there is one."""
+    after: bytes | str
+    """What is read afterwards."""
+    has_marker: bool = False
+    deletes: bool = False
+    """It deletes the third version."""
+
+
+CHANGES = {
+    "put": Change(lambda bucket, *_: bucket.put(KEY, [NEW], {}, Metadata), NEW),
+    "deletion": Change(lambda bucket, *_: bucket.delete(KEY, {}), "NoSuchKey"),
+    "deletion of the current version": Change(
+        lambda bucket, third, _: bucket.delete(KEY, {}, third), b"two", deletes=True
+    ),
+    "deletion of an older version": Change(
+        lambda bucket, third, _: bucket.delete(KEY, {}, third),
+        "NoSuchKey",
+        has_marker=True,
+        deletes=True,
+    ),
+    "deletion of a marker": Change(
+        lambda bucket, _, marker: bucket.delete(KEY, {}, marker), b"three", has_marker=True
+    ),
+}
+
+
+@pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_no_version_is_lost_whenever_a_gateway_dies(name: str, is_done: bool) -> None:
+    change = CHANGES[name]
+    for step in itertools.count(1):
+        fresh(has_object=True)
+        bucket = versioned(Life())
+        bucket.set_versioning(Versioning.ENABLED)
+        kept: dict[str, bytes | str] = {"null": OLD}
+        for body in (b"two", b"three"):
+            third = bucket.put(KEY, [body], {}, Metadata).version
+            kept[third] = body
+        marker = bucket.delete(KEY, {}).version if change.has_marker else ""
+        life = Life(step, is_done)
+        try:
+            change.make(versioned(life), third, marker)
+        except Killed:
+            pass
+        if change.deletes and content(versioned(Life()), third) != b"three":
+            kept[third] = "NoSuchVersion"
+        survivor = versioned(Life())
+        assert {version: content(survivor, version) for version in kept} == kept
+        if not life.is_over:
+            assert content(survivor) == change.after
+            break
+        change.make(survivor, third, marker)
+        assert content(survivor) == change.after
+        if change.deletes:
+            kept[third] = "NoSuchVersion"
+        assert {version: content(survivor, version) for version in kept} == kept
+    assert step > 1

@@ -384,7 +384,6 @@ def test_metadata_has_bounds(headers: dict[str, str], code: str) -> None:
     ("headers", "code"),
     [
         ({"x-amz-server-side-encryption": "AES256"}, "NotImplemented"),
-        ({"x-amz-object-lock-mode": "GOVERNANCE"}, "NotImplemented"),
         ({"x-amz-grant-read": "id=bob"}, "NotImplemented"),
         ({"x-amz-storage-class": "GLACIER"}, "InvalidStorageClass"),
         ({"x-amz-acl": "private", "x-amz-storage-class": "STANDARD"}, ""),
@@ -491,6 +490,8 @@ def test_a_request_is_its_operation(
         ("PUT", "/b?metadataTable", "NotImplemented"),
         ("DELETE", "/b?metadataTable", "NotImplemented"),
         ("DELETE", "/b/k?partNumber=1", "InvalidArgument"),
+        ("PUT", "/b/k?versionId=1", "InvalidArgument"),
+        ("DELETE", "/b/k?versionId=1", ""),
         ("PUT", "/b/k?x-id=PutObject&versionId=&X-Amz-Content=&mine=1", ""),
         ("GET", "/b/k?partNumber=1&other", ""),
     ],

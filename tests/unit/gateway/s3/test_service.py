@@ -286,6 +286,17 @@ def test_each_object_is_its_only_version(s3: Any, bucket: str) -> None:
     assert [each["Code"] for each in told["Errors"]] == ["NoSuchVersion"]
 
 
+def test_where_there_are_no_attributes_there_are_no_versions(
+    s3: Any, bucket: str, fs: MemoryFileSystem
+) -> None:
+    wanted = {"Status": "Enabled"}
+    enable = partial(s3.put_bucket_versioning, Bucket=bucket, VersioningConfiguration=wanted)
+    assert code_of(enable) == "NotImplemented"
+    create = partial(s3.create_bucket, Bucket="locking", ObjectLockEnabledForBucket=True)
+    assert code_of(create) == "NotImplemented"
+    assert not fs.exists("/s3/locking")
+
+
 def test_many_objects_are_deleted_at_once(s3: Any, bucket: str) -> None:
     for name in ("a/b", "c"):
         s3.put_object(Bucket=bucket, Key=name, Body=b"")

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -17,8 +18,9 @@ from howdah.fs.memory.filesystem import forget
 from howdah.gateway.s3.bucket_rules import SEEN_S, Seen
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Shared
-from howdah.gateway.s3.protocol import versions
+from howdah.gateway.s3.protocol import locks, versions
 from howdah.gateway.s3.protocol.listing import Version, list_page, list_versions
+from howdah.gateway.s3.protocol.locks import BucketState, Default, Lock, Locking, Mode, Retention
 from howdah.gateway.s3.protocol.metadata import Metadata
 from howdah.gateway.s3.protocol.names import checked_key
 from howdah.gateway.s3.protocol.refusals import Refused
@@ -224,8 +226,8 @@ def test_a_key_below_an_object_gets_no_marker() -> None:
 def test_whether_a_bucket_has_versions_is_seen_in_some_seconds() -> None:
     now_s = 0.0
     bucket = new_bucket()
-    seen: Seen[Versioning] = Seen(lambda: now_s)
-    shared = Shared(KeyLocks(), 0o022, lambda: nullcontext(bucket.fs), versioning=seen)
+    seen: Seen[BucketState] = Seen(lambda: now_s)
+    shared = Shared(KeyLocks(), 0o022, lambda: nullcontext(bucket.fs), states=seen)
     other = VersionedBucket(bucket.fs, "b", "/b", "ann", shared)
     assert other.versioning() is OFF
     bucket.set_versioning(ENABLED)
@@ -281,6 +283,141 @@ def test_names_stand_newest_first(times: list[int], kind: Kind) -> None:
         assert versions.version_name(name.text) == name
         if before is not None and before.time_us < (1 << 64) - 1:
             assert name.text < before.text
+
+
+# Locks.
+
+LOCKS = st.builds(
+    Lock,
+    st.none() | st.builds(Retention, st.sampled_from(Mode), st.integers(0, 1 << 47)),
+    st.booleans(),
+)
+
+
+@given(LOCKS)
+def test_a_lock_is_kept_as_it_is(lock: Lock) -> None:
+    assert locks.decoded(locks.encoded(lock)) == lock
+    headers = locks.headers_of(lock)
+    assert locks.lock_of_headers({name.lower(): value for name, value in headers.items()}) == lock
+
+
+@given(st.binary(max_size=60))
+def test_a_damaged_lock_holds(data: bytes) -> None:
+    found = locks.decoded(data)
+    assert found is not None
+    try:
+        locks.check_deletable(found, 1 << 60, may_bypass=True)
+    except Refused:
+        pass
+    assert locks.decoded_locking(data) is not None
+    assert locks.decoded(None) is locks.decoded_locking(None) is None
+
+
+def test_a_damaged_lock_stops_a_deletion() -> None:
+    for data in (b"", b"{", b"[]", b'{"mode":"x","until":1}', b'{"mode":"COMPLIANCE","until":"1"}'):
+        assert locks.decoded(data) == Lock(is_held=True)
+
+
+def is_denied(act: Callable[[], object]) -> bool:
+    try:
+        act()
+    except Refused as refused:
+        return refused.code == "AccessDenied"
+    return False
+
+
+G, C = Mode
+
+
+@pytest.mark.parametrize(
+    ("lock", "may_bypass", "is_deletable"),
+    [
+        (Lock(), False, True),
+        (Lock(is_held=True), True, False),
+        (Lock(Retention(G, 101)), False, False),
+        (Lock(Retention(G, 101)), True, True),
+        (Lock(Retention(G, 101), is_held=True), True, False),
+        (Lock(Retention(C, 101)), True, False),
+        (Lock(Retention(C, 100)), False, True),
+    ],
+)
+def test_what_a_lock_stops(lock: Lock, may_bypass: bool, is_deletable: bool) -> None:
+    check = partial(locks.check_deletable, lock, 100, may_bypass=may_bypass)
+    assert is_denied(check) is not is_deletable
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "may_bypass", "is_allowed"),
+    [
+        (None, Retention(C, 1), False, True),
+        (Retention(C, 100), None, False, True),
+        (Retention(C, 200), Retention(C, 300), False, True),
+        (Retention(C, 200), Retention(C, 199), True, False),
+        (Retention(C, 200), Retention(G, 300), True, False),
+        (Retention(C, 200), None, True, False),
+        (Retention(G, 200), Retention(G, 200), False, True),
+        (Retention(G, 200), Retention(G, 150), False, False),
+        (Retention(G, 200), Retention(C, 300), False, False),
+        (Retention(G, 200), None, True, True),
+    ],
+)
+def test_which_retention_takes_the_place_of_another_one(
+    old: Retention | None, new: Retention | None, may_bypass: bool, is_allowed: bool
+) -> None:
+    check = partial(locks.check_replacing, old, new, 100, may_bypass=may_bypass)
+    assert is_denied(check) is not is_allowed
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ("<a/>", "MalformedXML"),
+        ("<ObjectLockEnabled>Disabled</ObjectLockEnabled>", "MalformedXML"),
+        ("<ObjectLockEnabled>Enabled</ObjectLockEnabled><Rule/>", "MalformedXML"),
+        ("<Mode>X</Mode><Days>1</Days>", "MalformedXML"),
+        ("<Mode>GOVERNANCE</Mode>", "MalformedXML"),
+        ("<Mode>GOVERNANCE</Mode><Days>1</Days><Years>1</Years>", "MalformedXML"),
+        ("<Mode>GOVERNANCE</Mode><Days>0</Days>", "InvalidArgument"),
+        ("<Mode>GOVERNANCE</Mode><Years>101</Years>", "InvalidArgument"),
+    ],
+)
+def test_a_default_is_checked(document: str, code: str) -> None:
+    if document.startswith("<Mode"):
+        document = (
+            "<ObjectLockEnabled>Enabled</ObjectLockEnabled>"
+            f"<Rule><DefaultRetention>{document}</DefaultRetention></Rule>"
+        )
+    with pytest.raises(Refused) as refused:
+        locks.locking_of_document(
+            f"<ObjectLockConfiguration>{document}</ObjectLockConfiguration>".encode()
+        )
+    assert refused.value.code == code
+
+
+def test_a_locked_version_is_deleted_when_its_time_is_over() -> None:
+    now_us = 0
+    bucket = new_bucket(lambda: now_us)
+    with pytest.raises(Refused) as refused:
+        bucket.set_locking(Locking())
+    assert refused.value.code == "InvalidBucketState"
+    bucket.set_versioning(ENABLED)
+    locked = Metadata(lock=Lock(is_held=True))
+    with pytest.raises(Refused, match="missing Object Lock"):
+        bucket.put(checked_key("k"), [b"x"], {}, lambda: locked)
+    bucket.set_locking(Locking(Default(Mode.COMPLIANCE, "Days", 1)))
+    with pytest.raises(Refused) as refused:
+        bucket.set_versioning(SUSPENDED)
+    assert refused.value.code == "InvalidBucketState"
+    version = put(bucket, "k", b"x")
+    put(bucket, "k", b"y")
+    bucket.delete(checked_key("k"), {})
+    with pytest.raises(Refused) as refused:
+        bucket.delete(checked_key("k"), {locks.BYPASS: "true"}, version)
+    assert refused.value.code == "AccessDenied"
+    assert content(bucket, "k", version) == b"x"
+    now_us = 24 * 3600 * 1_000_000
+    bucket.delete(checked_key("k"), {}, version)
+    assert content(bucket, "k", version) == "NoSuchVersion"
 
 
 # The same by a model: a list for each key, newest first.

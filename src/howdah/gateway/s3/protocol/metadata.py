@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Final
 
-from howdah.gateway.s3.protocol import tags, versions
+from howdah.gateway.s3.protocol import locks, tags, versions
 from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.checksums import PREFIX as CHECKSUM_PREFIX
+from howdah.gateway.s3.protocol.locks import Lock
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.requests import S3Request
 
@@ -97,6 +98,8 @@ class Metadata:
     """In the file's mode."""
     version: str = ""
     """The id of the version that it is, in an attribute of its own; empty for none."""
+    lock: Lock | None = None
+    """In an attribute of its own."""
 
     def encoded(self) -> bytes:
         """Return it as the attribute has it; empty where there is nothing to keep."""
@@ -122,6 +125,7 @@ class Metadata:
             parts=PartTable(),
             upload="",
             version="",
+            lock=None,
         )
 
     def part_checksum(self, number: int) -> dict[str, str]:
@@ -141,12 +145,16 @@ class Metadata:
             shown[CHECKSUM_TYPE] = self.checksum_type
         if self.tags:
             shown["x-amz-tagging-count"] = str(len(self.tags))
-        return shown
+        return shown | locks.headers_of(self.lock)
 
 
 def metadata_in(attributes: Mapping[str, bytes]) -> Metadata:
     """Return what the attributes of a file say."""
-    found = replace(decoded(attributes.get(ATTRIBUTE, b"")), version=versions.id_in(attributes))
+    found = replace(
+        decoded(attributes.get(ATTRIBUTE, b"")),
+        version=versions.id_in(attributes),
+        lock=locks.decoded(attributes.get(locks.ATTRIBUTE)),
+    )
     if tags.ATTRIBUTE in attributes:
         return replace(found, tags=tags.decoded(attributes[tags.ATTRIBUTE]))
     return found
@@ -246,7 +254,14 @@ def metadata_of(
             raise Refused("InvalidArgument", f"the value of {name} has unprintable characters")
     if any(not _is_token(name) for name in meta):
         raise Refused("InvalidArgument", f"names of {META_PREFIX}… are letters, digits and - _ .")
-    return Metadata(headers, meta, checksum or {}, tags=tags_of(request), others=others)
+    return Metadata(
+        headers,
+        meta,
+        checksum or {},
+        tags=tags_of(request),
+        others=others,
+        lock=locks.lock_of_headers(request.headers),
+    )
 
 
 def tags_of(request: S3Request) -> dict[str, str]:
@@ -272,16 +287,12 @@ def overrides(request: S3Request) -> dict[str, str]:
     return wanted
 
 
-_NO_LOCKS: Final = "versions can be deleted by whoever HDFS lets do so"
 _UNSUPPORTED: Final = {
     "x-amz-grant-full-control": "permissions are those of HDFS",
     "x-amz-grant-read": "permissions are those of HDFS",
     "x-amz-grant-read-acp": "permissions are those of HDFS",
     "x-amz-grant-write": "permissions are those of HDFS",
     "x-amz-grant-write-acp": "permissions are those of HDFS",
-    "x-amz-object-lock-legal-hold": _NO_LOCKS,
-    "x-amz-object-lock-mode": _NO_LOCKS,
-    "x-amz-object-lock-retain-until-date": _NO_LOCKS,
     "x-amz-website-redirect-location": "there are no websites",
     "x-amz-write-offset-bytes": "objects are not appended to",
 }
@@ -300,8 +311,6 @@ def check_supported(request: S3Request) -> None:
             why = "keys of encryption are those of HDFS"
         if why is not None:
             raise Refused("NotImplemented", f"{name} is not supported: {why}")
-    if request.headers.get("x-amz-bucket-object-lock-enabled", "").lower() == "true":
-        raise Refused("NotImplemented", f"objects cannot be locked: {_NO_LOCKS}")
     storage = request.headers.get("x-amz-storage-class", "STANDARD")
     if storage != "STANDARD":
         raise Refused(

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Final
 
 from howdah.fs.status import FileStatus
-from howdah.gateway.s3.protocol import tags
+from howdah.gateway.s3.protocol import locks, tags
 from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.checksums import ALGORITHMS, PREFIX
 from howdah.gateway.s3.protocol.conditions import same_etag
@@ -54,12 +54,13 @@ class About:
     metadata: Metadata
 
     def encoded(self) -> bytes:
-        others = self.metadata.others
+        others, lock = self.metadata.others, self.metadata.lock
         fields = {
             "key": self.key,
             "metadata": self.metadata.encoded().decode(),
             "tags": tags.encoded(self.metadata.tags).decode(),
             "others": None if others is None else [others.read, others.write],
+            "lock": None if lock is None else locks.encoded(lock).decode(),
         }
         return json.dumps(fields).encode()
 
@@ -72,7 +73,11 @@ def about_of(data: bytes) -> About:
         kept = tags.decoded(str(fields["tags"]).encode())
         rights = fields["others"]
         others = None if rights is None else Others(rights[0] is True, rights[1] is True)
-        return About(str(fields["key"]), dataclasses.replace(metadata, tags=kept, others=others))
+        # Uploads that were begun before there were locks have none.
+        text = fields.get("lock")
+        lock = None if text is None else locks.decoded(str(text).encode())
+        metadata = dataclasses.replace(metadata, tags=kept, others=others, lock=lock)
+        return About(str(fields["key"]), metadata)
     except (ValueError, LookupError, TypeError, RecursionError):
         raise Refused("InternalError", f"{ABOUT} of this upload is damaged: abort it") from None
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.gateway.s3.protocol import locks
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.requests import S3Request
 
@@ -46,7 +47,7 @@ class Operation:
         return self.method in ("PUT", "POST", "DELETE")
 
 
-_NO_LOCKS: Final = "versions can be deleted by whoever HDFS lets do so"
+_LOCKS: Final = "among requests of S3; who may delete files in HDFS may delete locked ones"
 _CORS: Final = "for its owner; without rules of its own howdah.s3.cors.origins counts"
 _RIGHTS: Final = "what others may do, as the permissions of HDFS say it"
 _NO_SUCH_RIGHTS: Final = "permissions and ACLs are those of HDFS"
@@ -67,6 +68,13 @@ def _served() -> Iterator[Operation]:
     yield Operation("PutBucketVersioning", "PUT", bucket, ("versioning",), note="for its owner")
     yield Operation("ListObjects", "GET", bucket)
     yield Operation("ListObjectsV2", "GET", bucket, ("list-type",))
+    for method in ("GET", "PUT"):
+        for name, level, parameter in (
+            ("ObjectLockConfiguration", bucket, "object-lock"),
+            ("ObjectLegalHold", key, "legal-hold"),
+            ("ObjectRetention", key, "retention"),
+        ):
+            yield Operation(method.capitalize() + name, method, level, (parameter,), note=_LOCKS)
     yield Operation("ListObjectVersions", "GET", bucket, ("versions",))
     yield Operation("ListMultipartUploads", "GET", bucket, ("uploads",))
     yield Operation(
@@ -128,14 +136,11 @@ def _refused() -> Iterator[Operation]:
         ("BucketRequestPayment", "requestPayment", "GET PUT", "there is no such service"),
         ("BucketTagging", "tagging", "GET PUT DELETE", "there is no such service"),
         ("BucketWebsite", "website", "GET PUT DELETE", "there is no such service"),
-        ("ObjectLockConfiguration", "object-lock", "GET PUT", _NO_LOCKS),
         ("PublicAccessBlock", "publicAccessBlock", "GET PUT DELETE", _NO_SUCH_RIGHTS),
     ):
         for method in methods.split():
             yield _refusal(name, method, Level.BUCKET, parameter, why)
     for name, parameter, methods, why in (
-        ("ObjectLegalHold", "legal-hold", "GET PUT", _NO_LOCKS),
-        ("ObjectRetention", "retention", "GET PUT", _NO_LOCKS),
         ("ObjectTorrent", "torrent", "GET", "there is no such service"),
     ):
         for method in methods.split():
@@ -184,13 +189,19 @@ _OF_VERSIONS: Final = frozenset(
         "GetObject",
         "GetObjectAcl",
         "GetObjectAttributes",
+        "GetObjectLegalHold",
+        "GetObjectRetention",
         "GetObjectTagging",
         "HeadObject",
         "PutObjectAcl",
+        "PutObjectLegalHold",
+        "PutObjectRetention",
         "PutObjectTagging",
     }
 )
 """Operations on one of several versions."""
+_MAKING: Final = frozenset({"CopyObject", "CreateMultipartUpload", "PostObject", "PutObject"})
+"""Operations that can give what they make a lock."""
 
 
 def check_parameters(request: S3Request, operation: Operation) -> None:
@@ -204,6 +215,9 @@ def check_parameters(request: S3Request, operation: Operation) -> None:
         )
     if not operation.writes:
         return
+    for name in request.headers:
+        if name.startswith(locks.PREFIX) and operation.name not in _MAKING:
+            raise Refused("InvalidArgument", f"{operation.name} has no {name}", ArgumentName=name)
     for name, value in request.query.items():
         if name in operation.parameters:
             continue
