@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from howdah import errors
 from howdah.fs import capabilities
 from howdah.fs.memory.filesystem import MemoryFileSystem
 from howdah.fs.paths import PathLike
+from howdah.fs.status import FileStatus
 
 
 class AttributedFiles(MemoryFileSystem):
@@ -45,3 +46,44 @@ class AttributedFiles(MemoryFileSystem):
 
     def path_capabilities(self, path: PathLike) -> frozenset[str]:
         return super().path_capabilities(path) | {capabilities.XATTRS}
+
+
+class FilesInTurn(AttributedFiles):
+    """Has what a client of howdah's namenode has beside: renames in one turn, and changes of a file
+    that is known."""
+
+    def rename_in_turn(
+        self, renames: Sequence[tuple[PathLike, PathLike]], *, known: FileStatus | None = None
+    ) -> int:
+        (src, dst), *others = renames
+        if known is not None and self.exists(src):
+            self._check(src, known)
+        self.rename(src, dst)
+        for number, (src, dst) in enumerate(others, 1):
+            try:
+                self.rename(src, dst)
+            except errors.HowdahError:
+                return number
+        return len(renames)
+
+    def rename_over(self, src: PathLike, dst: PathLike, known: FileStatus | None) -> None:
+        if known is not None:
+            self._check(dst, known)
+        self.rename(src, dst, overwrite=known is not None)
+
+    def delete_known(self, path: PathLike, known: FileStatus) -> bool:
+        if self.exists(path):
+            self._check(path, known)
+        return self.delete(path)
+
+    def list_with_writers(
+        self, path: PathLike, after: str = ""
+    ) -> Iterator[tuple[FileStatus, bool]]:
+        for status in self.list_status_iter(path):
+            if status.name > after:
+                yield status, False
+
+    def _check(self, path: PathLike, known: FileStatus) -> None:
+        found = self.get_file_status(path) if self.exists(path) else None
+        if found is None or (found.file_id, found.length) != (known.file_id, known.length):
+            raise errors.NotTheKnownFile(f"{path}")

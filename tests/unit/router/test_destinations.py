@@ -493,4 +493,7 @@ def test_no_condition_is_promised_in_several_nameservices() -> None:
     rename = pb.Rename2RequestProto(src="/m/a", dst="/m/b", overwriteDest=False, replaces=nothing)
     with pytest.raises(errors.UnsupportedOperation, match="/m/b may be in several nameservices"):
         router.call("rename2", rename)
+    rename = pb.Rename2RequestProto(src="/m/a", dst="/m/b", overwriteDest=False, known=nothing)
+    with pytest.raises(errors.UnsupportedOperation, match="/m/a may be in several nameservices"):
+        router.call("rename2", rename)
     assert there(router, "/real/a") == ["east"]

@@ -348,7 +348,8 @@ class HdfsFileSystem(HdfsNamespace):
 
         `to_trash`: the first one as `rename_to_trash` does. `known`: the first one only if its
         source is still this file, by its id, its time and its length; `NotTheKnownFile` where it is
-        not. A Hadoop namenode cannot compare, and renames what is there. Raises what
+        not. A Hadoop namenode cannot compare, and renames what is there; a router raises
+        `UnsupportedOperation` where the source may be in several nameservices. Raises what
         `rename_to_trash` raises, with nothing renamed, and `IllegalArgument` for more than 1001.
         Links are not followed.
 

@@ -458,7 +458,10 @@ class VersionedBucket(Bucket):
             try:
                 if isinstance(self.fs, HdfsFileSystem):
                     steps = [(there.path, kept), following]
-                    return self.fs.rename_in_turn(steps, known=there), kept
+                    try:
+                        return self.fs.rename_in_turn(steps, known=there), kept
+                    except errors.UnsupportedOperation:
+                        self.shared.only_here.warn(self.fs.uri)
                 self.fs.rename(there.path, kept)
                 return 1, kept
             except errors.PathNotFound:

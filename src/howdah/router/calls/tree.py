@@ -112,6 +112,11 @@ class TreeCalls:
                 f"{request.dst} may be in several nameservices: whether what is there is the file "
                 f"that is to be replaced, or nothing, is not known at one moment for all of them"
             )
+        if request.HasField("known"):
+            raise errors.UnsupportedOperation(
+                f"{request.src} may be in several nameservices: whether it is the file that is to "
+                f"be renamed is not known at one moment for all of them"
+            )
         elsewhere = await self._elsewhere(move, caller)
         if elsewhere and not request.overwriteDest:
             raise errors.PathExists(f"rename destination {request.dst} already exists")

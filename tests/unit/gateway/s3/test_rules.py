@@ -54,6 +54,7 @@ def status(
     [
         *("/a", "a//b", "//", "/", "", ".", "..", "../other/x", "a/..", "a/./b", "a/../../b/"),
         *("ts=12:00", "a\0b", ".howdah-s3/ann/objects/x", ".reserved/.inodes/1", ".howdah-s3/"),
+        *("a/.howdah-s3-versions/k/x", ".howdah-s3-versions/"),
     ],
 )
 def test_a_key_that_has_no_path_is_refused(text: str) -> None:

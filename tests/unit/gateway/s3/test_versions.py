@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import forget
+from howdah.gateway.s3 import objects
+from howdah.gateway.s3 import versions as s3_versions
 from howdah.gateway.s3.bucket_rules import SEEN_S, Seen
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Shared
@@ -26,7 +28,7 @@ from howdah.gateway.s3.protocol.names import checked_key
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.versions import Kind, Versioning, VersionName, name_for
 from howdah.gateway.s3.versions import VersionedBucket
-from tests.support.attributed_files import AttributedFiles
+from tests.support.attributed_files import AttributedFiles, FilesInTurn
 
 NAME = "s3-versions"
 KEYS = ("a", "a-b", "dir-", "dir/k", "dir/k2")
@@ -40,10 +42,12 @@ def _files() -> Iterator[None]:
     forget(NAME)
 
 
-def new_bucket(clock: Callable[[], int] | None = None) -> VersionedBucket:
+def new_bucket(
+    clock: Callable[[], int] | None = None, kind: type[AttributedFiles] = AttributedFiles
+) -> VersionedBucket:
     forget(NAME)
     AttributedFiles.attributes.clear()
-    files = AttributedFiles(NAME, Configuration(), "ann")
+    files = kind(NAME, Configuration(), "ann")
     files.mkdirs("/b")
     now_us = clock or itertools.count(1).__next__
     shared = Shared(KeyLocks(), 0o022, lambda: nullcontext(files), now_us=now_us)
@@ -285,6 +289,33 @@ def test_names_stand_newest_first(times: list[int], kind: Kind) -> None:
             assert name.text < before.text
 
 
+def test_what_comes_between_becomes_an_older_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (objects, s3_versions):
+        monkeypatch.setattr(module, "HdfsFileSystem", FilesInTurn)
+    bucket = new_bucket(kind=FilesInTurn)
+    bucket.set_versioning(ENABLED)
+    first, between = put(bucket, "k", b"one"), ""
+    attributes = bucket._attributes
+
+    def as_another_gateway(path: str) -> Mapping[str, bytes]:
+        nonlocal between
+        found = attributes(path)
+        if path == "/b/k" and not between:
+            between = "now"
+            shared = Shared(KeyLocks(), 0o022, lambda: nullcontext(bucket.fs))
+            between = put(VersionedBucket(bucket.fs, "b", "/b", "ann", shared), "k", b"two")
+        return found
+
+    monkeypatch.setattr(bucket, "_attributes", as_another_gateway)
+    last = put(bucket, "k", b"three")
+    assert [content(bucket, "k", each) for each in ("", first, between, last)] == [
+        b"three",
+        b"one",
+        b"two",
+        b"three",
+    ]
+
+
 # Locks.
 
 LOCKS = st.builds(
@@ -459,9 +490,20 @@ STEPS = st.one_of(
 )
 
 
+@pytest.mark.parametrize("kind", [AttributedFiles, FilesInTurn])
 @given(st.lists(STEPS, max_size=25), st.integers(1, 5))
-def test_a_bucket_keeps_what_the_model_keeps(steps: list[tuple[object, ...]], most: int) -> None:
-    bucket, model = new_bucket(), Model()
+def test_a_bucket_keeps_what_the_model_keeps(
+    kind: type[AttributedFiles], steps: list[tuple[object, ...]], most: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        # What is asked for is what only a client of howdah's namenode has.
+        for module in (objects, s3_versions):
+            patched.setattr(module, "HdfsFileSystem", FilesInTurn)
+        run_steps(new_bucket(kind=kind), steps, most)
+
+
+def run_steps(bucket: VersionedBucket, steps: list[tuple[object, ...]], most: int) -> None:
+    model = Model()
     for number, step in enumerate(steps):
         kind, what = step[0], step[1]
         if kind == "state":
