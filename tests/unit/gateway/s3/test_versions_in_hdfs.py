@@ -1,0 +1,171 @@
+"""Versions of objects by the calls of a client of HDFS, to a namenode in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.client.namenode import NamenodeProxy
+from howdah.client.statistics import Tally
+from howdah.config import Configuration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.hdfs.namespace import HdfsNamespace
+from howdah.fs.paths import PathLike
+from howdah.gateway.s3.key_locks import KeyLocks
+from howdah.gateway.s3.objects import Shared
+from howdah.gateway.s3.protocol.conditions import etag_of
+from howdah.gateway.s3.protocol.listing import Version, list_versions
+from howdah.gateway.s3.protocol.metadata import Metadata
+from howdah.gateway.s3.protocol.names import checked_key
+from howdah.gateway.s3.protocol.refusals import Refused
+from howdah.gateway.s3.protocol.versions import Versioning
+from howdah.gateway.s3.versions import VersionedBucket
+from howdah.namenode.service.calls.settings import Settings
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.testing.in_memory import InMemoryNamenode
+
+KEY = checked_key("dir/k")
+
+
+class Calls:
+    """Of one user."""
+
+    address = ("nn", 8020)
+
+    def __init__(self, namenode: InMemoryNamenode, user: str) -> None:
+        self.user = user
+        self.methods: list[str] = []
+        self._namenode = namenode
+
+    def call(self, method: str, request: Message, response_type: Any) -> Any:
+        self.methods.append(method)
+        return self._namenode.call(method, request, user=self.user)
+
+    def close(self) -> None:
+        pass
+
+
+class EmptyFile:
+    """A file that nothing is written to, as there are no datanodes."""
+
+    def __init__(self, calls: Calls, path: str) -> None:
+        self._calls = calls
+        self._path = path
+        request = pb.CreateRequestProto(
+            src=path,
+            masked=types_pb2.FsPermissionProto(perm=0o644),
+            clientName=calls.user,
+            createFlag=1,
+            createParent=False,
+            replication=1,
+            blockSize=1 << 20,
+        )
+        calls.call("create", request, None)
+
+    def write(self, data: bytes) -> None:
+        assert not data
+
+    def close(self) -> None:
+        request = pb.CompleteRequestProto(src=self._path, clientName=self._calls.user)
+        assert self._calls.call("complete", request, None).result
+
+
+class EmptyFiles(HdfsFileSystem):
+    """HDFS, as one user."""
+
+    def __init__(self, namenode: InMemoryNamenode, user: str) -> None:
+        self.calls = Calls(namenode, user)
+        conf = Configuration({"fs.permissions.umask-mode": "000"})
+        HdfsNamespace.__init__(self, "nn:8020", conf, user, NamenodeProxy(self.calls), Tally())
+
+    def create(self, path: PathLike, *args: Any, **how: Any) -> Any:
+        return EmptyFile(self.calls, str(path))
+
+
+@pytest.fixture
+def bucket_as() -> Callable[[str], VersionedBucket]:
+    """Ann's bucket, as a user has it."""
+    namenode = InMemoryNamenode(Settings(""), groups={"ann": ("staff",), "bob": ("web",)})
+    root = EmptyFiles(namenode, "root")
+    root.mkdirs("/b", 0o755)
+    root.set_owner("/b", "ann", "staff")
+
+    def make(user: str) -> VersionedBucket:
+        files = EmptyFiles(namenode, user)
+        shared = Shared(KeyLocks(), 0o022, lambda: nullcontext(root))
+        return VersionedBucket(files, "b", "/b", user, shared)
+
+    make("ann").set_versioning(Versioning.ENABLED)
+    return make
+
+
+def put(bucket: VersionedBucket, **headers: str) -> str:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return bucket.put(KEY, [], named, Metadata).version
+
+
+def versions_in(bucket: VersionedBucket) -> list[tuple[str, bool]]:
+    page = list_versions(
+        bucket.version_source(),
+        lambda key, status, behind: bucket.versions_of(checked_key(key), status, behind),
+        prefix="",
+        delimiter="",
+        after="",
+        place="",
+        max_keys=1000,
+    )
+    return [(each.id, each.is_latest) for each in page.entries if isinstance(each, Version)]
+
+
+def test_a_version_is_replaced_in_one_call(bucket_as: Callable[[str], VersionedBucket]) -> None:
+    bucket = bucket_as("ann")
+    made = [put(bucket) for _ in range(2)]
+    files = bucket.fs
+    assert isinstance(files, EmptyFiles)
+    files.calls.methods.clear()
+    made.append(put(bucket))
+    assert files.calls.methods.count("rename2") == 1
+    assert versions_in(bucket) == [(made[2], True), (made[1], False), (made[0], False)]
+    files.calls.methods.clear()
+    marker = bucket.delete(KEY, {})
+    assert files.calls.methods.count("rename2") == 1
+    assert versions_in(bucket)[:2] == [(marker.version, True), (made[2], False)]
+    bucket.delete(KEY, {}, marker.version)
+    assert bucket.fs.exists("/b/dir/k")
+    assert versions_in(bucket)[0] == (made[2], True)
+
+
+def test_a_condition_holds_between_gateways(bucket_as: Callable[[str], VersionedBucket]) -> None:
+    one, other = bucket_as("ann"), bucket_as("ann")
+    put(one)
+    seen = etag_of(other.existing(KEY))
+    put(other, if_match=seen)
+    with pytest.raises(Refused, match="pre-conditions"):
+        put(one, if_match=seen)
+    assert len(versions_in(one)) == 2
+
+
+def test_who_may_not_write_to_a_directory_changes_no_version_in_it(
+    bucket_as: Callable[[str], VersionedBucket],
+) -> None:
+    made = [put(bucket_as("ann")) for _ in range(2)]
+    bob = bucket_as("bob")
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: put(bob),
+        lambda: bob.delete(KEY, {}),
+        lambda: bob.delete(KEY, {}, made[0]),
+        lambda: bob.delete(KEY, {}, made[1]),
+    )
+    for act in acts:
+        with pytest.raises((errors.AccessDenied, Refused)):
+            act()
+    assert versions_in(bucket_as("ann")) == [(made[1], True), (made[0], False)]
+    bucket_as("ann").fs.set_permission("/b/dir", 0o700)
+    with pytest.raises(errors.AccessDenied):
+        bob.existing(KEY, made[0])
