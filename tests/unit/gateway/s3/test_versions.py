@@ -341,7 +341,8 @@ def test_a_damaged_lock_holds(data: bytes) -> None:
     except Refused:
         pass
     assert locks.decoded_locking(data) is not None
-    assert locks.decoded(None) is locks.decoded_locking(None) is None
+    assert locks.decoded(None) is None
+    assert locks.decoded_locking(None) is None
 
 
 def test_a_damaged_lock_stops_a_deletion() -> None:
