@@ -281,7 +281,7 @@ def put_object_legal_hold(call: Call) -> Answer:
 def _lock(call: Call, bucket: VersionedBucket) -> Lock:
     """What locks the version that is asked for. Raises Refused where there is nothing."""
     bucket.check_lockable()
-    lock = bucket.metadata(bucket.existing(call.key, call.version).path).lock
+    lock = bucket.described(call.key, call.version)[1].lock
     if lock is None:
         raise _without_lock()
     return lock
@@ -556,31 +556,34 @@ def head_object(call: Call) -> Answer:
 def _answer_object(call: Call, *, with_body: bool) -> Answer:
     bucket, key = call.bucket(), call.key
     if key.is_directory or not with_body:
-        head = _head_of(call, bucket, bucket.existing(key, call.version))
+        head = _head_of(call, bucket, *bucket.described(key, call.version))
         if head.status != 304:
             call.channel.begin(head.status, head.headers)
             call.channel.end()
             return None
         return head
-    with bucket.opened(key, call.version) as (status, stream):
-        head = _head_of(call, bucket, status)
+    with bucket.opened(key, call.version) as found:
+        size_bytes = found.status.length
+        head = _head_of(call, bucket, found.status, found.metadata)
         if head.status == 304:
             return head
-        part = _part(call.request, status, _sizes(call, bucket, status)) or Part(0, status.length)
+        sizes = found.metadata.parts.sizes(size_bytes)
+        part = _part(call.request, found.status, sizes) or Part(0, size_bytes)
         call.channel.begin(head.status, head.headers)
-        for piece in pieces_of(stream, part.offset, part.length_bytes):
+        for piece in pieces_of(found.stream, part.offset, part.length_bytes):
             call.channel.send(piece)
     call.channel.end()
     return None
 
 
-def _head_of(call: Call, bucket: VersionedBucket, status: FileStatus) -> Response:
+def _head_of(
+    call: Call, bucket: VersionedBucket, status: FileStatus, metadata: Metadata
+) -> Response:
     """The head of an answer about an object. Raises Refused."""
     request = call.request
     about = {"ETag": etag_of(status), "Last-Modified": http_time(status.modification_time_ms)}
     if conditions.check_reading(request.headers, status):
         return Response(304, about)
-    metadata = bucket.metadata(status.path)
     about |= _id_header(bucket, metadata)
     sizes = metadata.parts.sizes(0 if status.is_directory else status.length)
     part = _part(request, status, sizes)
@@ -616,13 +619,6 @@ def _overrides(call: Call) -> dict[str, str]:
         # Whoever makes others follow a link would choose what their browsers do with an object.
         raise Refused("InvalidRequest", "parameters response-… are for requests that are signed")
     return wanted
-
-
-def _sizes(call: Call, bucket: Bucket, status: FileStatus) -> Sequence[int]:
-    """The sizes of the parts that an object came in, for who asks for one."""
-    if "partNumber" not in call.request.query:
-        return ()
-    return bucket.metadata(status.path).parts.sizes(status.length)
 
 
 def _part(request: S3Request, status: FileStatus, sizes: Sequence[int]) -> Part | None:
@@ -738,12 +734,11 @@ def get_object_attributes(call: Call) -> Answer:
             f"x-amz-object-attributes names some of {', '.join(sorted(_ATTRIBUTES))}",
             ArgumentName="x-amz-object-attributes",
         )
-    status = bucket.existing(key, call.version)
+    status, metadata = bucket.described(key, call.version)
     conditions.check_reading(call.request.headers, status)
     children: list[Child] = []
     if "ETag" in wanted:
         children.append(("ETag", etag_of(status).strip('"')))
-    metadata = bucket.metadata(status.path)
     if "Checksum" in wanted and metadata.checksum:
         sums: list[Child] = [(element_of(name), value) for name, value in metadata.checksum.items()]
         children.append(("Checksum", [*sums, ("ChecksumType", metadata.checksum_type)]))
@@ -791,7 +786,7 @@ def _object_parts(request: S3Request, metadata: Metadata, sizes: Sequence[int]) 
 
 def get_object_tagging(call: Call) -> Answer:
     bucket = call.bucket()
-    metadata = bucket.metadata(bucket.existing(call.key, call.version).path)
+    _, metadata = bucket.described(call.key, call.version)
     return _xml("Tagging", children_of_tags(metadata.tags), _id_header(bucket, metadata))
 
 
@@ -890,11 +885,10 @@ def copy_object(call: Call) -> Answer:
         written = _copy_directory(call, source_bucket, source_key, target, key)
         copied: dict[str, str] = {}
     else:
-        with source_bucket.opened(source_key, version) as (found, stream):
-            conditions.check_copying(request.headers, found)
-            source = source_bucket.metadata(found.path)
-            copied = _source_header(source_bucket, source)
-            metadata = kept = source.of_copy()
+        with source_bucket.opened(source_key, version) as found:
+            conditions.check_copying(request.headers, found.status)
+            copied = _source_header(source_bucket, found.metadata)
+            metadata = kept = found.metadata.of_copy()
             if replaces:
                 metadata = call.metadata(kept.checksum)
             metadata = replace(
@@ -905,7 +899,10 @@ def copy_object(call: Call) -> Answer:
             )
             target.check_metadata(metadata)
             written = target.put(
-                key, pieces_of(stream, 0, found.length), _own(request), lambda: metadata
+                key,
+                pieces_of(found.stream, 0, found.status.length),
+                _own(request),
+                lambda: metadata,
             )
     if written.version:
         copied[ID_HEADER] = written.version
@@ -944,13 +941,12 @@ def upload_part_copy(call: Call) -> Answer:
     uploads.check(key, request.text("uploadId"))
     if source_key.is_directory:
         raise no_such_key(source_key)
-    with source_bucket.opened(source_key, version) as (found, stream):
-        conditions.check_copying(request.headers, found)
-        part = _source_part(request.headers.get("x-amz-copy-source-range"), found.length)
-        copied = {}
-        if source_bucket.versioning() is not Versioning.OFF:
-            copied = _source_header(source_bucket, source_bucket.metadata(found.path))
-        pieces = pieces_of(stream, part.offset, part.length_bytes)
+    with source_bucket.opened(source_key, version) as found:
+        conditions.check_copying(request.headers, found.status)
+        range_header = request.headers.get("x-amz-copy-source-range")
+        part = _source_part(range_header, found.status.length)
+        copied = _source_header(source_bucket, found.metadata)
+        pieces = pieces_of(found.stream, part.offset, part.length_bytes)
         added = uploads.add(key, request.text("uploadId"), number, pieces)
     return _copied("CopyPartResult", added.status, added.etag, copied)
 

@@ -103,6 +103,15 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
+class Opened:
+    """An object that is read, as it was at one moment."""
+
+    status: FileStatus
+    stream: FSDataInputStream
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """An object that was made."""
 
@@ -208,8 +217,8 @@ class Bucket:
         return self.fs.has_path_capability(self.path, capability)
 
     @contextmanager
-    def opened(self, key: Key, version: str = "") -> Iterator[tuple[FileStatus, FSDataInputStream]]:
-        """An object's file, open, and its status at that moment. Raises Refused."""
+    def opened(self, key: Key, version: str = "") -> Iterator[Opened]:
+        """An object's file, open, with what is kept with it. Raises Refused."""
         status = self.existing(key, version)
         for _ in range(ATTEMPTS):
             try:
@@ -220,17 +229,39 @@ class Bucket:
                     raise self.missing(key, version) from None
                 status = again  # It has become an older version, or the current one.
                 continue
-            # What was opened is what the status says only if that is still there.
-            again = self.version_of(key, version)
-            if again is not None and _is_at(again, status):
-                with stream:
-                    yield status, stream
-                return
-            stream.close()
+            with stream:
+                metadata = self._metadata_or_none(status.path)
+                # What was opened, and what is kept with it, is what the status says only if that
+                # is still there.
+                again = self.version_of(key, version)
+                if again is not None and _is_at(again, status) and metadata is not None:
+                    yield Opened(status, stream, metadata)
+                    return
             if again is None:
                 raise self.missing(key, version)
             status = again
         raise too_busy(key)
+
+    def described(self, key: Key, version: str = "") -> tuple[FileStatus, Metadata]:
+        """An object, with what is kept with it. Raises Refused."""
+        for _ in range(ATTEMPTS):
+            status = self.existing(key, version)
+            metadata = self._metadata_or_none(status.path)
+            if metadata is None:
+                continue
+            if not metadata.version or status.is_directory:
+                return status, metadata
+            # An id has to be that of this version, and not of one that has taken its place.
+            again = self.version_of(key, version)
+            if again is not None and _is_at(again, status):
+                return status, metadata
+        raise too_busy(key)
+
+    def _metadata_or_none(self, path: str) -> Metadata | None:
+        try:
+            return self.metadata(path)
+        except NOT_THERE:
+            return None
 
     def held(self, path: str) -> AbstractContextManager[None]:
         """Hold the lock of a path, among the requests of this gateway."""

@@ -260,8 +260,8 @@ def versioned(life: Life) -> VersionedBucket:
 def content(bucket: VersionedBucket, version: str = "") -> bytes | str:
     """What is read, or the code of the refusal."""
     try:
-        with bucket.opened(KEY, version) as (_, stream):
-            return stream.read()
+        with bucket.opened(KEY, version) as found:
+            return found.stream.read()
     except Refused as refused:
         return refused.code
 

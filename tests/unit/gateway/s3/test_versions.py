@@ -62,8 +62,8 @@ def put(bucket: VersionedBucket, key: str, body: bytes, **headers: str) -> str:
 def content(bucket: VersionedBucket, key: str, version: str = "") -> bytes | str:
     """What is read, or the code of the refusal."""
     try:
-        with bucket.opened(checked_key(key), version) as (_, stream):
-            return stream.read()
+        with bucket.opened(checked_key(key), version) as found:
+            return found.stream.read()
     except Refused as refused:
         return refused.code
 
@@ -314,6 +314,40 @@ def test_what_comes_between_becomes_an_older_version(monkeypatch: pytest.MonkeyP
         b"two",
         b"three",
     ]
+
+
+@pytest.mark.parametrize("state", [OFF, ENABLED])
+def test_what_is_kept_is_read_with_the_object_that_it_belongs_to(
+    monkeypatch: pytest.MonkeyPatch, state: Versioning
+) -> None:
+    bucket, key = new_bucket(), checked_key("k")
+    if state is not OFF:
+        bucket.set_versioning(state)
+    replaces = iter([False])
+
+    def put_next(number: int) -> None:
+        body = b"%d" % number
+        bucket.put(key, [body], {}, lambda: Metadata(meta={"is": str(number)}))
+
+    def replaced_before(path: str) -> Metadata:
+        if next(replaces, False):
+            put_next(2)
+        return metadata(path)
+
+    metadata = bucket.metadata
+    monkeypatch.setattr(bucket, "metadata", replaced_before)
+    put_next(1)
+    replaces = iter([True])
+    with bucket.opened(key) as found:
+        assert found.stream.read().decode() == found.metadata.meta["is"] == "2"
+    if state is not OFF:
+        put_next(1)
+        replaces = iter([True])
+        status, kept = bucket.described(key)
+        versions_there = {
+            each.status.path: each.id for each in listed(bucket) if isinstance(each, Version)
+        }
+        assert versions_there[status.path] == kept.version
 
 
 # Locks.
