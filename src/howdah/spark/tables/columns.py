@@ -30,6 +30,7 @@ TEXTS: Final = "map<string,string>"
 BYTES: Final = "map<string,binary>"
 BLOCKS: Final = "array<struct<block_id:bigint,length:bigint,generation_stamp:bigint>>"
 
+_INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
 _MOST_TEXT_BYTES: Final = (1 << 31) - 1
 """Of all texts of an array."""
 
@@ -136,20 +137,26 @@ class Columns:
 
 def array(values: Sequence[Any], kind: str) -> pa.Array:
     """Python's values, None among them, as an array of a type. A timestamp is a number of
-    microseconds."""
+    microseconds, or a datetime. Raises what `pyarrow.array` raises for values of another type."""
     import pyarrow as pa
 
     is_there = None
-    if None in values:
+    if None in values or not values:
         is_there = np.fromiter((value is not None for value in values), np.bool_, len(values))
         if not is_there.any():
             return pa.nulls(len(values), arrow_type(kind))
-    if kind not in SCALARS:
-        return pa.array(values, type=arrow_type(kind))
     if kind == STRING:
         return _texts(values, is_there)
-    given = values if is_there is None else [0 if value is None else value for value in values]
-    return numbers(np.array(given, dtype=_DTYPES[kind]), kind, is_there=is_there)
+    if kind in SCALARS:
+        nothing = False if kind == BOOLEAN else 0
+        given = values
+        if is_there is not None:
+            given = [nothing if value is None else value for value in values]
+        made = np.array(given)
+        fits = made.dtype == (np.bool_ if kind == BOOLEAN else np.int64)
+        if fits and (kind != INT or (made.min() >= _INT_MIN and made.max() <= _INT_MAX)):
+            return numbers(made, kind, is_there=is_there)
+    return pa.array(values, type=arrow_type(kind))
 
 
 def numbers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -52,7 +52,16 @@ def test_rows_of_usual_columns_need_no_pandas() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_a_number_that_does_not_fit_is_refused() -> None:
-    values: list[Any] = [1 << 31]
-    with pytest.raises(OverflowError):
-        of.array(values, of.INT)
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [(of.INT, 1 << 31), (of.LONG, 1 << 63), (of.LONG, "7"), (of.BOOLEAN, "x")],
+)
+def test_a_value_that_does_not_fit_is_refused(kind: str, value: object) -> None:
+    for values in ([value], [None, value]):
+        with pytest.raises((pa.ArrowException, OverflowError, TypeError)):
+            of.array(values, kind)
+
+
+def test_a_time_may_be_a_datetime() -> None:
+    time = datetime(2026, 11, 30, 20, 9, 56, 906000, tzinfo=UTC)
+    assert of.array([time, None], of.TIMESTAMP).to_pylist() == [time, None]
