@@ -10,8 +10,9 @@ Mirrors org.apache.hadoop.fs.viewfs.NflyFSystem. Rules:
    `readMostRecent` all are asked, and the newest is read.
 3. With `repairOnRead` opening a file copies it to the targets that lack it, and together with
    `readMostRecent` to those that have an older one.
-4. Of several writers that may not overwrite, the first target decides, which all of them rename
-   in first: who finds the name there goes on to no other target, and takes back what he renamed.
+4. Who may not overwrite is refused if one target has the file. Of several such writers the first
+   target decides, which all of them rename in first: who finds the name there goes on to no other
+   target, and takes back what he renamed.
 5. Of several writers that overwrite, each target keeps the file of the one that renamed last in it.
    Nothing spans the targets, so two that close at the same moment may leave different files in
    different targets, each of them whole. `repairOnRead` with `readMostRecent` makes them one again,
@@ -42,7 +43,7 @@ from howdah.fs.paths import PathLike
 from howdah.fs.status import BlockLocation, FileChecksum, FileStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, Writable
 from howdah.fs.viewfs.mount_table import Nfly, join_below
-from howdah.options import AbortableResult, CreateFlag
+from howdah.options import AbortableResult, CreateFlag, SyncFlag
 
 _TEMPORARY = "_nfly_tmp_"
 _MOST_KEPT_BYTES = 200
@@ -146,13 +147,16 @@ class NflyFileSystem(FileSystem):
         name = self.resolve(path)
         temporary = temporary_of(name)
         opened: list[tuple[Target, FSDataOutputStream]] = []
+        taken: list[errors.PathExists] = []
 
         def make(target: Target) -> None:
-            there = target.path(name)
-            if not overwrite and target.fs.exists(there):
-                raise errors.PathExists(f"{name} already exists").about(name)
-            if target.fs.is_directory(there):
-                raise errors.PathExists(f"{name} already exists as a directory").about(name)
+            if taken:
+                raise taken[0]
+            try:
+                check(target)
+            except errors.PathExists as error:
+                taken.append(error)
+                raise
             stream = target.fs.create(
                 target.path(temporary),
                 overwrite=True,
@@ -166,12 +170,24 @@ class NflyFileSystem(FileSystem):
             )
             opened.append((target, stream))
 
+        def check(target: Target) -> None:
+            there = target.path(name)
+            if not overwrite and target.fs.exists(there):
+                raise errors.PathExists(f"{name} already exists").about(name)
+            if target.fs.is_directory(there):
+                raise errors.PathExists(f"{name} already exists as a directory").about(name)
+
         output = _Output(self, name, temporary, opened, overwrite=overwrite)
         try:
             self._change("create", name, make)
         except errors.HowdahError:
+            if not taken:
+                output.drop()
+                raise
+        if taken:
+            # The file of one target is the file, even if enough others lack it.
             output.drop()
-            raise
+            raise taken[0]
         return FSDataOutputStream(output)
 
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
@@ -434,7 +450,7 @@ class _Output:
             f"hflush: {self._name} has several targets, and is seen when it is closed"
         ).about(self._name)
 
-    def hsync(self) -> None:
+    def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
         self.hflush()
 
     def get_pos(self) -> int:

@@ -184,6 +184,21 @@ def test_a_file_is_replaced_only_where_that_is_asked_for() -> None:
     assert nest.leftovers() == []
 
 
+@pytest.mark.parametrize("settings", ["minReplication=1", ""])
+@pytest.mark.parametrize("having", ALL)
+def test_a_file_that_one_target_alone_has_is_there(settings: str, having: str) -> None:
+    """The others may have been away when it was written."""
+    nest = Nest(settings)
+    nest.targets[having].write_bytes("/top/f", b"old")
+    with pytest.raises(errors.PathExists, match="/n/f already exists"):
+        nest.fs.create("/n/f")
+    assert nest.having("/f") == {having: b"old"}
+    assert nest.leftovers() == []
+    with nest.fs.create("/n/f", overwrite=True) as out:
+        out.write(b"new")
+    assert nest.having("/f") == dict.fromkeys(ALL, b"new")
+
+
 def test_what_no_target_has_is_not_found() -> None:
     nest = Nest("readMostRecent=true,repairOnRead=true")
     for look in (nest.fs.get_file_status, nest.fs.read_bytes, nest.fs.list_status):
