@@ -32,6 +32,8 @@ from howdah.fs.status import FileStatus
 from howdah.protocol.raw_paths import RESERVED_RAW, is_raw
 
 _TRASH_SCHEMES: Final = ("hdfs",)
+_SNAPSHOT_SCHEMES: Final = ("hdfs", "webhdfs", "swebhdfs")
+_SNAPSHOTS: Final = ".snapshot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class CopyContext:
         fs = place.connect()
         path = fs.resolve(target)
         places, sources = _look_at_sources(names, conf, user)
-        return cls(
+        context = cls(
             places,
             sources,
             place,
@@ -77,6 +79,29 @@ class CopyContext:
             _filters(options.filters_file, conf, user),
             fs.scheme in _TRASH_SCHEMES and _trash_is_on(fs, path, conf),
         )
+        if options.delete:
+            context._check_sources_stay()
+        return context
+
+    def _check_sources_stay(self) -> None:
+        """Raise InvalidInput for a source within the target: it is something that only the target
+        has, and so would be deleted. A snapshot of HDFS is in no listing, and a file may be in its
+        place already."""
+        for source, _ in self.sources:
+            above = paths.parent_of(source.path)
+            if above is None or not paths.is_under(above, self.target_path):
+                continue
+            if above == self.target_path and not source.is_directory:
+                continue
+            fs = self.places[source.filesystem].connect()
+            below = source.path[len(self.target_path) :].split(paths.SEPARATOR)
+            if _SNAPSHOTS in below and fs.scheme in _SNAPSHOT_SCHEMES:
+                continue
+            if fs.uri == self.target_fs.uri or self.target_fs.server_copies(fs).is_same_place:
+                raise InvalidInput(
+                    f"The source {source.uri} is within the target {self.target_uri}: -delete "
+                    "would delete it"
+                )
 
     def as_is(self, options: Options) -> Options:
         """The options with which cipher text below `/.reserved/raw` is copied as it is, with the

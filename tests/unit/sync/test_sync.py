@@ -14,6 +14,7 @@ import pytest
 from howdah.cli.main import main
 from howdah.copy.common.failures import CopyFailed
 from howdah.copy.counters import Counters
+from howdah.copy.layout import InvalidInput
 from howdah.copy.listing.entries import Entry, Kind
 from howdah.copy.options import InvalidOptions, Options
 from howdah.errors import AccessDenied, HowdahError, UnsupportedOperation
@@ -87,6 +88,19 @@ def test_what_one_of_several_sources_could_not_list_is_not_deleted(
     if unread:
         del before["extra"]
     assert tree(target) == before
+
+
+def test_a_source_within_the_target_is_not_deleted(source: Path, tmp_path: Path) -> None:
+    before = tree(tmp_path)
+    options = Options(update=True, delete=True)
+    for target in (tmp_path, source / "d"):
+        with pytest.raises(InvalidInput, match="is within the target"):
+            sync((source / "d" / "e").as_uri(), target.as_uri(), processes=1, options=options)
+    assert tree(tmp_path) == before
+    # Neither is itself within itself, nor is what has a name that begins alike.
+    sync(source.as_uri(), source.as_uri(), processes=1, options=options)
+    sync(source.as_uri(), (tmp_path / "sour").as_uri(), processes=1, options=options)
+    assert tree(source) == tree(tmp_path / "sour")
 
 
 def test_a_dry_run_tells_and_changes_nothing(

@@ -224,12 +224,18 @@ class _Walker:
     ) -> Iterator[Entry]:
         kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
         entry = Entry.of(kind, directory.filesystem, status, relative, other)
+        is_entered = status.is_directory and goes_on
         if not self._is_filtered(fs, status.path, decode(relative)):
             yield entry
-        elif other is not None and self._walk.wants_missing:
+        elif (
+            other is not None
+            and self._walk.wants_missing
+            # It stays for what is copied into it, which no filter matches.
+            and not (is_entered and other.is_directory)
+        ):
             # As if the source did not have it, unless a filter matches the target's own path.
             yield from self._missing(directory, other)
-        if status.is_directory and goes_on:
+        if is_entered:
             yield replace(entry, kind=Kind.PENDING)
 
     # --- entries at the target only ---------------------------------------------------

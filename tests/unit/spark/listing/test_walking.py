@@ -116,6 +116,17 @@ def test_filter_protects_at_the_target_and_not_what_is_below(fs: MemoryFileSyste
     assert found(walk(filters=(r".*\.tmp",)), Kind.MISSING) == ["/w", "/x.tmp/y"]
 
 
+def test_directory_of_the_target_stays_for_what_is_below_a_filtered_one(
+    fs: MemoryFileSystem,
+) -> None:
+    """Else `-delete` would remove what has just been copied into it."""
+    make(fs, "/s", {"d": {"y": None}, "f": None})
+    make(fs, "/t", {"d": {"y": None, "z": None}, "f": None})
+    rows = walk(filters=(".*/s/d", ".*/s/f"))
+    assert found(rows, Kind.FILE, Kind.DIRECTORY) == ["/d/y"]
+    assert found(rows, Kind.MISSING) == ["/d/z", "/f"]
+
+
 def test_staging_directories_are_not_taken_for_the_targets(fs: MemoryFileSystem) -> None:
     make(fs, "/s", {})
     make(fs, "/t", {".distcp.tmp.0123456789abcdef": {"x": None}})
