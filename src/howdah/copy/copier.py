@@ -18,7 +18,8 @@ Where the target's server copies files of the source itself it does, instead of 
 (`copy.by_server`).
 
 `-direct` writes to the final name, without step 5's rename. A failed copy leaves no half of a
-file there where the target's streams can be aborted, as those of object stores can.
+file there where the target's streams can be aborted, as those of object stores can. What fails
+in step 3 or 4 is removed.
 """
 
 from __future__ import annotations
@@ -145,13 +146,24 @@ class Copier:
         path = target if self._settings.direct else self._temporary()
         with self._named(path, target):
             total, sum_ = self._transfer(source_fs, source, path)
-            if _is_changed(source_fs, source):
-                if path != target:
+            with self._kept_if_verified(path, target):
+                if _is_changed(source_fs, source):
                     self._fs.delete(path)
-                return False
-            self.verified_by = self._verify(path, total, sum_)
+                    return False
+                self.verified_by = self._verify(path, total, sum_)
             self._complete(source_fs, source, path, target)
         return True
+
+    @contextmanager
+    def _kept_if_verified(self, path: str, target: str) -> Iterator[None]:
+        """What fails within leaves nothing under the final name (`-direct`): with the length of
+        the source, and younger, it would be taken for a copy by the next run."""
+        try:
+            yield
+        except BaseException as error:
+            if path == target:
+                self._discard(path, error)
+            raise
 
     def _by_server(self, source_fs: FileSystem, source: Entry, target: str) -> Entry | None:
         """Have the server copy once. Returns the entry that it copied; None if it does not."""

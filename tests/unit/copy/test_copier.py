@@ -21,6 +21,7 @@ from howdah.copy.options import Options, attributes
 from howdah.copy.tasks import CopyTask
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
+from howdah.fs.status import FileChecksum
 
 
 @pytest.fixture
@@ -201,8 +202,6 @@ def test_source_that_ends_early_is_no_short_copy(fs: MemoryFileSystem) -> None:
 
 
 def test_other_bytes_at_the_target_are_found(fs: MemoryFileSystem) -> None:
-    from howdah.fs.status import FileChecksum
-
     source = write(fs, "/src", b"content")
 
     def checksum(*_: Any, **__: Any) -> FileChecksum:
@@ -210,6 +209,32 @@ def test_other_bytes_at_the_target_are_found(fs: MemoryFileSystem) -> None:
 
     with pytest.raises(CopyFailed, match="Checksum mismatch"):
         copier(Troubled(fs, get_file_checksum=checksum)).copy(fs, source, "/dst")
+    assert names(fs) == ["/src"]
+
+
+DIRECT = CopySettings(direct=True)
+
+
+def test_direct_copy_of_a_source_that_changes_all_the_time_does_not_stay(
+    fs: MemoryFileSystem,
+) -> None:
+    """It has the source's length and is younger: the next run would take it for a copy."""
+    write(fs, "/src", b"first")
+    source = entry_of(fs, "/src")
+    changed = changing(fs, [b"secnd", b"third", b"forth"])
+    with pytest.raises(SourceChanged):
+        copier(fs, DIRECT).copy(changed, source, "/dst")
+    assert names(fs) == ["/src"]
+
+
+def test_direct_copy_with_other_bytes_does_not_stay(fs: MemoryFileSystem) -> None:
+    source = write(fs, "/src", b"content")
+
+    def checksum(*_: Any, **__: Any) -> FileChecksum:
+        return FileChecksum("COMPOSITE-CRC32C", b"\0\0\0\0")
+
+    with pytest.raises(CopyFailed, match="Checksum mismatch"):
+        copier(Troubled(fs, get_file_checksum=checksum), DIRECT).copy(fs, source, "/dst")
     assert names(fs) == ["/src"]
 
 
