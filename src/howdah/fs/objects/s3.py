@@ -24,6 +24,7 @@ from howdah import errors
 from howdah.fs.objects.amazon import field_codec
 from howdah.fs.objects.http_client import Answer, check_range
 from howdah.fs.objects.names import MAX_KEY_BYTES
+from howdah.fs.objects.retrying import Failed
 from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import (
     Body,
@@ -40,6 +41,7 @@ from howdah.fs.objects.store import (
     in_one,
     joined_crc32c,
     onward,
+    within,
 )
 from howdah.fs.paths import printable
 
@@ -220,7 +222,19 @@ class S3Store:
             lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
             lambda quick: quick.put(key, more, body),
         )
-        return Stored(field_codec.etag(response), field_codec.version(response), its_crc)
+        etag = field_codec.etag(response) or self._etag_of_made(key, len(body), writer)
+        return Stored(etag, field_codec.version(response), its_crc)
+
+    def _etag_of_made(self, key: str, length: int, writer: str | None) -> str:
+        """Look for an object that was made by an answer without an ETag: a web server that is no
+        store, or stands before one that is away, may answer anything with status 200."""
+        try:
+            info = self.head(key)
+        except errors.PathNotFound:
+            info = None
+        if info is None or (info.length, info.writer) != (length, writer):
+            raise no_store(self._settings, printable(f"s3://{self._bucket}/{key}"))
+        return info.etag
 
     def delete(self, key: str) -> None:
         self._call(
@@ -231,19 +245,28 @@ class S3Store:
         )
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
-        response = self._call(
-            "COPY",
-            key,
-            lambda s3: s3.copy_object(
+        def copy(s3: Any) -> Stored:
+            response = s3.copy_object(
                 Bucket=self._bucket,
                 Key=key,
                 CopySource=self._source(source),
                 CopySourceIfMatch=f'"{source.etag}"',
-            ),
-        )
-        return Stored(
-            field_codec.etag(response.get("CopyObjectResult", {})), field_codec.version(response)
-        )
+            )
+            etag = self._etag_told(key, response.get("CopyObjectResult", {}))
+            return Stored(etag, field_codec.version(response))
+
+        return self._call("COPY", key, copy)
+
+    def _etag_told(self, key: str, response: Any) -> str:
+        """The ETag of what an answer says that it made. Status 200 comes before the store is done:
+        without an ETag nothing is certain, and whoever renames would delete the source."""
+        etag = field_codec.etag(response)
+        if not etag:
+            raise Failed(
+                f"{printable(f's3://{self._bucket}/{key}')}: {self._settings.location} does not "
+                "say what it made"
+            )
+        return etag
 
     def _source(self, source: ObjectInfo) -> dict[str, str]:
         copy_source = {"Bucket": source.bucket or self._bucket, "Key": source.key}
@@ -338,18 +361,18 @@ class S3Store:
             }
             for part in parts
         ]
-        response = self._call(
-            "the end of an upload",
-            key,
-            lambda s3: s3.complete_multipart_upload(
+
+        def complete(s3: Any) -> Stored:
+            response = s3.complete_multipart_upload(
                 Bucket=self._bucket,
                 Key=key,
                 UploadId=upload_id,
                 MultipartUpload={"Parts": listed},
                 **more,
-            ),
-        )
-        return Stored(field_codec.etag(response), field_codec.version(response), joined)
+            )
+            return Stored(self._etag_told(key, response), field_codec.version(response), joined)
+
+        return self._call("the end of an upload", key, complete)
 
     def abort_upload(self, key: str, upload_id: str) -> None:
         self._call(
@@ -411,14 +434,19 @@ class S3Store:
             more["ContinuationToken"] = token
         elif start_after:
             more["StartAfter"] = start_after
-        page: Page = self._list(
-            "a listing",
-            prefix,
-            lambda s3: s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **more)[PAGE],
-            lambda quick: quick.page(prefix, more),
-        )
-        onward(token, page.token)
-        return page
+        while True:
+            page: Page = self._list(
+                "a listing",
+                prefix,
+                lambda s3: s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **more)[PAGE],
+                lambda quick: quick.page(prefix, more),
+            )
+            token = onward(token, page.token)
+            # A page may be empty, and not the last: behind many versions that were deleted.
+            if token is None or page.objects or page.prefixes:
+                return within(prefix, page)
+            more.pop("StartAfter", None)
+            more["ContinuationToken"] = token
 
     def _list(
         self,

@@ -116,6 +116,22 @@ def onward(asked: str | None, answered: str | None) -> str | None:
     return answered
 
 
+def within(prefix: str, page: Page) -> Page:
+    """Return a page of a listing, if all of it begins with the prefix that was asked for: else a
+    removal of a directory would remove what lies elsewhere. Raises `ProtocolViolation`."""
+    for info in page.objects:
+        if not info.key.startswith(prefix):
+            raise _astray(prefix, info.key)
+    for below in page.prefixes:
+        if not below.startswith(prefix):
+            raise _astray(prefix, below)
+    return page
+
+
+def _astray(prefix: str, key: str) -> errors.HowdahError:
+    return errors.ProtocolViolation(f"a listing of what begins with {prefix!r} has the key {key!r}")
+
+
 def deleted_alone(delete: Callable[[str], None], key: str) -> list[NotDeleted]:
     """Remove one object of many: a refusal is told, and one that is gone already is none."""
     try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.fs.objects.amazon.connection import PAGE
 from howdah.fs.objects.azure import settings as azure
 from howdah.fs.objects.azure import store as azure_store
 from howdah.fs.objects.azure.store import AzureStore
@@ -50,6 +53,32 @@ def google_of(*answers: Answer) -> tuple[GoogleStore, Scripted]:
     scripted = Scripted(answers)
     store._requests = scripted
     return store, scripted
+
+
+def amazon_of() -> S3Store:
+    keys = {
+        "fs.s3a.access.key": "a",
+        "fs.s3a.secret.key": "s",
+        "fs.s3a.endpoint": "http://[::1]:1",
+        "fs.s3a.retry.limit": "1",
+        "fs.s3a.retry.interval": "1ms",
+    }
+    return S3Store(s3_settings_of(Configuration(keys), "bucket"))
+
+
+class Amazon:
+    """botocore's client; the answers of each kind of request come in their order."""
+
+    def __init__(self, **answers: list[dict[str, Any]]) -> None:
+        self._answers = answers
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., dict[str, Any]]:
+        def ask(**_: object) -> dict[str, Any]:
+            self.asked.append(name)
+            return self._answers[name].pop(0)
+
+        return ask
 
 
 @pytest.mark.req("FS-195")
@@ -125,16 +154,90 @@ def test_a_listing_that_goes_on_where_it_began_is_an_error(
     for store in (azure, google):
         with pytest.raises(errors.ProtocolViolation, match="goes on where it began"):
             store.list_page("", delimiter=False)
-    keys = {"fs.s3a.access.key": "a", "fs.s3a.secret.key": "s", "fs.s3a.endpoint": "http://[::1]:1"}
-    amazon = S3Store(s3_settings_of(Configuration(keys), "bucket"))
-    monkeypatch.setattr(amazon, "_list", lambda *_: Page((), (), "n"))
+    amazon = amazon_of()
+    monkeypatch.setattr(amazon, "_list", lambda *_: Page((SOURCE,), (), "n"))
     assert amazon.list_page("", delimiter=False).token == "n"
+    with pytest.raises(errors.ProtocolViolation, match="goes on where it began"):
+        amazon.list_page("", delimiter=False, token="n")
+    monkeypatch.setattr(amazon, "_list", lambda *_: Page((), (), "n"))
+    with pytest.raises(errors.ProtocolViolation, match="goes on where it began"):
+        amazon.list_page("", delimiter=False)
     with pytest.raises(errors.ProtocolViolation, match="goes on where it began"):
         amazon.list_page("", delimiter=False, token="n")
     page = {"IsTruncated": True, "NextKeyMarker": "k", "NextUploadIdMarker": "u"}
     monkeypatch.setattr(amazon, "_list", lambda *_: page)
     with pytest.raises(errors.ProtocolViolation, match="goes on where it began"):
         amazon.uploads("")
+
+
+def test_an_empty_page_is_not_the_end_of_a_listing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a directory is taken for nothing, or for an empty one."""
+    amazon = amazon_of()
+    asked: list[dict[str, Any]] = []
+    pages = [Page((), (), "n"), Page((), (), "m"), Page((SOURCE,), (), None)]
+
+    def listed(_: str, prefix: str, ask: Callable[[Any], Page], *__: object) -> Page:
+        class Client:
+            def list_objects_v2(self, **given: Any) -> dict[str, Page]:
+                asked.append(given)
+                return {PAGE: pages.pop(0)}
+
+        return ask(Client())
+
+    monkeypatch.setattr(amazon, "_list", listed)
+    page = amazon.list_page("a", delimiter=False, start_after="A", limit=1)
+    assert page == Page((SOURCE,), (), None)
+    ways = [(each.get("StartAfter"), each.get("ContinuationToken")) for each in asked]
+    assert ways == [("A", None), (None, "n"), (None, "m")]
+
+
+@pytest.mark.parametrize("astray", [Page((SOURCE,), (), None), Page((), ("a/",), None)])
+def test_what_a_listing_was_not_asked_for_is_refused(
+    monkeypatch: pytest.MonkeyPatch, astray: Page
+) -> None:
+    """Else the removal of a directory would remove its neighbours."""
+    blobs = "".join(
+        f"<Blob><Name>{each.key}</Name><Properties></Properties></Blob>" for each in astray.objects
+    ) + "".join(f"<BlobPrefix><Name>{each}</Name></BlobPrefix>" for each in astray.prefixes)
+    azure, _ = azure_of(
+        Answer(200, {}, f"<E><Blobs>{blobs}</Blobs></E>".encode()), Answer(404, {}, b"")
+    )
+    items = [{"name": each.key, "size": "1"} for each in astray.objects]
+    document = {"items": items, "prefixes": astray.prefixes}
+    google, _ = google_of(Answer(200, {}, json.dumps(document).encode()))
+    amazon = amazon_of()
+    monkeypatch.setattr(amazon, "_list", lambda *_: astray)
+    for store in (azure, google, amazon):
+        with pytest.raises(errors.ProtocolViolation, match="begins with 'ab/' has the key 'a"):
+            store.list_page("ab/", delimiter=True)
+
+
+def test_an_answer_that_does_not_say_what_was_made_is_no_success(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a web server before a store that is away, say."""
+    amazon = amazon_of()
+    mine = {"ContentLength": 3, "ETag": '"e"', "Metadata": {"howdah-writer": "w"}}
+    heads = [{"ContentLength": 3}, {**mine, "Metadata": {}}, {**mine, "ContentLength": 2}, mine]
+    client = Amazon(
+        put_object=[{}] * 4,
+        head_object=heads,
+        copy_object=[{}, {"CopyObjectResult": {}}, {}, {"CopyObjectResult": {"ETag": '"e"'}}],
+        complete_multipart_upload=[{}, {}, {}, {"ETag": '"e"'}],
+    )
+    monkeypatch.setattr(amazon._connection, "made", lambda: client)
+    for _ in range(3):
+        with pytest.raises(errors.RemoteError, match="does not answer as S3 does"):
+            amazon.put("f", b"abc", exclusive=True, writer="w")
+    assert amazon.put("f", b"abc", exclusive=True, writer="w").etag == "e"
+    for make in (
+        lambda: amazon.copy(SOURCE, "f"),
+        lambda: amazon.complete_upload("f", "u", [], exclusive=True),
+    ):
+        with pytest.raises(errors.RetriableError, match="does not say what it made"):
+            make()
+        assert make().etag == "e"
+    assert client.asked.count("copy_object") == 4
 
 
 @pytest.mark.req("FS-188")

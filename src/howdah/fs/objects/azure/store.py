@@ -50,6 +50,7 @@ from howdah.fs.objects.store import (
     in_one,
     joined_crc32c,
     onward,
+    within,
 )
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.runtime.tls.client import ClientTls
@@ -369,8 +370,8 @@ class AzureStore:
             objects += self._own_marker(prefix)
         if start_after:
             objects = [info for info in objects if info.key > start_after]
-            prefixes = {prefix: None for prefix in prefixes if prefix > start_after}
-        return Page(tuple(objects), tuple(prefixes), marker or None)
+            prefixes = {below: None for below in prefixes if below > start_after}
+        return within(prefix, Page(tuple(objects), tuple(prefixes), marker or None))
 
     def _listed(
         self,

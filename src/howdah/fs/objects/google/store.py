@@ -38,6 +38,7 @@ from howdah.fs.objects.store import (
     in_one,
     joined_crc32c,
     onward,
+    within,
 )
 from howdah.fs.paths import printable
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
@@ -351,7 +352,7 @@ class GoogleStore:
             token = onward(token, page.token)
             # A page may be empty, and not the last.
             if token is None or len(objects) + len(prefixes) >= (limit or 1):
-                return Page(tuple(objects), tuple(prefixes), token)
+                return within(prefix, Page(tuple(objects), tuple(prefixes), token))
 
     def delete_many(self, keys: Sequence[str]) -> list[NotDeleted]:
         refused: list[NotDeleted] = []
