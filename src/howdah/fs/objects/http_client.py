@@ -144,9 +144,13 @@ def _sent(exchange: Exchange, request: Request) -> Head:
     except errors.Unreachable as error:
         # A store that refuses a body may say so and close before it has read it.
         try:
-            return exchange.head()
+            head = exchange.head()
         except errors.HowdahError:
             raise error from None
+        if head.status < 300:
+            # It can have taken nothing that it has not read.
+            raise
+        return head
     return exchange.head()
 
 

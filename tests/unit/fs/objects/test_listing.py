@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from urllib.parse import quote_plus
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.fs.objects.amazon import listing
+from howdah.fs.objects.amazon.http_requests import milliseconds
 from howdah.fs.objects.amazon.listing import page_of
 from howdah.fs.objects.store import ObjectInfo, Page
 
@@ -27,7 +29,7 @@ def test_a_page_is_read_as_amazon_and_others_write_it(top: str) -> None:
     text = f"""{HEAD}{top}<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>
         <NextContinuationToken>to+ken/=</NextContinuationToken>{ENTRY}</ListBucketResult>"""
     assert page_of(text.encode()) == Page(
-        (ObjectInfo("a/\x01 +.txt", 5, 1_795_492_020_500, "abc-2"),), ("d 1/",), "to+ken/="
+        (ObjectInfo("a/\x01 +.txt", 5, 1_795_492_020_000, "abc-2"),), ("d 1/",), "to+ken/="
     )
     plain = text.replace("<EncodingType>url</EncodingType>", "").replace("true", "false")
     found = page_of(plain.encode())
@@ -113,3 +115,31 @@ def test_a_page_that_is_read_by_patterns_is_the_one_that_the_parser_reads(
     assert usual in (None, parsed)
     if is_escaped and "&" not in token and all(form in FORMS[:2] for form, _, _ in entries):
         assert usual == parsed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-24T03:47:01.000Z",
+        "2026-11-24T03:47:01.789Z",
+        "2026-11-24T03:47:01",
+        "2026-11-24T03:47:01Z",
+        "2026-11-24T04:47:01.999+01:00",
+    ],
+)
+def test_a_listed_object_has_the_time_that_it_has_by_itself(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Else a copy takes it for one that has changed since it was listed."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        page = page_of(
+            "<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>"
+            f"<Contents><Key>a</Key><LastModified>{text}</LastModified><ETag>e</ETag>"
+            "<Size>1</Size></Contents></ListBucketResult>".encode()
+        )
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert page.objects[0].modified_ms == milliseconds("Tue, 24 Nov 2026 03:47:01 GMT")

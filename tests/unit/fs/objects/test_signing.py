@@ -85,6 +85,23 @@ def test_the_key_of_a_day_is_made_once_for_each_account(monkeypatch: pytest.Monk
     assert sign(ACCOUNT, "20261126") == first
 
 
+def test_threads_that_sign_for_two_accounts_do_not_get_each_others_keys() -> None:
+    scope = Scope("eu-west-1", "s3")
+    mine = scope.signature_of("mine", "20261130T000000Z", "text")
+
+    class Slow(str):
+        """Another thread signs while this one looks whether the key is known."""
+
+        def __eq__(self, other: object) -> bool:
+            scope.signature_of("theirs", "20261130T000000Z", "text")
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    scope.signature_of("mine", "20261130T000000Z", "text")
+    assert scope.signature_of(Slow("mine"), "20261130T000000Z", "text") == mine
+
+
 def test_neither_a_scope_nor_its_text_shows_a_key() -> None:
     scope = Scope("us-east-1", "s3")
     scope.authorization(("GET", "/", ""), {"host": "h"}, UNSIGNED, ACCOUNT, "20261126T000000Z")

@@ -9,7 +9,7 @@ parser.
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
@@ -117,5 +117,10 @@ def _parsed(document: bytes) -> Page:
 
 
 def _ms(text: str) -> int:
-    """Milliseconds since 1970 of `2026-11-24T03:47:00.000Z`."""
-    return round(datetime.fromisoformat(text).timestamp() * 1000) if text else 0
+    """Milliseconds since 1970 of `2026-11-24T03:47:00.000Z`, in whole seconds as Amazon's are: a
+    store that lists more of them (MinIO) does not tell them with an object, which would seem to
+    have changed since it was listed."""
+    if not text:
+        return 0
+    when = datetime.fromisoformat(text)
+    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()) * 1000

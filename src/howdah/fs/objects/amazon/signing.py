@@ -38,13 +38,12 @@ def path_text(key: str) -> str:
 class Scope:
     """The place and service that signatures are for; it keeps the key of the last day."""
 
-    __slots__ = ("_key", "_key_of", "region", "service")
+    __slots__ = ("_known", "region", "service")
 
     def __init__(self, region: str, service: str) -> None:
         self.region = region
         self.service = service
-        self._key_of = ("", "")
-        self._key = b""
+        self._known = ("", ""), b""
 
     def __repr__(self) -> str:
         return f"Scope({self.region}, {self.service})"
@@ -84,13 +83,14 @@ class Scope:
 
     def _signing_key(self, secret_key: str, day: str) -> bytes:
         wanted = secret_key, day
-        if self._key_of == wanted:
-            return self._key
+        # Both at once: another thread may sign for another day or account.
+        known, key = self._known
+        if known == wanted:
+            return key
         key = _hmac(f"AWS4{secret_key}".encode(), day)
         for part in (self.region, self.service, "aws4_request"):
             key = _hmac(key, part)
-        # In this order: another thread that sees the new name finds the new key.
-        self._key, self._key_of = key, wanted
+        self._known = wanted, key
         return key
 
 
