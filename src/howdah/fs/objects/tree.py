@@ -138,7 +138,13 @@ class Tree:
         """Return whether anything but its marker lies below a directory."""
         prefix = prefix_of(path)
         page = self.store.list_page(prefix, delimiter=False, limit=2)
-        return any(info.key != prefix for info in page.objects)
+        while True:
+            if any(info.key != prefix for info in page.objects):
+                return True
+            if page.token is None:
+                return False
+            # A store may give less than is asked for: the marker, and then the rest.
+            page = self.store.list_page(prefix, delimiter=False, token=page.token, limit=2)
 
     def status(self, entry: Found) -> FileStatus:
         info = entry.info

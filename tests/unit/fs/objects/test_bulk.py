@@ -85,3 +85,10 @@ def test_few_files_of_many_cost_few_requests() -> None:
     assert bulk.delete(["/d/000001", "/d/099999"]) == []
     assert store.calls <= 6
     assert len(store.keys) == 99_998
+
+
+@pytest.mark.parametrize("page_keys", [1, 2, 3])
+def test_a_directory_whose_first_page_is_its_marker_is_not_empty(page_keys: int) -> None:
+    tree = tree_of(Keys(["d/", "d/x", "e/", "f"], page_keys))
+    assert tree.has_entries("/d")
+    assert not tree.has_entries("/e")
