@@ -194,12 +194,26 @@ class NflyFileSystem(FileSystem):
         name = self.resolve(path)
         return all(self._change("mkdirs", name, lambda to: to.fs.mkdirs(to.path(name), permission)))
 
+    def _check_free(self, name: str) -> None:
+        """Raise `PathExists` if one target has the path, before any of them is changed. One that
+        does not answer will fail."""
+        for target in self._targets:
+            is_there = False
+            with contextlib.suppress(errors.HowdahError):
+                is_there = target.fs.exists(target.path(name))
+            if is_there:
+                raise errors.PathExists(f"{name} already exists").about(name)
+
     def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
         name = self.resolve(path)
+        self._check_free(name)
         return all(self._change("mkdir", name, lambda to: to.fs.mkdir(to.path(name), permission)))
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
         old, new = self.resolve(src), self.resolve(dst)
+        if not overwrite:
+            self.get_file_status(old)
+            self._check_free(new)
         self._change(
             "rename",
             old,

@@ -199,6 +199,27 @@ def test_a_file_that_one_target_alone_has_is_there(settings: str, having: str) -
     assert nest.having("/f") == dict.fromkeys(ALL, b"new")
 
 
+@pytest.mark.parametrize("settings", ["minReplication=1", ""])
+@pytest.mark.parametrize("having", ALL)
+def test_a_name_that_one_target_alone_has_is_taken(settings: str, having: str) -> None:
+    nest = Nest(settings)
+    nest.fs.write_bytes("/n/src", b"new")
+    nest.targets[having].write_bytes("/top/f", b"old")
+    with pytest.raises(errors.PathExists, match="/n/f already exists"):
+        nest.fs.rename("/n/src", "/n/f")
+    with pytest.raises(errors.PathExists, match="/n/f already exists"):
+        nest.fs.mkdir("/n/f")
+    with pytest.raises(errors.PathNotFound, match="/n/nothing"):
+        nest.fs.rename("/n/nothing", "/n/f")
+    assert nest.having("/f") == {having: b"old"}
+    assert nest.having("/src") == dict.fromkeys(ALL, b"new")
+    nest.fs.rename("/n/src", "/n/f", overwrite=True)
+    assert nest.having("/f") == dict.fromkeys(ALL, b"new")
+    with nest.broken("two"):
+        nest.fs.rename("/n/f", "/n/g")
+    assert set(nest.having("/g")) == {"one", "three"}
+
+
 def test_what_no_target_has_is_not_found() -> None:
     nest = Nest("readMostRecent=true,repairOnRead=true")
     for look in (nest.fs.get_file_status, nest.fs.read_bytes, nest.fs.list_status):
