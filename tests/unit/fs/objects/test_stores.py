@@ -238,6 +238,20 @@ def test_an_answer_that_does_not_say_what_was_made_is_no_success(
             make()
         assert make().etag == "e"
     assert client.asked.count("copy_object") == 4
+    page = Answer(200, {}, b"It works!")
+    azure, _ = azure_of(page, page, page)
+    for write in (
+        lambda: azure.put("f", b"abc", exclusive=True, writer="w"),
+        lambda: azure.complete_upload("f", "u", [], exclusive=False),
+        lambda: azure.copy(SOURCE, "f"),
+    ):
+        with pytest.raises(errors.HowdahError, match=r"does not answer as the Blob|ended as None"):
+            write()
+    google, _ = google_of(page, page)
+    with pytest.raises(errors.ProtocolViolation, match="answers no JSON"):
+        google.put("f", b"abc", exclusive=True, writer="w")
+    with pytest.raises(errors.ProtocolViolation, match="answers no JSON"):
+        google.copy(SOURCE, "f")
 
 
 @pytest.mark.req("FS-188")

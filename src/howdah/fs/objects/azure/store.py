@@ -219,7 +219,18 @@ class AzureStore:
                 return self._marked_already(key)
             else:
                 raise
-        return Stored(_etag(answer), answer.headers.get("x-ms-version-id"), its_crc)
+        return self._stored(key, answer, its_crc)
+
+    def _stored(self, key: str, answer: Answer, its_crc: int | None) -> Stored:
+        """What the service says that it has made. Raises `ProtocolViolation` if it says nothing: a
+        web server before a service that is away may answer anything with status 200."""
+        etag = _etag(answer)
+        if not etag:
+            raise errors.ProtocolViolation(
+                f"{self._signer.where(key)}: {self._settings.place} does not answer as the Blob "
+                f"service does (HTTP status {answer.status} without an ETag)"
+            )
+        return Stored(etag, answer.headers.get("x-ms-version-id"), its_crc)
 
     def _is_there(self, key: str) -> bool:
         try:
@@ -327,7 +338,7 @@ class AzureStore:
             if exclusive and self._is_anothers(key, upload_id):
                 raise NotAsExpected(f"{self._signer.where(key)} is there") from error
             raise
-        return Stored(_etag(answer), answer.headers.get("x-ms-version-id"), joined)
+        return self._stored(key, answer, joined)
 
     def _is_anothers(self, key: str, writer: str) -> bool:
         try:
