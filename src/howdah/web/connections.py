@@ -323,13 +323,14 @@ class Exchange:
         headers, rest = head.headers, bytes(self._received_head)
         self._may_keep = is_newer and "close" not in headers.get("connection", "").lower()
         coding, length = headers.get("transfer-encoding"), headers.get("content-length")
+        if length is not None and not _LENGTH.fullmatch(length):
+            # Also where no body follows: of a file that is looked at it is the length.
+            raise errors.ProtocolViolation(f"{self.place} answers no HTTP: {length!r} bytes")
         if head.status in (204, 304) or self._has_no_body:
             self._left_bytes, self._is_over = 0, True
         elif coding is not None:
             self._parse_chunks(raw + rest)
         elif length is not None:
-            if not _LENGTH.fullmatch(length):
-                raise errors.ProtocolViolation(f"{self.place} answers no HTTP: {length!r} bytes")
             self._left_bytes = int(length)
             self._ahead = memoryview(rest)
             self._is_over = self._left_bytes == 0

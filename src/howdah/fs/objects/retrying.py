@@ -21,6 +21,7 @@ from howdah.rpc import wait_notices
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 MAX_PAUSE_S: Final = 20.0
+_MOST_DOUBLED: Final = 64
 _TOLD_S: Final = 1.0
 """A person at a terminal is told of pauses that are as long."""
 
@@ -72,7 +73,7 @@ class RetryRules:
             return None
         if failures > limit:
             return None
-        return min(first_s * 2.0 ** (failures - 1), MAX_PAUSE_S)
+        return min(first_s * 2.0 ** min(failures - 1, _MOST_DOUBLED), MAX_PAUSE_S)
 
 
 class Retrying:

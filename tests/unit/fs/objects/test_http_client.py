@@ -122,6 +122,17 @@ def test_a_refusal_that_comes_before_the_body_was_read_is_an_answer(
                 requests.send(place, request("PUT", b"body" * 20_000))
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_length_that_is_no_number_is_refused(requests: Requests, method: str) -> None:
+    def misleads(connection: socket.socket) -> None:
+        assert head_of(connection)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n")
+
+    with server([misleads]) as place:
+        with pytest.raises(errors.ProtocolViolation, match=r"az://c@a/x: .* 'many' bytes"):
+            requests.send(place, request(method))
+
+
 def test_a_store_that_says_nothing_is_named(requests: Requests) -> None:
     with server([head_of]) as place:
         with pytest.raises(errors.Unreachable, match="az://c@a/x"):

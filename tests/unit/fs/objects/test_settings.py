@@ -16,7 +16,7 @@ from howdah.config import Configuration
 from howdah.fs.objects import credentials
 from howdah.fs.objects.parts import MAX_OBJECT_BYTES, MAX_PARTS, part_bytes, pieces
 from howdah.fs.objects.read_plan import STRAIGHT_AGAIN_BYTES, Manner, ReadPlan
-from howdah.fs.objects.retrying import Failed, Retrying, RetryRules, Throttled
+from howdah.fs.objects.retrying import MAX_PAUSE_S, Failed, Retrying, RetryRules, Throttled
 from howdah.fs.objects.settings import settings_of
 
 SECRET = "what-nobody-may-read"
@@ -283,3 +283,10 @@ def test_requests_are_made_again_by_the_rules() -> None:
         with pytest.raises(type(error)):
             again("a request", partial(failing, error))
         assert pauses == expected
+
+
+def test_who_has_patience_for_thousands_of_requests_waits_as_long_each_time() -> None:
+    rules = RetryRules(10_000, 0.5, 10_000, 0.1)
+    for error in (Failed("x"), Throttled("x")):
+        assert rules.pause_s(error, 5_000) == MAX_PAUSE_S
+        assert rules.pause_s(error, 10_001) is None
