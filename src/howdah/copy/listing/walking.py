@@ -1,8 +1,8 @@
 """Listing source and target side by side, as one task does it (Hadoop's SimpleCopyListing).
 
 1. A directory of the source is listed together with the target's directory of the same relative
-   path, if there is one. Both listings are in the order of their names' bytes, so one walk over
-   both pairs the entries, and keeps neither listing in memory.
+   path, if there is one. Both listings are put into the order of their names' bytes, so one walk
+   over both pairs the entries, and keeps neither listing of HDFS in memory.
 2. An entry at the target only becomes a row if the options need it (`-delete`, `-xtrack`).
 3. A task lists the directories that it finds, breadth first, until it has listed as many
    entries as it may. The directories that are left become rows for the next round, which
@@ -25,6 +25,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -328,13 +329,43 @@ def _followed(fs: FileSystem, status: FileStatus) -> FileStatus:
 
 
 def _sorted(fs: FileSystem, path: str, list_one: ListOne | None = None) -> Iterator[FileStatus]:
-    """The entries of a directory in the order of their names' bytes, which is that of HDFS."""
+    """The entries of a directory in the order of their names' bytes. Raises `ReadFailed`."""
     listed = (list_one or fs.list_status_iter)(path)
     listing = (status for status in listed if status.path != path)
-    if fs.scheme == "hdfs":
-        yield from listing
-    else:
+    if fs.scheme != "hdfs":
         yield from sorted(listing, key=lambda status: encode(status.name))
+        return
+    last = b""
+    for name, status in _by_unsigned_bytes(listing):
+        if name <= last:
+            # Pairs would be made of it that are none, and the rest would seem to be missing.
+            raise ReadFailed(
+                f"{fs.uri}{path} is listed in no order: {status.name!r} comes behind {last!r}"
+            )
+        yield status
+        last = name
+
+
+def _by_unsigned_bytes(listing: Iterator[FileStatus]) -> Iterator[tuple[bytes, FileStatus]]:
+    """A listing of HDFS in the order of its names' bytes, without keeping all of it in memory.
+
+    Hadoop's namenodes compare bytes as signed numbers (DFSUtilClient.compareBytes), ours as
+    unsigned ones: names with other characters than ASCII's come early there. They wait here for
+    the next name in ASCII that is behind them. What follows that name, in either order, is behind
+    it in both."""
+    waiting: list[tuple[bytes, int, FileStatus]] = []
+    for number, status in enumerate(listing):
+        name = encode(status.name)
+        if not name.isascii():
+            heapq.heappush(waiting, (name, number, status))
+            continue
+        while waiting and waiting[0][0] < name:
+            early, _, early_status = heapq.heappop(waiting)
+            yield early, early_status
+        yield name, status
+    while waiting:
+        early, _, early_status = heapq.heappop(waiting)
+        yield early, early_status
 
 
 def _paired(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.config import Configuration
 from howdah.copy.common import filesystems
-from howdah.copy.common.arrow_rows import decode
+from howdah.copy.common.arrow_rows import decode, encode
 from howdah.copy.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
 from howdah.copy.common.filesystems import Place
 from howdah.copy.listing import walking
@@ -20,6 +20,7 @@ from howdah.copy.listing.entries import Entry, Found, Kind, entries
 from howdah.copy.listing.walking import Walk
 from howdah.copy.locks.tree_lock import locked
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
+from howdah.fs.status import FileStatus
 
 PLACE = Place("mem://walks")
 Tree = dict[str, Any]
@@ -125,6 +126,90 @@ def test_directory_of_the_target_stays_for_what_is_below_a_filtered_one(
     rows = walk(filters=(".*/s/d", ".*/s/f"))
     assert found(rows, Kind.FILE, Kind.DIRECTORY) == ["/d/y"]
     assert found(rows, Kind.MISSING) == ["/d/z", "/f"]
+
+
+class Listed:
+    """A filesystem of HDFS whose directories are listed in the order that is given."""
+
+    scheme, uri = "hdfs", "hdfs://a"
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = names
+
+    def list_status_iter(self, path: str) -> Iterator[Any]:
+        return (Named(f"{path}/{name}", name) for name in self._names)
+
+
+class Named(NamedTuple):
+    path: str
+    name: str
+
+
+def signed(name: str) -> bytes:
+    """What is in order as Hadoop's namenodes order names: by bytes as signed numbers."""
+    return bytes(byte ^ 0x80 for byte in encode(name))
+
+
+@given(
+    names=st.sets(st.text("aé~\x7f\u0100\U0001f600\udcff", min_size=1, max_size=4), max_size=30),
+    order=st.sampled_from([signed, encode, lambda name: name]),
+)
+def test_names_are_in_one_order_whichever_namenode_lists_them(
+    names: set[str], order: Callable[[str], Any]
+) -> None:
+    fs = cast(Any, Listed(sorted(names, key=order)))
+    listed = [status.name for status in walking._sorted(fs, "/d")]
+    assert listed == sorted(names, key=encode)
+
+
+def test_a_listing_without_any_order_is_refused() -> None:
+    for names in (["b", "a"], ["a", "a"], ["é", "b", "a"]):
+        with pytest.raises(ReadFailed, match="/d is listed in no order: 'a' comes behind"):
+            list(walking._sorted(cast(Any, Listed(names)), "/d"))
+
+
+def test_a_huge_directory_is_not_kept_in_memory() -> None:
+    read = 0
+
+    def names() -> Iterator[str]:
+        nonlocal read
+        for number in range(1000):
+            read = number
+            yield f"{number:06}{'é' * (number % 2)}"
+
+    listing = walking._sorted(cast(Any, Listed(names())), "/d")
+    for number in range(1000):
+        next(listing)
+        assert read <= number + 2
+
+
+@pytest.mark.parametrize("here", [signed, encode])
+@pytest.mark.parametrize("there", [signed, encode])
+def test_clusters_that_order_names_differently_have_the_same_entries(
+    fs: MemoryFileSystem,
+    monkeypatch: pytest.MonkeyPatch,
+    here: Callable[[str], bytes],
+    there: Callable[[str], bytes],
+) -> None:
+    """Else what both have is missing in the one, and `-delete` removes it from the other."""
+    tree = {"a": {"x": None}, "é": None, "aé": None, "az": None, "z": None}
+    make(fs, "/s", tree)
+    make(fs, "/t", {**tree, "ä": None})
+    del tree["é"]
+    fs.delete("/s/é")
+    real = MemoryFileSystem.list_status_iter
+
+    def listed(self: MemoryFileSystem, path: str) -> Iterator[FileStatus]:
+        order = here if path.startswith("/s") else there
+        return iter(sorted(real(self, path), key=lambda status: order(status.name)))
+
+    monkeypatch.setattr(MemoryFileSystem, "list_status_iter", listed)
+    monkeypatch.setattr(MemoryFileSystem, "scheme", "hdfs")
+    rows = walk()
+    assert found(rows, Kind.MISSING) == ["/ä", "/é"]
+    copied = [row for row in rows if row.kind in (Kind.FILE, Kind.DIRECTORY)]
+    assert {decode(row.relative) for row in copied} == {"/a", "/a/x", "/aé", "/az", "/z"}
+    assert all(row.target != Found.ABSENT for row in copied)
 
 
 def test_staging_directories_are_not_taken_for_the_targets(fs: MemoryFileSystem) -> None:
