@@ -196,6 +196,7 @@ class Tree:
             return
         is_first = True
         listed: set[str] = set()
+        above: set[str] = set()
         for page in self.pages(prefix, delimiter=True, on_page=first):
             if not is_first:
                 on_further_page()
@@ -209,8 +210,8 @@ class Tree:
             # Some stores tell a marker below as an object, and not (only) as a prefix.
             markers = () if len(files) == len(page.objects) else markers_below(page, prefix)
             prefixes = dict.fromkeys((*page.prefixes, *markers))
-            if prefixes or listed:
-                keys = {file.key for file in files}
+            if prefixes or listed or above or page.token is not None:
+                keys = above.union(file.key for file in files)
                 statuses += [
                     self.status(Found(path_of(key), None))
                     for key in prefixes
@@ -219,9 +220,11 @@ class Tree:
                     and self.is_nameable(key.removesuffix("/")[len(prefix) :], prefix)
                 ]
                 # A store whose markers have no slash tells of a directory twice: by its marker,
-                # and where its slash would be, which may be a page further on.
+                # and where its slash would be, which may be a page further on. So may be what lies
+                # below a key that is a file.
                 last = max((*keys, *prefixes), default="")
                 listed = {key for key in (*listed, *prefixes) if key > last or key == last}
+                above = {key for key in keys if key + "/" > last}
             statuses.sort(key=by_path)
             yield from statuses
 

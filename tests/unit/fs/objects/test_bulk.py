@@ -92,3 +92,17 @@ def test_a_directory_whose_first_page_is_its_marker_is_not_empty(page_keys: int)
     tree = tree_of(Keys(["d/", "d/x", "e/", "f"], page_keys))
     assert tree.has_entries("/d")
     assert not tree.has_entries("/e")
+
+
+@pytest.mark.parametrize("sorts_keys", [True, False])
+@pytest.mark.parametrize("page_keys", [1, 2, 3, 10])
+def test_a_file_is_no_directory_though_keys_lie_below_it_on_another_page(
+    page_keys: int, sorts_keys: bool
+) -> None:
+    """A copy would refuse to have both."""
+    tree = tree_of(
+        Keys(["t/d", "t/d!", "t/d-", "t/d/x", "t/e/x"], page_keys, sorts_keys=sorts_keys)
+    )
+    listed = {status.path: status.is_directory for status in tree.entries("/t", lambda: None)}
+    assert listed == {"/t/d": False, "/t/d!": False, "/t/d-": False, "/t/e": True}
+    assert len(list(tree.entries("/t", lambda: None))) == 4
