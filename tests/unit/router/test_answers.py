@@ -48,6 +48,37 @@ def test_pages_of_several_listings_have_every_name_once(
     assert listed == sorted(set().union(mounts, *places))
 
 
+SIGNED = bytes(number ^ 0x80 for number in range(256))
+any_names = st.sets(
+    st.text("aé~\u0100", min_size=1, max_size=3).map(str.encode), min_size=1, max_size=15
+)
+
+
+@pytest.mark.parametrize("mounts", [set(), {b"b", b"m", b"z"}])
+@given(place=any_names, size=st.integers(1, 4), is_signed=st.booleans())
+def test_pages_of_a_namenode_that_compares_signed_bytes_have_every_name(
+    mounts: set[bytes], place: set[bytes], size: int, is_signed: bool
+) -> None:
+    """As Hadoop's namenodes do: names that are no ASCII come before those that are."""
+
+    def order(name: bytes) -> bytes:
+        return name.translate(SIGNED) if is_signed else name
+
+    listed: list[bytes] = []
+    start = b""
+    for _ in range(100):
+        behind = sorted((name for name in place if order(name) > order(start)), key=order)
+        whole = Page([(name, name) for name in behind[:size]], len(behind[size:]))
+        page = merged([whole], {name: name for name in mounts}, start)
+        listed += [name for name, _ in page.entries]
+        if not page.remaining:
+            break
+        start = page.entries[-1][0]
+    assert set(listed) == place | mounts
+    if not mounts:
+        assert listed == sorted(place, key=order)
+
+
 @pytest.mark.parametrize(
     ("location", "text", "expected"),
     [
