@@ -19,7 +19,7 @@ from howdah.fs.objects.google.store import GoogleStore
 from howdah.fs.objects.http_client import Answer, Request, Requests
 from howdah.fs.objects.s3 import S3Store
 from howdah.fs.objects.settings import settings_of as s3_settings_of
-from howdah.fs.objects.store import NotAsExpected, ObjectInfo, Page
+from howdah.fs.objects.store import NotAsExpected, ObjectInfo, Page, Stored
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
 
@@ -217,8 +217,13 @@ def test_an_answer_that_does_not_say_what_was_made_is_no_success(
 ) -> None:
     """Of a web server before a store that is away, say."""
     amazon = amazon_of()
-    mine = {"ContentLength": 3, "ETag": '"e"', "Metadata": {"howdah-writer": "w"}}
-    heads = [{"ContentLength": 3}, {**mine, "Metadata": {}}, {**mine, "ContentLength": 2}, mine]
+    mine: dict[str, Any] = {"ContentLength": 3, "ETag": '"e"', "Metadata": {"howdah-writer": "w"}}
+    heads: list[dict[str, Any]] = [
+        {"ContentLength": 3},
+        {**mine, "Metadata": {}},
+        {**mine, "ContentLength": 2},
+        mine,
+    ]
     client = Amazon(
         put_object=[{}] * 4,
         head_object=heads,
@@ -230,23 +235,25 @@ def test_an_answer_that_does_not_say_what_was_made_is_no_success(
         with pytest.raises(errors.RemoteError, match="does not answer as S3 does"):
             amazon.put("f", b"abc", exclusive=True, writer="w")
     assert amazon.put("f", b"abc", exclusive=True, writer="w").etag == "e"
-    for make in (
+    makes: list[Callable[[], Stored]] = [
         lambda: amazon.copy(SOURCE, "f"),
         lambda: amazon.complete_upload("f", "u", [], exclusive=True),
-    ):
+    ]
+    for make in makes:
         with pytest.raises(errors.RetriableError, match="does not say what it made"):
             make()
         assert make().etag == "e"
     assert client.asked.count("copy_object") == 4
     page = Answer(200, {}, b"It works!")
     azure, _ = azure_of(page, page, page)
-    for write in (
+    makes = [
         lambda: azure.put("f", b"abc", exclusive=True, writer="w"),
         lambda: azure.complete_upload("f", "u", [], exclusive=False),
         lambda: azure.copy(SOURCE, "f"),
-    ):
+    ]
+    for make in makes:
         with pytest.raises(errors.HowdahError, match=r"does not answer as the Blob|ended as None"):
-            write()
+            make()
     google, _ = google_of(page, page)
     with pytest.raises(errors.ProtocolViolation, match="answers no JSON"):
         google.put("f", b"abc", exclusive=True, writer="w")
