@@ -103,6 +103,27 @@ def test_a_source_within_the_target_is_not_deleted(source: Path, tmp_path: Path)
     assert tree(source) == tree(tmp_path / "sour")
 
 
+def test_nothing_is_deleted_behind_a_link_out_of_the_target(source: Path, tmp_path: Path) -> None:
+    target, outside = tmp_path / "target", tmp_path / "outside"
+    for path in (target, outside / "deep"):
+        path.mkdir(parents=True)
+    (outside / "keep").write_bytes(b"x")
+    (outside / "deep" / "keep").write_bytes(b"x")
+    (target / "d").symlink_to(outside)
+    (target / "own").symlink_to(outside)
+    options = Options(update=True, delete=True)
+    with pytest.raises(CopyFailed, match="/target/d is a symbolic link to a directory"):
+        sync(source.as_uri(), target.as_uri(), processes=1, options=options)
+    assert tree(outside) == {"keep": b"x", "deep/keep": b"x"}
+    (target / "d").unlink()
+    # A link that only the target has goes itself; the target may be one.
+    (tmp_path / "link").symlink_to(target)
+    sync(source.as_uri(), (tmp_path / "link").as_uri(), processes=1, options=options)
+    assert not (target / "own").is_symlink()
+    assert tree(outside) == {"keep": b"x", "deep/keep": b"x"}
+    assert tree(target) == tree(source)
+
+
 def test_a_dry_run_tells_and_changes_nothing(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

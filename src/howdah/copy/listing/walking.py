@@ -237,7 +237,20 @@ class _Walker:
             # As if the source did not have it, unless a filter matches the target's own path.
             yield from self._missing(directory, other)
         if is_entered:
+            if other is not None and other.is_directory and self._walk.wants_missing:
+                self._check_no_link(other)
             yield replace(entry, kind=Kind.PENDING)
+
+    def _check_no_link(self, other: FileStatus) -> None:
+        """Raise `CopyFailed` for a link to a directory in a target of local files: what only the
+        target has would be deleted behind it, which is not in the target."""
+        if self._target.scheme != "file":
+            return
+        if self._target.get_file_link_status(other.path).is_symlink:
+            raise CopyFailed(
+                f"{self._target.uri}{other.path} is a symbolic link to a directory, and what it "
+                "leads to is not in the target: copy without -delete (or -xtrack)"
+            )
 
     # --- entries at the target only ---------------------------------------------------
 
