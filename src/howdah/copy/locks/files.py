@@ -9,6 +9,7 @@ Both kinds are taken, queried and released in the same way (`locks.tree_lock` sa
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from dataclasses import replace
@@ -187,6 +188,8 @@ class _LeaseFile:
 
 # --- file locks ---------------------------------------------------------------------------
 
+_OWN: Final = os.O_CLOEXEC | os.O_NOFOLLOW
+
 
 class _Flocks:
     """Lock files of this machine, or of a network filesystem with `flock`."""
@@ -198,9 +201,16 @@ class _Flocks:
         place = os.fsencode(path)
         try:
             self._fs.mkdirs(paths.parent_of(path) or paths.SEPARATOR)
-            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | _OWN, 0o644)
         except PermissionError as error:
             raise errors.AccessDenied(f"{path}: {error.strerror}") from error
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            # Somebody else's, where everybody may write: what it leads to would be emptied.
+            raise TreeLocked(
+                f"{path} is a symbolic link, and cannot be a lock: remove it"
+            ) from None
         taken = _FlockFile(path, descriptor)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -219,9 +229,13 @@ class _Flocks:
 
     def holder(self, path: str) -> Holder | None:
         try:
-            descriptor = os.open(os.fsencode(path), os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(os.fsencode(path), os.O_RDONLY | os.O_NONBLOCK | _OWN)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return None
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            return None  # no lock is a link
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -121,6 +121,25 @@ def test_one_who_may_not_write_beside_the_tree_takes_its_lock_within() -> None:
         forget("locks")
 
 
+def test_a_link_in_the_place_of_a_lock_is_left_alone(tmp_path: Path) -> None:
+    """Somebody may have laid it, where everybody may write."""
+    for name in ("theirs", "pipe"):
+        (tmp_path / name).mkdir()
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"content")
+    beside, within = places_of(str(tmp_path / "theirs" / "b"))
+    os.symlink(precious, beside)
+    with howdah.connect("file:///") as fs:
+        with pytest.raises(TreeLocked, match="is a symbolic link, and cannot be a lock"):
+            with locked(fs, str(tmp_path / "theirs" / "b"), "sync"):
+                raise AssertionError("it has no lock")
+        assert precious.read_bytes() == b"content"
+        refuse_if_held(fs, beside)  # nobody holds it
+        os.mkfifo(tmp_path / "pipe" / ".howdah.lock")
+        refuse_if_held(fs, str(tmp_path / "pipe" / ".howdah.lock"))
+    assert not os.path.exists(within)
+
+
 def test_root_has_its_lock_within() -> None:
     assert places_of("/") == ("/.howdah.lock",)
     assert all(is_lock(os.path.basename(place)) for place in places_of("/a/" + "ü" * 200))
