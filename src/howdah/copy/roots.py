@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from howdah.copy.common.arrow_rows import encode
@@ -44,6 +44,8 @@ def missing_rows(rows: Sequence[Entry]) -> list[Entry]:
     """What only the target has, each once, by the listings of several sources. An entry that one
     source does not have another one may have, also in a directory that could not be listed."""
     there = {row.relative for row in rows if row.kind in (Kind.FILE, Kind.DIRECTORY)}
+    # A directory that a filter leaves out has no row of its own.
+    there.update(above for relative in list(there) for above in _above(relative))
     unread = tuple(row.relative + b"/" for row in rows if row.kind == Kind.UNREADABLE)
     missing = {row.relative: row for row in rows if row.kind == Kind.MISSING}
     return [
@@ -51,6 +53,16 @@ def missing_rows(rows: Sequence[Entry]) -> list[Entry]:
         for relative, row in missing.items()
         if relative not in there and not (relative + b"/").startswith(unread)
     ]
+
+
+def _above(relative: bytes) -> Iterator[bytes]:
+    """The directories that a path lies in, but for the target's own.
+
+    >>> list(_above(b"/a/b/c"))
+    [b'/a/b', b'/a']
+    """
+    while relative := relative.rpartition(b"/")[0]:
+        yield relative
 
 
 def _of_source(

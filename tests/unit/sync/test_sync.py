@@ -90,6 +90,24 @@ def test_what_one_of_several_sources_could_not_list_is_not_deleted(
     assert tree(target) == before
 
 
+@pytest.mark.parametrize("several", [True, False])
+def test_what_lies_below_a_filtered_directory_is_not_deleted(
+    source: Path, tmp_path: Path, several: bool
+) -> None:
+    """A filter leaves out a path, and not what is below it: that is copied, and stays."""
+    target, other, filters = tmp_path / "target", tmp_path / "other", tmp_path / "filters"
+    other.mkdir()
+    filters.write_text(".*/source/d\n.*/source/d/e\n")
+    sources = [other.as_uri(), source.as_uri()] if several else source.as_uri()
+    options = Options(update=True, delete=True, filters_file=str(filters))
+    for _ in range(3):
+        sync(sources, target.as_uri(), processes=1, options=options)
+        assert tree(target) == tree(source)
+    (target / "d" / "extra").write_bytes(b"x")
+    sync(sources, target.as_uri(), processes=1, options=options)
+    assert tree(target) == tree(source)
+
+
 def test_a_source_within_the_target_is_not_deleted(source: Path, tmp_path: Path) -> None:
     before = tree(tmp_path)
     options = Options(update=True, delete=True)
