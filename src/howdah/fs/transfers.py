@@ -68,12 +68,27 @@ def copy(
         raise errors.PathIsDirectory(
             f"{src} is a directory: recursive=True copies all that is below"
         ).about(src)
+    _copy_tree(source, status, target, dst, overwrite, tell)
+
+
+def _copy_tree(
+    source: FileSystem,
+    status: FileStatus,
+    target: FileSystem,
+    dst: str,
+    overwrite: bool,
+    tell: ByteCallback,
+) -> int:
+    """Copy a directory; how many files it had."""
+    files = 0
     for found, names in _below(source, status):
         place = paths.join(dst, *names)
         if found is None:
             target.mkdirs(place)
         else:
             _copy_file(source, found, target, place, overwrite, tell)
+            files += 1
+    return files
 
 
 def move(
@@ -93,8 +108,24 @@ def move(
                 raise
     if status.is_directory and target.exists(dst):
         raise errors.PathExists(f"{dst} exists already").about(dst)
-    copy(source, src, target, dst, recursive=True, overwrite=overwrite)
+    if status.is_directory and source.has_path_capability(src, capabilities.ETAGS_AVAILABLE):
+        _check_apart(source, status, target, dst)
+        copied = _copy_tree(source, status, target, dst, overwrite, _told(None, lambda: 0))
+        _check_all_copied(source, src, dst, copied)
+    else:
+        copy(source, src, target, dst, recursive=True, overwrite=overwrite)
     source.delete(src, recursive=True)
+
+
+def _check_all_copied(source: FileSystem, src: str, dst: str, copied: int) -> None:
+    """Raise `DirectoryNotEmpty` if a directory of an object store has objects that were not listed
+    and would go with it: with keys that no path names, or below a key that is a file."""
+    there = source.content_summary(src).file_count
+    if there != copied:
+        raise errors.DirectoryNotEmpty(
+            f"{src} has {there} objects, of which {copied} were copied to {dst}: others have keys "
+            "that no path can name, or have come since; it is not deleted"
+        ).about(src)
 
 
 def put(

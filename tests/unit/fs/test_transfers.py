@@ -11,11 +11,17 @@ import pytest
 
 import howdah
 from howdah import Path, errors
+from howdah.config import Configuration
 from howdah.fs import transfers
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
 from howdah.fs.memory.filesystem import MemoryFileSystem
+from howdah.fs.objects.filesystem import ObjectFileSystem
+from howdah.fs.objects.settings import settings_of
+from howdah.fs.objects.store import ObjectStore
+from howdah.fs.objects.tuning import Tuning
 from howdah.fs.status import FileStatus
+from tests.support.objects.in_memory import InMemoryStore
 
 TREE = {"a": b"1", "b/[x]*": b"22", "b/c/é": b"333", "b/c/empty": b""}
 
@@ -320,3 +326,31 @@ def test_a_bar_of_tqdm_is_told(fs: FileSystem, local: LocalPath) -> None:
 def test_what_is_no_callback_is_refused(fs: FileSystem, local: LocalPath) -> None:
     with pytest.raises(TypeError, match="a callback is a function"):
         fs.put(local / "a", "/d", callback=3)
+
+
+class Bucket(ObjectFileSystem):
+    """Files of a store in memory."""
+
+    scheme = "bucket"
+
+    def _opened(self, authority: str, conf: Configuration) -> tuple[ObjectStore, Tuning]:
+        self.store = InMemoryStore()
+        return self.store, settings_of(conf, "b")
+
+
+@pytest.mark.parametrize("hidden", ["d//x", "d/../x", "d/f/x", "d/e//"])
+def test_objects_that_no_path_names_are_not_lost_by_a_move(fs: FileSystem, hidden: str) -> None:
+    """They are in no listing, and go with their directory."""
+    with Bucket("b", Configuration()) as bucket:
+        for key in ("d/", "d/f", "d/e/g"):
+            bucket.store.put(key, b"" if key.endswith("/") else b"1", exclusive=False, writer=None)
+        bucket.store.put(hidden, b"2", exclusive=False, writer=None)
+        if hidden.endswith("/"):
+            # A marker has no content that could be lost.
+            transfers.move(bucket, "/d", fs, "/moved")
+            assert not bucket.exists("/d")
+        else:
+            with pytest.raises(errors.DirectoryNotEmpty, match="of which 2 were copied to /moved"):
+                transfers.move(bucket, "/d", fs, "/moved")
+            assert bucket.store.data(hidden) == b"2"
+        assert fs.read_bytes("/moved/f") == fs.read_bytes("/moved/e/g") == b"1"
