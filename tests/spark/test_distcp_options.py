@@ -158,6 +158,20 @@ def test_filters_leave_out_and_protect_what_they_match(bench: Any, tmp_path: Pat
     assert bench.tree("dst") == {"a": b"1", "c.tmp": b"4", "d.tmp": None, "d.tmp/x": b"3"}
 
 
+@pytest.mark.parametrize("sources", [["src"], ["other", "src"]])
+def test_what_lies_below_a_filtered_directory_is_not_deleted(
+    bench: Any, tmp_path: Path, sources: list[str]
+) -> None:
+    bench.make("src", {"a": b"1", "d/x": b"2"})
+    bench.make("other", {"o": b"3"})
+    bench.make("dst", {"a": b"1", "d/x": b"2", "d/extra": b"4"})
+    filters = tmp_path / "filters"
+    filters.write_text(".*/src/d\n")
+    bench.copy(sources, "dst", update=True, delete=True, filters_file=str(filters))
+    others = {} if len(sources) == 1 else {"o": b"3"}
+    assert bench.tree("dst") == {"a": b"1", "d": None, "d/x": b"2", **others}
+
+
 def test_sources_may_stand_in_a_file(bench: Any) -> None:
     bench.make("", {"x/a": b"1", "y": b"2"})
     listing = f"{bench.uri('x')}\n\n{bench.path('y')}\n"

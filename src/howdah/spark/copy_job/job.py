@@ -470,6 +470,11 @@ class _Job:
             # An entry that one source does not have another one may have.
             there = listing.of(Kind.FILE, Kind.DIRECTORY).select("relative")
             missing = missing.join(there, "relative", "left_anti").dropDuplicates(["relative"])
+            if self._context.filters:
+                # A directory that a filter leaves out has no row of its own.
+                placed = there.selectExpr("relative as placed")
+                inside = "startswith(placed, concat(relative, X'2F'))"
+                missing = missing.join(placed, expr(inside), "left_anti")
             if self._options.ignore_failures:
                 # Also in a directory that could not be listed.
                 unread = listing.of(Kind.UNREADABLE).selectExpr("relative as unread")
