@@ -294,9 +294,14 @@ def _write(
     try:
         out = target.create(path, overwrite=overwrite)
         piece = memoryview(bytearray(min(PIECE_BYTES, max(length + 1, 4096))))
+        total = 0
         while count := reading.readinto(piece):
             out.write(piece[:count])
+            total += count
             tell(count)
+        if total < length:
+            # A part of a file is no copy, and a move would delete the whole one.
+            raise errors.EndOfFile(f"{reading.name} ended after {total} bytes of {length}")
         out.close()
         if path != dst:
             target.rename(path, dst, overwrite=overwrite)

@@ -354,3 +354,24 @@ def test_objects_that_no_path_names_are_not_lost_by_a_move(fs: FileSystem, hidde
                 transfers.move(bucket, "/d", fs, "/moved")
             assert bucket.store.data(hidden) == b"2"
         assert fs.read_bytes("/moved/f") == fs.read_bytes("/moved/e/g") == b"1"
+
+
+def test_a_file_that_ends_early_is_not_copied_nor_moved(
+    fs: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = howdah.connect("mem://other/")
+    source.write_bytes("/f", b"12345")
+    fs.write_bytes("/d/f", b"old")
+    real = MemoryFileSystem._open_input
+
+    def cut(self: MemoryFileSystem, path: str, *more: Any) -> Any:
+        if path == "/f":
+            self.write_bytes(path, b"12")
+        return real(self, path, *more)
+
+    monkeypatch.setattr(MemoryFileSystem, "_open_input", cut)
+    with pytest.raises(errors.EndOfFile, match="ended after 2 bytes of 5"):
+        transfers.move(source, "/f", fs, "/d/f")
+    assert fs.ls("/d") == ["/d/f"]
+    assert fs.read_bytes("/d/f") == b"old"
+    assert source.exists("/f")
