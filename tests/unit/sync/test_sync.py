@@ -91,13 +91,14 @@ def test_what_one_of_several_sources_could_not_list_is_not_deleted(
 
 
 @pytest.mark.parametrize("several", [True, False])
+@pytest.mark.parametrize("root", ["/source", ""])
 def test_what_lies_below_a_filtered_directory_is_not_deleted(
-    source: Path, tmp_path: Path, several: bool
+    source: Path, tmp_path: Path, root: str, several: bool
 ) -> None:
     """A filter leaves out a path, and not what is below it: that is copied, and stays."""
     target, other, filters = tmp_path / "target", tmp_path / "other", tmp_path / "filters"
     other.mkdir()
-    filters.write_text(".*/source/d\n.*/source/d/e\n")
+    filters.write_text(f".*{root}/d\n.*{root}/d/e\n")
     sources = [other.as_uri(), source.as_uri()] if several else source.as_uri()
     options = Options(update=True, delete=True, filters_file=str(filters))
     for _ in range(3):
