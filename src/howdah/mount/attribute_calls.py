@@ -10,6 +10,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
+from howdah.mount import times
 from howdah.mount.failures import Refused
 from howdah.mount.mounted_tree import (
     LONGEST_NAME_BYTES,
@@ -28,7 +29,6 @@ from howdah.mount.protocol.operations import (
 )
 from howdah.mount.protocol.requests import Header
 from howdah.mount.state.nodes import Node
-from howdah.mount.times import set_times
 from howdah.mount.writing import WrittenFile
 
 _UNIT_BYTES: Final = 4096
@@ -130,9 +130,22 @@ class AttributeCalls:
                 and self._tree.accounts.uid(self._tree.status(fs, node).owner) != header.uid
             ):
                 self._tree.check_access(fs, node, os.W_OK)
+            if written.is_open and not times.are_kept(fs, self._tree.path(node)):
+                # Said at once: when the file is closed, it would look like bytes that are lost.
+                self._check_are_of_now(valid)
+                return
             if written.set_times(mtime_ms, atime_ms):
                 return
-        self._tree.at_path(node, lambda path: set_times(fs, path, mtime_ms, atime_ms))
+        self._tree.at_path(node, lambda path: times.set_times(fs, path, mtime_ms, atime_ms))
+
+    def _check_are_of_now(self, valid: SetAttribute) -> None:
+        """Those that a file gets by itself when it is complete. Raises Refused for others."""
+        for given, now in (
+            (SetAttribute.MTIME, SetAttribute.MTIME_NOW),
+            (SetAttribute.ATIME, SetAttribute.ATIME_NOW),
+        ):
+            if valid & given and not valid & now:
+                raise Refused(errno.EOPNOTSUPP, "the filesystem keeps no times that are set")
 
     def access(self, header: Header, body: requests.Access) -> Answer:
         node = self._tree.node(header.node_id)

@@ -6,6 +6,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 _OWNER_WRITES: Final = 0o200
 
@@ -28,6 +29,19 @@ def set_times(fs: FileSystem, path: str, mtime_ms: int, atime_ms: int) -> None:
         fs.set_times(path, mtime_ms, atime_ms)
     finally:
         fs.set_permission(path, mode)
+
+
+def are_kept(fs: FileSystem, path: str) -> bool:
+    """Whether times can be set there, at least by somebody; object stores keep none."""
+    if isinstance(fs, HdfsFileSystem):
+        return True
+    try:
+        fs.set_times(path, -1, -1)
+    except errors.UnsupportedOperation:
+        return False
+    except (errors.AccessDenied, errors.PathNotFound):
+        return True  # It is asked for when the file is complete.
+    return True
 
 
 def _set_mode(fs: FileSystem, path: str, mode: int) -> bool:

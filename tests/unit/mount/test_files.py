@@ -346,6 +346,45 @@ def test_times_that_are_set_before_close_are_those_of_the_file(
     assert fs.get_file_status(PATH).modification_time_ms == 1_000_000_000_000
 
 
+@pytest.fixture
+def without_times(fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As object stores are."""
+
+    def refuses(path: object, mtime_ms: int = -1, atime_ms: int = -1) -> None:
+        raise errors.UnsupportedOperation("set_times is not supported")
+
+    monkeypatch.setattr(fs, "set_times", refuses)
+
+
+@pytest.mark.usefixtures("without_times")
+def test_times_that_the_filesystem_does_not_keep_are_refused_at_once(
+    kernel: FakeKernel, fs: MemoryFileSystem
+) -> None:
+    found, handle = kernel.create(b"f")
+    kernel.write(found.node, handle, 0, b"x")
+    with refused(errno.EOPNOTSUPP):
+        kernel.setattr(found.node, SetAttribute.MTIME, mtime=(1_000_000_000, 0))
+    both = SetAttribute.MTIME | SetAttribute.ATIME
+    with refused(errno.EOPNOTSUPP):
+        kernel.setattr(found.node, both | SetAttribute.ATIME_NOW, mtime=(1_000_000_000, 0))
+    kernel.close(found.node, handle)
+    assert fs.read_bytes(PATH) == b"x"
+
+
+@pytest.mark.usefixtures("without_times")
+def test_a_new_file_can_be_touched_where_no_times_are_kept(
+    kernel: FakeKernel, fs: MemoryFileSystem
+) -> None:
+    found, handle = kernel.create(b"f")
+    now = SetAttribute.MTIME | SetAttribute.MTIME_NOW | SetAttribute.ATIME | SetAttribute.ATIME_NOW
+    kernel.setattr(found.node, now)
+    kernel.close(found.node, handle)
+    assert fs.exists(PATH)
+    # When it is complete it has the time of its last change, for good.
+    with refused(errno.EOPNOTSUPP):
+        kernel.setattr(found.node, now)
+
+
 def test_a_write_behind_the_times_makes_the_file_newer(
     kernel: FakeKernel, fs: MemoryFileSystem
 ) -> None:
