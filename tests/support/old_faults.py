@@ -267,7 +267,7 @@ FAULTS: Final = (
         "            self._refused(",
         "        except AWAY:\n            return\n        except errors.HowdahError as error:\n"
         "            self._refused(",
-        ("replication", *_PAIR),
+        ("lost-messages",),
     ),
     _fault(
         "retry_runs_twice",
@@ -349,7 +349,7 @@ FAULTS: Final = (
         f"{_BLOCKS}.reconstruction",
         "            self._map.invalidation.send_again(block)\n",
         "            pass\n",
-        ("replication",),
+        ("lost-messages",),
     ),
     _fault(
         "append_does_not_rename",

@@ -45,6 +45,8 @@ datanodes; clients reach it."""
 RESET: Final = "reset"
 """The connections of a machine break, again and again, and what is under way on them is lost.
 Perhaps its wires are slow meanwhile, and much is under way."""
+LOSE: Final = "lose"
+"""Some messages between a machine and namenodes are lost, each with its connection."""
 AWAY: Final = "away"
 """A datanode is down until the namenode has given it up."""
 RIVAL: Final = "rival"
@@ -65,6 +67,8 @@ _SPLIT_NAMENODES: Final = 0.6
 """How often it is a namenode that is split: it may be an active, which does not know."""
 _RESETS_S: Final = (0.02, 0.4)
 """So long a machine's connections live meanwhile."""
+_LOST: Final = (0.02, 0.5)
+"""How likely a message is lost, at least and at most."""
 _SLOW_NS: Final = (10_000_000, 100_000_000)
 _AWAY_S: Final = (16.0, 40.0)
 _JUMP_S: Final = 3600.0
@@ -265,6 +269,8 @@ class Supervisor:
             return self._let_rot(fault, machine)
         if fault.kind == RESET:
             return self._keep_resetting(fault, machine)
+        if fault.kind == LOSE:
+            return self._lose_messages(fault, machine)
         return self._break_disk(fault, machine)
 
     def _break_server(self, fault: Fault, server: Server) -> Callable[[], None] | None:
@@ -360,6 +366,21 @@ class Supervisor:
         if dice.random() < 0.5:
             self.world.network.slow[machine.address] = _SLOW_NS
         reset()
+        return heal
+
+    def _lose_messages(self, fault: Fault, machine: Machine) -> Callable[[], None]:
+        least, most = _LOST
+        chance = least + fault.amount * (most - least)
+        lossy = self.world.network.lossy
+        namenodes = [s.machine for s in self.cluster.servers.values() if s.role is NAMENODE]
+        ways = [(machine.address, other.address) for other in namenodes if other is not machine]
+        ways += [(other, one) for one, other in ways]
+        lossy.update(dict.fromkeys(ways, chance))
+
+        def heal() -> None:
+            for way in ways:
+                lossy.pop(way, None)
+
         return heal
 
     def _split_from(self, machine: Machine, *, with_datanodes: bool) -> list[Machine]:

@@ -25,6 +25,7 @@ _RETRY_NS: Final = (200_000_000, 1_000_000_000)
 """When a segment that did not get through is sent again."""
 _CONNECT_RETRY_NS: Final = 1_000_000_000
 _CONNECT_TRIES: Final = 7
+_LOST_BYTES: Final = 128
 _LOCAL_LATENCY_NS: Final = (5_000, 50_000)
 
 Address = tuple[str, int] | str
@@ -57,6 +58,8 @@ class Network:
         self.latency_ns = (50_000, 500_000)
         self.slow: dict[str, tuple[int, int]] = {}
         """Between how many nanoseconds it takes from and to some addresses."""
+        self.lossy: dict[tuple[str, str], float] = {}
+        """How likely a message from one address to another is lost, with its connection."""
         self.segment_count = 0
         self.partial_read_chance = 0.1
 
@@ -78,6 +81,14 @@ class Network:
     def heal_all(self) -> None:
         self.cuts.clear()
         self.slow.clear()
+        self.lossy.clear()
+
+    def loses(self, source: str, target: str, count: int) -> bool:
+        """Whether so many bytes that are sent now are lost. Short ones never are: a message that
+        says nothing is repeated a moment later, and nobody misses it."""
+        if count < _LOST_BYTES or (source, target) not in self.lossy:
+            return False
+        return self.dice.random() < self.lossy[source, target]
 
     def gets_through(self, source: str, target: str) -> bool:
         """Whether a segment reaches the other machine now."""
@@ -320,6 +331,9 @@ class Stream(Description):
         """Send; whoever calls has looked that there is room."""
         peer = self.peer
         assert peer is not None
+        if not self.is_local and self.network.loses(self.here, self.there, len(data)):
+            # The sender has sent them, for all that it knows at this moment.
+            self.scheduler.at(self.scheduler.now_ns + 1, self.break_off)
         self.under_way_bytes += len(data)
         rest = memoryview(data)
         first = True

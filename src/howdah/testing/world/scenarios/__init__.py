@@ -41,6 +41,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "namenode": namenode.power_losses,
     "recoveries": recoveries.recovered_files_keep_what_was_promised,
     "replication": replication.replicas_follow_the_replication,
+    "lost-messages": replication.replicas_follow_though_messages_are_lost,
     "operated": operating.operated,
     "operated-by-hand": operating.operated_by_hand,
     "placing": placing.places_replicas,

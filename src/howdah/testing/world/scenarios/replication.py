@@ -7,15 +7,16 @@ its replicas, and the namenode knows each of them.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from howdah.testing.world.cluster import RPC_PORT, Cluster
+from howdah.testing.world.cluster import DATANODE, RPC_PORT, Cluster
 from howdah.testing.world.faults import (
     AWAY,
     CUT,
     ISOLATE,
     KILL,
+    LOSE,
     ONE_WAY,
     PAUSE,
     RESET,
@@ -53,14 +54,27 @@ def replicas_follow_the_replication(world: World) -> Mapping[str, object]:
     """Change the replication of files, write some anew and append to some, while datanodes are
     away, paused and cut off, or do nothing but lose what is under way; then heal all, and look at
     every file and every replica."""
+    return _follow(world, world.dice("kinds").choice((_KINDS, _KINDS, _BREAKS)))
+
+
+def replicas_follow_though_messages_are_lost(world: World) -> Mapping[str, object]:
+    """The same while all servers run, and single messages to and from datanodes are lost: orders,
+    and news of what was done. Nobody registers after that, or reports all that it has."""
+    return _follow(world, (LOSE,))
+
+
+def _follow(world: World, kinds: Sequence[str]) -> Mapping[str, object]:
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
     clients = world.machine("clients")
     cluster, watch = build(world, _SETTINGS, datanodes=_DATANODES)
     changing = _Changing(cluster, world.dice("client"))
     world.process(clients, "client").start(changing.work)
     supervisor = Supervisor(cluster)
-    kinds = world.dice("kinds").choice((_KINDS, _KINDS, _BREAKS))
-    supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, kinds))
+    only = {s.machine.name for s in cluster.servers.values() if s.role is DATANODE}
+    plan = FaultPlan.draw(
+        world.dice("faults"), cluster, _FAULTS, kinds, only=only if kinds == (LOSE,) else ()
+    )
+    supervisor.follow(plan)
     world.run(lambda: changing.is_done, timeout_s=600.0)
     supervisor.heal()
     world.run_for(_QUIET_S)
