@@ -317,7 +317,7 @@ FAULTS: Final = (
                 "        if False and ",
             ),
         ),
-        ("failovers",),
+        ("late-journal-nodes",),
     ),
     _fault(
         "serves_beside_lease",
@@ -454,6 +454,13 @@ KNOWN: Final[dict[str, Known]] = {
         1,
         "does not count a replica",
         "replicas that are counted held against disks",
+    ),
+    "news_lost": Known(
+        "lost-messages",
+        6,
+        6,
+        "replicas are not right",
+        "messages that are lost one by one, so that nobody registers anew and reports all",
     ),
     "retry_runs_twice": Known(
         "failovers",

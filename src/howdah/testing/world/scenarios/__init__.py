@@ -31,6 +31,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "datanodes": datanodes.writes_under_faults,
     "administered": datanodes.writes_administered,
     "failovers": highly_available.failovers,
+    "late-journal-nodes": highly_available.failovers_without_a_journal_node,
     "webhdfs": datanodes.writes_over_http,
     "federation": federation.writes_through_routers,
     "datanodes-all-faults": datanodes.writes_under_all_faults,

@@ -21,6 +21,7 @@ from howdah.testing.world.faults import (
     CUT,
     ISOLATE,
     KILL,
+    LOSE,
     ONE_WAY,
     ORDINARY,
     PAUSE,
@@ -58,6 +59,10 @@ _RIVALS: Final = 3
 _RIVAL_S: Final = (9.0, 17.0)
 """How long two may be active: a controller gives up asking the other namenode after 5 s."""
 _RIVAL_EACH_S: Final = 19.0
+_LATE: Final = 4
+_LATE_EACH_S: Final = 8.0
+_LOSES_S: Final = (0.5, 3.0)
+_AWAY_CHANCE: Final = 0.7
 _UNHEARD_CHANCE: Final = 0.6
 _UNHEARD_FROM_S: Final = (0.0, 4.0)
 _UNHEARD_FOR_S: Final = (2.0, 10.0)
@@ -184,6 +189,24 @@ def failovers(world: World) -> Mapping[str, object]:
     """Let clients make, rename, delete and list directories, without a datanode, while namenodes
     and journal nodes break, or two namenodes believe that they are active; whoever looks sees what
     was answered before."""
+    if world.dice("rivals").random() < 0.5:
+        return _fail_over(world, lambda dice, _: _rivals(dice), length_s=_RIVALS * _RIVAL_EACH_S)
+    return _fail_over(
+        world,
+        lambda dice, cluster: FaultPlan.draw(dice, cluster, _FAULTS, _OF_NAMENODES),
+        length_s=_FAULTS_S,
+    )
+
+
+def failovers_without_a_journal_node(world: World) -> Mapping[str, object]:
+    """Do the same while namenodes are killed whose last edits one of the journal nodes has missed,
+    and their successors do not reach another one."""
+    return _fail_over(world, lambda dice, _: _late(dice), length_s=_LATE * _LATE_EACH_S)
+
+
+def _fail_over(
+    world: World, plan: Callable[[random.Random, Cluster], FaultPlan], *, length_s: float
+) -> Mapping[str, object]:
     world.scheduler.yield_chance = world.dice("yields").choice([0.02, 0.1, 0.4])
     clients, lookers = world.machine("clients"), world.machine("lookers")
     # An active that nobody hears of serves on for longer than its successor needs.
@@ -192,12 +215,8 @@ def failovers(world: World) -> Mapping[str, object]:
     callers = Callers(world, cluster, _URI, paces_s=_PACES_S, kinds=_KINDS)
     callers.start(clients, _CALLERS, looks_from=lookers)
     supervisor = Supervisor(cluster)
-    if world.dice("rivals").random() < 0.5:
-        supervisor.follow(_rivals(world.dice("faults")))
-        world.run_for(_RIVALS * _RIVAL_EACH_S)
-    else:
-        supervisor.follow(FaultPlan.draw(world.dice("faults"), cluster, _FAULTS, _OF_NAMENODES))
-        world.run_for(_FAULTS_S)
+    supervisor.follow(plan(world.dice("faults"), cluster))
+    world.run_for(length_s)
     supervisor.heal()
     world.run_for(_QUIET_S)
     callers.is_over = True
@@ -232,6 +251,24 @@ def _rivals(dice: random.Random) -> FaultPlan:
             for number in range(_RIVALS)
         ]
     )
+
+
+def _late(dice: random.Random) -> FaultPlan:
+    """Let a journal node miss edits, which it lacks until the segment ends. Then kill a namenode,
+    perhaps the active, with a journal node cut off that has them."""
+    faults = []
+    for number in range(_LATE):
+        at_s = number * _LATE_EACH_S + dice.random()
+        late, away = dice.sample(("jn0", "jn1", "jn2"), 2)
+        faults.append(Fault(LOSE, at_s, dice.uniform(*_LOSES_S), late, amount=dice.random()))
+        killed_s = at_s + dice.uniform(*_LOSES_S)
+        namenodes = ["nna", "nnb"]
+        dice.shuffle(namenodes)
+        faults.append(Fault(KILL, killed_s, dice.uniform(1.0, _LATE_EACH_S / 2), namenodes[0]))
+        if dice.random() < _AWAY_CHANCE:
+            cut_s = killed_s - dice.choice((0.0, 0.1))
+            faults.append(Fault(CUT, cut_s, dice.uniform(1.0, 4.0), namenodes[1], away))
+    return FaultPlan(faults)
 
 
 def writes_beside_rivals(world: World) -> Mapping[str, object]:
