@@ -33,6 +33,9 @@ CONF = {
     # A datanode that is back with a stale replica refuses a copy until that is deleted;
     # the namenode orders another one after so long.
     "dfs.namenode.reconstruction.pending.timeout-sec": 5,
+    # The fourth datanode replaces one of three, also while it gets copies of blocks that earlier
+    # tests have left with too few replicas.
+    "dfs.namenode.redundancy.considerLoad": False,
     "dfs.blocksize": BLOCK,
 }
 # A frozen datanode is found by its silence, which takes ten seconds and more.

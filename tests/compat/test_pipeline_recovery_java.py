@@ -102,6 +102,9 @@ def cluster() -> Iterator[MiniCluster]:
         "dfs.namenode.stale.datanode.interval": 3000,
         "dfs.namenode.redundancy.interval.seconds": 1,
         "dfs.namenode.reconstruction.pending.timeout-sec": 5,
+        # The fourth datanode replaces one of three, also while it gets copies of blocks that
+        # earlier tests have left with too few replicas.
+        "dfs.namenode.redundancy.considerLoad": False,
     }
     with MiniCluster(datanodes=4, conf=conf) as cluster:
         yield cluster
