@@ -32,6 +32,7 @@ MAX_BODY_BYTES: Final = 8 << 20
 """Of ten thousand keys that are encrypted anew, each with a name of the longest."""
 _MOST_FIELDS: Final = 1024
 _MOST_KNOWN_CHARACTERS: Final = 512
+_ACTING: Final = "doas"
 _GENERATE: Final = "generate"
 _DECRYPT: Final = "decrypt"
 _REENCRYPT: Final = "reencrypt"
@@ -80,6 +81,13 @@ class KeyRequest:
     def value(self, name: str) -> str:
         """Return the first value of a field of the query; "" if there is none."""
         return next((value for key, value in self.query if key == name), "")
+
+    @property
+    def acts_for(self) -> str:
+        """For whom it is made; "" for who asks. Hadoop's clients write `doAs`, and its servers take
+        it in any case: with another rule a call for one user would be answered by the rights of
+        who makes it."""
+        return next((value for key, value in self.query if key.lower() == _ACTING), "")
 
 
 @lru_cache(maxsize=256)

@@ -18,6 +18,7 @@ from howdah.kms.calls import (
 )
 from howdah.kms.service import KeyService, KeyStore
 from howdah.protocol.encryption_zones.key_calls import CONTENT_TYPE, VERSION
+from howdah.protocol.rpc.proven import TOKEN
 from howdah.runtime.users.impersonation import OnThread
 from howdah.security.server_tokens import ServerTokens
 from howdah.web.channel import Channel
@@ -31,7 +32,6 @@ ROLE: Final = "kms"
 SERVICE: Final = "KMS"
 PATH: Final = "/kms"
 _PREFIX: Final = PATH + VERSION
-_ACTING: Final = "doas"
 
 
 class KeyPages:
@@ -83,11 +83,16 @@ class KeyPages:
         """Who asks, or for whom he does. Raises AuthenticationFailed, AuthorizationFailed."""
         assert request.proven is not None, "a guard let it pass"
         real_user = request.proven.user
-        user = wanted.value(_ACTING) or real_user
+        user = wanted.acts_for or real_user
         if not user.isprintable():
             raise errors.IllegalArgument("the name of a user cannot be printed")
-        if user != real_user:
-            self._impersonation.check(real_user, user, request.peer)
+        if user == real_user:
+            return user
+        if request.proven.method == TOKEN:
+            raise errors.AuthorizationFailed(
+                f"a token of {real_user} is good for {real_user} alone, not for {user}"
+            )
+        self._impersonation.check(real_user, user, request.peer)
         return user
 
     def _alive(self) -> Report:
