@@ -83,6 +83,8 @@ def look(
             ]
         except (errors.Unreachable, errors.CallTimeout, errors.ProtocolViolation) as error:
             return AskedKeyServer(name, str(error)), None
+        except errors.RemoteError as error:
+            return AskedKeyServer(name, str(error)), None  # It cannot, as without its file of keys.
         except errors.HowdahError:
             return AskedKeyServer(name), None  # It refuses this user, so it answers.
         finally:

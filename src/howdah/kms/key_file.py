@@ -19,7 +19,9 @@ class KeyFile:
     """Implements a `KeyStore`. Thread-safe."""
 
     def __init__(self, path: Path, passphrase: str) -> None:
-        self._file = SealedFile(path, passphrase, key_table.parse, key_table.written)
+        self._file = SealedFile(
+            path, passphrase, key_table.parse, key_table.written, has_to_stay=True
+        )
 
     @property
     def path(self) -> Path:
@@ -27,7 +29,7 @@ class KeyFile:
 
     def keys(self) -> Mapping[str, Key]:
         """Return the keys that the file has now; none if there is no file yet. Raises
-        InvalidConfiguration."""
+        InvalidConfiguration, for a file that is gone as well."""
         return self._file.entries()
 
     def change(self, edit: Edit) -> None:

@@ -31,8 +31,12 @@ class SealedFile(Generic[K, V]):
         passphrase: str,
         parse: Callable[[str], dict[K, V]],
         written: Callable[[Mapping[K, V]], str],
+        *,
+        has_to_stay: bool = False,
     ) -> None:
-        """`parse` reads the text that `written` makes, or raises ProtocolViolation."""
+        """`parse` reads the text that `written` makes, or raises ProtocolViolation. A file that
+        `has_to_stay` is not begun anew when it is gone: what was in it would be lost without a
+        word."""
         self.path: Final = path
         self._passphrase = passphrase
         self._parse = parse
@@ -41,6 +45,8 @@ class SealedFile(Generic[K, V]):
         self._watched = Watched(path)
         self._seen: tuple[int, ...] | None = None
         self._entries: Mapping[K, V] = {}
+        self._has_to_stay = has_to_stay
+        self._was_there = False
 
     def entries(self) -> Mapping[K, V]:
         """Return what the file has now; nothing if there is no file yet. Raises
@@ -49,7 +55,7 @@ class SealedFile(Generic[K, V]):
             seen = self._watched.signature()
             if seen != self._seen:
                 self._seen, self._entries = None, {}
-                self._entries = self._read(self.path) if self.path.exists() else {}
+                self._entries = self._read(self.path) if self._is_there() else {}
                 self._seen = seen
                 log.info("%s has %d entries", self.path, len(self._entries))
             return self._entries
@@ -58,11 +64,29 @@ class SealedFile(Generic[K, V]):
         """Change what is in the file now. Raises InvalidConfiguration, and what `edit` raises."""
 
         def edited(there: Path | None) -> str:
-            entries = {} if there is None else self._read(there)
+            entries = self._read(self.path) if self._is_there() else {}
             edit(entries)
             return seal(self._written(entries), self._passphrase)
 
         change_guarded(self.path, edited, creates=True)
+        self._was_there = True
+
+    def _is_there(self) -> bool:
+        """Raises InvalidConfiguration for a file that was there, and has to be."""
+        try:
+            self.path.stat()
+        except FileNotFoundError:
+            if self._has_to_stay and self._was_there:
+                raise errors.InvalidConfiguration(
+                    f"{self.path} is gone, and what was in it: put it back, or mount its filesystem"
+                ) from None
+            return False
+        except OSError as error:
+            raise errors.InvalidConfiguration(
+                f"{self.path} cannot be read: {error.strerror}"
+            ) from error
+        self._was_there = True
+        return True
 
     def _read(self, path: Path) -> dict[K, V]:
         text, is_shown = read_guarded(path)
