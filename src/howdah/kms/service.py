@@ -21,13 +21,14 @@ from howdah.kms.state.key_table import (
     split_version,
     version_name,
 )
-from howdah.protocol.encryption_zones.counter import IV_BYTES, key_wrapping_iv
+from howdah.protocol.encryption_zones.counter import IV_BYTES, KEY_BYTES, key_wrapping_iv
 from howdah.protocol.encryption_zones.key_calls import DECRYPTED, encode
 from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.security.aes import ShortTexts
 
 _PURPOSE: Final = "keys of files"
 _MOST_GENERATED: Final = 10_000
+_LENGTHS_BITS: Final = frozenset(8 * count for count in KEY_BYTES)
 _MOST_CIPHERS: Final = 256
 """Of versions of keys that were used last."""
 Edit = Callable[[dict[str, Key]], None]
@@ -82,12 +83,15 @@ class KeyService:
         """
         access = self._called(user, Operation.CREATE, "CREATE_KEY", name)
         if material is not None:
-            access.check_call(user, Operation.SET_KEY_MATERIAL, "CREATE_KEY", name)
+            self._called(user, Operation.SET_KEY_MATERIAL, "CREATE_KEY", name)
         length_bits = length_bits or DEFAULT_LENGTH_BITS
         if material is not None and length_bits != len(material) * 8:
             raise errors.IllegalArgument(
                 f"Wrong key length. Required {length_bits}, but got {len(material) * 8}"
             )
+        # Before any are drawn: a number from outside may be of gigabytes, or below 0.
+        if length_bits not in _LENGTHS_BITS:
+            raise errors.IllegalArgument("a key has 128, 192 or 256 bits")
         key = Key(
             name,
             self._now_ms(),
@@ -98,6 +102,7 @@ class KeyService:
         )
         check_new_key(key)
         if not access.allows_use(user, list_name_of(name, key.attributes), Use.MANAGEMENT):
+            self._audit.note_refused("CREATE_KEY", name, user)
             raise errors.AccessDenied(f"User [{user}] is not authorized to create key !!")
 
         def add(keys: dict[str, Key]) -> None:
@@ -111,9 +116,9 @@ class KeyService:
 
     def roll(self, user: str, name: str, material: bytes | None = None) -> dict[str, Any]:
         """Add a version to a key. Raises AccessDenied, IllegalArgument, PathNotFound."""
-        access = self._called(user, Operation.ROLLOVER, "ROLL_NEW_VERSION", name)
+        self._called(user, Operation.ROLLOVER, "ROLL_NEW_VERSION", name)
         if material is not None:
-            access.check_call(user, Operation.SET_KEY_MATERIAL, "ROLL_NEW_VERSION", name)
+            self._called(user, Operation.SET_KEY_MATERIAL, "ROLL_NEW_VERSION", name)
         self._used(user, self._key(name), Use.MANAGEMENT)
         rolled: Key | None = None
 

@@ -63,7 +63,7 @@ def test_the_list_of_a_key_may_have_another_name() -> None:
 @pytest.mark.parametrize(
     "name",
     ["hadoop.kms.acl.READ", "hadoop.kms.blacklist.X", "key.acl.a.WRITE", "default.key.acl.",
-     "whitelist.key.acl.CREATE"],
+     "whitelist.key.acl.CREATE", "default.key.acl.ALL", "whitelist.key.acl.ALL"],
 )  # fmt: skip
 def test_lists_of_nothing_are_refused(name: str) -> None:
     with pytest.raises(errors.InvalidConfiguration, match="is no list"):

@@ -121,6 +121,28 @@ def test_who_may_make_keys_of_files_may_not_read_them(
     assert "UNAUTHORIZED[op=DECRYPT_EEK, key=a, user=hdfs] " in said
 
 
+@pytest.mark.parametrize(
+    ("lists", "method", "path", "operation"),
+    [
+        ({}, "POST", "/keys", "CREATE_KEY"),
+        ({"default.key.acl.MANAGEMENT": "*", "hadoop.kms.acl.SET_KEY_MATERIAL": "anna"},
+         "POST", "/keys", "CREATE_KEY"),
+        ({"default.key.acl.MANAGEMENT": "*", "hadoop.kms.acl.SET_KEY_MATERIAL": "anna"},
+         "POST", "/key/a", "ROLL_NEW_VERSION"),
+    ],
+)  # fmt: skip
+def test_each_refusal_stands_in_the_audit_log(
+    lists: dict[str, str], method: str, path: str, operation: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "kmsaudit")
+    access = KeyAccess(lists.items(), lambda user: [])
+    service = KeyService(Store(), lambda: access)
+    with pytest.raises(errors.AccessDenied):
+        ask(service, method, path, {"name": "a", "material": encode(bytes(16))}, user="bob")
+    said = [record.getMessage() for record in caplog.records if record.name == "kmsaudit"]
+    assert said == [f"UNAUTHORIZED[op={operation}, key=a, user=bob] "]
+
+
 def test_a_version_of_another_key_is_refused(service: KeyService) -> None:
     for name in ("a", "b"):
         ask(service, "POST", "/keys", {"name": name})
@@ -137,6 +159,10 @@ def test_a_version_of_another_key_is_refused(service: KeyService) -> None:
         ({"name": "a@1"}, "slash or an @"),
         ({"name": "a\nb"}, "printed"),
         ({"name": "a", "length": 64}, "128, 192 or 256"),
+        ({"name": "a", "length": 130}, "128, 192 or 256"),
+        ({"name": "a", "length": -128}, "128, 192 or 256"),
+        ({"name": "a", "length": 1 << 80}, "128, 192 or 256"),
+        ({"name": "a", "length": True}, "128, 192 or 256"),
         ({"name": "a", "cipher": "SM4/CTR/NoPadding"}, "not supported"),
         ({"name": "a", "material": "AAAA"}, "Wrong key length"),
         ({"name": "a", "attributes": []}, None),
@@ -219,6 +245,21 @@ def test_an_edit_that_fails_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(errors.IllegalArgument):
         store.change(edit)
     assert KeyFile(store.path, PASSPHRASE).keys() == KEYS
+
+
+def test_a_file_that_is_gone_is_not_begun_anew(tmp_path: Path) -> None:
+    store, other = KeyFile(tmp_path / "keys", PASSPHRASE), KeyFile(tmp_path / "keys", PASSPHRASE)
+    store.change(lambda keys: keys.update(KEYS))
+    assert other.keys() == KEYS
+    away = store.path.rename(tmp_path / "away")
+    for server in (store, other):
+        with pytest.raises(errors.InvalidConfiguration, match="is gone"):
+            server.keys()
+        with pytest.raises(errors.InvalidConfiguration, match="is gone"):
+            server.change(lambda keys: keys.update(KEYS))
+    assert not store.path.exists()
+    away.rename(store.path)
+    assert store.keys() == other.keys() == KEYS
 
 
 def test_another_passphrase_and_damage_are_named(tmp_path: Path) -> None:

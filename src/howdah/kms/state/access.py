@@ -7,7 +7,9 @@ Two questions are asked of each call, as Hadoop's KMS does (KMSACLs):
 2. May he with this key? `key.acl.KEY.USE`, or `default.key.acl.USE` for a key that has no list at
    all, or `whitelist.key.acl.USE`. Where nothing is said nobody may, and who may ALL may the rest.
 
-A key's list is that of its name, or of its attribute `key.acl.name`.
+A key's list is that of its name, or of its attribute `key.acl.name`. ALL is for the lists of one
+key: of all keys Hadoop's KMS passes it over, so that a file which opened nothing there would open
+everything here.
 """
 
 from __future__ import annotations
@@ -74,9 +76,9 @@ class KeyAccess:
             elif name.startswith(_BLACKLIST):
                 self._barred[_operation(name, _BLACKLIST)] = AccessList(text, groups)
             elif name.startswith(_DEFAULT):
-                self._default[_use(name, _DEFAULT)] = AccessList(text, groups)
+                self._default[_use_of_all_keys(name, _DEFAULT)] = AccessList(text, groups)
             elif name.startswith(_WHITELIST):
-                self._whitelist[_use(name, _WHITELIST)] = AccessList(text, groups)
+                self._whitelist[_use_of_all_keys(name, _WHITELIST)] = AccessList(text, groups)
             elif name.startswith(_OF_KEY):
                 key, _, _ = name.removeprefix(_OF_KEY).rpartition(".")
                 lists = self._of_key.setdefault(key, {})
@@ -124,6 +126,17 @@ def _operation(name: str, prefix: str) -> Operation:
         raise errors.InvalidConfiguration(
             f"{name} is no list: there are {prefix}{'|'.join(Operation)}"
         ) from None
+
+
+def _use_of_all_keys(name: str, prefix: str) -> Use:
+    use = _use(name, prefix)
+    if use is Use.ALL:
+        uses = "|".join(each for each in Use if each is not Use.ALL)
+        raise errors.InvalidConfiguration(
+            f"{name} is no list, as at Hadoop's KMS: there are {prefix}{uses}, and "
+            f"{_OF_KEY}KEY.{Use.ALL} for one key"
+        )
+    return use
 
 
 def _use(name: str, prefix: str) -> Use:
