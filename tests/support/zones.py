@@ -9,11 +9,19 @@ from howdah import errors
 from howdah.namenode.service.calls.encryption_zones import zones_after
 from howdah.namenode.service.calls.settings import Settings
 from howdah.namenode.service.calls.zone_keys import Made, ZoneKeys
+from howdah.namenode.state.inodes.xattrs import ENCRYPTION_ZONE
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.protocol.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryNamenode
+
+SM4_ZONE = types_pb2.ZoneEncryptionInfoProto(
+    suite=types_pb2.SM4_CTR_NOPADDING,
+    cryptoProtocolVersion=types_pb2.ENCRYPTION_ZONES,
+    keyName="sm4",
+)
+"""The attribute of a zone whose cipher Hadoop has, and howdah has not."""
 
 
 class Server:
@@ -123,6 +131,17 @@ class Scene:
     def make_zone(self, path: str, key_name: str = "payroll", **how: Any) -> None:
         request = pb.CreateEncryptionZoneRequestProto(src=path, keyName=key_name)
         self.settled(self.call("createEncryptionZone", request, **how))
+
+    def zone_from_elsewhere(self, path: str, value: bytes) -> None:
+        """A zone as the superuser, or the image of another namenode, brings it along."""
+        self.mkdir(path)
+        xattr = types_pb2.XAttrProto(
+            namespace=types_pb2.XAttrProto.RAW, name=ENCRYPTION_ZONE[1], value=value
+        )
+        request = types_pb2.SetXAttrRequestProto(
+            src=f"/.reserved/raw{path}", xAttr=xattr, flag=types_pb2.XATTR_CREATE
+        )
+        self.call("setXAttr", request)
 
     def create(self, path: str, *, versions: tuple[int, ...] = (2,), **how: Any) -> Any:
         request = pb.CreateRequestProto(

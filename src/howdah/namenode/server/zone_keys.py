@@ -16,6 +16,7 @@ from howdah.config import Configuration, keys
 from howdah.namenode.service.calls.encryption_zones import zones_after
 from howdah.namenode.service.calls.zone_keys import Made, ZoneKeys
 from howdah.namenode.service.namesystem import Namesystem
+from howdah.namenode.state.tree.encryption_zones import trouble_with
 from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.protocol.encryption_zones.provider_address import ProviderAddress
 from howdah.runtime import background_threads, unexpected_errors
@@ -143,7 +144,11 @@ def zone_keys_of(
         if not namesystem.role.writable:
             return
         for zone in zones_after(namesystem):
-            zone_keys.warm_up(zone.key_name)
+            trouble = trouble_with(zone)
+            if trouble is None:
+                zone_keys.warm_up(zone.key_name)
+            else:
+                log.error("no file is read or written there: %s", trouble)
 
     namesystem.on_role.append(role_changed)
     return zone_keys

@@ -14,7 +14,7 @@ from howdah.config import Configuration
 from howdah.namenode.server.zone_keys import KeyFetcher, zone_keys_of
 from howdah.protocol.encryption_zones.messages import EncryptedKey
 from howdah.testing.waiting import wait_until
-from tests.support.zones import Scene
+from tests.support.zones import SM4_ZONE, Scene
 
 KEY = EncryptedKey("payroll", "payroll@0", bytes(16), bytes(16))
 
@@ -57,6 +57,21 @@ def test_what_it_cannot_serve_is_refused_with_the_reason(scene: Scene) -> None:
     # All else goes on, and the zones are there.
     assert scene.create("/new/a").fs.fileId
     assert len(scene.zones()) == 3
+
+
+def test_a_zone_of_another_cipher_keeps_no_namenode_from_becoming_active(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.zone_from_elsewhere("/sm4", SM4_ZONE.SerializeToString())
+    scene.zone_from_elsewhere("/damaged", b"\xff")
+    _at_start(scene, "kms://http@127.0.0.1:1/kms")
+    keys = scene.namesystem.zone_keys
+    assert keys is not None
+    with caplog.at_level(logging.ERROR):
+        scene.namesystem.on_role[-1]()
+    assert sorted(keys.ready()) == ["audit", "payroll"]
+    assert "/sm4 is encrypted by SM4_CTR_NOPADDING" in caplog.text
+    assert "/damaged is an encryption zone is damaged" in caplog.text
 
 
 def test_an_address_without_sense_is_named(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:

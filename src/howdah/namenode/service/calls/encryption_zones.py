@@ -20,6 +20,7 @@ from howdah.namenode.state.tree.encryption_zones import (
     Zone,
     attribute_of,
     file_attribute,
+    zone_at,
     zone_attribute,
     zone_of,
 )
@@ -167,7 +168,8 @@ def because(trouble: str) -> str:
 
 
 def zones_after(namesystem: Namesystem, behind_id: int = 0) -> list[Zone]:
-    """Return the zones of the namespace as it is now, in the order of their ids."""
+    """Return the zones of the namespace as it is now, in the order of their ids. Those whose cipher
+    is not known are among them, and those whose attribute is damaged (`trouble_with`)."""
     namespace = namesystem.namespace
     found: list[Zone] = []
     for inode_id in namespace.zones.ids_after(behind_id):
@@ -175,7 +177,7 @@ def zones_after(namesystem: Namesystem, behind_id: int = 0) -> list[Zone]:
         if inode is None:
             namespace.zones.discard(inode_id)
         elif isinstance(inode, Directory) and namespace.is_attached(inode):
-            zone = zone_of(inode)
-            if zone is not None and zone.directory is inode:
+            zone = zone_at(inode)
+            if zone is not None:
                 found.append(zone)
     return found

@@ -24,7 +24,7 @@ from howdah.namenode.state.inodes.group_table import Group
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode, Symlink
 from howdah.namenode.state.tree import coding_policies, quotas, reserved
-from howdah.namenode.state.tree.encryption_zones import Zone, zone_of
+from howdah.namenode.state.tree.encryption_zones import Zone, is_in_zone, zone_of
 from howdah.namenode.state.tree.snapshot_views import (
     DotSnapshot,
     SnapshotDirectory,
@@ -55,7 +55,7 @@ class Listing:
     zone: Zone | None = None
     has_plain_directories: bool = False
     """That nothing is to be told of its directories but what they have themselves: they inherit no
-    erasure coding policy."""
+    erasure coding policy, and are in no encryption zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +205,10 @@ class Queries:
         entries = inode.pick(page)
         policy = storage_policies.effective_id(inode)
         namespace = namesystem.namespace
-        zone = zone_of(inode) if namespace.zones else None
+        zone = zone_of(inode) if namespace.zones and not paths.is_raw(path) else None
         is_plain = coding_policies.of(inode, namespace.coding_policies) is None
+        if namespace.zones and is_in_zone(inode):
+            is_plain = False  # By the raw path as well, which shows no keys.
         return Listing(entries, page, remaining, policy, zone, is_plain)
 
     def _name_of(self, reserved: str) -> str:

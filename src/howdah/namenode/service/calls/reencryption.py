@@ -44,7 +44,9 @@ from howdah.namenode.state.tree.encryption_zones import (
     file_attribute,
     file_key,
     reencryption_of,
+    trouble_with,
     with_reencryption,
+    zone_at,
     zone_of,
 )
 from howdah.namenode.state.tree.zone_walk import ZoneWalk
@@ -126,6 +128,8 @@ class Reencryptor:
     def __init__(self, namesystem: Namesystem) -> None:
         self._namesystem = namesystem
         self._run: _Run | None = None
+        self._passed_over: set[int] = set()
+        """Zones that were named in the log once."""
         self._under_way = 0
         self.changed = 0
         """Files that got new keys, since the start."""
@@ -222,8 +226,11 @@ class Reencryptor:
                 progress = reencryption_of(inode)
                 if progress is None:
                     continue
-                zone, run = zone_of(inode), self._run
+                zone, run = zone_at(inode), self._run
                 assert zone is not None, "it has the attribute"
+                if (trouble := trouble_with(zone)) is not None:
+                    self._pass_over(zone_id, trouble)
+                    continue
                 if run is None or (run.zone_id, run.submitted_ms) != (
                     zone_id,
                     progress.submitted_ms,
@@ -232,6 +239,12 @@ class Reencryptor:
                 return zone, run
         self._run = None
         return None, None
+
+    def _pass_over(self, zone_id: int, trouble: errors.HowdahError) -> None:
+        """The others have their turns."""
+        if zone_id not in self._passed_over:
+            self._passed_over.add(zone_id)
+            log.error("no key is encrypted anew there: %s", trouble)
 
     def _begin(self, directory: Directory, progress: Reencryption) -> _Run:
         names = names_below(directory.path, progress.last_file)
@@ -329,8 +342,10 @@ class Reencryptor:
         for place in range(batch.applied, until):
             old, new = batch.keys[place], batch.made[place]
             if new.version_name == old.version_name:
-                batch.failures += 1
-                batch.unchanged += 1
+                # A file that was made after the key was rolled once more has nothing to get.
+                if not _is_later(old.version_name, run.version_name):
+                    batch.failures += 1
+                    batch.unchanged += 1
             else:
                 batch.changed += self._replace_key(zone, batch.inode_ids[place], old, new)
         batch.applied = until
@@ -433,6 +448,17 @@ def path_below(zone: str, names: tuple[str, ...]) -> str:
     ('/z/a/b', '/a')
     """
     return "/".join([zone.rstrip("/"), *names])
+
+
+def _is_later(version: str, other: str) -> bool:
+    """Whether a version of a key was made after another one, as far as their names say.
+
+    >>> _is_later("payroll@10", "payroll@9"), _is_later("payroll@9", "payroll@9")
+    (True, False)
+    """
+    (name, _, number), (of_other, _, before) = version.rpartition("@"), other.rpartition("@")
+    are_numbers = number.isdecimal() and before.isdecimal()
+    return name == of_other and are_numbers and int(number) > int(before)
 
 
 def _wrong_with(made: list[EncryptedKey], sent: list[EncryptedKey]) -> str | None:

@@ -11,9 +11,8 @@ from howdah.namenode.service.calls.encryption_zones import ZoneCalls
 from howdah.namenode.service.calls.reencryption import Reencryptor
 from howdah.namenode.service.calls.reencryption_calls import START, ReencryptionCalls, ZoneStatus
 from howdah.namenode.service.namesystem import Namesystem
-from howdah.namenode.state.tree.encryption_zones import Zone
+from howdah.namenode.state.tree.encryption_zones import Zone, cipher_of
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.protocol.encryption_zones.messages import AES_CTR, ENCRYPTION_ZONES
 from howdah.protocol.rpc.call import Caller
 from howdah.protocol.rpc.service import Deferred
 
@@ -136,6 +135,6 @@ def _show_status(status: ZoneStatus, shown: pb.ZoneReencryptionStatusProto) -> N
 def _show(zone: Zone, shown: pb.EncryptionZoneProto) -> None:
     shown.id = zone.directory.inode_id
     shown.path = zone.directory.path
-    shown.suite = AES_CTR
-    shown.cryptoProtocolVersion = ENCRYPTION_ZONES
+    # The stubs want the enums; at run time a number is one.
+    shown.suite, shown.cryptoProtocolVersion = cipher_of(zone)  # type: ignore[assignment]
     shown.keyName = zone.key_name

@@ -19,7 +19,7 @@ from howdah.namenode.service.protocols.fast_path.reads import FastReads
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import File, INode
 from howdah.namenode.state.tree import coding_policies
-from howdah.namenode.state.tree.encryption_zones import file_key, zone_of
+from howdah.namenode.state.tree.encryption_zones import file_key, is_in_zone, zone_of
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import encryption_info_of
@@ -267,9 +267,13 @@ class QueryMethods:
         `path`."""
         encoders.show_coding(status, self._coding(inode))
         if self._namesystem.namespace.zones:
-            zone = zone_of(inode)
-            key = None if paths.is_raw(path) else file_key(inode.xattrs, zone)
-            encoders.show_encryption(status, key, in_zone=zone is not None)
+            if isinstance(inode, File) and not paths.is_raw(path):
+                zone = zone_of(inode)
+                key = file_key(inode.xattrs, zone)
+                encoders.show_encryption(status, key, in_zone=zone is not None)
+            else:
+                # Whatever its cipher: a directory is listed with others, outside of the zone.
+                encoders.show_encryption(status, None, in_zone=is_in_zone(inode))
         roots = self._namesystem.namespace.snapshots.roots
         if inode is self._namesystem.namespace.root:
             status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED

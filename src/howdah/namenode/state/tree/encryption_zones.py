@@ -205,6 +205,48 @@ def zone_of(inode: INode | None) -> Zone | None:
     return None
 
 
+def is_in_zone(inode: INode | None) -> bool:
+    """Whether an inode is in a zone, or one itself, whatever its cipher."""
+    while inode is not None:
+        has_features = inode.features is not NO_FEATURES and isinstance(inode, Directory)
+        if has_features and attribute_of(inode.xattrs, ENCRYPTION_ZONE) is not None:
+            return True
+        inode = inherits_from(inode)
+    return False
+
+
+def zone_at(directory: Directory) -> Zone | None:
+    """Return the zone that a directory is, for lists of zones: none of them is left out. One of a
+    cipher that is not known has its key's name, and one whose attribute is damaged has none."""
+    value = attribute_of(directory.xattrs, ENCRYPTION_ZONE)
+    if value is None:
+        return None
+    try:
+        return Zone(directory, types_pb2.ZoneEncryptionInfoProto.FromString(value).keyName)
+    except DecodeError:
+        return Zone(directory, "")
+
+
+def trouble_with(zone: Zone) -> errors.HowdahError | None:
+    """Return why no file can be read or written in a zone; None for one of the usual kind."""
+    value = attribute_of(zone.directory.xattrs, ENCRYPTION_ZONE) or b""
+    try:
+        key_name_in(value, zone.directory.path)
+    except (errors.UnsupportedOperation, errors.RemoteError) as error:
+        return error
+    return None
+
+
+def cipher_of(zone: Zone) -> tuple[int, int]:
+    """Return the cipher of a zone and the version of its protocol, by Hadoop's numbers."""
+    value = attribute_of(zone.directory.xattrs, ENCRYPTION_ZONE) or b""
+    try:
+        info = types_pb2.ZoneEncryptionInfoProto.FromString(value)
+    except DecodeError:
+        return types_pb2.UNKNOWN, types_pb2.UNKNOWN_PROTOCOL_VERSION
+    return info.suite, info.cryptoProtocolVersion
+
+
 def key_name_in(value: bytes, path: str) -> str:
     """Return the name of the key in the attribute of a zone. Raises as `zone_of`."""
     try:

@@ -16,7 +16,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import encrypted_key_of
 from howdah.testing.in_memory import InMemoryNamenode, reloaded
-from tests.support.zones import Scene, Server
+from tests.support.zones import SM4_ZONE, Scene, Server
 
 CLIENT = b"c" * 16
 
@@ -105,6 +105,31 @@ def test_who_copies_raw_brings_zone_and_key(scene: Scene) -> None:
             )
     assert scene.status("/copy/a").fileEncryptionInfo == shown
     assert scene.zones() == [("/z", "payroll"), ("/copy", "payroll")]
+
+
+def test_a_zone_of_another_cipher_is_listed_and_takes_no_files(scene: Scene) -> None:
+    scene.zone_from_elsewhere("/sm4", SM4_ZONE.SerializeToString())
+    scene.zone_from_elsewhere("/damaged", b"\xff")
+    listed = scene.call("listEncryptionZones", pb.ListEncryptionZonesRequestProto(id=0)).zones
+    assert [(zone.path, zone.keyName, zone.suite) for zone in listed] == [
+        ("/z", "payroll", types_pb2.AES_CTR_NOPADDING),
+        ("/sm4", "sm4", types_pb2.SM4_CTR_NOPADDING),
+        ("/damaged", "", types_pb2.UNKNOWN),
+    ]
+    assert scene.zones_counted() == 3
+    for path, words in (("/sm4", "SM4_CTR_NOPADDING"), ("/damaged", "is damaged")):
+        # Others see that it is there, and nobody writes plain text into it.
+        assert scene.status(path).flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT
+        with pytest.raises(errors.HowdahError, match=words):
+            scene.create(f"{path}/a")
+        assert not names_in(scene, f"/.reserved/raw{path}")
+    assert names_in(scene, "/") == ["damaged", "plain", "sm4", "z"]
+
+
+def names_in(scene: Scene, path: str) -> list[str]:
+    request = pb.GetListingRequestProto(src=path, startAfter=b"", needLocation=False)
+    listed = scene.call("getListing", request).dirList
+    return [entry.path.decode() for entry in listed.partialListing]
 
 
 def test_a_client_that_knows_no_zones_writes_nothing(scene: Scene) -> None:

@@ -17,8 +17,9 @@ from howdah.namenode.service.calls.settings import Settings
 from howdah.namenode.state.inodes.inodes import Directory, File
 from howdah.namenode.state.tree.encryption_zones import file_key, zone_of
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.messages import EncryptedKey
-from tests.support.zones import Scene
+from tests.support.zones import SM4_ZONE, Scene
 
 CLIENT = b"c" * 16
 RETRY_MS = 60_000
@@ -105,6 +106,41 @@ def zones() -> Zones:
     zones.mkdir("/z")
     zones.make_zone("/z")
     return zones
+
+
+def test_a_file_of_a_later_version_is_no_failure(zones: Zones) -> None:
+    zones.files("/z/a")
+    zones.roll_and_start()
+    zones.server.roll("payroll")
+    names = [f"/z/later-{number}" for number in range(6)]
+    zones.files(*names)
+    assert zones.versions()[names[-1]] == "payroll@2"
+    zones.finish()
+    status = zones.status_of()
+    assert (status.numReencrypted, status.numFailures) == (1, 0)
+    assert zones.versions()["/z/a"] == "payroll@2"
+
+
+def test_a_zone_of_another_cipher_holds_no_other_up(
+    zones: Zones, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = types_pb2.ReencryptionInfoProto(
+        ezKeyVersionName="sm4@1", submissionTime=1, canceled=False, numReencrypted=0, numFailures=0
+    )
+    strange = types_pb2.ZoneEncryptionInfoProto(reencryptionProto=begun)
+    strange.MergeFrom(SM4_ZONE)
+    zones.zone_from_elsewhere("/sm4", strange.SerializeToString())
+    zones.mkdir("/behind")
+    zones.make_zone("/behind")
+    zones.files("/behind/a")
+    zones.roll_and_start("/behind")
+    with caplog.at_level(logging.ERROR):
+        zones.finish()
+    assert zones.versions("/behind") == {"/behind/a": "payroll@1"}
+    assert [record.getMessage() for record in caplog.records] == [
+        "no key is encrypted anew there: /sm4 is encrypted by SM4_CTR_NOPADDING, and only "
+        "AES_CTR_NOPADDING is supported"
+    ]
 
 
 def test_files_get_keys_by_the_last_version_and_keep_their_own(zones: Zones) -> None:
