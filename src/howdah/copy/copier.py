@@ -151,7 +151,13 @@ class Copier:
                     self._fs.delete(path)
                     return False
                 self.verified_by = self._verify(path, total, sum_)
-            self._complete(source_fs, source, path, target)
+                preserve(source_fs, source, self._fs, path, self._settings.preserve)
+                # Cipher text and the key of another file decrypt to noise: nobody would see it
+                # here.
+                if Attribute.RAW in self._settings.preserve and _is_changed(source_fs, source):
+                    self._fs.delete(path)
+                    return False
+            self._give_name(path, target)
         return True
 
     @contextmanager
@@ -195,6 +201,9 @@ class Copier:
 
     def _complete(self, source_fs: FileSystem, source: Entry, path: str, target: str) -> None:
         preserve(source_fs, source, self._fs, path, self._settings.preserve)
+        self._give_name(path, target)
+
+    def _give_name(self, path: str, target: str) -> None:
         if path != target:
             self.make_parent(target)
             self._rename(path, target)

@@ -17,7 +17,7 @@ from howdah.copy.common.staging import Staging
 from howdah.copy.copier import BandwidthLimit, Copier, CopySettings
 from howdah.copy.counters import Counters
 from howdah.copy.listing.entries import Entry, Found, Kind, batches
-from howdah.copy.options import Options, attributes
+from howdah.copy.options import Attribute, Options, attributes
 from howdah.copy.tasks import CopyTask
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
@@ -89,6 +89,27 @@ def test_file_has_its_name_when_it_is_complete(fs: MemoryFileSystem) -> None:
     assert seen == [("/staging/1", b"content of it", False)]
     assert read(fs, "/new/dst") == b"content of it"
     assert names(fs) == ["/new/dst", "/src"]
+
+
+def test_a_key_is_copied_with_the_bytes_that_it_encrypts(fs: MemoryFileSystem) -> None:
+    """As below `/.reserved/raw`, where a file is replaced while it is copied."""
+    source = write(fs, "/src", b"old bytes")
+    asked: list[str] = []
+    kept: dict[str, bytes] = {}
+
+    def get_xattrs(path: str) -> dict[str, bytes]:
+        if not asked:
+            write(fs, "/src", b"bytes by the new key")
+        asked.append(path)
+        return {"raw.key": b"new key"}
+
+    def set_xattr(path: str, name: str, value: bytes) -> None:
+        kept[path] = value
+
+    target = Troubled(fs, get_xattrs=lambda path: {}, set_xattr=set_xattr)
+    manner = CopySettings(preserve=frozenset({Attribute.RAW}))
+    copier(target, manner).copy(Troubled(fs, get_xattrs=get_xattrs), source, "/dst")  # type: ignore[arg-type]
+    assert (read(fs, "/dst"), kept["/staging/1"]) == (b"bytes by the new key", b"new key")
 
 
 def test_direct_copy_has_its_name_from_the_start(fs: MemoryFileSystem) -> None:
