@@ -410,6 +410,7 @@ class Bucket:
     ) -> Written:
         """Make an object; `metadata` is called when all of its bytes are there. Raises Refused."""
         self.check_writable(key, headers)
+        self.check_zone(key)
         with self.staged(pieces) as path:
             self.keep(path, metadata())
             return self.publish(path, key, headers)
@@ -435,6 +436,24 @@ class Bucket:
             if conditions.must_be_new(headers) and status is not None:
                 raise precondition_failed()
             conditions.check_replacing(headers, status)
+
+    def check_zone(self, key: Key) -> None:
+        """Refuse a key in an encryption zone below the bucket, before its bytes come: they would be
+        staged outside of the zone, as plain text, and nothing moves into a zone. Raises Refused."""
+        if not isinstance(self.fs, HdfsFileSystem):
+            return
+        try:
+            # What is deleted in a zone stays in it; where there are no key servers nobody is asked.
+            staged, made = map(self.fs.trash_root, (self.staging(_OBJECTS), self.path_of(key)))
+        except errors.AccessDenied:
+            return  # Who may not look there may write all the same.
+        if staged != made:
+            raise Refused(
+                "InvalidRequest",
+                "this key is in an encryption zone that is a part of its bucket, and objects are "
+                "staged outside of it: the zone has to be the bucket, or above it",
+                Key=key.text,
+            )
 
     def check_may_make(self, key: Key) -> None:
         """Refuse a user who may not make this key, before anything is kept for it. Raises Refused,

@@ -78,6 +78,7 @@ class Uploads:
     def begin(self, key: Key, metadata: Metadata, kind: SumKind | None = None) -> str:
         """Begin an upload, and return its id."""
         self._bucket.check_may_make(key)
+        self._bucket.check_zone(key)
         new_id = upload_id(key.text, secrets.token_bytes(RANDOM_BYTES), kind)
         directory = self._directory(new_id)
         about = About(key.text, dataclasses.replace(metadata, upload=new_id))

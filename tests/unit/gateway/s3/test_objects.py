@@ -14,7 +14,7 @@ from howdah.fs.status import FileStatus
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Bucket, Shared
 from howdah.gateway.s3.protocol.conditions import etag_of
-from howdah.gateway.s3.protocol.metadata import FOR_KEYS, MADE
+from howdah.gateway.s3.protocol.metadata import FOR_KEYS, MADE, Metadata
 from howdah.gateway.s3.protocol.names import checked_key
 from howdah.gateway.s3.protocol.refusals import Refused
 
@@ -109,3 +109,22 @@ def test_a_gateway_says_once_that_others_are_not_looked_at(
     assert caplog.text.count("among the requests of this gateway only") == 1
     with pytest.raises(Refused, match="pre-conditions"):
         bucket.publish("/staged-2", key, {"if-match": '"another"'})
+
+
+class WithZone(HdfsFileSystem):
+    """Has an encryption zone below the bucket."""
+
+    def __init__(self) -> None:
+        pass
+
+    def trash_root(self, path: PathLike) -> str:
+        return f"{'/b/z' if str(path).startswith('/b/z/') else '/user/ann'}/.Trash"
+
+
+def test_nothing_is_staged_in_plain_for_a_zone_below_the_bucket() -> None:
+    bucket = bucket_on(WithZone())
+    came = iter([b"plain text"])
+    with pytest.raises(Refused, match="is in an encryption zone that is a part of its bucket"):
+        bucket.put(checked_key("z/a"), came, {}, Metadata)
+    assert next(came) == b"plain text"
+    bucket.check_zone(checked_key("y/a"))
