@@ -221,8 +221,12 @@ class Uploads:
             try:
                 self._fs.concat(target, rest)
                 return target
-            except (errors.RemoteError, errors.UnsupportedOperation) as error:
-                # Such as in an encryption zone.
+            except (
+                errors.IllegalArgument,
+                errors.RemoteError,
+                errors.UnsupportedOperation,
+            ) as error:
+                # The first of them is what one hears in an encryption zone.
                 log.info("%s is copied together: %s", paths.printable(target), error)
         with self._bucket.staged(self._contents([target, *rest])) as path:
             self._bucket.keep(path, self._bucket.metadata(target))

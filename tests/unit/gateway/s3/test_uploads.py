@@ -40,6 +40,7 @@ class Files(MemoryFileSystem):
     gone: str = ""
     unreadable: str = ""
     has_concat: bool = True
+    refusal: errors.HowdahError | None = None
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
         if self.failing and self.failing in str(dst):
@@ -84,6 +85,8 @@ class Files(MemoryFileSystem):
                 super().delete(source)
         if self.failing == "concat":
             raise errors.Unreachable("the namenode has gone")
+        if self.refusal is not None:
+            raise self.refusal
         super().concat(target, sources)
 
     def path_capabilities(self, path: PathLike) -> frozenset[str]:
@@ -144,6 +147,17 @@ def test_a_completion_that_broke_off_is_gone_on_with(
     ]
     assert files.list_status("/b/.howdah-s3/ann/uploads") == []
     assert files.list_status("/b/.howdah-s3/ann/objects") == []
+
+
+def test_parts_in_an_encryption_zone_are_copied_together(files: Files, bucket: Bucket) -> None:
+    upload, parts = begun(bucket)
+    # As namenodes of howdah's and Hadoop's refuse it.
+    files.refusal = errors.from_java(
+        "org.apache.hadoop.HadoopIllegalArgumentException",
+        "concat can not be called for files in an encryption zone.",
+    )
+    Uploads(bucket).complete(KEY, upload, parts, {})
+    assert files.read_bytes("/b/dir/k") == b"".join(BODIES.values())
 
 
 @pytest.mark.parametrize("headers", [{}, {"if-none-match": "*"}])
