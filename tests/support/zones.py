@@ -156,6 +156,21 @@ class Scene:
         )
         return self.call("create", request, **how)
 
+    def write(self, path: str, length_bytes: int = 100) -> None:
+        """A file of one block, which its writer closes."""
+        self.create(path)
+        added = self.call("addBlock", pb.AddBlockRequestProto(src=path, clientName="writer")).block
+        named = added.b
+        [node] = self.namenode.nodes
+        node.store(named.blockId, named.generationStamp, length_bytes)
+        named.numBytes = length_bytes
+        request = pb.CompleteRequestProto(src=path, clientName="writer", last=named)
+        assert self.call("complete", request).result
+
+    def truncate(self, path: str, length_bytes: int, **how: Any) -> Any:
+        request = pb.TruncateRequestProto(src=path, newLength=length_bytes, clientName="writer")
+        return self.call("truncate", request, **how)
+
     def status(self, path: str) -> types_pb2.HdfsFileStatusProto:
         answer = self.call("getFileInfo", pb.GetFileInfoRequestProto(src=path))
         status: types_pb2.HdfsFileStatusProto = answer.fs

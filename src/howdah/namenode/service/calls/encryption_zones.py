@@ -14,12 +14,13 @@ from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.calls.zone_keys import ZoneKeys
 from howdah.namenode.service.namesystem import Namesystem
-from howdah.namenode.state.inodes.inodes import Directory, INode
+from howdah.namenode.state.inodes.inodes import Directory, File, INode
 from howdah.namenode.state.inodes.xattrs import ENCRYPTION_ZONE
 from howdah.namenode.state.tree.encryption_zones import (
     Zone,
     attribute_of,
     file_attribute,
+    file_key,
     zone_at,
     zone_attribute,
     zone_of,
@@ -147,6 +148,17 @@ class ZoneCalls:
                 "zones', version=2, unknownValue=null}]",
                 java_class=UNKNOWN_VERSION,
             )
+        return self._new_key(zone)
+
+    def attributes_for_emptied_file(self, file: File) -> tuple[XAttr, ...]:
+        """Return what a file of a zone has for another key; nothing for one that is not encrypted.
+        Raises KeyAwaited, and RemoteError where no key server is configured."""
+        zone = zone_of(file) if self._namesystem.namespace.zones else None
+        if zone is None or file_key(file.xattrs, zone) is None:
+            return ()
+        return self._new_key(zone)
+
+    def _new_key(self, zone: Zone) -> tuple[XAttr, ...]:
         keys = self._namesystem.zone_keys
         if keys is None:
             raise errors.RemoteError(

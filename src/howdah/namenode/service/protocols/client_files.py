@@ -213,8 +213,9 @@ class FileMethods:
 
     def truncate(
         self, request: pb.TruncateRequestProto, caller: Caller
-    ) -> pb.TruncateResponseProto:
-        """Asking twice is harmless, and so nothing but the answer's loss is remembered."""
+    ) -> pb.TruncateResponseProto | Deferred:
+        """Asking twice is harmless, and so nothing but the answer's loss is remembered. Answered
+        when there is another key for an encrypted file that is emptied."""
 
         def run() -> pb.TruncateResponseProto:
             done = self._truncation.truncate(
@@ -225,7 +226,13 @@ class FileMethods:
             )
             return pb.TruncateResponseProto(result=done)
 
-        return self._once(caller, run, run)
+        def truncate() -> pb.TruncateResponseProto:
+            return self._once(caller, run, run)
+
+        try:
+            return truncate()
+        except KeyAwaited as awaited:
+            return self.awaiting_keys.hold(awaited.key_name, truncate)
 
     def concat(self, request: pb.ConcatRequestProto, caller: Caller) -> pb.ConcatResponseProto:
         def run() -> pb.ConcatResponseProto:

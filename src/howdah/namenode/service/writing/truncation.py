@@ -11,6 +11,10 @@ Hadoop's `FSDirTruncateOp`.
    when its datanodes have cut their replicas. A block of a snapshot is not cut: the file
    gets another block, and its datanodes make copies.
 
+An encrypted file that is emptied gets another key of its own: what is written to it next is no
+second text under the key stream of the first, which old replicas and snapshots still have. Hadoop's
+namenodes leave it the old one. A file that is cut anywhere else has to keep its key.
+
 To ask again for the same length is harmless while nobody else has written the file: the
 answer is false while the cut is under way, and true afterwards. Between the call and its
 repetition another client may have appended. The retry cache knows the calls that this
@@ -24,11 +28,12 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.formats.edits import edits
+from howdah.namenode.service.calls.encryption_zones import ZoneCalls
 from howdah.namenode.service.calls.permissions import Access
 from howdah.namenode.service.namesystem import Namesystem
 from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
-from howdah.namenode.state.inodes import storage_policies
+from howdah.namenode.state.inodes import paths, storage_policies
 from howdah.namenode.state.inodes.inodes import Block, File
 from howdah.namenode.state.tree.leases import check_client_name
 from howdah.protocol.rpc.call import Caller
@@ -43,6 +48,7 @@ class Truncation:
         self._namesystem = namesystem
         self._leases = leases
         self._recovery = recovery
+        self._zones = ZoneCalls(namesystem)
 
     def truncate(
         self, caller: Caller, path: str, new_length_bytes: int, *, client_name: str
@@ -51,7 +57,8 @@ class Truncation:
 
         Raises PathNotFound, AccessDenied, SafeMode, IllegalArgument for a length that the
         file does not reach, UnsupportedOperation for a file of LAZY_PERSIST,
-        AlreadyBeingCreated and RecoveryInProgress where it is open.
+        AlreadyBeingCreated and RecoveryInProgress where it is open; KeyAwaited where no key lies
+        ready for an encrypted file that is emptied, and RemoteError without key servers.
         """
         namesystem = self._namesystem
         if new_length_bytes < 0:
@@ -86,8 +93,13 @@ class Truncation:
                 "Cannot truncate to a larger file size. Current size: "
                 f"{file.length_bytes}, truncate size: {new_length_bytes}."
             )
+        is_emptied = not new_length_bytes and not paths.is_raw(path)
+        attributes = self._zones.attributes_for_emptied_file(file) if is_emptied else ()
         try:
-            return self._cut(caller, file, new_length_bytes, client_name)
+            done = self._cut(caller, file, new_length_bytes, client_name)
+            if attributes:
+                namesystem.commit(edits.SetXAttrOp(file.path, attributes))
+            return done
         finally:
             # The retry cache answers whoever repeats this call.
             namesystem.namespace.truncations.pop(file.inode_id, None)

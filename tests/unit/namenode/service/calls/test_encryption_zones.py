@@ -363,6 +363,58 @@ def test_snapshots_keep_the_key(scene: Scene) -> None:
     assert scene.status("/z/.snapshot/s/a").fileEncryptionInfo == before
 
 
+def test_a_file_that_is_emptied_gets_another_key(scene: Scene) -> None:
+    """What is written next would be a second text under the key stream of the first."""
+    scene.write("/z/a")
+    scene.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/z"))
+    scene.call("createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/z", snapshotName="s"))
+    before = scene.status("/z/a").fileEncryptionInfo
+    assert scene.truncate("/z/a", 0, client_id=CLIENT, call_id=1).result
+    after = scene.status("/z/a").fileEncryptionInfo
+    assert (after.iv != before.iv, after.key != before.key) == (True, True)
+    assert scene.status("/z/.snapshot/s/a").fileEncryptionInfo == before
+    # Whoever repeats the call, or goes on with the file, has that key.
+    assert scene.truncate("/z/a", 0, client_id=CLIENT, call_id=1).result
+    opened = scene.call("append", pb.AppendRequestProto(src="/z/a", clientName="writer", flag=4))
+    assert opened.stat.fileEncryptionInfo == after
+    for from_image in (False, True):
+        scene.restart(from_image=from_image)
+        assert scene.status("/z/a").fileEncryptionInfo == after
+        assert scene.status("/z/.snapshot/s/a").fileEncryptionInfo == before
+
+
+def test_only_what_is_emptied_gets_another_key(scene: Scene) -> None:
+    for path in ("/z/a", "/z/raw", "/plain/a"):
+        scene.write(path)
+    before = {path: scene.status(path).fileEncryptionInfo for path in ("/z/a", "/z/raw")}
+    assert not scene.truncate("/z/a", 50).result
+    assert scene.truncate("/.reserved/raw/z/raw", 0).result
+    assert {path: scene.status(path).fileEncryptionInfo for path in before} == before
+    scene.namesystem.zone_keys = None
+    assert scene.truncate("/plain/a", 0).result
+    scene.write("/plain/b")
+
+
+def test_emptying_a_file_waits_for_a_key(scene: Scene) -> None:
+    scene.write("/z/a")
+    before = scene.status("/z/a")
+    scene.server.answers_at_once = False
+    for number in range(3):
+        scene.create(f"/z/{number}")
+    answer = scene.truncate("/z/a", 0)
+    assert not answer.settled
+    assert scene.status("/z/a") == before
+    scene.server.answer()
+    assert scene.settled(answer).result
+    now = scene.status("/z/a")
+    assert (now.length, now.fileEncryptionInfo.iv == before.fileEncryptionInfo.iv) == (0, False)
+    scene.write("/z/b")
+    scene.namesystem.zone_keys = None
+    with pytest.raises(errors.RemoteError, match="No KeyProvider is configured"):
+        scene.truncate("/z/b", 0)
+    assert scene.status("/z/b").length == 100
+
+
 def test_the_trash_of_a_zone_is_emptied(scene: Scene) -> None:
     scene.mkdir("/z/.Trash/bob/Current/z/a")
     hour_ms = 3_600_000
