@@ -19,6 +19,7 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
+from howdah.protocol.raw_paths import ZONE_ATTRIBUTE
 
 _RAW = "raw."
 _XATTRS = {Attribute.XATTR, Attribute.RAW}
@@ -139,6 +140,12 @@ def _xattrs(
         if (Attribute.RAW if name.startswith(_RAW) else Attribute.XATTR) in wanted
     }
     there = target_fs.get_xattrs(target) if given else {}
+    if ZONE_ATTRIBUTE in given:
+        from howdah.protocol.encryption_zones.messages import zone_attribute_of_copy
+
+        given[ZONE_ATTRIBUTE] = zone_attribute_of_copy(
+            given[ZONE_ATTRIBUTE], there.get(ZONE_ATTRIBUTE)
+        )
     for name, value in given.items():
         if there.get(name) != value:
             target_fs.set_xattr(target, name, value)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 RESERVED_RAW: Final = "/.reserved/raw"
+ZONE_ATTRIBUTE: Final = "raw.hdfs.crypto.encryption.zone"
+"""Of a directory, as clients name it: makes it a zone."""
 
 
 def is_raw(path: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from google.protobuf.message import DecodeError
+
 from howdah import errors
 from howdah.proto import types_pb2
 from howdah.protocol.encryption_zones.counter import IV_BYTES, KEY_BYTES
@@ -45,6 +47,26 @@ def check_cipher(suite: int, version: int, path: str) -> None:
         raise errors.UnsupportedOperation(
             f"{path} is in a zone of version {name}, and only ENCRYPTION_ZONES is supported"
         )
+
+
+def zone_attribute_of_copy(source: bytes, target: bytes | None) -> bytes:
+    """Return what a copy of a zone has for its attribute (`raw_paths`). How far the keys of files
+    have been encrypted anew is said of the files of one namespace, so the `target` keeps what it
+    says of its own. An attribute that is damaged is copied as it is."""
+    made, there = _zone_in(source), None if target is None else _zone_in(target)
+    if made is None:
+        return source
+    made.ClearField("reencryptionProto")
+    if there is not None and there.keyName == made.keyName and there.HasField("reencryptionProto"):
+        made.reencryptionProto.CopyFrom(there.reencryptionProto)
+    return made.SerializeToString()
+
+
+def _zone_in(attribute: bytes) -> types_pb2.ZoneEncryptionInfoProto | None:
+    try:
+        return types_pb2.ZoneEncryptionInfoProto.FromString(attribute)
+    except DecodeError:
+        return None
 
 
 def encrypted_key_of(proto: types_pb2.FileEncryptionInfoProto) -> EncryptedKey:

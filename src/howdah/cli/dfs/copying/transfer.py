@@ -34,7 +34,7 @@ from howdah.fs.local.status import special_kind
 from howdah.fs.streams import FSDataOutputStream, give_up
 from howdah.fs.transfers import PIECE_BYTES, TEMPORARY_SUFFIX
 from howdah.options import CopyCheck, CreateFlag
-from howdah.protocol.raw_paths import RESERVED_RAW, is_raw
+from howdah.protocol.raw_paths import RESERVED_RAW, ZONE_ATTRIBUTE, is_raw
 
 DEFAULT_THREADS = 1
 DEFAULT_WAITING = 1024
@@ -243,6 +243,11 @@ class CopyCommand(DestinationCommand):
         if XATTRS in self.preserved or keeps_raw:
             for name, value in source.fs.get_xattrs(source.path).items():
                 if keeps_raw if name.startswith(_RAW) else XATTRS in self.preserved:
+                    if name == ZONE_ATTRIBUTE:
+                        from howdah.protocol.encryption_zones.messages import zone_attribute_of_copy
+
+                        there = target.fs.get_xattrs(target.path).get(name)
+                        value = zone_attribute_of_copy(value, there)
                     target.fs.set_xattr(target.path, name, value)
         if TIMES in self.preserved:
             target.fs.set_times(target.path, status.modification_time_ms, status.access_time_ms)
