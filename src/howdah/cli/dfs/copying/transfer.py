@@ -8,7 +8,8 @@
 3. Bytes go in pieces of a mebibyte or more, with no flush in between (OS-092).
 4. Attributes are set when the content is there (`-p`): times, owner, mode, in this order,
    so that times stay where the user may not keep the owner, or the mode lets nobody write;
-   of directories when everything below is done.
+   of directories when everything below is done. Cipher text below `/.reserved/raw` has its key
+   before it has its name.
 5. Where both are places of one server that copies files itself, as object stores do, it does,
    and needs no temporary name. Where one would expect that and it does not, the reason is told
    once, and the bytes come by here.
@@ -20,6 +21,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import IO, ClassVar
 
 from howdah.cli.arguments.command_format import Parsed
@@ -29,8 +31,10 @@ from howdah.cli.dfs.shell.error_text import PathProblem
 from howdah.cli.dfs.shell.path_args import Item
 from howdah.cli.signals import whole_step
 from howdah.errors import HowdahError, NotCopiedByServer
+from howdah.fs.api import FileSystem
 from howdah.fs.capabilities import ABORTABLE_STREAM
 from howdah.fs.local.status import special_kind
+from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, give_up
 from howdah.fs.transfers import PIECE_BYTES, TEMPORARY_SUFFIX
 from howdah.options import CopyCheck, CreateFlag
@@ -153,10 +157,14 @@ class CopyCommand(DestinationCommand):
     def copy_file(self, source: Item, target: Item) -> None:
         """Copy one file, under its final name at the end."""
         status = source.require_status()
-        are_raw(source, target)
+        keeps_raw = are_raw(source, target)
         if self.changes_first and source.is_same_file(target):
             raise PathProblem(source.name, "are the same file", target=target.name)
-        if not self._is_copied_by_server(source, target):
+        if keeps_raw:
+            now = source.fs.get_file_status(source.path)
+            with source.fs.open(source.path, PIECE_BYTES) as stream:
+                self.copy_stream(stream, target, now.length, partial(_give_key, source, now))
+        elif not self._is_copied_by_server(source, target):
             with source.fs.open(source.path, PIECE_BYTES) as stream:
                 self.copy_stream(stream, target, status.length)
         self.preserve(source, target)
@@ -187,8 +195,15 @@ class CopyCommand(DestinationCommand):
         if target.exists and not self.overwrite:
             raise PathProblem.exists(target.name)
 
-    def copy_stream(self, stream: IO[bytes], target: Item, length: int | None) -> None:
-        """Copy what a stream has to a new file; nothing stays behind if that fails."""
+    def copy_stream(
+        self,
+        stream: IO[bytes],
+        target: Item,
+        length: int | None,
+        before_name: Callable[[FileSystem, str], None] | None = None,
+    ) -> None:
+        """Copy what a stream has to a new file; nothing stays behind if that fails. `before_name`
+        does something to the file before it has its name, unless it has that from the start."""
         self._check_target(target)
         path = target.path if self.direct else target.path + TEMPORARY_SUFFIX
         out: FSDataOutputStream | None = None
@@ -202,6 +217,8 @@ class CopyCommand(DestinationCommand):
                 )
             self._pump(stream, out, target.name, length)
             out.close()
+            if before_name is not None:
+                before_name(target.fs, path)
             if not self.direct:
                 target.fs.rename(path, target.path, overwrite=self.overwrite)
         except BaseException as error:
@@ -234,8 +251,9 @@ class CopyCommand(DestinationCommand):
                 meter.advance(count)
 
     def preserve(self, source: Item, target: Item) -> None:
-        """Give the target the attributes of the source that -p asks for."""
-        keeps_raw = are_raw(source, target)
+        """Give the target the attributes of the source that -p asks for. A file has its key by
+        now."""
+        keeps_raw = are_raw(source, target) and source.is_directory
         if not self.preserved and not keeps_raw:
             return
         status = source.require_status()
@@ -258,6 +276,18 @@ class CopyCommand(DestinationCommand):
         if ACL in self.preserved and status.has_acl:
             acl = source.fs.get_acl_status(source.path)
             target.fs.set_acl(target.path, acl.all_entries())
+
+
+def _give_key(source: Item, read: FileStatus, fs: FileSystem, path: str) -> None:
+    """Give cipher text its key, which has to be of the file that was `read`: without a key, or with
+    that of another file, it is noise to whoever reads it, and looks like any file."""
+    for name, value in source.fs.get_xattrs(source.path).items():
+        if name.startswith(_RAW):
+            fs.set_xattr(path, name, value)
+    now = source.fs.get_file_status(source.path)
+    was = (read.file_id, read.length, read.modification_time_ms)
+    if (now.file_id, now.length, now.modification_time_ms) != was:
+        raise PathProblem(source.name, "was changed while it was copied, and its key with it")
 
 
 def _piece_bytes(length: int | None) -> int:
