@@ -96,6 +96,8 @@ class Copier:
         self._sleep = sleep
         self._buffer = memoryview(bytearray(settings.buffer_bytes))
         self._made: set[str] = set()
+        self._in_one_zone: set[str] = set()
+        """Directories whose files are where their temporary ones are."""
         self._crc_type: ChecksumType | None = None
         self._offers = Offers(target_fs)
         self.retries = 0
@@ -144,6 +146,7 @@ class Copier:
     def _once(self, source_fs: FileSystem, source: Entry, target: str) -> bool:
         """Copy once. Returns False, with nothing changed, if the source changed meanwhile."""
         path = target if self._settings.direct else self._temporary()
+        self._check_zone(path, target)
         with self._named(path, target):
             total, sum_ = self._transfer(source_fs, source, path)
             with self._kept_if_verified(path, target):
@@ -159,6 +162,26 @@ class Copier:
                     return False
             self._give_name(path, target)
         return True
+
+    def _check_zone(self, path: str, target: str) -> None:
+        """Raises UnsupportedOperation where the target is in an encryption zone that its temporary
+        file would not be in: the bytes would be on disks as plain text, and nothing moves into a
+        zone."""
+        is_plain = self._fs.scheme == "hdfs" and Attribute.RAW not in self._settings.preserve
+        parent = paths.parent_of(target) or paths.SEPARATOR
+        if path == target or not is_plain or parent in self._in_one_zone:
+            return
+        try:
+            # What is deleted in a zone stays in it; without key servers nobody is asked.
+            is_one = self._fs.trash_root(path) == self._fs.trash_root(target)
+        except errors.AccessDenied:
+            is_one = True  # Who may not look there may write all the same.
+        if not is_one:
+            raise errors.UnsupportedOperation(
+                f"{target} is in an encryption zone that is a part of the target, and temporary "
+                "files are outside of it: copy the zone by itself, or say -direct"
+            )
+        self._in_one_zone.add(parent)
 
     @contextmanager
     def _kept_if_verified(self, path: str, target: str) -> Iterator[None]:

@@ -112,6 +112,26 @@ def test_a_key_is_copied_with_the_bytes_that_it_encrypts(fs: MemoryFileSystem) -
     assert (read(fs, "/dst"), kept["/staging/1"]) == (b"bytes by the new key", b"new key")
 
 
+def test_nothing_is_written_in_plain_for_a_zone_below_the_target(fs: MemoryFileSystem) -> None:
+    source = write(fs, "/src", b"content")
+
+    def trash_root(path: str) -> str:
+        return "/zone/.Trash/ann" if path.startswith("/zone/") else "/user/ann/.Trash"
+
+    def create(path: str, **options: Any) -> Any:
+        made.append(path)
+        return fs.create(path, **options)
+
+    made: list[str] = []
+    target = Troubled(fs, scheme="hdfs", trash_root=trash_root, create=create)  # type: ignore[arg-type]
+    with pytest.raises(CopyFailed, match=r"/zone/a is in an encryption zone.*-direct"):
+        copier(target).copy(fs, source, "/zone/a")
+    assert made == []
+    copier(target, CopySettings(direct=True)).copy(fs, source, "/zone/a")
+    copier(target).copy(fs, source, "/plain")
+    assert made == ["/zone/a", "/staging/1"]
+
+
 def test_direct_copy_has_its_name_from_the_start(fs: MemoryFileSystem) -> None:
     source = write(fs, "/src", b"content")
 
