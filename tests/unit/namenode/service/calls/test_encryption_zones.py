@@ -126,6 +126,24 @@ def test_a_zone_of_another_cipher_is_listed_and_takes_no_files(scene: Scene) -> 
     assert names_in(scene, "/") == ["damaged", "plain", "sm4", "z"]
 
 
+def test_directories_of_a_zone_are_listed_as_they_are(scene: Scene) -> None:
+    for path in ("/z/d", "/z/d/e", "/plain/d"):
+        scene.mkdir(path)
+    for root in ("", "/.reserved/raw"):
+        for path, name, is_in_zone in (
+            ("/z", "d", True),
+            ("/z/d", "e", True),
+            ("/plain", "d", False),
+        ):
+            request = pb.GetListingRequestProto(
+                src=f"{root}{path}", startAfter=b"", needLocation=False
+            )
+            [entry] = scene.call("getListing", request).dirList.partialListing
+            status = scene.status(f"{root}{path}/{name}")
+            assert entry.flags == status.flags
+            assert bool(entry.flags & types_pb2.HdfsFileStatusProto.HAS_CRYPT) is is_in_zone
+
+
 def names_in(scene: Scene, path: str) -> list[str]:
     request = pb.GetListingRequestProto(src=path, startAfter=b"", needLocation=False)
     listed = scene.call("getListing", request).dirList
