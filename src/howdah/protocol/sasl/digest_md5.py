@@ -25,7 +25,12 @@ from howdah.protocol.sasl.digest_layers import (
     DigestLayer,
     Side,
 )
-from howdah.protocol.sasl.protection import Protection, choose_protection, show_protections
+from howdah.protocol.sasl.protection import (
+    Protection,
+    check_room,
+    choose_protection,
+    show_protections,
+)
 
 MECHANISM: Final = "DIGEST-MD5"
 MOST_CHALLENGE_BYTES: Final = 2048
@@ -426,3 +431,5 @@ class DigestMd5Server:
             )
         if not is_private and response.cipher is not None:
             raise errors.AuthenticationFailed(f"{MECHANISM}: a cipher without privacy")
+        if response.protection is not Protection.AUTHENTICATION:
+            check_room(response.most_bytes, MECHANISM)

@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.protocol.sasl.protection import Protection, choose_protection, show_protections
+from howdah.protocol.sasl.protection import (
+    Protection,
+    check_room,
+    choose_protection,
+    show_protections,
+)
 
 MECHANISM: Final = "GSSAPI"
 MOST_WRAPPED_BYTES: Final = 65536
@@ -204,6 +209,7 @@ class GssapiServer:
                 f"{MECHANISM}: {self.client} asks to be treated as {wanted[:200]!r}"
             )
         if chosen is not Protection.AUTHENTICATION:
+            check_room(most_bytes, MECHANISM)
             self.layer = GssapiLayer(self._context, chosen, min(most_bytes, MOST_WRAPPED_BYTES))
         self.protection = chosen
         self.is_complete = True

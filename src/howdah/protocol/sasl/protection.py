@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 from howdah import errors
+
+LEAST_WRAPPED_BYTES: Final = 1024
+"""A client that takes shorter messages is refused: each message costs the server as much as a
+thousand bytes, and who asked for messages of one byte would keep it busy for minutes by one
+answer. Hadoop's clients take 65,536."""
 
 
 class Protection(enum.Enum):
@@ -63,3 +69,13 @@ def choose_protection(
         f"{show_protections(wanted)} here. Set {setting} to one of the server's protections on "
         "this side, or add one of these on the server's side."
     )
+
+
+def check_room(most_bytes: int, mechanism: str) -> None:
+    """Raises AuthenticationFailed for a client that takes messages of `most_bytes` at most, if that
+    is too few."""
+    if most_bytes < LEAST_WRAPPED_BYTES:
+        raise errors.AuthenticationFailed(
+            f"{mechanism}: the client takes protected messages of {most_bytes} bytes at most, and "
+            f"has to take {LEAST_WRAPPED_BYTES} or more"
+        )

@@ -230,6 +230,28 @@ def test_a_weak_cipher_is_refused_though_the_proof_is_good(cipher: str | None) -
         server.evaluate(changed)
 
 
+@pytest.mark.parametrize("protection", [Protection.INTEGRITY, Protection.PRIVACY])
+@pytest.mark.parametrize("most_bytes", [17, 1023])
+def test_a_client_that_wants_tiny_messages_is_refused(
+    protection: Protection, most_bytes: int
+) -> None:
+    """An answer would go to it a byte at a time, each with a proof of its own."""
+    server = digest_server(protection)
+    response = digest_client(protection).evaluate(server.evaluate(b""))
+    assert response is not None
+    with pytest.raises(errors.AuthenticationFailed, match="has to take 1024 or more"):
+        server.evaluate(response.replace(b"maxbuf=65536", b"maxbuf=%d" % most_bytes))
+    assert server.layer is None
+
+
+def test_a_client_without_a_layer_takes_messages_of_any_size() -> None:
+    server = digest_server(Protection.AUTHENTICATION)
+    response = digest_client().evaluate(server.evaluate(b""))
+    assert response is not None
+    server.evaluate(response.replace(b"maxbuf=65536", b"maxbuf=17"))
+    assert server.is_complete
+
+
 def test_a_server_speaks_first_and_is_used_once() -> None:
     with pytest.raises(errors.AuthenticationFailed, match="first word"):
         digest_server().evaluate(b"username=x")
@@ -340,7 +362,8 @@ def offered(*protections: Protection) -> GssapiServer:
         (b"\3\0\0\0", "chose 0x3"),
         (b"\0\0\0\0", "chose 0x0"),
         (b"\1\0\0\0hdfs@EXAMPLE.COM", "asks to be treated as b'hdfs@EXAMPLE.COM'"),
-        (b"\2\0\0\0", "leaves no room"),
+        (b"\2\0\0\0", "messages of 0 bytes at most, and has to take 1024"),
+        (b"\2\0\3\xff", "messages of 1023 bytes at most"),
     ],
 )
 def test_a_bad_choice_is_refused(choice: bytes, words: str) -> None:
