@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 from howdah import errors
@@ -20,6 +21,7 @@ from howdah.kms.service import KeyService, KeyStore
 from howdah.protocol.encryption_zones.key_calls import CONTENT_TYPE, VERSION
 from howdah.protocol.rpc.proven import TOKEN
 from howdah.runtime.users.impersonation import OnThread
+from howdah.security.delegation_tokens import ShortName
 from howdah.security.server_tokens import ServerTokens
 from howdah.web.channel import Channel
 from howdah.web.http import Request, Response
@@ -43,8 +45,12 @@ class KeyPages:
         store: KeyStore,
         tokens: ServerTokens,
         impersonation: OnThread,
+        *,
+        short_name: ShortName = str,
     ) -> None:
-        """`impersonation` says who may act for whom."""
+        """`impersonation` says who may act for whom; `short_name` has the user of a name that may
+        be a principal: rules, lists and tokens know a user by one name."""
+        self._short_name = short_name
         self._service = service
         self._store = store
         self._tokens = tokens
@@ -59,7 +65,7 @@ class KeyPages:
     def called(self, request: Request, body: bytes) -> Response:
         """The answer to a call."""
         try:
-            wanted = KeyRequest.of(request.method, request.target, _PREFIX)
+            wanted = self._with_users(KeyRequest.of(request.method, request.target, _PREFIX))
             user = self._user(request, wanted)
             call = token_call(wanted)
             if call is not None:
@@ -78,6 +84,23 @@ class KeyPages:
         if value is None:
             return Response(status)
         return Response(status, {"Content-Type": CONTENT_TYPE}, as_json(value))
+
+    def _with_users(self, wanted: KeyRequest) -> KeyRequest:
+        """A request that names who is acted for by his short name, before anything is decided by
+        that. Raises IllegalArgument for the name of nobody."""
+        if not any(_says_for_whom(name) for name, _ in wanted.query):
+            return wanted
+        query = [
+            (name, self._named(value) if _says_for_whom(name) else value)
+            for name, value in wanted.query
+        ]
+        return replace(wanted, query=tuple(query))
+
+    def _named(self, name: str) -> str:
+        try:
+            return self._short_name(name)
+        except errors.AuthenticationFailed as error:
+            raise errors.IllegalArgument(f"Illegal principal name {name}: {error}") from None
 
     def _user(self, request: Request, wanted: KeyRequest) -> str:
         """Who asks, or for whom he does. Raises AuthenticationFailed, AuthorizationFailed."""
@@ -112,6 +135,10 @@ def _real_user(request: Request, user: str) -> str:
     """Who asks for a user; nobody where he asks himself."""
     assert request.proven is not None, "a guard let it pass"
     return "" if request.proven.user == user else request.proven.user
+
+
+def _says_for_whom(name: str) -> bool:
+    return name.lower() == "doas"
 
 
 class KeyExchange:

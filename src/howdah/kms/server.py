@@ -162,7 +162,8 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         service = KeyService(store, access.get, audit=audit)
         security = security_of(conf)
         tokens = _tokens_of(conf, store, passphrase, security)
-        pages = KeyPages(service, store, tokens, OnThread.of(conf, PROXY_PREFIX))
+        impersonation = OnThread.of(conf, PROXY_PREFIX)
+        pages = KeyPages(service, store, tokens, impersonation, short_name=security.short_name)
         timeout_s = conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS)
         server = HttpServer(
             pages.answer,
