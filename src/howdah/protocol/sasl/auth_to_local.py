@@ -115,7 +115,8 @@ def short_name(
     if not at:
         name, realm = realm, ""
     components = name.split("/")
-    if (at and not realm) or not all(components):
+    # A rule that cuts a name at its first @ would make another user of one that has two.
+    if (at and not realm) or not all(components) or "@" in name:
         raise errors.AuthenticationFailed(f"Malformed Kerberos name: {principal}")
     if len(components) == 1 and not realm:
         return principal

@@ -54,11 +54,21 @@ def test_a_principal_is_its_user(mechanism: str, rules: str, principal: str, use
         ("RULE:[1:root] DEFAULT", "@EXAMPLE.COM", "Malformed Kerberos name: @EXAMPLE.COM"),
         ("RULE:[2:root] DEFAULT", "/host", "Malformed Kerberos name: /host"),
         ("RULE:[1:$1@$0]", "a@B", "Non-simple name a@B after auth_to_local rule a@B"),
+        # Hadoop's pattern of a principal has one @; a rule that cuts at the first would make hdfs
+        # of the name of somebody else.
+        ("RULE:[1:$1@$0](.*@B)s/@.*//", "hdfs@evil@B", "Malformed Kerberos name: hdfs@evil@B"),
+        ("RULE:[2:$1@$0](.*@B)s/@.*//", "hdfs@x/h@B", "Malformed Kerberos name: hdfs@x/h@B"),
+        (r"RULE:[1:$1@$0](.*@B)s/@.*//", r"hdfs@EVIL\@B", r"Malformed Kerberos name: hdfs@EVIL"),
     ],
 )
 def test_what_no_rule_makes_a_simple_name_is_refused(rules: str, principal: str, said: str) -> None:
     with pytest.raises(errors.AuthenticationFailed, match=said):
         name(rules, principal)
+
+
+def test_a_name_with_two_at_signs_is_nobodys_by_mits_rules_either() -> None:
+    with pytest.raises(errors.AuthenticationFailed, match="Malformed Kerberos name"):
+        name("DEFAULT", "hdfs@evil@EXAMPLE.COM", "mit")
 
 
 @pytest.mark.parametrize("rules", ["RULE", "RULE:[x:$1]", "RULE:[1:$1]((^nn)s/a/b/", "NONE"])
