@@ -2,15 +2,17 @@
 changed.
 
 Whoever can write such a file can be anybody, so one that others than its owner, root or this
-process's user can change is refused, and so is one in a directory of that kind.
+process's user can change is refused, and so is one in a directory of that kind. Where links lead
+to it, whoever can replace one of these can choose the file: their directories count as well.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -19,6 +21,8 @@ from howdah import errors
 from howdah.runtime.atomic_files import Rights, replace_file
 
 _MOST_BYTES: Final = 16 << 20
+_MOST_LINKS: Final = 40
+"""As many as the system follows."""
 _NEW_MODE: Final = 0o600
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS_READ: Final = stat.S_IRGRP | stat.S_IROTH
@@ -33,7 +37,8 @@ def read_guarded(path: Path) -> tuple[str, bool]:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             _check_owned(path, status)
-            _check_directory(path.resolve().parent)
+            for directory in _directories_of(path):
+                _check_directory(directory)
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise errors.InvalidConfiguration(f"{path} cannot be read: {error.strerror}") from error
@@ -74,7 +79,7 @@ def change_guarded(
 
 def signature_of(path: Path) -> tuple[int, ...]:
     """Return what differs where a file was changed, replaced, or given other rights, or its
-    directory."""
+    directory, or that of a link to it."""
     return Watched(path).signature()
 
 
@@ -85,35 +90,52 @@ class Watched:
         self._path = path
         self._name = os.fspath(path)
         self._seen: tuple[int, int] | None = None
-        self._directory = ""
+        self._directories: list[str] = []
 
     def signature(self) -> tuple[int, ...]:
         """As `signature_of`. Links are followed again when they lead to another file."""
         try:
             file = os.stat(self._name)
             if (file.st_dev, file.st_ino) != self._seen:
-                self._directory = os.fspath(self._path.resolve().parent)
+                self._directories = [os.fspath(each) for each in _directories_of(self._path)]
                 self._seen = (file.st_dev, file.st_ino)
-            directory = os.stat(self._directory)
+            directories = [os.stat(each) for each in self._directories]
         except OSError as error:
             self._seen = None
             return (error.errno or 0,)
-        return _facts(file, directory)
+        return _facts(file, directories)
 
 
-def _facts(file: os.stat_result, directory: os.stat_result) -> tuple[int, ...]:
-    return (
+def _facts(file: os.stat_result, directories: Iterable[os.stat_result]) -> tuple[int, ...]:
+    facts: tuple[int, ...] = (
         file.st_dev,
         file.st_ino,
         file.st_size,
         file.st_mtime_ns,
         file.st_ctime_ns,
-        directory.st_dev,
-        directory.st_ino,
-        directory.st_mode,
-        directory.st_uid,
-        directory.st_ctime_ns,
     )
+    for directory in directories:
+        facts += (
+            directory.st_dev,
+            directory.st_ino,
+            directory.st_mode,
+            directory.st_uid,
+            directory.st_ctime_ns,
+        )
+    return facts
+
+
+def _directories_of(path: Path) -> list[Path]:
+    """Return those in which a file can be replaced, or a link that leads to it. Raises OSError."""
+    place = path.absolute()
+    found: list[Path] = []
+    for _ in range(_MOST_LINKS):
+        directory = place.parent.resolve()
+        found.append(directory)
+        if not place.is_symlink():
+            return found
+        place = directory / place.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
 def _rights_after(status: os.stat_result | None) -> Rights:

@@ -53,6 +53,25 @@ def test_a_directory_in_which_others_can_replace_it_is_refused(path: Path) -> No
     assert set(read_passwords(path)) == {"alice"}
 
 
+def test_a_directory_in_which_others_can_lead_a_link_elsewhere_is_refused(
+    path: Path, tmp_path: Path
+) -> None:
+    """To the file of yesterday, say, in which who was taken out since is still there."""
+    links = [tmp_path / name / "passwords" for name in ("first", "second")]
+    for link, target in zip(links, (path, links[0]), strict=True):
+        link.parent.mkdir(mode=0o755)
+        link.symlink_to(target)
+    known = PasswordFile(links[1])
+    assert set(known.records()) == {"alice"}
+    for link in links:
+        link.parent.chmod(0o777)
+        for refused in (lambda: read_passwords(links[1]), known.records):
+            with pytest.raises(errors.InvalidConfiguration, match="others than its owner can"):
+                refused()
+        link.parent.chmod(0o1777)
+        assert set(read_passwords(links[1])) == {"alice"}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_a_file_of_another_user_is_refused(path: Path) -> None:
     os.chown(path, 12345, -1)
