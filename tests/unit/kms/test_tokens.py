@@ -150,6 +150,18 @@ def test_a_cancelled_token_is_good_nowhere(server: Start) -> None:
         tokens.cancel(token, "anna")
 
 
+def test_nobody_cancels_a_token_by_an_identifier_of_his_own(server: Start) -> None:
+    """Who says that he is the renewer, of a token with the number of another one."""
+    tokens = server()
+    token = tokens.issue("anna", "yarn", "", "")
+    issued = DelegationTokenIdentifier.decode(token.identifier)
+    for made in (replace(issued, renewer="bob"), replace(issued, renewer="bob", real_user="bob")):
+        forged = Token(made.encode(), bytes(20), KMS_DELEGATION, "")
+        with pytest.raises(errors.InvalidToken, match="Token not found"):
+            tokens.cancel(forged, "bob")
+    assert tokens.proven(token).user == "anna"
+
+
 def test_secrets_are_rolled_and_kept_while_their_tokens_are_good(
     server: Start, clock: Clock, shared: SharedSecrets
 ) -> None:
