@@ -32,6 +32,7 @@ from howdah.protocol.sasl.principals import HOST_PLACEHOLDER, Principal, matches
 from howdah.runtime.secret_files import warn_if_shared
 from howdah.security.confinement import Confinement
 from howdah.security.hosts import KnownHosts, canonical_host
+from howdah.security.server_principals import is_of_kind
 from howdah.security.strangers import STRANGERS
 
 # The library of Kerberos is looked for where somebody comes with a ticket.
@@ -125,8 +126,17 @@ class MethodsAtServer:
                 setting=_SETTING,
             )
         assert self.identity is not None, "tickets are taken where there is a keytab"
-        context = _Accepted(self.identity, address, self.hosts)
+        context = _Accepted(self.identity, lambda client: self.established(client, address))
         return GssapiServer(context, offered, setting=_SETTING)
+
+    def established(self, client: str, address: str) -> None:
+        """Hear who a client is, where there is time to look up its host: it may be of those that
+        speak a protocol from their own host alone. Nobody else waits for name servers, which may
+        hang, and the threads that evaluate proofs with them."""
+        for wanted in self.required.values():
+            if HOST_PLACEHOLDER in wanted and is_of_kind(client, Principal.parse(wanted)):
+                self.hosts.look_up(address)
+                return
 
     def proven(self, offer: Offer, mechanism: ServerMechanism) -> Proven:
         if offer.method == KERBEROS:
@@ -213,10 +223,10 @@ class _Accepted:
     """A context, of which the client hears no more than Hadoop says when a ticket is not taken;
     the log has the reason."""
 
-    def __init__(self, identity: ServerIdentity, address: str, hosts: KnownHosts) -> None:
+    def __init__(self, identity: ServerIdentity, established: Callable[[str], None]) -> None:
+        """`established` hears who the client is."""
         self._identity = identity
-        self._address = address
-        self._hosts = hosts
+        self._established = established
         self._context: AcceptedContext | None = None
 
     @property
@@ -255,9 +265,8 @@ class _Accepted:
             raise errors.AuthenticationFailed(
                 errors.AuthenticationFailed.TICKET_NOT_TAKEN
             ) from failure
-        if self._context.is_established and "/" in self._context.client:
-            # A server: its protocols may be for those of its host. Here is time to look that up.
-            self._hosts.look_up(self._address)
+        if self._context.is_established:
+            self._established(self._context.client)
         return answer
 
     def wrap(self, data: bytes, *, confidential: bool) -> bytes:

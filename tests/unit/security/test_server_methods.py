@@ -165,6 +165,36 @@ def test_a_pattern_may_name_all_datanodes() -> None:
         methods.admit(Proven(KERBEROS, "nn", "nn/far@EXAMPLE.COM"), DATANODES, "10.0.0.9")
 
 
+@pytest.mark.parametrize(
+    ("principal", "looked_up"),
+    [
+        ("dn/dn5.example.com@EXAMPLE.COM", ["10.0.0.5"]),
+        ("dn/elsewhere@EXAMPLE.COM", ["10.0.0.5"]),
+        ("hive/h@EXAMPLE.COM", []),
+        ("dn/dn5.example.com@OTHER", []),
+        ("alice@EXAMPLE.COM", []),
+        ("a/b/c@EXAMPLE.COM", []),
+    ],
+)
+def test_name_servers_are_asked_about_those_whose_host_counts_alone(
+    principal: str, looked_up: list[str]
+) -> None:
+    """Where they hang, four services would keep all others from showing a ticket."""
+    asked: list[str] = []
+
+    def look_up(address: str) -> str:
+        asked.append(address)
+        return "dn5.example.com"
+
+    methods = replace(
+        METHODS,
+        required={DATANODES: "dn/_HOST@EXAMPLE.COM", "another": "jn/h@EXAMPLE.COM"},
+        hosts=KnownHosts(look_up, lambda: 0.0),
+    )
+    methods.established(principal, "10.0.0.5")
+    assert asked == looked_up
+
+
 def test_names_of_hosts_are_looked_up_anew_after_a_while() -> None:
     asked: list[str] = []
     now_s = [0.0]
