@@ -60,6 +60,9 @@ HANDSHAKE_TIMEOUT_S: Final = 20.0
 IDLE_TIMEOUT_S: Final = 20.0
 """Twice what Hadoop's clients keep a connection that they do not use."""
 IDLE_THRESHOLD: Final = 4000
+MAX_UNPROVEN_BYTES: Final = 256 * 1024 * 1024
+"""Of frames that came in part from clients that have not said who they are, all together. Each of
+them may hold 128 KiB for 20 s, and anybody can dial ten thousand times."""
 
 _GONE: Final = errors.Unreachable("the caller ended the connection before it was answered")
 
@@ -85,6 +88,7 @@ class RpcServer:
         handshake_timeout_s: float = HANDSHAKE_TIMEOUT_S,
         idle_threshold: int = IDLE_THRESHOLD,
         idle_timeout_s: float = IDLE_TIMEOUT_S,
+        max_unproven_bytes: int = MAX_UNPROVEN_BYTES,
     ) -> None:
         """Without `authentication` everybody is believed, without `impersonation` nobody may act
         for another user, and without `authorization` everybody may speak every protocol.
@@ -96,7 +100,8 @@ class RpcServer:
 
         A connection that has not said who is calling within `handshake_timeout_s` is
         closed; above `idle_threshold` of them, so are those that have had nothing to ask
-        for `idle_timeout_s`.
+        for `idle_timeout_s`. Where frames of those who have not said it hold more than
+        `max_unproven_bytes`, the one goes that has held some for the longest.
         """
         self.registry = registry
         self.hooks = ServerHooks(
@@ -116,6 +121,7 @@ class RpcServer:
         self.idle_timeout_s = idle_timeout_s
         self.idle_threshold = idle_threshold
         self._next_look_s = 0.0
+        self.unproven = UnprovenBytes(max_unproven_bytes)
         self.busy_poll = BusyPoll()
         self.connections: set[_Connection] = set()
         self.figures: dict[int, RpcMetrics] = {}
@@ -179,6 +185,33 @@ class RpcServer:
             connection.end()
         for server in self._listening:
             await server.wait_closed()
+
+
+class UnprovenBytes:
+    """What is held of frames that came in part, of connections that have not said who calls."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self.total_bytes = 0
+        self._held: dict[_Connection, int] = {}
+        """The first one has held some for the longest."""
+
+    def note(self, connection: _Connection, held_bytes: int) -> None:
+        """A connection holds so much. Whoever has held some for the longest goes, where all hold
+        too much together: a handshake takes a moment."""
+        if not held_bytes:
+            self.forget(connection)
+            return
+        self.total_bytes += held_bytes - self._held.get(connection, 0)
+        self._held[connection] = held_bytes
+        while self.total_bytes > self.most_bytes:
+            longest = next(iter(self._held))
+            self.forget(longest)
+            longest.make_room()
+
+    def forget(self, connection: _Connection) -> None:
+        """It holds nothing, or has said who calls, or is lost."""
+        self.total_bytes -= self._held.pop(connection, 0)
 
 
 class Port:
@@ -372,8 +405,11 @@ class _Connection:
             if not data:
                 return
         intake.receive(data)
-        if self._handshake is not None and self._session.state is State.READY:
-            self._end_handshake()
+        if self._handshake is not None:
+            if self._session.state is State.READY:
+                self._end_handshake()
+            else:
+                self._server.unproven.note(self, self._session.pending_bytes)
         self._go_on()
 
     def _resume(self) -> None:
@@ -518,10 +554,22 @@ class _Connection:
         if self._transport is not None:
             self._transport.abort()
 
+    def make_room(self) -> None:
+        """Others that have not said who is calling hold too much together with it."""
+        log.warning(
+            "the connection of %s is closed: it has not said who is calling, and those that have "
+            "not hold more than %d bytes together",
+            self._session.address,
+            self._server.unproven.most_bytes,
+        )
+        if self._transport is not None:
+            self._transport.abort()
+
     def _end_handshake(self) -> None:
         if self._handshake is not None:
             self._handshake.cancel()
             self._handshake = None
+            self._server.unproven.forget(self)
 
     def _is_over(self) -> None:
         """All is said. What still comes is read, and dropped."""

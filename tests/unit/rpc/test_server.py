@@ -655,6 +655,37 @@ def test_who_does_not_say_who_it_is_in_time_is_closed(
     assert "did not say who is calling within 0.01 s" in caplog.text
 
 
+def test_those_who_do_not_say_who_they_are_hold_a_bounded_number_of_bytes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whoever holds some for the longest goes first: to say who one is takes a moment."""
+
+    async def scenario(world: World) -> list[str]:
+        unproven = world.server.unproven
+        unproven.most_bytes = 100_000
+        part = wire.preamble() + (60_000).to_bytes(4, "big") + bytes(40_000)
+        strangers = []
+        for number in range(4):
+            strangers.append(await asyncio.open_connection("127.0.0.1", world.port))
+            strangers[-1][1].write(part)
+            held = 40_004 * min(number + 1, 2)
+            while unproven.total_bytes != held or len(world.server.connections) > 2:
+                await asyncio.sleep(0.001)
+        for reader, _ in strangers[:2]:
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+        client = await world.client()
+        client.writer.write(info("/a"))
+        await client.answer()
+        for _, writer in strangers[2:]:
+            writer.close()
+        await until(lambda: not unproven.total_bytes)
+        return world.implementation.served
+
+    assert run(scenario) == ["/a"]
+    assert caplog.text.count("hold more than 100000 bytes together") == 2
+
+
 def test_who_has_said_who_it_is_may_take_its_time() -> None:
     async def scenario(world: World) -> list[str]:
         client = await world.client()
