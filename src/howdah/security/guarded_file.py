@@ -59,9 +59,10 @@ def change_guarded(
 
     Raises InvalidConfiguration, and what `edit` raises.
     """
-    path = path.resolve()
+    named, path = path, path.resolve()
     with locked(path.parent):
-        _check_directory(path.parent)
+        for directory in _directories_of(named):
+            _check_directory(directory)
         try:
             status = path.stat()
         except FileNotFoundError:

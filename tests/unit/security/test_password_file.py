@@ -65,7 +65,11 @@ def test_a_directory_in_which_others_can_lead_a_link_elsewhere_is_refused(
     assert set(known.records()) == {"alice"}
     for link in links:
         link.parent.chmod(0o777)
-        for refused in (lambda: read_passwords(links[1]), known.records):
+        for refused in (
+            lambda: read_passwords(links[1]),
+            known.records,
+            lambda: change(links[1], entry("bob")),
+        ):
             with pytest.raises(errors.InvalidConfiguration, match="others than its owner can"):
                 refused()
         link.parent.chmod(0o1777)
