@@ -19,7 +19,7 @@ from howdah.namenode.state.inodes.group_table import Group
 @dataclass(frozen=True, slots=True)
 class Lack:
     """`missing` are the indices of internal blocks that nobody in reach holds, `leaving` those
-    that only datanodes hold which are about to leave, with one of these."""
+    of which no datanode in service has one, and some are about to leave, with one of these."""
 
     missing: tuple[int, ...]
     leaving: tuple[tuple[int, Storage], ...]
@@ -41,12 +41,15 @@ def lack_of(group: Group, awaited: Container[int]) -> Lack:
     existing = group.layout.block_indices
     indices = [i for i in existing if i not in live and i not in awaited]
     missing = [i for i in indices if i not in leaving and i not in resting]
-    copied = [(i, leaving[i]) for i in indices if i in leaving and i not in resting]
+    # One that rests, too, counts as leaving (`redundancy.counts`): nobody else would copy it.
+    copied = [(i, leaving[i]) for i in indices if i in leaving]
     # While others rest, as many must be in reach as a reader needs.
     short = max(
         group.data_blocks - len(live.intersection(existing)) - len(missing) - len(copied), 0
     )
-    in_reach = [(i, place) for i in indices if (place := resting.get(i)) is not None]
+    in_reach = [
+        (i, place) for i in indices if i not in leaving and (place := resting.get(i)) is not None
+    ]
     return Lack(tuple(missing), (*copied, *in_reach[:short]))
 
 

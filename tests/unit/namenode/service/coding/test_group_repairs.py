@@ -7,7 +7,7 @@ import pytest
 from howdah.config import Configuration
 from howdah.namenode.server.process.settings import settings_from
 from howdah.namenode.service.calls.metasave import metasave
-from howdah.namenode.state.blocks.admin_states import AdminState
+from howdah.namenode.state.blocks.admin_states import AdminEvent, AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.reconstruction import Streams
 from howdah.namenode.state.inodes.group_table import Group
@@ -56,6 +56,28 @@ def test_as_much_as_a_reader_needs_is_copied_from_datanodes_that_are_to_rest() -
     for storage in group.replicas:
         if storage.node.admin_state is AdminState.ENTERING_MAINTENANCE:
             assert not any(membership._lacks(part, storage.node) for part in group.parts)
+
+
+@pytest.mark.req("FS-015")
+def test_what_rests_and_leaves_is_copied_from_who_leaves() -> None:
+    """A datanode that died comes back to rest, and the one that got its internal block leaves."""
+    cluster = Cluster(nodes=7)
+    group = cluster.write()
+    resting = keeper(group, 3)
+    spare = next(node for node in cluster.nodes if not any(node.replicas.values()))
+    spare.store(group.block_id + 3, group.generation_stamp, group.part(3).length_bytes)
+    rest(cluster, resting)
+    membership = cluster.namenode.namesystem.datanode_manager.membership
+    membership._happened(spare.known, AdminEvent.DECOMMISSION)
+    cluster.namenode.tick(1000)
+    assert transfers(cluster) == [group.block_id + 3]
+    [last] = [
+        node for node in cluster.nodes if node is not spare and not any(node.replicas.values())
+    ]
+    last.store(group.block_id + 3, group.generation_stamp, group.part(3).length_bytes)
+    cluster.namenode.tick(60_000)
+    assert spare.known.admin_state is AdminState.DECOMMISSIONED
+    assert cluster.namenode.namesystem.block_manager.lacks_nothing()
 
 
 def test_few_that_are_to_rest_cost_nothing() -> None:
