@@ -302,7 +302,7 @@ class Reconstruction:
         """Order copies, of a limited number of blocks. Those that have no turn are next."""
         left = self._blocks_per_node * len(self._registry.live())
         for need in TO_COPY:
-            queue, looks = self._map.redundancy.queues[need], self._placement.looks
+            queue, looks = self._map.redundancy.queues[need], self._looks
             turns = min(self._max_blocks, len(queue))
             for taken in range(0, turns, SLICE_COPIES):
                 for block_id in queue.pop(min(SLICE_COPIES, turns - taken)):
@@ -311,9 +311,17 @@ class Reconstruction:
                         left -= self._mend(block, self._sort(block_id), now_ms)
                 if left <= 0:
                     return
-                if need is Need.MISPLACED and self._placement.looks - looks > SPREAD_LOOKS:
+                if need is Need.MISPLACED and self._looks - looks > SPREAD_LOOKS:
                     return
                 yield
+
+    @property
+    def _looks(self) -> int:
+        """At how many datanodes it has looked for places, of blocks and of groups."""
+        looks = self._placement.looks
+        if self._group_placement is not self._placement:
+            looks += self._group_placement.looks
+        return looks
 
     def sort(self) -> Generator[None, None, None]:
         """Put the blocks that changed into their queues; in slices."""

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.state.blocks import reconstruction
 from howdah.namenode.state.blocks.admin_states import AdminEvent, AdminState
 from howdah.namenode.state.blocks.datanodes import Datanode, Transfer
 from howdah.namenode.state.blocks.policies import Policy
@@ -175,6 +176,28 @@ def test_a_group_in_too_few_upgrade_domains_is_moved_into_more() -> None:
     assert [index for index, _ in group.held] == [0, 1, 2, 3, 4]
     counts = cluster.namenode.namesystem.block_manager.reconstruction.counts()
     assert (counts.misplaced, counts.excess) == (0, 0)
+
+
+def test_full_racks_are_not_looked_at_without_end_for_groups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As for blocks: otherwise a round looks at all datanodes of these racks for each group."""
+    monkeypatch.setattr(reconstruction, "SPREAD_LOOKS", 8)
+    cluster = Cluster(nodes=5)
+    cluster.create()
+    last = None
+    for _ in range(12):
+        last = cluster.store(cluster.add_block(last), 4 * MIB)
+    assert cluster.complete(last)
+    for number in range(4):
+        node = cluster.namenode.join(f"far{number}", rack="/far")
+        for storage in node.known.storages.values():
+            storage.remaining_bytes = 0
+    manager = cluster.namenode.namesystem.block_manager
+    before = manager.group_placement.looks
+    cluster.namenode.tick(1000)
+    assert manager.reconstruction.counts().misplaced == 12
+    assert manager.group_placement.looks - before == 4 * reconstruction.SLICE_COPIES
 
 
 # Busy holders, and too few of them (HDFS-16566, HDFS-16479, HDFS-16776).
