@@ -561,7 +561,9 @@ class Reconstruction:
     def _order_reconstruction(
         self, group: Group, missing: Sequence[int], need: Need | None, now_ms: int
     ) -> bool:
-        """Order that the first of the new holders makes internal blocks from the others."""
+        """Order that the first of the new holders makes internal blocks from the others. One that
+        has as many orders as it may have gets no more: it takes them in their order, and late ones
+        would keep the urgent ones of later rounds from it."""
         streams = self.streams
 
         def is_busy(node: Datanode) -> bool:
@@ -571,10 +573,13 @@ class Reconstruction:
         sources = coding_work.sources_of(group, is_busy)
         if len(sources) < group.data_blocks:
             return False
-        targets = self._part_targets(group, len(missing), now_ms)
+        targets = self._part_targets(group, len(missing), now_ms, is_busy)
         if not targets:
             return False
+        targets = tuple(sorted(targets, key=lambda target: len(target.node.to_reconstruct)))
         worker = targets[0].node
+        if is_busy(worker):
+            return False
         read = {index for index, _ in sources}
         # The worker makes what is neither read nor excluded, in order.
         excluded = tuple(
@@ -616,12 +621,20 @@ class Reconstruction:
         )
         return True
 
-    def _part_targets(self, group: Group, count: int, now_ms: int) -> tuple[Storage, ...]:
-        """Where up to so many more internal blocks go: to datanodes that have none of the group.
-        Racks of datanodes that are about to leave are as free as any."""
+    def _part_targets(
+        self,
+        group: Group,
+        count: int,
+        now_ms: int,
+        is_busy: Callable[[Datanode], bool] = lambda node: False,
+    ) -> tuple[Storage, ...]:
+        """Where up to so many more internal blocks go: to datanodes that have none of the group,
+        and rather to such as are not busy. Racks of datanodes that are about to leave are as free
+        as any."""
         if not count:
             return ()
         kinds, fallbacks = self._kinds_of(group, count)
+        is_avoided = self._avoid(now_ms)
         chosen = self._group_placement.choose(
             count,
             block_size_bytes=self._part_bytes(group),
@@ -629,7 +642,7 @@ class Reconstruction:
             fallbacks=fallbacks,
             present=self._map.redundancy.standing(group),
             excluded=self._unfit_for_parts(group) | self._failed.get(group.block_id, set()),
-            avoid=self._avoid(now_ms),
+            avoid=lambda node: is_busy(node) or is_avoided(node),
         )
         if not chosen:
             # As for copies: targets that failed, and holders of corrupt replicas, come next.

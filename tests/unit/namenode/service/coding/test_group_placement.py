@@ -254,6 +254,34 @@ def test_a_group_without_any_spare_is_read_from_busy_holders_up_to_the_hard_limi
     assert len(info.targetDnInfos.datanodes) == 2
 
 
+@pytest.mark.req("FS-015")
+def test_a_group_without_any_spare_does_not_wait_behind_all_others() -> None:
+    """A datanode is lost, and the only one that can take what it had makes two at a time."""
+    cluster = Cluster(nodes=5)
+    cluster.create()
+    last = None
+    for _ in range(12):
+        last = cluster.store(cluster.add_block(last), 4 * MIB)
+    assert cluster.complete(last)
+    spare = cluster.namenode.join("spare")
+    cluster.nodes.append(spare)
+    lost, other = cluster.nodes[:2]
+    cluster.namenode.namesystem.datanode_manager.lose(lost.known)
+    for _ in range(3):
+        cluster.namenode.tick(1000)
+    waiting = [order.group_id for order in spare.known.to_reconstruct]
+    assert len(waiting) == 2
+    group = next(
+        block
+        for block in cluster.file().blocks
+        if isinstance(block, Group) and block.block_id not in waiting
+    )
+    index = next(i for i, storage in group.held if storage.node is other.known)
+    other.drop(group.block_id + index)
+    cluster.namenode.tick(1000)
+    assert group.block_id in {signed64(info.block.blockId) for info in reconstructions(cluster)}
+
+
 def test_no_more_targets_are_told_than_blocks_are_missing() -> None:
     """One has come back since: what is still missing is ordered anew."""
     cluster = Cluster(nodes=9)
