@@ -153,10 +153,7 @@ class Placement:
             after = [*present, node]
             if not removable:
                 return self.lacking(after, replicas) < before
-            return any(
-                self.lacking([n for n in after if n is not gone], replicas) < before
-                for gone in removable
-            )
+            return any(self.lacking(without(after, gone), replicas) < before for gone in removable)
 
         racks = frozenset(node.location for node in present)
         scope = Scope(outside=racks)
@@ -167,6 +164,13 @@ class Placement:
             if storage is not None:
                 return storage
         return None
+
+
+def without(nodes: Sequence[Datanode], gone: Datanode) -> list[Datanode]:
+    """Those nodes, but one time less the one that is gone: it may have two blocks of a group."""
+    left = list(nodes)
+    left.remove(gone)
+    return left
 
 
 class _Choice:

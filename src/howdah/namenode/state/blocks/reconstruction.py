@@ -43,7 +43,7 @@ from howdah.namenode.state.blocks.datanodes import (
     Transfer,
 )
 from howdah.namenode.state.blocks.excess_replicas import choose_excess
-from howdah.namenode.state.blocks.placement import Placement
+from howdah.namenode.state.blocks.placement import Placement, without
 from howdah.namenode.state.blocks.redundancy import TO_COPY, TOO_FEW, Need
 from howdah.namenode.state.blocks.replica_map import reported_ids
 from howdah.namenode.state.inodes.group_table import Group, Internal
@@ -535,7 +535,7 @@ class Reconstruction:
         nodes = [*standing, target.node]
 
         def lacking_without(part: tuple[int, Storage]) -> int:
-            return needs.racks_lacking(group, _without(nodes, part[1].node))
+            return needs.racks_lacking(group, without(nodes, part[1].node))
 
         index, source = min(free, key=lacking_without)
         source.node.to_transfer.append(Transfer(group.block_id + index, (target,)))
@@ -849,13 +849,6 @@ def left_to_place(kinds: Sequence[int], placed: Sequence[Storage], count: int) -
         if storage.storage_type in left:
             left.remove(storage.storage_type)
     return left[:count]
-
-
-def _without(nodes: Sequence[Datanode], gone: Datanode) -> list[Datanode]:
-    """Those nodes, but one time less the one that is gone."""
-    left = list(nodes)
-    left.remove(gone)
-    return left
 
 
 def _is_in_the_way(node: Datanode, block: Block) -> bool:

@@ -93,6 +93,22 @@ def test_the_internal_block_of_a_datanode_that_leaves_goes_where_it_is_well_plac
     assert (counts.misplaced, counts.too_few, counts.excess) == (0, 0, 0)
 
 
+@pytest.mark.req("FS-144")
+def test_two_internal_blocks_of_one_datanode_go_to_two_racks() -> None:
+    cluster = Cluster(nodes=10, racks=5)
+    group = cluster.write()
+    both, lonely = (cluster.node(keeper(group, index).identity.uuid) for index in (0, 4))
+    both.store(group.block_id + 4, group.generation_stamp, group.part(4).length_bytes)
+    lonely.drop(group.block_id + 4)
+    assert len(racks_of(group)) == 4
+    for _ in range(6):
+        cluster.namenode.tick(1000)
+        serve(cluster)
+    assert sorted(racks_of(group).values()) == [1] * 5
+    counts = cluster.namenode.namesystem.block_manager.reconstruction.counts()
+    assert (counts.misplaced, counts.excess) == (0, 0)
+
+
 def test_many_groups_of_one_datanode_that_leaves_are_all_copied() -> None:
     cluster = Cluster(nodes=9)
     namespace = cluster.namenode.namesystem.namespace
