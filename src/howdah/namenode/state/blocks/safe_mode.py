@@ -16,6 +16,7 @@ them deleted. So safe mode does not end then, except by force.
 from __future__ import annotations
 
 from howdah import errors
+from howdah.namenode.state.inodes.id_bitmap import IdBitmap
 
 
 class SafeMode:
@@ -36,7 +37,9 @@ class SafeMode:
         self._min_datanodes = min_datanodes
         self._extension_ms = extension_ms
         self._reached_ms: int | None = None
-        self._future: dict[int, int] = {}
+        # Old metadata may know nothing of most blocks that there are.
+        self._future = IdBitmap()
+        self._future_bytes = 0
         self.manual = False
         self.is_behind = False
         """The namespace is one of the past: what is reported cannot be held against it yet."""
@@ -70,7 +73,7 @@ class SafeMode:
     @property
     def future_bytes(self) -> int:
         """Bytes of blocks that are younger than the metadata."""
-        return sum(self._future.values())
+        return self._future_bytes
 
     def update(self, safe_blocks: int, live_datanodes: int, now_ms: int) -> None:
         """Look at the counts; leave when they have been good for long enough."""
@@ -98,8 +101,9 @@ class SafeMode:
 
     def found_future(self, block_id: int, length_bytes: int) -> None:
         """A replica under a generation stamp that was never given out was reported."""
-        if self.on:
-            self._future[block_id] = length_bytes
+        if self.on and block_id not in self._future:
+            self._future.add(block_id)
+            self._future_bytes += length_bytes
 
     def begin(self) -> None:
         """It is on until enough is reported, whatever was known so far."""
@@ -125,7 +129,7 @@ class SafeMode:
         """Whether it is off then: without `force` nothing is left that would cost data."""
         if self._future and not force:
             return False
-        self._future.clear()
+        self._future, self._future_bytes = IdBitmap(), 0
         self.on = False
         self.manual = self.lacks_room = False
         return True

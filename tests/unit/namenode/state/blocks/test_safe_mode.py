@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from howdah import errors
@@ -125,6 +127,21 @@ def test_metadata_older_than_its_blocks_keep_it_on() -> None:
     assert not safe_mode.leave()
     assert safe_mode.on
     assert "would delete 111 byte(s)" in safe_mode.status()
+
+
+def test_blocks_younger_than_the_metadata_take_little_memory() -> None:
+    """They may be nearly all that there are: of each it needs to know that it was counted."""
+    safe_mode = starting()
+    first = 1 << 30
+    tracemalloc.start()
+    try:
+        for block_id in range(first, first + 20_000):
+            safe_mode.found_future(block_id, 10)
+        taken_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert safe_mode.future_bytes == 200_000
+    assert taken_bytes < 40_000
 
 
 def test_force_leaves_in_any_case() -> None:
