@@ -9,6 +9,11 @@ but each internal block is one of its own, and the rest of them tells how long i
   cannot. So no length has to be kept, and stripes that are whole are.
 - A stripe is whole where as many internal blocks as there are data units have all of their cells
   of it. The group ends behind the last of those; a stripe that was begun is dropped.
+- The last stripe of a file may be short, and its parity has a whole cell nevertheless, if its first
+  data cell is one. Decoded it would end in zeros that nobody wrote. So the last stripe of which
+  anybody has bytes is dropped as well where a datanode has less than the whole data cell of it,
+  unless the namenode knows from the writer that the group has all of it. (Hadoop keeps it, with
+  the zeros.)
 - Each internal block is cut to its length in such a group. One that is shorter is left out: it is
   made anew from the others, once the file is closed.
 
@@ -95,9 +100,27 @@ def agree(order: RecoverGroup, answers: Answers) -> GroupAgreement:
         )
     lengths = [candidate.length_bytes for _, candidate in longest.values()]
     layout = GroupLayout(order.policy, safe_length(order.policy, lengths))
+    if _may_end_in_zeros(order, answers, longest, layout):
+        layout = GroupLayout(order.policy, layout.length - layout.stripe_bytes)
     if not layout.length:
         return GroupAgreement(group, {})
     return GroupAgreement(group.with_length(layout.length), _long_enough(longest, layout))
+
+
+def _may_end_in_zeros(
+    order: RecoverGroup, answers: Answers, longest: Longest, layout: GroupLayout
+) -> bool:
+    """Whether the last stripe of this layout may be the short one at the end of a file."""
+    end = layout.stripes * order.policy.cell_bytes
+    has_more = any(candidate.length_bytes > end for _, candidate in longest.values())
+    if not layout.length or has_more or layout.length <= order.group.length_bytes:
+        return False
+    silent = {place.index for place, answer in answers.items() if isinstance(answer, Exception)}
+    return any(
+        index not in longest or longest[index][1].length_bytes < end
+        for index in {location.index for location in answers} - silent
+        if index < order.policy.schema.data_units
+    )
 
 
 def _keep(order: RecoverGroup, longest: Longest, answers: Answers) -> GroupAgreement:

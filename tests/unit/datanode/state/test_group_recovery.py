@@ -60,11 +60,16 @@ LONG = (1 << 31) + CELL
         # Two stripes are whole everywhere, a third one has begun.
         ([3 * CELL, 2 * CELL + 5, 2 * CELL, 2 * CELL, 2 * CELL], 6 * CELL, {0, 1, 2, 3, 4}),
         # Parity counts as much as data, and blocks that are short are left out.
-        ([2 * CELL, CELL, CELL - 1, 2 * CELL, 2 * CELL], 6 * CELL, {0, 3, 4}),
-        ([2 * CELL, None, GONE, 2 * CELL, 2 * CELL], 6 * CELL, {0, 3, 4}),
+        ([3 * CELL, CELL, CELL - 1, 2 * CELL, 2 * CELL], 6 * CELL, {0, 3, 4}),
+        ([2 * CELL, GONE, GONE, 2 * CELL, 2 * CELL], 6 * CELL, {0, 3, 4}),
         ([2 * CELL, 2 * CELL, CELL, CELL, OLD], 3 * CELL, {0, 1, 2, 3}),
+        # The last stripe may be a short one: its data ends in the second or third cell.
+        ([2 * CELL, CELL + 9, CELL, 2 * CELL, 2 * CELL], 3 * CELL, {0, 1, 2, 3, 4}),
+        ([2 * CELL, None, GONE, 2 * CELL, 2 * CELL], 3 * CELL, {0, 3, 4}),
+        ([CELL, CELL, CELL - 1, CELL, GONE], 0, set()),
+        ([CELL, CELL, None, CELL, CELL], 0, set()),
         # Replicas that are empty, or were left behind by a new stamp, are as good as none.
-        ([2 * CELL, 0, 2 * CELL, 2 * CELL, OLD], 6 * CELL, {0, 2, 3}),
+        ([3 * CELL, 0, 2 * CELL, 2 * CELL, OLD], 6 * CELL, {0, 2, 3}),
         ([2 * CELL, candidate(1, 0), 2 * CELL + 1, CELL, OLD], 3 * CELL, {0, 2, 3}),
         ([LONG, LONG + CELL, LONG - 1, LONG + 5, None], 3 * LONG, {0, 1, 3}),
         # No stripe is whole, or there cannot be one.
@@ -75,6 +80,34 @@ LONG = (1 << 31) + CELL
 )
 def test_the_stripes_stay_that_are_whole(said: list[Said], length: int, indices: set[int]) -> None:
     assert lengths(agreed(*said)) == (length, indices)
+
+
+def test_a_stripe_stays_that_its_writer_has_told_of() -> None:
+    """By a new stamp for the datanodes that were left: it is not the short one at the end."""
+    order = replace(ORDER, group=GROUP.with_length(6 * CELL))
+    said: list[Said] = [2 * CELL, CELL + 9, None, 2 * CELL, 2 * CELL]
+    assert lengths(agreed(*said, order=order)) == (6 * CELL, {0, 3, 4})
+    order = replace(ORDER, group=GROUP.with_length(6 * CELL - 1))
+    assert lengths(agreed(*said, order=order)) == (3 * CELL, {0, 1, 3, 4})
+
+
+@given(
+    written=st.integers(1, 9 * CELL),
+    late=st.lists(st.integers(0, 2 * CELL), min_size=UNITS, max_size=UNITS),
+    is_closing=st.booleans(),
+)
+def test_nothing_is_recovered_that_was_not_written(
+    written: int, late: list[int], *, is_closing: bool
+) -> None:
+    """All datanodes answer, and have less than they were sent; parity of a short stripe comes with
+    the end of the file."""
+    whole = GroupLayout(POLICY, written)
+    parity = whole if is_closing else GroupLayout(POLICY, written - written % (3 * CELL))
+    sent = [
+        (whole if index < 3 else parity).block_length(index) - late[index] for index in range(UNITS)
+    ]
+    agreement = agreed(*[length if length > 0 else None for length in sent])
+    assert agreement.group.length_bytes <= written
 
 
 @pytest.mark.parametrize(
@@ -100,7 +133,7 @@ def test_another_attempt_that_is_ahead_goes_first() -> None:
 
 
 def test_the_namenode_hears_of_each_index() -> None:
-    agreement = agreed(CELL, None, CELL, CELL, CELL)
+    agreement = agreed(CELL, GONE, CELL, CELL, CELL)
     outcomes: dict[Location, str | Exception] = {
         location: f"DS-{location.index}" for location in agreement.participants
     }
