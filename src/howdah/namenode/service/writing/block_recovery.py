@@ -622,7 +622,7 @@ class BlockRecovery:
         if result.delete_block:
             unheard = self._block_manager.unreported_holder(group)
             if unheard is None:
-                absent = self._blocks.absent_holder(group)
+                absent = self._blocks.absent_holder(group, is_patient=self._is_patient(group))
                 unheard = None if absent is None else f"datanode {absent.name} took no part"
             if unheard is not None:
                 raise errors.RemoteError(
@@ -634,6 +634,13 @@ class BlockRecovery:
                 f"{group.name} of {path} had {group.length_bytes} bytes by its writer's last word, "
                 f"and {length_bytes} of them are in whole stripes: the rest is lost"
             )
+
+    def _is_patient(self, group: Group) -> bool:
+        """Whether datanodes that are away may still come back with an internal block. They have as
+        much time as a silent writer has, since the file was taken from him."""
+        now_ms = self._namesystem.clock.monotonic_ms()
+        since_ms = self._taken_since_ms.setdefault(group.block_id, now_ms)
+        return now_ms - since_ms <= self._namesystem.settings.lease_hard_limit_ms
 
     def _check_loss(
         self, file: File, path: str, block: Block, length_bytes: int, targets: Sequence[Storage]

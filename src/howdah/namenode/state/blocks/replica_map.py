@@ -315,25 +315,30 @@ class ReplicaLocations:
             return unheard
         return None
 
-    def absent_holder(self, group: Group) -> Datanode | None:
+    def absent_holder(self, group: Group, *, is_patient: bool = True) -> Datanode | None:
         """Which datanode that is away, or has yet to report, may have an internal block of the
         group under construction. None if there is none, or if fewer internal blocks than a reader
-        of a full group needs can be anywhere."""
+        of a full group needs can be anywhere; where nobody `is_patient` any more, also if so many
+        are here."""
         absent: list[Datanode] = []
-        there = 0
+        there = here = 0
         for part in group.parts:
             holders = self.holders(part)
             away = [s.node for s in holders if not s.node.alive or not s.reported]
             absent += away
             # A datanode that has reported, and did not name its block, does not have it.
-            there += bool(
-                away
-                or part.replicas
-                or self._open_reports.get(part.block_id)
-                or part.block_id in self.postponed
-                or self.corrupt_holders(part)
+            named = (
+                *part.replicas,
+                *self._open_reports.get(part.block_id, ()),
+                *self.postponed.of(part.block_id),
+                *self.corrupt_holders(part),
             )
-        return absent[0] if absent and there >= group.policy.schema.data_units else None
+            there += bool(away or named)
+            here += any(storage.node.alive and storage.reported for storage in named)
+        needed = group.policy.schema.data_units
+        if not absent or there < needed or (here >= needed and not is_patient):
+            return None
+        return absent[0]
 
     def awaited_reports(self, block: Block) -> Collection[Datanode]:
         """The datanodes of the block's last pipeline that have yet to report their replica."""

@@ -132,6 +132,33 @@ def test_a_group_is_not_dropped_while_datanodes_that_may_have_it_are_away() -> N
 
 
 @pytest.mark.req("FS-015", "FS-156")
+@pytest.mark.parametrize(("lost", "is_dropped"), [((0,), True), ((0, 3), True), ((0, 1, 2), False)])
+def test_a_datanode_that_is_gone_for_good_does_not_keep_a_file_open(
+    lost: tuple[int, ...], is_dropped: bool
+) -> None:
+    """As its writer's own often is. Nothing of the group was promised, and the others could be read
+    if a stripe of them were whole. With fewer of them all that was written may be away."""
+    cluster = begun()
+    for index in lost:
+        cluster.namenode.namesystem.datanode_manager.lose(holder(cluster, index).known)
+    order = recovery_order(cluster)
+    with pytest.raises(errors.RemoteError, match="took no part"):
+        commit(cluster, **answer(order, deleteBlock=True))
+    orders = []
+    for _ in range(100):
+        cluster.namenode.tick(20_000)
+        orders += [o for node in cluster.nodes if node.known.alive for o in node.orders()]
+    if is_dropped:
+        commit(cluster, **answer(orders[-1], deleteBlock=True))
+        assert not cluster.file().under_construction
+        assert not cluster.file().blocks
+        return
+    with pytest.raises(errors.RemoteError, match="took no part"):
+        commit(cluster, **answer(orders[-1], deleteBlock=True))
+    assert cluster.file().under_construction
+
+
+@pytest.mark.req("FS-015", "FS-156")
 def test_a_group_is_not_dropped_before_its_datanodes_were_asked() -> None:
     """They have it, and have not told of it yet."""
     order = recovery_order(cluster := begun(written=()))
