@@ -29,6 +29,15 @@ def racks_of(group: Group) -> Counter[str]:
     return Counter(storage.node.location for storage in group.replicas)
 
 
+def write_groups(cluster: Cluster, count: int) -> None:
+    """A file of so many groups."""
+    cluster.create()
+    last = cluster.store(cluster.add_block(), 4 * MIB)
+    for _ in range(count - 1):
+        last = cluster.store(cluster.add_block(last), 4 * MIB)
+    assert cluster.complete(last)
+
+
 def leave(cluster: Cluster, node: Datanode) -> None:
     membership = cluster.namenode.namesystem.datanode_manager.membership
     membership._happened(node, AdminEvent.DECOMMISSION)
@@ -200,11 +209,7 @@ def test_full_racks_are_not_looked_at_without_end_for_groups(
     """As for blocks: otherwise a round looks at all datanodes of these racks for each group."""
     monkeypatch.setattr(reconstruction, "SPREAD_LOOKS", 8)
     cluster = Cluster(nodes=5)
-    cluster.create()
-    last = None
-    for _ in range(12):
-        last = cluster.store(cluster.add_block(last), 4 * MIB)
-    assert cluster.complete(last)
+    write_groups(cluster, 12)
     for number in range(4):
         node = cluster.namenode.join(f"far{number}", rack="/far")
         for storage in node.known.storages.values():
@@ -274,11 +279,7 @@ def test_a_group_without_any_spare_is_read_from_busy_holders_up_to_the_hard_limi
 def test_a_group_without_any_spare_does_not_wait_behind_all_others() -> None:
     """A datanode is lost, and the only one that can take what it had makes two at a time."""
     cluster = Cluster(nodes=5)
-    cluster.create()
-    last = None
-    for _ in range(12):
-        last = cluster.store(cluster.add_block(last), 4 * MIB)
-    assert cluster.complete(last)
+    write_groups(cluster, 12)
     spare = cluster.namenode.join("spare")
     cluster.nodes.append(spare)
     lost, other = cluster.nodes[:2]
