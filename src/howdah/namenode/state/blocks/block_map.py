@@ -428,9 +428,20 @@ class BlockMap(ReplicaLocations):
             if storage in block.replicas:
                 self._take_out(storage, block)
             self._add_corrupt(storage, block, CorruptReplica(old_stamp))
+        if block.is_settled:
+            self._forget_corrupt_out_of_reach(block)
         self._known_pipelines.discard(block_id)
         self._judge_postponed(block_id)
         self.note_change(block)
+
+    def _forget_corrupt_out_of_reach(self, block: Block) -> None:
+        """What dead datanodes and failed volumes have of a block of final length is nothing to be
+        deleted. Of an open one it says that they have no good replica."""
+        for storage in block.corrupt:
+            node = storage.node
+            is_there = node.storages.get(storage.storage_id) is storage and not storage.failed
+            if not (node.alive and is_there):
+                self._remove_corrupt(storage, block)
 
     def _judge_postponed(self, block_id: int) -> None:
         """An edit has named the block, or its new stamp: reports may have waited for it."""
@@ -454,6 +465,7 @@ class BlockMap(ReplicaLocations):
                     storage.block_ids.discard(block_id)
                     self._add_corrupt(storage, block, CorruptReplica(block.generation_stamp))
             replicas = block.replicas
+        self._forget_corrupt_out_of_reach(block)
         due = {storage.node for storage in block.expected if storage.node.alive}
         for storage in replicas:
             due.discard(storage.node)
@@ -483,6 +495,7 @@ class BlockMap(ReplicaLocations):
                     part.remove_replica(storage)
                     storage.block_ids.discard(part.block_id)
                     self._add_corrupt(storage, part, CorruptReplica(group.generation_stamp))
+            self._forget_corrupt_out_of_reach(part)
             due = {storage.node for storage in part.expected if storage.node.alive}
             due.difference_update(storage.node for storage in part.replicas)
             if due and wanted:

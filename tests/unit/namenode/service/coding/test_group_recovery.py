@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from howdah import errors
+from howdah.formats.edits import edits
+from howdah.namenode.state.inodes.file_blocks import close_edit
 from howdah.namenode.state.inodes.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
@@ -194,6 +196,31 @@ def test_a_result_with_an_index_that_the_group_does_not_have_changes_nothing() -
         )
     assert cluster.group().generation_stamp == stamp
     assert cluster.group().state is BlockState.UNDER_CONSTRUCTION
+
+
+@pytest.mark.parametrize("fails", ["datanode", "volume"])
+def test_what_was_being_written_at_what_failed_is_not_corrupt_once_the_file_is_closed(
+    fails: str,
+) -> None:
+    """At a standby, which hears of the new stamp by the log alone."""
+    cluster = begun()
+    group = cluster.group()
+    namesystem = cluster.namenode.namesystem
+    [lost] = group.part(3).expected
+    if fails == "datanode":
+        namesystem.datanode_manager.lose(lost.node)
+    else:
+        lost.failed = True
+        namesystem.block_manager.blocks.storage_gone(lost)
+    stamp = group.generation_stamp + 1
+    restamped = edits.EditBlock(group.block_id, 3 * MIB, stamp)
+    namesystem.commit(edits.SetGenstampV2Op(stamp))
+    namesystem.commit(edits.UpdateBlocksOp("/ec/f", (restamped,)))
+    namesystem.commit(close_edit(cluster.file(), (restamped,), 0))
+    for index in (0, 1, 2, 4):
+        [storage] = group.part(index).corrupt
+        cluster.node(storage.node.identity.uuid).store(group.block_id + index, stamp, MIB)
+    assert group.corrupt == ()
 
 
 # A group of final length of which a power cut has left unfinished replicas.

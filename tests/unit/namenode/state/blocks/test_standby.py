@@ -188,6 +188,57 @@ def test_a_complete_block_is_appended_to_ahead_of_the_log(nameservice: Nameservi
     assert not nameservice.known(block).corrupt
 
 
+@pytest.mark.req("FS-055")
+def test_what_a_dead_datanode_was_writing_is_not_corrupt_after_a_failover(
+    nameservice: Nameservice,
+) -> None:
+    """Its client went on without it, and it does not come back."""
+    block = nameservice.write("/f", closes=False)
+    for faces in nameservice.nodes:
+        for face in faces:
+            face.drop(block.block_id)
+            face.store(block.block_id, block.generation_stamp, LENGTH, finalized=False)
+    nameservice.tail()
+    dead, *others = nameservice.nodes
+    for face in dead:
+        face.namenode.namesystem.datanode_manager.lose(face.known)
+    left = [face for face, _ in others]
+    old = types_pb2.ExtendedBlockProto(
+        poolId=POOL_ID,
+        blockId=block.block_id,
+        generationStamp=block.generation_stamp,
+        numBytes=LENGTH,
+    )
+    answer = nameservice.active.call(
+        "updateBlockForPipeline",
+        pb.UpdateBlockForPipelineRequestProto(block=old, clientName="writer"),
+    )
+    assert isinstance(answer, pb.UpdateBlockForPipelineResponseProto)
+    new = types_pb2.ExtendedBlockProto()
+    new.CopyFrom(old)
+    new.generationStamp = answer.block.b.generationStamp
+    nameservice.active.call(
+        "updatePipeline",
+        pb.UpdatePipelineRequestProto(
+            clientName="writer",
+            oldBlock=old,
+            newBlock=new,
+            newNodes=[face.registration().datanodeID for face in left],
+            storageIDs=[face.first_storage for face in left],
+        ),
+    )
+    for face in left:
+        nameservice.store(face.uuid, block, new.generationStamp)
+    nameservice.active.call(
+        "complete", pb.CompleteRequestProto(src="/f", clientName="writer", last=new)
+    )
+    standby = nameservice.fail_over()
+    standby.tick(3000)
+    assert len(nameservice.known(block).replicas) == 2
+    assert nameservice.known(block).corrupt == ()
+    assert standby.namesystem.block_manager.reconstruction.counts().corrupt == 0
+
+
 @pytest.mark.parametrize("at", ["closed", "open"])
 @pytest.mark.parametrize("lost", [1, 2, 3])
 def test_a_stamp_that_no_edit_has_named_is_told_of(
