@@ -250,16 +250,27 @@ class BlockRecovery:
 
     def is_droppable(self, last: Block) -> bool:
         """Whether nothing was ever written to an unfinished last block, and all datanodes that may
-        have it have said so.
+        have it have said so; or nobody could read what was.
 
         Hadoop's datanodes tell of a replica that is being written with a later heartbeat. So those
         of a pipeline have, since the writer is gone, the time after which a silent datanode is
         called stale. Until then they are asked, by a recovery."""
         return (
             not last.is_settled
-            and self._blocks.is_unwritten(last)
+            and (self._blocks.is_unwritten(last) or self._is_beyond_recovery(last))
             and self._block_manager.unreported_holder(last) is None
             and (not self._blocks.knows_pipeline(last) or self._has_been_told(last))
+        )
+
+    def _is_beyond_recovery(self, last: Block) -> bool:
+        """Whether an open group is at no datanode that could be asked, and at fewer that are away
+        than a reader needs: so it is where its writer's machine had all that was written yet. After
+        a failover the others, which would say that they have nothing, are not known."""
+        return (
+            isinstance(last, Group)
+            and not last.length_bytes
+            and self.is_hopeless(last)
+            and self._blocks.absent_holder(last) is None
         )
 
     def _has_been_told(self, last: Block) -> bool:

@@ -169,6 +169,35 @@ def test_a_group_is_not_dropped_before_its_datanodes_were_asked() -> None:
     assert cluster.file().under_construction
 
 
+@pytest.mark.req("FS-156")
+@pytest.mark.parametrize(
+    ("written", "is_closed"), [((0,), True), ((0, 1), True), ((0, 1, 2), False)]
+)
+def test_what_only_dead_datanodes_have_is_dropped_if_nobody_could_read_it(
+    written: tuple[int, ...], is_closed: bool
+) -> None:
+    """After a failover, which forgets whom else the writer was given."""
+    cluster = begun(nodes=6, written=written)
+    namesystem = cluster.namenode.namesystem
+    dead = [holder(cluster, index) for index in written]
+    namesystem.become_standby()
+    for node in dead:
+        namesystem.datanode_manager.lose(node.known)
+    namesystem.become_active()
+    namesystem.safe_mode.leave(force=True)
+    left = [node for node in cluster.nodes if node not in dead]
+    for node in left:
+        node.register()
+        node.heartbeat(wants_lease=True)
+        node.report()
+    for _ in range(6):
+        cluster.call("recoverLease", pb.RecoverLeaseRequestProto(src="/ec/f", clientName="other"))
+        cluster.namenode.tick(20_000)
+        assert not any(node.orders() for node in left)
+    assert cluster.file().under_construction is not is_closed
+    assert len(cluster.file().blocks) == (not is_closed)
+
+
 def test_a_group_of_which_too_few_were_ever_written_is_dropped() -> None:
     cluster = begun(written=(0,))
     gone = holder(cluster, 4)
