@@ -21,6 +21,7 @@ from howdah.copy.counters import Counters
 from howdah.copy.listing.entries import Entry, Found, Kind
 from howdah.copy.options import DEFAULT_MAPS, Options
 from howdah.copy.snapshots.following import ReportInMemory, SnapshotSync, report
+from howdah.copy.snapshots.resuming import is_in_a_job
 from howdah.fs.api import FileSystem
 from howdah.mirror.settings import Settings
 from howdah.mirror.sides import Directory, attributes_of
@@ -84,7 +85,8 @@ class Copying:
         """The same for a target without snapshots: whatever differs between the two becomes what
         it is in `goal`."""
         self.remove_staging()
-        found = iter(touched(report(self._source.fs, self._source.path, base, goal)))
+        changed = touched(report(self._source.fs, self._source.path, base, goal))
+        found = iter([one for one in changed if not is_in_a_job(one.path)])
         target_fs, target_top = self._target.fs, prefix(self._target.path)
 
         def rows(fs: FileSystem, top: str) -> Iterator[Entry]:

@@ -14,7 +14,10 @@ The target is as the directory was in the first state, and is to become as it wa
    modified entry is copied by itself.
 4. An entry that came from outside of the directory is created, one that left it is deleted; the
    report says so already.
-5. Filters match paths as everywhere. If a filter matches one end of a rename, the other end is a
+5. Lock files, staging directories and state files of jobs are not copied, so the target has none
+   of the source's: an entry that was moved out of a staging directory is created, one that was
+   moved into one is deleted.
+6. Filters match paths as everywhere. If a filter matches one end of a rename, the other end is a
    creation or a deletion. An entry that a filter keeps at the target must not be in the way.
 
 A path is relative to the directory, and empty for the directory itself.
@@ -23,7 +26,7 @@ A path is relative to the directory, and empty for the directory itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -56,12 +59,18 @@ class Move:
     target: str | None
 
 
+def _of_nobody(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Patterns that are matched against a path with each of several prefixes."""
 
     patterns: tuple[str, ...] = ()
     beginnings: tuple[str, ...] = ("",)
+    is_of_a_job: Callable[[str], bool] = _of_nobody
+    """Whether a path is one of a job's own entries, which the target does not have."""
 
     def match(self, path: str) -> bool:
         """Whether a filter matches a relative path.
@@ -69,7 +78,7 @@ class Filters:
         >>> Filters((r".*/b",)).match("a/b")
         True
         """
-        return any(
+        return self.is_of_a_job(path) or any(
             re.fullmatch(pattern, f"{beginning}/{path}", re.DOTALL)
             for beginning in self.beginnings
             for pattern in self.patterns
@@ -119,6 +128,8 @@ class Changes:
         kept = []
         for change in self.deletions:
             path = self.at_target(change.path)
+            if self.filters.is_of_a_job(change.path):
+                continue
             if self.filters.match(change.path) or self.filters.match(path):
                 kept.append(path)
             else:
@@ -140,6 +151,10 @@ class Changes:
     def copied(self, change: Change) -> str | None:
         """The path in the second state of an entry that is to be copied; None if this entry of
         the report copies nothing."""
+        path = self._copied(change)
+        return None if path is None or self.filters.is_of_a_job(path) else path
+
+    def _copied(self, change: Change) -> str | None:
         if change.label == RENAMED:
             return change.target if self._is_split(change) else None
         if change.label == DELETED:
@@ -159,8 +174,6 @@ class Changes:
 
     def _is_split(self, change: Change) -> bool:
         """Whether a filter matches an end of a rename."""
-        if not self.filters.patterns:
-            return False
         return self.filters.match(change.path) or self.filters.match(change.target)
 
 

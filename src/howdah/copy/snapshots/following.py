@@ -50,6 +50,7 @@ from howdah.copy.snapshots.resuming import (
     Remaining,
     differences,
     explained_by,
+    is_in_a_job,
     remaining,
     unmoved,
 )
@@ -222,7 +223,11 @@ class SnapshotSync:
         changes = [change for change in given if not _is_ours(change, home)]
         uri = context.places[0].connect().uri
         beginnings = ("", uri + prefix(self._base), uri + self._source)
-        return Changes.of(changes, forward, Filters(context.filters, beginnings))
+        filters = Filters(context.filters, beginnings)
+        if forward:
+            # With `-rdiff` what a run has moved to its staging directory is moved back.
+            filters = replace(filters, is_of_a_job=is_in_a_job)
+        return Changes.of(changes, forward, filters)
 
     # --- 2. moving ---------------------------------------------------------------------
 

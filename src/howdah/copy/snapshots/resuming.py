@@ -61,6 +61,13 @@ def _is_of_a_job(path: str) -> bool:
     return is_staging(path) or is_lock(name) or is_mirror_state(name)
 
 
+def is_in_a_job(path: str) -> bool:
+    """Whether a relative path is, or lies below, an entry of a job, which no listing has."""
+    return any(
+        is_staging(name) or is_lock(name) or is_mirror_state(name) for name in path.split("/")
+    )
+
+
 def remaining(moves: Sequence[Move], target_changes: Iterable[Change], staging: str) -> Remaining:
     """Return the moves left to do if the target differs from the first state by `target_changes`.
 

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from howdah.copy.layout import InvalidInput
 from howdah.copy.snapshots.changes import Change, Changes, Filters, Move, in_order
-from howdah.copy.snapshots.resuming import differences, explained_by, remaining, unmoved
+from howdah.copy.snapshots.resuming import (
+    differences,
+    explained_by,
+    is_in_a_job,
+    remaining,
+    unmoved,
+)
 
 STAGING = ".distcp.tmp.0123456789abcdef"
 _ids = itertools.count(1)
@@ -300,6 +306,27 @@ def test_filter_makes_of_a_rename_what_is_left_of_it(
     line: Change, moves: list[Move], copied: str | None
 ) -> None:
     changes = Changes.of([line], True, OUTSIDE)
+    assert changes.moves() == moves
+    assert changes.copied(line) == copied
+
+
+@pytest.mark.parametrize(
+    ("line", "moves", "copied"),
+    [
+        (Change("R", "d/.distcp.tmp.0123456789abcdef/run/0", "d/f"), [], "d/f"),
+        (Change("R", "d", ".distcp.tmp.0123456789abcdef/moved/0"), [Move("d", None)], None),
+        (Change("R", ".howdah.mirror.a.x", ".howdah.mirror.a"), [], None),
+        (Change("-", "d/.howdah.lock.e"), [], None),
+        (Change("-", "d/.distcp.tmp.0123456789abcdef"), [], None),
+        (Change("+", "d/.distcp.tmp.0123456789abcdef"), [], None),
+        (Change("M", ".howdah.mirror.a"), [], None),
+        (Change("R", "d/.distcp.tmp.0123", "d/f"), [Move("d/.distcp.tmp.0123", "d/f")], None),
+    ],
+)
+def test_entries_of_jobs_are_at_the_source_only(
+    line: Change, moves: list[Move], copied: str | None
+) -> None:
+    changes = Changes.of([line], True, Filters(is_of_a_job=is_in_a_job))
     assert changes.moves() == moves
     assert changes.copied(line) == copied
 
