@@ -66,6 +66,8 @@ class Copying:
         if self._preserve is None:
             self._preserve = attributes_of(source.fs, target.fs)
         self._keeps_root = target.has_snapshots
+        self.check_lock: Callable[[], None] = lambda: None
+        """Called while files are copied: raises if another mirror may have the target."""
 
     def all(self, goal: str, to_trash: bool) -> Counters:
         """Make the target what a snapshot of the source is, whatever it has."""
@@ -159,6 +161,7 @@ class Copying:
             done=self._watcher.done,
             replaces_kinds=replaces_kinds,
             rows=rows,
+            check=self.check_lock,
             begins_processes=settings.begins_processes,
         )
         try:

@@ -4,6 +4,10 @@ It is a small file beside the state file, which its holder writes again while it
 that finds the lease of another one that was written lately is refused. Without locks this is no
 mutex: two mirrors that begin within the same moment may both find none, so each waits a little
 after it has written, and goes on only if the lease is still its own.
+
+Clocks of machines differ. So a lease that seems to be old is watched until its holder, if it
+lived, had renewed it. And a holder that could not renew its lease for as long as it counts ends
+its copies, which would go on beside those of the next one.
 """
 
 from __future__ import annotations
@@ -48,11 +52,12 @@ class LeaseLost(errors.HowdahError, OSError):
 def read_lease(fs: FileSystem, path: str) -> Lease | None:
     """The lease in a file; None if there is none, or what is there is none."""
     try:
-        return Lease(**json.loads(fs.read_bytes(path)))
+        found = Lease(**json.loads(fs.read_bytes(path)))
     except (errors.PathNotFound, errors.ParentNotDirectory):
         return None
     except (ValueError, TypeError):
         return None  # its writer died, or it is of another version
+    return found if isinstance(found.until_ms, int) else None
 
 
 def held_by(fs: FileSystem, path: str) -> str:
@@ -75,12 +80,21 @@ class HeldLease:
         self._me = Holder.this_process("mirror")
         self._stop = threading.Event()
         self._trouble = ""
+        self._renewed_s = time.monotonic()
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
 
     def acquire(self, settles_s: float) -> None:
         """Raises TreeLocked if another mirror has the lease."""
         if said := held_by(self._fs, self._path):
             raise TreeLocked(f"{said}: one mirror at a time changes a target")
+        if (old := read_lease(self._fs, self._path)) is not None:
+            time.sleep(RENEWED_S + settles_s)
+            now = read_lease(self._fs, self._path)
+            if now is not None and now != old:
+                raise TreeLocked(
+                    f"{self._fs.uri}{self._path} is held by process {now.pid} of {now.host}, "
+                    "whose clock differs from this machine's: one mirror at a time changes a target"
+                )
         self._write()
         time.sleep(settles_s)
         self.check()
@@ -93,6 +107,14 @@ class HeldLease:
             why = self._trouble or "another mirror has it"
             raise LeaseLost(f"the lease {self._fs.uri}{self._path} was lost: {why}")
 
+    def watch(self) -> None:
+        """Raises LeaseLost if another mirror has the lease, or may have by now. Asks nobody."""
+        why = self._trouble
+        if not why and time.monotonic() - self._renewed_s > LASTS_S:
+            why = f"it could not be renewed for {LASTS_S:.0f} s"
+        if why:
+            raise LeaseLost(f"the lease {self._fs.uri}{self._path} was lost: {why}")
+
     def release(self) -> None:
         """End renewing, and remove the file if it is still this mirror's."""
         self._stop.set()
@@ -103,9 +125,11 @@ class HeldLease:
             self._fs.delete(self._path)
 
     def _write(self) -> None:
+        begun_s = time.monotonic()
         until_ms = _now_ms() + round(LASTS_S * 1000)
         lease = Lease(self._token, self._me.host, self._me.pid, until_ms)
         self._fs.write_bytes(self._path, json.dumps(asdict(lease)).encode() + b"\n")
+        self._renewed_s = begun_s
 
     def _renew(self) -> None:
         while not self._stop.wait(RENEWED_S):

@@ -68,6 +68,7 @@ def promote(
             copying = Copying(
                 side, side, settings or Settings(), configuration, user, Watcher(tell=tell)
             )
+            copying.check_lock = lock.check
             complete, was_reverted = _at_newest(side, record, copying)
         else:
             complete, was_reverted = _complete(side, record, force), False

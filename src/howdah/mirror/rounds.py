@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -22,7 +22,7 @@ from howdah.copy.locks.tree_lock import NO_LOCK, locked
 from howdah.copy.snapshots.following import TargetModified, report
 from howdah.copy.snapshots.resuming import differences
 from howdah.mirror.copying import Copying, Watcher
-from howdah.mirror.lease import SUFFIX, leased
+from howdah.mirror.lease import SUFFIX, HeldLease, leased
 from howdah.mirror.settings import Settings
 from howdah.mirror.sides import Directory, Refused, check_zones
 from howdah.mirror.state import planner
@@ -73,15 +73,15 @@ class Lock(Protocol):
 @contextmanager
 def alone(target: Directory, tell: Callable[[str], None]) -> Iterator[Lock]:
     """Hold the lock of a mirror's target; other mirrors of it are refused. Raises TreeLocked."""
-    try:
-        with locked(target.fs, target.state_path, _JOB, tell=tell) as lock:
-            if lock.path is not None:
-                yield lock
-                return
-            with leased(target.fs, target.state_path + SUFFIX) as lease:
-                yield lease
-    except errors.AccessDenied as error:
-        raise CopyFailed(f"Cannot write beside {target.uri}: {error}") from error
+    with ExitStack() as stack:
+        try:
+            held = stack.enter_context(locked(target.fs, target.state_path, _JOB, tell=tell))
+            lock: Lock = held
+            if held.path is None:
+                lock = stack.enter_context(leased(target.fs, target.state_path + SUFFIX))
+        except errors.AccessDenied as error:
+            raise CopyFailed(f"Cannot write beside {target.uri}: {error}") from error
+        yield lock
 
 
 class Mirror:
@@ -119,6 +119,7 @@ class Mirror:
         """Finish a round that was begun, and make one if it is wanted. Raises Refused."""
         check_zones(self.source, self.target, self._settings.decrypts)
         self._counters, self._copy_s = Counters(), 0.0
+        self._copying.check_lock = lock.watch if isinstance(lock, HeldLease) else lock.check
         began_s = time.monotonic()
         known = self.inspect(wants_round)
         while True:

@@ -90,6 +90,8 @@ class Wishes:
     """Whether a file may replace a directory, and the other way round."""
     rows: Callable[[FileSystem, str], Iterable[Entry]] | None = None
     """The rows to begin the listing with, by the source and its path: nothing else is looked at."""
+    check: Callable[[], None] = lambda: None
+    """Called again and again while files are copied; what it raises ends the mirror at once."""
     begins_processes: bool = True
     """Whether more than little work is done by processes; otherwise by this one."""
 
@@ -364,7 +366,12 @@ class _Mirror:
         if rate_mb is not None and processes:
             options = replace(self._options, bandwidth_mb=rate_mb / processes)
             task = replace(task, options=options)
-        return copy_all(task, work, processes, self._progress(files))
+        return copy_all(task, work, processes, self._progress(files), self._check)
+
+    def _check(self) -> None:
+        """Raise if another job may have the target."""
+        self._lock.check()
+        self._wishes.check()
 
     def _without_other_kinds(self, rows: Sequence[Entry]) -> list[Entry]:
         """Delete files where the source has directories, and directories where it has files."""

@@ -27,6 +27,7 @@ from howdah.sync.worker import copy, receive, send
 MOST_FILES: Final = 64
 MOST_BYTES: Final = 64 << 20
 _PATIENCE_S: Final = 10.0
+CHECKED_S: Final = 5.0
 
 Piece = tuple[Entry, ...]
 
@@ -51,14 +52,16 @@ def copy_all(
     work: Sequence[Piece],
     processes: int,
     done: Callable[[Counters], None] = lambda _: None,
+    check: Callable[[], None] = lambda: None,
 ) -> Counters:
     """Copy all pieces; the sums. `done` is told of each piece, by any thread. Without processes
-    this one does it.
+    this one does it. `check` is called before each piece, or every `CHECKED_S` seconds; if it
+    raises, the processes end at once.
 
     Raises the first error of a process.
     """
     if not processes:
-        return _copy_here(task, work, done)
+        return _copy_here(task, work, done, check)
     todo: queue.SimpleQueue[tuple[int, Piece]] = queue.SimpleQueue()
     for numbered in enumerate(work):
         todo.put(numbered)
@@ -71,7 +74,10 @@ def copy_all(
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(CHECKED_S)
+            while thread.is_alive():
+                check()
+                thread.join(CHECKED_S)
     except BaseException:
         run.stop()
         raise
@@ -87,9 +93,15 @@ def copy_all(
     return run.counters
 
 
-def _copy_here(task: CopyTask, work: Sequence[Piece], done: Callable[[Counters], None]) -> Counters:
+def _copy_here(
+    task: CopyTask,
+    work: Sequence[Piece],
+    done: Callable[[Counters], None],
+    check: Callable[[], None],
+) -> Counters:
     sums = Counters()
     for number, piece in enumerate(work):
+        check()
         counters, failed = copy(task, number, piece)
         sums += counters
         done(counters)

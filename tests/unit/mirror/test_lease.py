@@ -34,9 +34,13 @@ def test_a_second_mirror_is_refused_while_the_first_one_works(fs: MemoryFileSyst
         assert held_by(fs, PATH)
 
 
-def test_a_lease_of_a_mirror_that_died_is_taken_over_when_it_is_old(fs: MemoryFileSystem) -> None:
+def test_a_lease_of_a_mirror_that_died_is_taken_over_when_it_is_old(
+    fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("howdah.mirror.lease.time.sleep", lambda _: None)
     old = {"token": "x", "host": "elsewhere", "pid": 1, "until_ms": 1}
-    for left in (json.dumps(old).encode(), b"", b"[1]", b'{"token": 1}'):
+    odd = json.dumps(old | {"until_ms": "soon"}).encode()
+    for left in (json.dumps(old).encode(), b"", b"[1]", b'{"token": 1}', odd):
         fs.write_bytes(PATH, left)
         with leased(fs, PATH, settles_s=0) as held:
             held.check()
@@ -69,6 +73,37 @@ def test_of_two_that_began_at_once_the_one_that_wrote_last_goes_on(
     with pytest.raises(LeaseLost):
         first.acquire(1)
     second.check()
+
+
+def test_a_lease_is_not_taken_from_a_mirror_whose_clock_is_behind(
+    fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = {"token": "x", "host": "elsewhere", "pid": 1, "until_ms": 1_000}
+    fs.write_bytes(PATH, json.dumps(theirs).encode())
+    slept: list[float] = []
+
+    def meanwhile(seconds: float) -> None:
+        slept.append(seconds)
+        fs.write_bytes(PATH, json.dumps(theirs | {"until_ms": 16_000}).encode())
+
+    monkeypatch.setattr("howdah.mirror.lease.time.sleep", meanwhile)
+    with pytest.raises(TreeLocked, match="elsewhere, whose clock differs"):
+        lease.HeldLease(fs, PATH).acquire(1)
+    assert slept == [lease.RENEWED_S + 1]
+    found = read_lease(fs, PATH)
+    assert found is not None
+    assert found.token == "x"
+
+
+def test_a_lease_that_cannot_be_renewed_is_lost_when_it_no_longer_counts(
+    fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has it, and anybody may take it."""
+    with leased(fs, PATH, settles_s=0) as held:
+        held.watch()
+        monkeypatch.setattr(lease, "LASTS_S", -1.0)
+        with pytest.raises(LeaseLost, match="could not be renewed"):
+            held.watch()
 
 
 def test_a_lease_is_renewed(fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from howdah.fs.local.filesystem import LocalFileSystem
 from howdah.fs.status import FileStatus
 from howdah.sync import options as words
 from howdah.sync import pool, sync
-from howdah.sync.job import _Mirror
+from howdah.sync.job import Wishes, _Mirror
 from howdah.sync.pool import MOST_BYTES, MOST_FILES, pieces
 
 
@@ -282,3 +282,29 @@ def test_a_thread_that_a_defect_ends_is_no_success(
     monkeypatch.setattr(pool, "MOST_FILES", 1)
     with pytest.raises(CopyFailed, match="pieces were not copied"):
         sync(source.as_uri(), (tmp_path / "target").as_uri(), processes=1)
+
+
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_mirror_that_may_not_go_on_ends_in_the_middle(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: bool
+) -> None:
+    """Another job may have the target by now."""
+
+    def refuse() -> None:
+        raise CopyFailed("another one has it")
+
+    (source / "huge").write_bytes(bytes(8 << 20))
+    monkeypatch.setattr(pool, "MOST_FILES", 1)
+    monkeypatch.setattr(pool, "CHECKED_S", 0.1)
+    # At this rate the file takes hours.
+    options = Options(update=True, bandwidth_mb=0.001, buffer_bytes=4096)
+    wishes = Wishes(check=refuse, begins_processes=begins)
+    with pytest.raises(CopyFailed, match="another one has it"):
+        sync(
+            source.as_uri(),
+            (tmp_path / "to").as_uri(),
+            processes=2,
+            options=options,
+            wishes=wishes,
+        )
+    assert not (tmp_path / "to" / "huge").exists()
