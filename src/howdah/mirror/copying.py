@@ -24,7 +24,7 @@ from howdah.copy.snapshots.following import ReportInMemory, SnapshotSync, report
 from howdah.copy.snapshots.resuming import is_in_a_job
 from howdah.fs.api import FileSystem
 from howdah.mirror.settings import Settings
-from howdah.mirror.sides import Directory, attributes_of
+from howdah.mirror.sides import Directory, attributes_of, is_encrypted
 from howdah.mirror.state.names import UNCHECKED
 from howdah.mirror.state.touched import Touched, touched
 from howdah.sync.job import TooMuch, Wishes, sync
@@ -112,7 +112,7 @@ class Copying:
         there = self._target.fs.uri + self._target.snapshot_path(common)
         self.remove_staging(there, "rdiff", "", common)
         options = self._options(reverse_diff=(".", common), update_root=True)
-        return self._run(self._target.uri, options)
+        return self._run(self._target.uri, options, reverts=True)
 
     def remove_staging(self, *kept: str) -> None:
         """Remove what killed runs of other copies have left at the target, but for the staging
@@ -153,6 +153,7 @@ class Copying:
         *,
         replaces_kinds: bool = False,
         rows: Callable[[FileSystem, str], Iterator[Entry]] | None = None,
+        reverts: bool = False,
     ) -> Counters:
         settings = self._settings
         wishes = Wishes(
@@ -162,6 +163,8 @@ class Copying:
             replaces_kinds=replaces_kinds,
             rows=rows,
             check=self.check_lock,
+            # Only superusers may list zones, and no router lists them.
+            refuses_encrypted=not (settings.decrypts or reverts or is_encrypted(self._target)),
             begins_processes=settings.begins_processes,
         )
         try:

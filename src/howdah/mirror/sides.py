@@ -169,7 +169,7 @@ def check_zones(source: Directory, target: Directory, decrypts: bool) -> None:
             "cannot be renamed across their borders. Mirror each zone by itself"
         )
     found = _zones(source)
-    if found and not decrypts and not _is_encrypted(target):
+    if found and not decrypts and not is_encrypted(target):
         raise Refused(
             f"{source.uri} has encrypted files ({', '.join(found)}), which would be plain files at "
             f"{target.uri}. Make an encryption zone of that, or say --decrypt"
@@ -181,7 +181,7 @@ def _zones(side: Directory) -> list[str]:
     fs = side.fs
     if not isinstance(fs, HdfsFileSystem):
         return []
-    inside = [side.path] if _is_encrypted(side) else []
+    inside = [side.path] if is_encrypted(side) else []
     try:
         below = [
             zone.path
@@ -195,7 +195,8 @@ def _zones(side: Directory) -> list[str]:
     return inside + below
 
 
-def _is_encrypted(side: Directory) -> bool:
+def is_encrypted(side: Directory) -> bool:
+    """Whether a directory is in an encryption zone, or will be when it is made."""
     fs = side.fs
     if not isinstance(fs, HdfsFileSystem):
         return False
@@ -203,4 +204,4 @@ def _is_encrypted(side: Directory) -> bool:
         return fs.get_encryption_zone(side.path) is not None
     except errors.PathNotFound:
         parent = paths.parent_of(side.path)
-        return parent is not None and _is_encrypted(replace(side, path=parent))
+        return parent is not None and is_encrypted(replace(side, path=parent))

@@ -92,6 +92,8 @@ class Wishes:
     """The rows to begin the listing with, by the source and its path: nothing else is looked at."""
     check: Callable[[], None] = lambda: None
     """Called again and again while files are copied; what it raises ends the mirror at once."""
+    refuses_encrypted: bool = False
+    """Whether an encrypted file of a source ends the mirror before anything is copied."""
     begins_processes: bool = True
     """Whether more than little work is done by processes; otherwise by this one."""
 
@@ -279,6 +281,7 @@ class _Mirror:
             own_lock=None if self._options.dry_run else self._lock.path or "",
             most_entries=sys.maxsize,
             is_alone=self._follows is None,
+            refuses_encrypted=self._wishes.refuses_encrypted,
         )
 
     def _check_amount(self, files: Sequence[Entry]) -> None:

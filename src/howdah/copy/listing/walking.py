@@ -87,6 +87,8 @@ class Walk:
     is_alone: bool = False
     """Whether this task lists what is below the roots, with no other one beside it."""
     roots: tuple[Entry, ...] = ()
+    refuses_encrypted: bool = False
+    """Whether an encrypted file of the source ends the copy."""
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.roots:
@@ -224,6 +226,11 @@ class _Walker:
         goes_on: bool = True,
     ) -> Iterator[Entry]:
         kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
+        if self._walk.refuses_encrypted and kind is Kind.FILE and status.is_encrypted:
+            raise CopyFailed(
+                f"{fs.uri}{status.path} is encrypted, and would be a plain file at the target: "
+                "make an encryption zone of that, or say --decrypt"
+            )
         entry = Entry.of(kind, directory.filesystem, status, relative, other)
         is_entered = status.is_directory and goes_on
         if not self._is_filtered(fs, status.path, decode(relative)):
