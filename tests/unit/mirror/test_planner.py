@@ -160,6 +160,14 @@ def test_old_snapshots_are_deleted_but_the_common_one_never() -> None:
     assert deleted == [planner.DeleteSnapshot(At.TARGET, S2)]
 
 
+def test_old_snapshots_go_before_a_new_one_is_made() -> None:
+    """A directory may have so many snapshots only: fewer are kept, and the round goes on."""
+    both = (S1, S2, S3)
+    actions = played(known(both, both, record=record(complete=S3)), Wanted(keep=1))
+    made = actions.index(planner.CreateSnapshot(At.SOURCE, name_at(KEY, 10_000)))
+    assert actions[1:made] == [planner.DeleteSnapshot(at, name) for at in At for name in (S1, S2)]
+
+
 def test_a_changed_target_is_refused_or_reverted_once() -> None:
     state = modified(known((S1, S2), (S1,), record=record(complete=S1)))
     refused = decide(state, Wanted())
@@ -215,6 +223,18 @@ def test_a_target_without_snapshots_is_what_its_state_file_says() -> None:
     last = actions[2]
     assert isinstance(last, planner.WriteRecord)
     assert (last.record.complete, last.record.goal) == (S2, None)
+
+
+def test_a_target_without_snapshots_is_copied_anew_if_its_goal_is_gone() -> None:
+    """What was copied of that snapshot no report names."""
+    begun = record(complete=S1, goal=S2, base=S1)
+    state = known((S1,), record=begun, has_snapshots=False, is_empty=False)
+    assert state.common is None
+    actions = played(state)
+    assert planner.CopyAll(S1) in actions
+    first = actions[0]
+    assert isinstance(first, planner.WriteRecord)
+    assert (first.record.complete, first.record.goal) == (None, S1)
 
 
 def test_a_target_is_marked_as_one_before_there_is_anything_to_copy() -> None:

@@ -95,8 +95,11 @@ class Known:
         """The newest point in time that both sides have."""
         if not self.target.has_snapshots:
             record = self.target.record
-            complete = None if record is None else record.complete
-            return complete if complete in self.source.snapshots else None
+            if record is None or record.complete not in self.source.snapshots:
+                return None
+            if record.goal is not None and record.goal not in self.source.snapshots:
+                return None  # nobody can tell any more what the round has changed that was begun
+            return record.complete
         both = set(self.source.snapshots) & {*self.target.snapshots, *self.target.reverted}
         return max(both, default=None)
 
@@ -272,13 +275,16 @@ def decide(known: Known, wanted: Wanted) -> Action:
         return WriteRecord(settled)
     if known.wants_round and common is not None and known.source_differs is None:
         return CompareSource(common)
+    rotation = _rotation(known, wanted, common)
     if known.wants_round and (common is None or known.source_differs):
+        if isinstance(rotation, DeleteSnapshot):
+            return rotation  # a directory may have so many snapshots only
         given = (*known.source.snapshots, *known.target.snapshots)
         return CreateSnapshot(At.SOURCE, next_name(known.key, known.now_ms, given))
     has_copied = known.copied is not None
     if common is not None and target.has_snapshots and not (has_copied or known.is_unchanged):
         return CompareTarget(common)
-    return _rotation(known, wanted, common)
+    return rotation
 
 
 def _refusal(known: Known, wanted: Wanted) -> str:
@@ -377,7 +383,7 @@ def _settled(known: Known, common: str) -> Record:
     return _completed(record, common, known.now_ms)
 
 
-def _rotation(known: Known, wanted: Wanted, common: str | None) -> Action:
+def _rotation(known: Known, wanted: Wanted, common: str | None) -> DeleteSnapshot | Finish:
     for at, side in ((At.SOURCE, known.source), (At.TARGET, known.target)):
         for name in side.snapshots[: -wanted.keep]:
             if name != common:
