@@ -6,22 +6,26 @@ Both do the same with the same options, and either goes on where the other was s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
 from howdah.config import Configuration
-from howdah.copy.common.arrow_rows import encode
+from howdah.copy.common.arrow_rows import decode, encode
+from howdah.copy.common.failures import CopyFailed
 from howdah.copy.common.filesystems import for_each, prefix, status_of
 from howdah.copy.common.staging import PREFIX, is_staging, key_of
 from howdah.copy.common.task_progress import Amount
 from howdah.copy.context import CopyContext
 from howdah.copy.counters import Counters
 from howdah.copy.listing.entries import Entry, Found, Kind
-from howdah.copy.options import DEFAULT_MAPS, Options
-from howdah.copy.snapshots.following import ReportInMemory, SnapshotSync, report
-from howdah.copy.snapshots.resuming import is_in_a_job
+from howdah.copy.listing.walking import Walk
+from howdah.copy.options import DEFAULT_MAPS, Attribute, Options
+from howdah.copy.snapshots.changes import CREATED, DELETED, MODIFIED, RENAMED, Change
+from howdah.copy.snapshots.following import ReportInMemory, SnapshotSync, TargetModified, report
+from howdah.copy.snapshots.resuming import differences, is_in_a_job
 from howdah.fs.api import FileSystem
 from howdah.mirror.settings import Settings
 from howdah.mirror.sides import Directory, attributes_of, is_encrypted
@@ -32,6 +36,7 @@ from howdah.sync.job import TooMuch, Wishes, sync
 _log = logging.getLogger(__name__)
 _UNBOUNDED: Final = 1 << 62
 _AT_ONCE: Final = 512
+_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +128,113 @@ class Copying:
             if is_staging(status.name) and status.name != own:
                 fs.delete(status.path, recursive=True)
 
-    def check(self, base: str, goal: str) -> None:
-        """Compare the unchecked snapshot of the target with the report of the source. Raises
-        TargetModified."""
+    def check(self, base: str | None, goal: str) -> None:
+        """Compare the unchecked snapshot of the target with the source's: what has changed by the
+        reports of both, and what was copied by listings. Raises TargetModified if somebody else
+        has changed the target, CopyFailed if the same round mends it."""
+        here, there = self._source, self._target
+        walk = self._pairing(here, there.snapshot_path(goal + UNCHECKED))
+        if base is None:
+            top = encode(prefix(here.snapshot_path(goal)))
+            rows: Iterable[Entry] = [Entry(Kind.ROOT, 0, top, b"", target=Found.DIRECTORY)]
+            found = self._unequal(walk.walked(rows), here.fs)
+            if found:
+                raise CopyFailed(
+                    f"{there.uri} was changed while it was copied to ({_some(found)}); the next "
+                    "round puts that right"
+                )
+            return
         options = self._options(diff=(base, goal), resume=True, update_root=True)
-        context = CopyContext.read(
-            [self._source.uri], self._target.uri, options, self._conf, self._user
+        context = CopyContext.read([here.uri], there.uri, options, self._conf, self._user)
+        known = ReportInMemory()
+        follows = SnapshotSync.check(known, context, options)
+        changes = follows.check_snapshot(goal + UNCHECKED)
+        rows = known.rows(changes, follows.source, False)
+        found = self._unequal(follows.walk(changes, walk).walked(rows), here.fs)
+        if any(one.label in (CREATED, DELETED) for one in found):
+            raise TargetModified(f"{there.uri} was changed while it was copied to: {_some(found)}")
+        if found:
+            raise CopyFailed(
+                f"files at {there.uri} are not those that were copied ({_some(found)}); the next "
+                "round copies them again"
+            )
+
+    def check_revert(self, common: str) -> None:
+        """Compare the unchecked snapshot of a target that was reverted with the one to which it
+        was. Raises CopyFailed if somebody has changed the target meanwhile."""
+        there = self._target
+        given = report(there.fs, there.path, common, common + UNCHECKED)
+        changes = differences(given)
+        gone = {change.path for change in changes if change.label == DELETED}
+        new = {change.path for change in changes if change.label == CREATED}
+        # What was restored is another inode, which a report names twice.
+        found = [
+            change
+            for change in changes
+            if change.label == RENAMED or (change.label != MODIFIED and change.path in gone ^ new)
+        ]
+        if not found:
+            top = encode(prefix(there.snapshot_path(common)))
+            rows = [
+                Entry(
+                    Kind.MODIFIED if change.label == MODIFIED else Kind.CREATED,
+                    0,
+                    top + encode(f"/{change.path}"),
+                    encode(f"/{change.path}"),
+                )
+                for change in changes
+                if change.label != DELETED and change.path
+            ]
+            walk = self._pairing(there, there.snapshot_path(common + UNCHECKED))
+            found = self._unequal(walk.walked(rows))
+        if found:
+            raise CopyFailed(
+                f"{there.uri} was changed while it was reverted ({_some(found)}): let nobody "
+                "write to it"
+            )
+
+    def _pairing(self, source: Directory, path: str) -> Walk:
+        """What pairs entries of a side with those of a snapshot of the target."""
+        return Walk(
+            sources=(source.place,),
+            target=self._target.place,
+            target_path=prefix(path),
+            wants_missing=True,
+            most_entries=sys.maxsize,
         )
-        SnapshotSync.check(ReportInMemory(), context, options).check_snapshot(goal + UNCHECKED)
+
+    def _unequal(self, rows: Iterable[Entry], growing: FileSystem | None = None) -> list[Change]:
+        """The first of the entries that are not what they were copied from. `growing`: where files
+        that are open may have become longer since, also in a snapshot."""
+        unequal = (
+            Change(label, decode(row.relative).removeprefix("/"))
+            for row in rows
+            if (label := self._label(row, growing)) is not None
+        )
+        return list(islice(unequal, _NAMED + 1))
+
+    def _label(self, row: Entry, growing: FileSystem | None) -> str | None:
+        if row.kind == Kind.MISSING:
+            return CREATED
+        if row.kind not in (Kind.FILE, Kind.DIRECTORY):
+            return None
+        if row.target != (Found.FILE if row.kind == Kind.FILE else Found.DIRECTORY):
+            return DELETED
+        if row.kind == Kind.DIRECTORY:
+            return None
+        keeps_times = Attribute.TIMES in (self._preserve or ())
+        is_equal = row.length == row.target_length and (
+            not keeps_times or row.modification_time_ms == row.target_modification_time_ms
+        )
+        if is_equal:
+            return None
+        # Hadoop's namenodes let a file that is open grow in a snapshot.
+        has_grown = (
+            growing is not None
+            and row.length > row.target_length
+            and not growing.is_file_closed(row.path)
+        )
+        return None if has_grown else MODIFIED
 
     def rehearse(self, base: str | None, goal: str, tell: Callable[[str], None]) -> Counters:
         """Report what a copy would do; `goal` may be empty for the source as it is now."""
@@ -244,3 +348,7 @@ class Copying:
             dry_run=dry_run,
             bandwidth_mb=self._settings.bandwidth_mb,
         )
+
+
+def _some(found: list[Change]) -> str:
+    return ", ".join(map(str, found[:_NAMED])) + (" …" if len(found) > _NAMED else "")

@@ -100,8 +100,8 @@ def _at_newest(side: Directory, record: Record, copying: Copying) -> tuple[str, 
     if not differences(report(fs, path, newest, "")):
         copying.remove_staging()
         return newest, False
-    # What an unfinished round has done is no loss.
-    revert(side, copying, record.key, newest, now_ms(), keeps=record.goal is None)
+    # Nobody can tell what an unfinished round has done from what others have: all of it is kept.
+    revert(side, copying, record.key, newest, now_ms())
     _put_in_place(side, newest, is_there=True)
     return newest, True
 

@@ -26,7 +26,13 @@ from howdah.mirror.lease import SUFFIX, HeldLease, leased
 from howdah.mirror.settings import Settings
 from howdah.mirror.sides import Directory, Refused, check_zones
 from howdah.mirror.state import planner
-from howdah.mirror.state.names import REVERTED, diverged_name_at, key_of, time_ms_of
+from howdah.mirror.state.names import (
+    REVERTED,
+    UNCHECKED,
+    diverged_name_at,
+    key_of,
+    time_ms_of,
+)
 from howdah.mirror.state.planner import Action, At, Known
 from howdah.mirror.state.record import Record
 
@@ -184,8 +190,8 @@ class Mirror:
                 self._timed(lambda: self._copying.changes(base, goal, resumes))
             case planner.CopyTouched(base, goal):
                 self._timed(lambda: self._copying.touched(base, goal))
-            case planner.CheckSnapshot(base, goal):
-                self._copying.check(base, goal)
+            case planner.CheckSnapshot(compared, goal):
+                self._copying.check(compared, goal)
             case planner.Revert(common):
                 revert(self.target, self._copying, self.key, common, self._clock_ms())
             case _:
@@ -267,22 +273,15 @@ class Mirror:
             known = planner.after(known, action)
 
 
-def revert(
-    target: Directory,
-    copying: Copying,
-    key: str,
-    common: str,
-    time_ms: int,
-    *,
-    keeps: bool = True,
-) -> None:
-    """Make a target what it was in its snapshot, and take another one. With `keeps` what it is now
-    stays in a third one."""
+def revert(target: Directory, copying: Copying, key: str, common: str, time_ms: int) -> None:
+    """Make a target what it was in its snapshot, and take another one. What it is now stays in a
+    third one. Raises CopyFailed if somebody writes to the target meanwhile."""
     hdfs, path = target.hdfs, target.path
-    if keeps:
-        hdfs.create_snapshot(path, diverged_name_at(key, time_ms))
+    hdfs.create_snapshot(path, diverged_name_at(key, time_ms))
     copying.revert(common)
-    hdfs.create_snapshot(path, common + REVERTED)
+    hdfs.create_snapshot(path, common + UNCHECKED)
+    copying.check_revert(common)
+    hdfs.rename_snapshot(path, common + UNCHECKED, common + REVERTED)
 
 
 def described(action: Action, source: Directory, target: Directory) -> str | None:

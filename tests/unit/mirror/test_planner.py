@@ -66,12 +66,13 @@ def test_a_first_round_copies_the_whole_snapshot() -> None:
     actions = played(known(exists=False, is_snapshottable=False))
     assert [type(action).__name__ for action in actions] == [
         *("MakeTarget", "AllowSnapshots", "CreateSnapshot", "WriteRecord", "CopyAll"),
-        *("CreateSnapshot", "RenameSnapshot", "WriteRecord", "Finish"),
+        *("CreateSnapshot", "CheckSnapshot", "RenameSnapshot", "WriteRecord", "Finish"),
     ]
     assert actions[2] == planner.CreateSnapshot(At.SOURCE, new)
-    assert actions[4:7] == [
+    assert actions[4:8] == [
         planner.CopyAll(new),
         planner.CreateSnapshot(At.TARGET, new + UNCHECKED),
+        planner.CheckSnapshot(None, new),
         planner.RenameSnapshot(new + UNCHECKED, new),
     ]
     assert actions[-1] == planner.Finish(new)

@@ -271,7 +271,7 @@ class SnapshotSync:
             left = [(change, key) for change, key in left if key != (MODIFIED, "")]
         return self._report.unexplained(left, changes, _NAMED + 1)
 
-    def check_snapshot(self, name: str) -> None:
+    def check_snapshot(self, name: str) -> Changes:
         """Compare a snapshot that the target has got after a copy with the report. Raises
         TargetModified if somebody else has made changes of his own meanwhile."""
         changes = self._read_report("")
@@ -279,6 +279,7 @@ class SnapshotSync:
         strange = self._unexplained(changes, found, "")
         if strange:
             raise TargetModified(self._has_changed(strange))
+        return changes
 
     def _has_changed(self, strange: list[Change]) -> str:
         some = ", ".join(map(str, strange[:_NAMED])) + (" …" if len(strange) > _NAMED else "")

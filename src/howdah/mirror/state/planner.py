@@ -199,9 +199,9 @@ class CopyTouched:
 @dataclass(frozen=True, slots=True)
 class CheckSnapshot:
     """Compare what has changed at the target from `base` to the unchecked snapshot with what has
-    changed at the source."""
+    changed at the source; without a base all entries."""
 
-    base: str
+    base: str | None
     goal: str
 
 
@@ -363,7 +363,7 @@ def _towards(known: Known, common: str | None, goal: str) -> Action:
         return WriteRecord(_completed(record, goal, known.now_ms))
     if goal not in target.unchecked:
         return CreateSnapshot(At.TARGET, goal + UNCHECKED)
-    if common is not None and known.checked != goal:
+    if known.checked != goal:
         return CheckSnapshot(common, goal)
     return RenameSnapshot(goal + UNCHECKED, goal)
 
