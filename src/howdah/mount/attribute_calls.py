@@ -83,6 +83,8 @@ class AttributeCalls:
             once = WrittenFile(fs, lambda: self._tree.path(node), status.length)
             once.truncate(length)
             once.close()
+            if file is not None:
+                file.cuts += once.cuts
             return
         if handle is None:
             # Whoever has opened the file cuts it, and may be another user.

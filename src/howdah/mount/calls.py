@@ -21,7 +21,7 @@ from howdah.mount.name_calls import NameCalls
 from howdah.mount.protocol import answers
 from howdah.mount.protocol.answers import Buffer
 from howdah.mount.protocol.operations import Operation
-from howdah.mount.protocol.requests import Body, Forget, Handle, Header, Open, Read
+from howdah.mount.protocol.requests import Body, Forget, Handle, Header, Open, Read, Rename
 
 _QUESTIONS: Final = frozenset(
     (
@@ -38,6 +38,21 @@ _QUESTIONS: Final = frozenset(
         Operation.LISTXATTR,
     )
 )
+_CHANGES: Final = frozenset(
+    (
+        Operation.SETATTR,
+        Operation.SYMLINK,
+        Operation.MKNOD,
+        Operation.MKDIR,
+        Operation.UNLINK,
+        Operation.RMDIR,
+        Operation.RENAME,
+        Operation.RENAME2,
+        Operation.CREATE,
+        Operation.WRITE,
+    )
+)
+"""What changes a file, or which names a directory has."""
 
 
 class Calls:
@@ -97,7 +112,24 @@ class Calls:
         call = self._by_operation.get(header.operation)
         if call is None:
             raise Refused(errno.ENOSYS, f"operation {header.operation} is not expected now")
-        return call(header, body)
+        if not self._may_change(header, body):
+            return call(header, body)
+        try:
+            return call(header, body)
+        finally:
+            # Also if it has failed: nobody knows how far it came.
+            self._tree.changed(header.node_id)
+            if isinstance(body, Rename):
+                self._tree.changed(body.new_parent)
+
+    def _may_change(self, header: Header, body: Body) -> bool:
+        """Whether a listing that is older than a request may be wrong after it."""
+        if header.operation == Operation.OPEN:
+            return isinstance(body, Open) and bool(body.flags & (os.O_ACCMODE | os.O_TRUNC))
+        if header.operation in (Operation.FLUSH, Operation.RELEASE):
+            handle = self._tree.handles.file(body.handle) if isinstance(body, Handle) else None
+            return handle is not None and handle.writes
+        return header.operation in _CHANGES
 
     def may_be_given_up(self, header: Header, body: Body) -> bool:
         """Whether a request only asks, so that nobody needs to wait for its end."""

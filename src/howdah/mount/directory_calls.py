@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Final
 
+from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.mount.failures import Refused
@@ -40,7 +41,7 @@ class DirectoryCalls:
         node = self._tree.node(header.node_id)
         with ExitStack() as stack:
             fs = stack.enter_context(self._tree.callers.of(header.uid))
-            listing = Listing(lambda: self._fetched(fs, node))
+            listing = Listing(lambda: self._fetched(fs, node), lambda: node.changes)
             listing.begin()
             number = self._tree.handles.add(DirectoryHandle(node, fs, listing, stack.pop_all()))
         return (answers.opened(number),)
@@ -85,10 +86,20 @@ class DirectoryCalls:
                 return False
             if not plus:
                 return put(DirectoryEntry(name, _UNKNOWN_INODE, offset, kind_of(status)))
-            entry = self._tree.entry(node, status.name, status)
-            return put(DirectoryEntry(name, entry.node_id, offset, kind_of(status), entry))
+            # What the listing says is as old as its page: the kernel asks for what has changed.
+            listing = handle.listing
+            entry = (
+                self._tree.listed_entry(node, status.name, status) if listing.is_current else None
+            )
+            inode = _UNKNOWN_INODE if entry is None else entry.node_id
+            return put(DirectoryEntry(name, inode, offset, kind_of(status), entry))
 
-        handle.listing.take(max(body.offset - _DOTS, 0), accept)
+        try:
+            handle.listing.take(max(body.offset - _DOTS, 0), accept)
+        except (errors.HowdahError, OSError):
+            if not parts:
+                raise
+            # The kernel has to hear of what was looked up. The next request begins anew.
         return parts
 
     def release_directory(self, header: Header, body: requests.Handle) -> Answer:

@@ -84,6 +84,7 @@ class FileCalls:
                     "it is opened to read and to write anywhere (O_RDWR), which HDFS cannot do",
                 )
         self._tree.check_access(fs, file.node, os.R_OK * handle.reads | os.W_OK)
+        self._tree.handles.forget_failure(handle)
         written = self._tree.written(fs, file)
         written.look_again()
         if handle.flags & os.O_TRUNC:
@@ -208,12 +209,13 @@ class FileCalls:
             raise Refused(errno.EBADF, "it is not open for writing")
         offset = None if body.flags & os.O_APPEND else body.offset
         self._tree.written(handle.fs, handle.file).write(offset, body.data)
+        handle.has_written = True
         return (answers.written(len(body.data)),)
 
     def flush(self, header: Header, body: requests.Handle) -> Answer:
         handle = self._handle(body.handle)
         if handle.writes and handle.file.written is not None:
-            handle.file.written.flush()
+            handle.file.written.flush(of_a_writer=handle.has_written)
         return ()
 
     def sync(self, header: Header, body: requests.Sync) -> Answer:
@@ -235,14 +237,15 @@ class FileCalls:
             try:
                 if handle.reader is not None:
                     handle.reader.close()
-                if handle.writes and file.written is not None and file.writers == 1:
+                if self._tree.handles.stop_writing(handle) and file.written is not None:
                     # Before another one can open it alone.
                     file.written.close()
             except (errors.HowdahError, OSError) as error:
                 log.warning("%s is not closed in order: %s", self._tree.described(file.node), error)
             try:
                 if self._tree.handles.let_go(handle):
-                    self._drop_hidden(file)
+                    with file.kept or ExitStack():
+                        self._drop_hidden(file)
             except (errors.HowdahError, OSError) as error:
                 log.warning("%s is not closed in order: %s", self._tree.described(file.node), error)
 
@@ -272,4 +275,4 @@ class FileCalls:
 
 def _cuts(file: OpenFile) -> int:
     """How often a file was cut by this mount since it was opened."""
-    return 0 if file.written is None else file.written.cuts
+    return file.cuts if file.written is None else file.cuts + file.written.cuts

@@ -110,6 +110,15 @@ class MountedTree:
                 raise
             return call(now)
 
+    def changed(self, node_id: int) -> None:
+        """A file or a directory, or what is in it, was changed by this mount."""
+        with self.lock:
+            node = self.nodes.get(node_id)
+            if node is not None:
+                node.changes += 1
+                if node.parent is not None:
+                    node.parent.changes += 1
+
     # --- what is at a node ---------------------------------------------------------------
 
     def status(self, fs: FileSystem, node: Node) -> FileStatus:
@@ -175,7 +184,23 @@ class MountedTree:
             node = self.nodes.looked_up(
                 parent, name, is_directory=status.is_directory, file_id=status.file_id
             )
-            node.is_public = parent.is_public and is_public(status)
+        return self._entry(node, parent, status)
+
+    def listed_entry(self, parent: Node, name: str, status: FileStatus) -> Entry | None:
+        """As `entry`, of what a listing says, which may be older than what is known: None if
+        another file is known by the name."""
+        with self.lock:
+            if self.nodes.has_another(
+                parent, name, is_directory=status.is_directory, file_id=status.file_id
+            ):
+                return None
+            node = self.nodes.looked_up(
+                parent, name, is_directory=status.is_directory, file_id=status.file_id
+            )
+        return self._entry(node, parent, status)
+
+    def _entry(self, node: Node, parent: Node, status: FileStatus) -> Entry:
+        node.is_public = parent.is_public and is_public(status)
         # Whoever may not search a directory must not hear of it from another one's questions.
         trusted = parent.is_public or not self.callers.are_many
         settings = self.settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import stat
+from contextlib import ExitStack
 
 from howdah import errors
 from howdah.fs.api import FileSystem
@@ -96,16 +97,21 @@ class NameCalls:
         with self._tree.callers.of(header.uid) as fs:
             with self._tree.lock:
                 node = self._tree.nodes.child(parent, name)
-            file = None if node is None else self._tree.handles.opened(node)
-            if node is not None and file is not None:
+            if node is not None and self._tree.handles.opened(node) is not None:
                 hidden = f"{self._tree.hidden_prefix}{node.node_id}"
-                fs.rename(path, f"{path[: -len(name)]}{hidden}")
+                hidden_path = f"{path[: -len(name)]}{hidden}"
+                fs.rename(path, hidden_path)
                 with self._tree.lock:
                     self._tree.nodes.renamed(parent, name, parent, hidden)
-                file.hide(self._tree.callers.of(header.uid))
-                if file.written is not None:
-                    file.written.abandon()
-                return ()
+                with ExitStack() as stack:
+                    owner = stack.enter_context(self._tree.callers.of(header.uid))
+                    file = self._tree.handles.hide(node, owner, stack)
+                if file is not None:
+                    if file.written is not None:
+                        file.written.abandon()
+                    return ()
+                # The last one has closed it meanwhile.
+                name, path = hidden, hidden_path
             if not fs.delete(path):
                 raise errors.PathNotFound(f"{path} is not there")
         with self._tree.lock:

@@ -10,7 +10,7 @@ import itertools
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from howdah.fs.api import FileSystem
@@ -33,12 +33,16 @@ class OpenFile:
         self.written: WrittenFile | None = None
         self.handles = 0
         self.writers = 0
+        self.cuts = 0
+        """How often it was cut by this mount, after which it may have other bytes."""
+        self.kept: ExitStack | None = None
+        """What `written` needs of whoever has opened it first, and has let go of it."""
         self._hidden_by = ExitStack()
         self._hiders_fs: FileSystem | None = None
 
-    def hide(self, caller: AbstractContextManager[FileSystem]) -> None:
-        """It is deleted by a caller, and has a name of its own until it is closed."""
-        self._hiders_fs = self._hidden_by.enter_context(caller)
+    def hide(self, fs: FileSystem, stack: ExitStack) -> None:
+        """It is deleted through `fs`, and has a name of its own until it is closed."""
+        self._hiders_fs, self._hidden_by = fs, stack
 
     @contextmanager
     def hidden_by(self) -> Iterator[FileSystem | None]:
@@ -58,6 +62,7 @@ class FileHandle:
         self.stack: Final = stack
         self.lock: Final = threading.Lock()
         """Held by whoever makes `reader`."""
+        self.has_written = False
         self.reader: Reader | None = None
         self.cuts = 0
         """How often the file was cut before the reader opened it."""
@@ -107,6 +112,36 @@ class Handles:
             file.writers += handle.writes
             return handle
 
+    def hide(self, node: Node, fs: FileSystem, stack: ExitStack) -> OpenFile | None:
+        """A file is deleted through `fs`, which `stack` lets go of: the last one who has it open
+        finds both. None if nobody has it open any more."""
+        with self._lock:
+            file = self._files.get(node.node_id)
+            if file is not None:
+                file.hide(fs, stack.pop_all())
+            return file
+
+    def forget_failure(self, handle: FileHandle) -> None:
+        """Whoever opens a file to write it, and is the only one, begins anew, also if earlier
+        writes have failed while others read it."""
+        file = handle.file
+        with file.lock, self._lock:
+            written = file.written
+            if file.writers > 1 or written is None or not written.has_failed:
+                return
+            file.cuts += written.cuts
+            file.written = None
+            kept, file.kept = file.kept, None
+        if kept is not None:
+            kept.close()
+
+    def stop_writing(self, handle: FileHandle) -> bool:
+        """One less may write to the file; whether that was the last one."""
+        file = handle.file
+        with self._lock:
+            file.writers -= handle.writes
+            return handle.writes and not file.writers
+
     def opened(self, node: Node) -> OpenFile | None:
         """The file, if it is open."""
         return self._files.get(node.node_id)
@@ -115,9 +150,11 @@ class Handles:
         """One less has it open; whether that was the last one."""
         file = handle.file
         with self._lock:
-            file.writers -= handle.writes
             file.handles -= 1
             if file.handles:
+                written = file.written
+                if file.kept is None and written is not None and written.fs is handle.fs:
+                    file.kept = handle.stack.pop_all()
                 return False
             self._files.pop(file.node.node_id, None)
             return True

@@ -124,7 +124,13 @@ class Session:
         thread = threading.Thread(
             target=self._work, name=f"mount-{next(self._numbers)}", daemon=True
         )
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            if not self._running:
+                raise
+            log.warning("the system has no more threads: %s", error)
+            return False
         self._running.append(thread)
         return True
 

@@ -12,7 +12,9 @@ HDFS takes bytes at the end of a file only, from one writer. Rules:
    before anything is written.
 4. Times that are set while it is written are set once more when it is complete, which would have
    changed them.
-5. After a failed write nothing more is taken: what the file holds is unknown.
+5. After a failed write nothing more is taken: what the file holds is unknown. All who have
+   written to it are told so whenever they close a descriptor, for one of them may be the copy of
+   a child that begins another program, and nobody looks at what that one is told.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
@@ -47,7 +50,7 @@ class WrittenFile:
         stream: FSDataOutputStream | None = None,
     ) -> None:
         """`path` is where the file is now, and raises PathNotFound if it has no place."""
-        self._fs = fs
+        self.fs: Final = fs
         self._path = path
         self._stream = stream
         self._lock = threading.RLock()
@@ -55,6 +58,7 @@ class WrittenFile:
         self._times_ms: tuple[int, int] | None = None
         self._is_abandoned = False
         self._was_written = False
+        self._is_on_disks = True
         self.length = length
         """Bytes in the file, with all that was written."""
         self.cuts = 0
@@ -92,6 +96,7 @@ class WrittenFile:
             self.length += len(data)
             self._times_ms = None
             self._was_written = True
+            self._is_on_disks = False
 
     def truncate(self, length: int) -> None:
         """Raises Refused for a length beyond the end."""
@@ -114,14 +119,14 @@ class WrittenFile:
     def _cut(self, length: int) -> None:
         path = self._path()
         try:
-            done = self._fs.truncate(path, length)
+            done = self.fs.truncate(path, length)
         except errors.UnsupportedOperation:
             if length:
                 raise
             self._stream = self._made_anew(path)
             return
         give_up_at = time.monotonic() + RECOVERY_TIMEOUT_S
-        while not done and not self._fs.is_file_closed(path):
+        while not done and not self.fs.is_file_closed(path):
             if time.monotonic() > give_up_at:
                 raise errors.RecoveryInProgress(
                     f"{path} was cut to {length} bytes, but its last block is not recovered after "
@@ -132,21 +137,28 @@ class WrittenFile:
     def _made_anew(self, path: str) -> FSDataOutputStream:
         """An empty file in the place of one that is to be empty: all that is left of that one is
         its name and its mode."""
-        mode = self._fs.get_file_status(path).permission
-        return self._fs.create(path, overwrite=True, permission=mode)
+        mode = self.fs.get_file_status(path).permission
+        return self.fs.create(path, overwrite=True, permission=mode)
 
     def look_again(self) -> None:
         """See how long the file is by now, if nobody here writes it: others may have changed it."""
         with self._lock:
             if self._stream is None and self._failure is None:
-                self.length = self._fs.get_file_status(self._path()).length
+                self.length = self.fs.get_file_status(self._path()).length
 
-    def flush(self) -> None:
+    @property
+    def has_failed(self) -> bool:
+        """Whether nobody knows what it holds."""
+        return self._failure is not None
+
+    def flush(self, *, of_a_writer: bool) -> None:
         """Complete the file, if anything was written to it, so that it is whole for whoever opens
-        it next. Raises what keeps it from that, once."""
+        it next. Raises what keeps it from that, and tells it again to all who have written."""
         with self._lock:
-            if self._was_written:
+            if self._was_written and not self.has_failed:
                 self._complete()
+            elif of_a_writer and not self._is_abandoned:
+                self._check()
 
     def close(self) -> None:
         """Complete the file."""
@@ -163,8 +175,19 @@ class WrittenFile:
         """Have all on disks."""
         with self._lock:
             self._check()
-            if self._stream is not None:
-                self._stream.hsync()
+            stream = self._stream
+            if stream is None:
+                if self._is_on_disks or self._is_abandoned or not self.length:
+                    return
+                # A copy of the descriptor was closed, and a file that is complete is in memory.
+                try:
+                    stream = self._opened()
+                except errors.UnsupportedOperation:
+                    self._is_on_disks = True  # as object stores have what is complete
+                    return
+                self._was_written = True
+            stream.hsync()
+            self._is_on_disks = True
 
     def set_times(self, mtime_ms: int, atime_ms: int) -> bool:
         """Set times when the file is complete; false if it is, and the caller sets them."""
@@ -192,7 +215,7 @@ class WrittenFile:
         if self._stream is None:
             path = self._path()
             try:
-                self._stream = self._fs.append(path)
+                self._stream = self.fs.append(path)
             except errors.UnsupportedOperation:
                 if self.length:
                     raise
@@ -223,7 +246,7 @@ class WrittenFile:
             raise
         if self._times_ms is not None and not self._is_abandoned:
             # They stay known: whoever asks meanwhile may have got those of the completion.
-            set_times(self._fs, self._path(), *self._times_ms)
+            set_times(self.fs, self._path(), *self._times_ms)
 
     def _failed(self, error: BaseException) -> None:
         self._failure = error

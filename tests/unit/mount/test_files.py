@@ -430,7 +430,9 @@ def test_a_failed_write_is_told_to_whoever_writes_and_closes(
         kernel.write(found.node, handle, 1, b"2")
     with refused(errno.EIO):
         kernel.write(found.node, handle, 1, b"2")
-    kernel.close(found.node, handle)
+    with refused(errno.EIO):
+        kernel.flush(found.node, handle)
+    kernel.release(found.node, handle)
 
 
 def test_a_file_that_cannot_be_completed_fails_at_close(

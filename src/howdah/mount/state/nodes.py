@@ -33,6 +33,8 @@ class Node:
     children: dict[str, Node] = field(default_factory=dict)
     is_public: bool = True
     """Whether every user may search the directory and all above it."""
+    changes: int = 0
+    """How often the file, or the directory and what is in it, was changed by this mount."""
     size: int = 0
     """As the kernel was told last."""
     cached_version: tuple[int, int] | None = None
@@ -82,6 +84,11 @@ class Nodes:
         node.file_id = node.file_id or file_id
         node.lookups += 1
         return node
+
+    def has_another(self, parent: Node, name: str, *, is_directory: bool, file_id: int) -> bool:
+        """Whether a name is known to belong to another file."""
+        node = parent.children.get(name)
+        return node is not None and not _is_same(node, is_directory, file_id)
 
     def child(self, parent: Node, name: str) -> Node | None:
         return parent.children.get(name)
