@@ -49,6 +49,10 @@ def test_of_two_writers_who_let_go_at_once_one_completes_the_file(
 ) -> None:
     found, first = kernel.create(b"f")
     second = kernel.open(found.node, os.O_WRONLY)
+    (file,) = calls._tree.handles.all_files()
+    assert file.written is not None
+    stream = file.written._stream
+    assert stream is not None
     both_are_there = threading.Barrier(2)
     let_go = calls._tree.handles.let_go
 
@@ -62,7 +66,8 @@ def test_of_two_writers_who_let_go_at_once_one_completes_the_file(
             request(Operation.RELEASE, release_body(handle), unique=unique, node=found.node)
         )
     assert {kernel.receive()[:2], kernel.receive()[:2]} == {(5001, 0), (5003, 0)}
-    assert fs.is_file_closed(PATH)
+    # And not the collector of garbage.
+    assert stream.closed
 
 
 @pytest.mark.parametrize("fails_at_a_write", [True, False])
@@ -125,7 +130,16 @@ def test_a_writer_who_comes_later_begins_anew_after_a_failure(
 def test_a_reader_sees_what_replaced_the_bytes_that_were_cut_by_name(
     kernel: FakeKernel, fs: MemoryFileSystem
 ) -> None:
-    """truncate(2) names no open file."""
+    """truncate(2) names no open file. Datanodes have the old block for a while."""
+    fs.mkdirs("/as it was")
+    opened = fs.open
+
+    def as_it_is_now(path: str) -> object:
+        kept = f"/as it was/{len(fs.list_status('/as it was'))}"
+        fs.write_bytes(kept, fs.read_bytes(path))
+        return opened(kept)
+
+    fs.open = as_it_is_now  # type: ignore[method-assign, assignment]
     node = write_new(kernel, b"old old old")
     reader = kernel.open(node)
     assert kernel.read(node, reader, 0, 99) == b"old old old"
