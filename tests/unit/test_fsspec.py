@@ -556,3 +556,27 @@ def test_move_between_two_names_of_one_place_removes_nothing(
     with pytest.raises(errors.AcrossMountPoints, match="are one file"):
         fs.mv(source, target)
     assert [(tmp_path / name).read_text() for name in "fg"] == ["f", "g"]
+
+
+@pytest.mark.parametrize("by_fsspec", [True, False])
+def test_a_file_that_another_makes_meanwhile_is_appended_to(
+    monkeypatch: pytest.MonkeyPatch, *, by_fsspec: bool
+) -> None:
+    """Two who begin one log at once: nobody's lines are gone."""
+    fs = HowdahFileSystem("nn", 8020, skip_instance_cache=True)
+    fs._hdfs = connect(f"mem://{uuid.uuid4().hex}/")
+    asked = fs.hdfs.get_file_status
+    nobody_has_made_it = True
+
+    def too_early(path: str) -> object:
+        nonlocal nobody_has_made_it
+        if nobody_has_made_it:
+            nobody_has_made_it = False
+            fs.hdfs.write_bytes("/log", b"theirs\n")
+            raise errors.PathNotFound("it was not there")
+        return asked(path)
+
+    monkeypatch.setattr(fs.hdfs, "get_file_status", too_early)
+    with (fs if by_fsspec else fs.hdfs).open("/log", "ab") as out:
+        out.write(b"ours\n")
+    assert fs.cat_file("/log") == b"theirs\nours\n"

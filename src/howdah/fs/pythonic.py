@@ -15,6 +15,7 @@ import functools
 import io
 import time
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import Any, Final, Literal, overload
 
 from howdah import errors as failures
@@ -153,13 +154,18 @@ class PythonFiles(ABC):
         if kind == "r":
             return self._open_input(path, buffer_size)
         if kind == "a":
+            with suppress(failures.PathNotFound):
+                return self._appended(path, buffer_size)
             try:
-                # A block group that has ended gets no more bytes.
-                new_block = self.get_file_status(path).is_erasure_coded
-                return self.append(path, new_block=new_block, buffer_size=buffer_size)
-            except failures.PathNotFound:
                 return self.create(path, overwrite=False, buffer_size=buffer_size)
+            except failures.PathExists:  # another has made it meanwhile
+                return self._appended(path, buffer_size)
         return self.create(path, overwrite=kind == "w", buffer_size=buffer_size)
+
+    def _appended(self, path: PathLike, buffer_size: int | None) -> FSDataOutputStream:
+        # A block group that has ended gets no more bytes.
+        new_block = self.get_file_status(path).is_erasure_coded
+        return self.append(path, new_block=new_block, buffer_size=buffer_size)
 
     def ls(self, path: PathLike = ".") -> list[str]:
         """The paths of a directory's entries, by name; of a file, its own.

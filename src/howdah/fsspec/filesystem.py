@@ -345,10 +345,11 @@ class HowdahFileSystem(MovingFileSystem):
             if not autocommit:
                 raise errors.UnsupportedOperation(f"{stripped}: no append within a transaction")
             with contextlib.suppress(errors.PathNotFound):
-                # A block group that has ended gets no more bytes.
-                new_block = self._hdfs.get_file_status(stripped).is_erasure_coded
-                return self._hdfs.append(stripped, new_block=new_block)
-            mode = "wb"
+                return self._appended(stripped)
+            try:
+                return self._create(stripped, overwrite=False, **kwargs)
+            except errors.PathExists:  # another has made it meanwhile
+                return self._appended(stripped)
         if mode not in ("wb", "xb"):
             raise ValueError(f"mode {mode!r} is not offered: rb, wb, xb or ab")
         if autocommit:
@@ -361,6 +362,11 @@ class HowdahFileSystem(MovingFileSystem):
             create=partial(self._create, **kwargs),
             overwrite=mode == "wb",
         )
+
+    def _appended(self, path: str) -> FSDataOutputStream:
+        # A block group that has ended gets no more bytes.
+        new_block = self._hdfs.get_file_status(path).is_erasure_coded
+        return self._hdfs.append(path, new_block=new_block)
 
     def _create(
         self,
