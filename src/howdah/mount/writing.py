@@ -215,7 +215,9 @@ class WrittenFile:
         if self._stream is None:
             path = self._path()
             try:
-                self._stream = self.fs.append(path)
+                # A block group that has ended gets no more bytes.
+                new_block = self.fs.get_file_status(path).is_erasure_coded
+                self._stream = self.fs.append(path, new_block=new_block)
             except errors.UnsupportedOperation:
                 if self.length:
                     raise

@@ -8,11 +8,13 @@ import os
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from howdah import errors
 from howdah.fs.memory.filesystem import MemoryFileSystem
+from howdah.fs.status import FileStatus
 from howdah.mount.calls import Calls
 from howdah.mount.protocol.operations import OpenAnswer, SetAttribute
 from tests.support.fake_kernel import FakeKernel
@@ -319,7 +321,7 @@ def test_a_filesystem_that_cuts_nothing_makes_an_empty_file_anew(
 def test_a_filesystem_that_appends_nothing_fills_an_empty_file(
     kernel: FakeKernel, fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuses(path: str) -> object:
+    def refuses(path: str, *, new_block: bool) -> object:
         raise errors.UnsupportedOperation("no append")
 
     monkeypatch.setattr(fs, "append", refuses)
@@ -453,6 +455,29 @@ def test_fsync_shows_what_was_written(kernel: FakeKernel, fs: MemoryFileSystem) 
     assert fs.read_bytes(PATH) == b"1"
 
 
+def test_an_erasure_coded_file_is_written_on_in_another_block_group(
+    kernel: FakeKernel, fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Namenodes refuse to append to the last one."""
+    node = write_new(kernel, b"one")
+    asked, appended = fs.get_file_status, fs.append
+
+    def coded(path: str) -> FileStatus:
+        return replace(asked(path), erasure_coding_policy="RS-6-3-1024k")
+
+    def append(path: str, *, new_block: bool = False) -> object:
+        if not new_block:
+            raise errors.UnsupportedOperation("append on an EC file without a new block")
+        return appended(path)
+
+    monkeypatch.setattr(fs, "get_file_status", coded)
+    monkeypatch.setattr(fs, "append", append)
+    handle = kernel.open(node, os.O_WRONLY | os.O_APPEND)
+    kernel.write(node, handle, 3, b" two", flags=1 | os.O_APPEND)
+    kernel.close(node, handle)
+    assert fs.read_bytes(PATH) == b"one two"
+
+
 # -- names of open files -----------------------------------------------------------------
 
 
@@ -560,10 +585,10 @@ def test_a_slow_file_holds_up_nobody_else(kernel: FakeKernel, fs: MemoryFileSyst
     stream_may_go_on, waits = threading.Event(), threading.Event()
     real = fs.append
 
-    def slow(path: str) -> object:
+    def slow(path: str, *, new_block: bool) -> object:
         waits.set()
         stream_may_go_on.wait(30)
-        return real(path)
+        return real(path, new_block=new_block)
 
     kernel.write(found.node, handle, 0, b"1")
     kernel.flush(found.node, handle)
