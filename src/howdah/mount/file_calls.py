@@ -104,7 +104,7 @@ class FileCalls:
         with handle.lock:
             if handle.reader is None:
                 handle.cuts = _cuts(handle.file)
-                handle.reader = Reader(lambda: self._open_stream(handle))
+                handle.reader = Reader(lambda: self._open_stream(handle), handle.turns)
             return handle.reader
 
     def _open_stream(self, handle: FileHandle) -> FSDataInputStream:
@@ -172,14 +172,13 @@ class FileCalls:
     def begin_read(self, header: Header, body: requests.Read) -> Callable[[], Answer]:
         """Take a request in, in the order of the kernel's; what is returned answers it."""
         handle = self._tree.handles.file(body.handle)
-        reader = None if handle is None else handle.reader
-        turn = None if reader is None else reader.turns.announce()
+        turn = None if handle is None else handle.turns.announce()
         return lambda: self._read(body, turn)
 
     def _read(self, body: requests.Read, turn: Turn | None) -> Answer:
         """The bytes are the thread's own, until it reads again."""
         if turn is None:
-            turn = self._reader(self._handle(body.handle)).turns.announce()
+            raise Refused(errno.EBADF, f"there is no open file {body.handle}")
         with turn:
             if body.size > MAX_READ_BYTES:
                 raise Refused(errno.EINVAL, f"{body.size} bytes are more than was agreed on")

@@ -18,6 +18,7 @@ from howdah.fs.status import FileStatus
 from howdah.mount.listing import Listing
 from howdah.mount.reading import Reader
 from howdah.mount.state.nodes import Node
+from howdah.mount.turns import Turns
 from howdah.mount.writing import WrittenFile
 
 
@@ -63,6 +64,8 @@ class FileHandle:
         self.lock: Final = threading.Lock()
         """Held by whoever makes `reader`."""
         self.has_written = False
+        self.turns: Final = Turns()
+        """Of those who read."""
         self.reader: Reader | None = None
         self.cuts = 0
         """How often the file was cut before the reader opened it."""

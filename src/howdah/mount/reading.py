@@ -19,9 +19,9 @@ from howdah.mount.turns import Turn, Turns
 class Reader:
     """Reads one file. Thread-safe, for threads that take turns."""
 
-    def __init__(self, open_stream: Callable[[], FSDataInputStream]) -> None:
+    def __init__(self, open_stream: Callable[[], FSDataInputStream], turns: Turns) -> None:
         """Opens the file. Raises what `open_stream` does."""
-        self.turns: Final = Turns()
+        self.turns: Final = turns
         self._open = open_stream
         self._stream = open_stream()
         self._reading = Reading()

@@ -2,7 +2,9 @@
 
 A descriptor gives one request at a time, whole, and takes one answer at a time. A few threads read
 from it, one at a time, so that requests begin in the kernel's order. Each answers what it has read
-before it reads again, so that the kernel finds a free one while another waits for a server.
+before it reads again, so that the kernel finds a free one while another waits for a server. When
+all others wait, the last one only reads, and what it has read stands in line until one of them is
+free: else nobody would hear of an interrupt while the servers are away.
 Requests that are no requests, and errors that nobody foresaw, are answered with an error and told
 in the log; the conversation goes on.
 
@@ -19,6 +21,7 @@ import logging
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -86,6 +89,11 @@ class Session:
         self._running: list[threading.Thread] = []
         self._numbers = itertools.count()
         self._reading_lock = threading.Lock()
+        self._line_lock = threading.Lock()
+        self._in_line: deque[_UnderWay] = deque()
+        """What was read, and has no thread yet. While there is something, one thread reads."""
+        self._readers = 0
+        """Threads that read, or wait until they may."""
         self._under_way: dict[int, _UnderWay] = {}
         self._under_way_lock = threading.Lock()
         self._throttle = LogThrottleBySubject(_LOGGED_EVERY_MS)
@@ -113,13 +121,13 @@ class Session:
             self._send(answers.answer(header.unique, (agreed.answer,)))
             if agreed.is_final:
                 break
-        for _ in range(self._threads):
+        for _ in range(self._threads + 1):
             self._start_thread()
 
     def _start_thread(self) -> bool:
         """Whether there may be one more."""
         self._running = [thread for thread in self._running if thread.is_alive()]
-        if len(self._running) >= max(_MOST_THREADS, self._threads):
+        if len(self._running) >= max(_MOST_THREADS, self._threads + 1):
             return False
         thread = threading.Thread(
             target=self._work, name=f"mount-{next(self._numbers)}", daemon=True
@@ -150,11 +158,11 @@ class Session:
         buffer = bytearray(BUFFER_BYTES)
         try:
             while not self._is_stopped:
-                with self._reading_lock:
-                    count = self._next(buffer)
-                    if count is None:
+                begun = self._first_in_line()
+                if begun is None:
+                    count, begun = self._read(buffer)
+                    if not count:
                         break
-                    begun = self._begin(memoryview(buffer)[:count])
                 if begun is not None:
                     self._answer(begun)
                     if begun.has_substitute:
@@ -162,6 +170,35 @@ class Session:
         except OSError as error:
             log.critical("the kernel's requests cannot be read: %s", error)
         self._on_end()
+
+    def _first_in_line(self) -> _UnderWay | None:
+        """What was read by another thread, which goes on to read; None if this one has to."""
+        with self._line_lock:
+            if self._in_line and self._readers:
+                return self._in_line.popleft()
+            self._readers += 1
+            return None
+
+    def _read(self, buffer: bytearray) -> tuple[int, _UnderWay | None]:
+        """Read a request: its length, 0 when there will be no more, and what this thread has to
+        answer, if it is not the last one that reads."""
+        begun = None
+        with self._reading_lock:
+            try:
+                count = self._next(buffer) or 0
+                with self._line_lock:
+                    is_last = self._readers == 1
+                if count:
+                    request = memoryview(buffer)[:count]
+                    # What stands in line must outlive the next request.
+                    begun = self._begin(memoryview(bytes(request)) if is_last else request)
+            finally:
+                with self._line_lock:
+                    self._readers -= 1
+                    if begun is not None and not self._readers:
+                        self._in_line.append(begun)
+                        begun = None
+        return count, begun
 
     def _next(self, buffer: bytearray) -> int | None:
         """Read a request into a buffer; None when there will be no more."""

@@ -533,6 +533,45 @@ def test_a_file_and_a_directory_that_are_given_up_are_closed(
     wait_until(lambda: len(tree.handles) == 0, 30)
 
 
+def test_an_interrupt_is_heard_when_all_threads_wait(fs: MemoryFileSystem, calls: Calls) -> None:
+    """Else nobody could end a program while a namenode is away."""
+    fs.write_bytes("/data/f", b"x")
+    slow = Slow(fs.get_file_link_status)
+    with conversation(calls, threads=2) as kernel:
+        fs.get_file_link_status = slow  # type: ignore[method-assign, assignment]
+        uniques = range(5001, 5021, 2)
+        for unique in uniques:
+            kernel.send(request(Operation.LOOKUP, b"f\0", unique=unique))
+        assert slow.has_begun.wait(30)
+        for unique in (5001, 5019):
+            kernel.send(request(Operation.INTERRUPT, struct.pack("=Q", unique), unique=6000))
+            assert kernel.receive() == (unique, errno.EINTR, b"")
+        slow.may_go_on.set()
+        answered = [kernel.receive() for _ in range(len(uniques) - 2)]
+        assert sorted(unique for unique, _, _ in answered) == list(uniques[1:-1])
+        assert not any(error for _, error, _ in answered)
+        kernel.ask(Operation.STATFS)
+
+
+def test_requests_that_stand_in_line_keep_their_bytes(fs: MemoryFileSystem, calls: Calls) -> None:
+    with conversation(calls, threads=1) as kernel:
+        files = [kernel.create(b"%d" % number) for number in range(5)]
+        slow = Slow(fs.get_file_link_status)
+        fs.get_file_link_status = slow  # type: ignore[method-assign, assignment]
+        kernel.send(request(Operation.LOOKUP, b"f\0", unique=5001))
+        assert slow.has_begun.wait(30)
+        for number, (found, handle) in enumerate(files):
+            data = b"%d" % number * 1000
+            body = struct.pack("=QQLLQLL", handle, 0, len(data), 0, 0, 1, 0) + data
+            unique = 5003 + 2 * number
+            kernel.send(request(Operation.WRITE, body, unique=unique, node=found.node))
+        slow.may_go_on.set()
+        assert sorted(kernel.receive()[0] for _ in range(6)) == [5001, *range(5003, 5013, 2)]
+        for number, (found, handle) in enumerate(files):
+            kernel.close(found.node, handle)
+            assert fs.read_bytes(f"/data/{number}") == b"%d" % number * 1000
+
+
 def test_what_changes_something_is_not_given_up(kernel: FakeKernel, fs: MemoryFileSystem) -> None:
     slow = Slow(fs.mkdirs)
     fs.mkdirs = slow  # type: ignore[method-assign, assignment]

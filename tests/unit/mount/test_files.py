@@ -60,10 +60,11 @@ def test_a_file_is_read_anywhere(kernel: FakeKernel, fs: MemoryFileSystem) -> No
 
 def test_many_read_one_open_file_at_once(fs: MemoryFileSystem, calls: Calls) -> None:
     from howdah.mount.reading import Reader
+    from howdah.mount.turns import Turns
 
     content = random.Random(3).randbytes(8_000_000)
     fs.write_bytes(PATH, content)
-    reader = Reader(lambda: fs.open(PATH))
+    reader = Reader(lambda: fs.open(PATH), Turns())
     offsets = list(range(0, len(content), 100_000)) * 2
     random.Random(4).shuffle(offsets)
 
