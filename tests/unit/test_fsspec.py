@@ -580,3 +580,13 @@ def test_a_file_that_another_makes_meanwhile_is_appended_to(
     with (fs if by_fsspec else fs.hdfs).open("/log", "ab") as out:
         out.write(b"ours\n")
     assert fs.cat_file("/log") == b"theirs\nours\n"
+
+
+@pytest.mark.parametrize("value", ["text", None, 1.5])
+def test_what_holds_no_bytes_leaves_the_old_file(value: Any) -> None:
+    fs = HowdahFileSystem("nn", 8020, skip_instance_cache=True)
+    fs._hdfs = connect(f"mem://{uuid.uuid4().hex}/")
+    fs.pipe("/f", bytearray(b"old"))
+    with pytest.raises(TypeError):
+        fs.pipe("/f", value)
+    assert fs.cat_file("/f") == b"old"

@@ -32,7 +32,7 @@ from howdah.fs import paths
 from howdah.fs.batch_reading import FAILURES, all_at_once, read_files
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
-from howdah.fs.streams import FSDataOutputStream, whole_or_none
+from howdah.fs.streams import FSDataOutputStream, as_bytes, whole_or_none
 from howdah.fs.viewfs.loading import with_mount_points_as_directories
 from howdah.fsspec import options
 from howdah.fsspec.copy_and_move import MovingFileSystem
@@ -462,8 +462,11 @@ class HowdahFileSystem(MovingFileSystem):
         }
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: Any) -> None:
-        with self.open(path, "xb" if mode == "create" else "wb", **kwargs) as file:
-            file.write(value)
+        # What holds no bytes is found out before the old file is gone.
+        content = value if type(value) is bytes else as_bytes(value)
+        out = self.open(path, "xb" if mode == "create" else "wb", **kwargs)
+        with whole_or_none(out) if isinstance(out, FSDataOutputStream) else out as file:
+            file.write(content)
 
     def put_file(
         self,
