@@ -22,7 +22,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
@@ -78,17 +78,18 @@ def _copy_tree(
     dst: str,
     overwrite: bool,
     tell: ByteCallback,
-) -> int:
-    """Copy a directory; how many files it had."""
-    files = 0
+    copied: dict[tuple[str, ...], bool] | None = None,
+) -> None:
+    """Copy a directory. The names of what was copied below it are put into `copied`, and whether
+    each is a file's."""
     for found, names in _below(source, status):
         place = paths.join(dst, *names)
         if found is None:
             target.mkdirs(place)
         else:
             _copy_file(source, found, target, place, overwrite, tell)
-            files += 1
-    return files
+        if copied is not None:
+            copied[names] = found is not None
 
 
 def move(
@@ -108,13 +109,32 @@ def move(
                 raise
     if status.is_directory and target.exists(dst):
         raise errors.PathExists(f"{dst} exists already").about(dst)
-    if status.is_directory and source.has_path_capability(src, capabilities.ETAGS_AVAILABLE):
-        _check_apart(source, status, target, dst)
-        copied = _copy_tree(source, status, target, dst, overwrite, _told(None, lambda: 0))
-        _check_all_copied(source, src, dst, copied)
-    else:
+    if not status.is_directory:
         copy(source, src, target, dst, recursive=True, overwrite=overwrite)
-    source.delete(src, recursive=True)
+        source.delete(src)
+        return
+    _check_apart(source, status, target, dst)
+    copied: dict[tuple[str, ...], bool] = {}
+    _copy_tree(source, status, target, dst, overwrite, _told(None, lambda: 0), copied)
+    if source.has_path_capability(src, capabilities.ETAGS_AVAILABLE):
+        _check_all_copied(source, src, dst, sum(copied.values()))
+    _delete_copied(source, src, (), copied)
+
+
+def _delete_copied(
+    fs: FileSystem, path: str, names: tuple[str, ...], copied: Container[tuple[str, ...]]
+) -> None:
+    """Delete a tree one by one, not what links of it lead to. What was made there meanwhile stays,
+    and so does what is above it: then it is `DirectoryNotEmpty`."""
+    for status in list(fs.list_status_iter(path)):
+        below = (*names, status.name)
+        if below not in copied:
+            continue
+        if status.is_directory and not status.is_symlink:
+            _delete_copied(fs, paths.join(path, status.name), below, copied)
+        else:
+            fs.delete(paths.join(path, status.name))
+    fs.delete(path)
 
 
 def _check_all_copied(source: FileSystem, src: str, dst: str, copied: int) -> None:

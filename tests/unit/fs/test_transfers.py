@@ -133,6 +133,23 @@ def test_a_file_is_replaced_or_kept(fs: FileSystem, local: LocalPath) -> None:
         fs.put(local / "a", "/d/x")
 
 
+def test_what_is_made_while_a_tree_is_moved_is_not_deleted(fs: FileSystem) -> None:
+    plant(Path("mem://other/tree"))
+    with howdah.connect("mem://other/") as source:
+        rename = fs.rename
+
+        def late(*args: Any, **options: Any) -> None:
+            rename(*args, **options)
+            if args[1] == "/d/tree/b/c/é":
+                source.write_bytes("/tree/b/c/a", b"late")
+
+        fs.rename = late  # type: ignore[method-assign]
+        with pytest.raises(errors.DirectoryNotEmpty):
+            transfers.move(source, "/tree", fs, "/d/tree")
+        assert content_of(Path.of(fs, "/d/tree")) == TREE
+        assert content_of(Path.of(source, "/tree")) == {"b/c/a": b"late"}
+
+
 def test_things_are_moved(fs: FileSystem) -> None:
     plant(fs.path("/d"))
     assert fs.move("/d/a", "/d/new") == "/d/new"
