@@ -590,3 +590,21 @@ def test_what_holds_no_bytes_leaves_the_old_file(value: Any) -> None:
     with pytest.raises(TypeError):
         fs.pipe("/f", value)
     assert fs.cat_file("/f") == b"old"
+
+
+def test_a_transaction_that_fails_leaves_nothing_behind() -> None:
+    """Also of a file that cannot be closed, and of those behind it."""
+    fs = HowdahFileSystem("nn", 8020, skip_instance_cache=True)
+    fs._hdfs = connect(f"mem://{uuid.uuid4().hex}/")
+
+    def fails() -> None:
+        with fs.transaction:
+            first, second = fs.open("/f", "wb"), fs.open("/g", "wb")
+            first.write(b"content")
+            second.write(b"content")
+            fs.hdfs.recover_lease(first.temporary_path)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert fs.hdfs.list_status("/") == []

@@ -8,6 +8,7 @@ fsspec's caching filesystems put their own cache into (`blockcache::`).
 from __future__ import annotations
 
 import io
+import logging
 import posixpath
 import uuid
 from collections.abc import Callable
@@ -15,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
+from howdah import errors
 from howdah.fs import capabilities
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
     from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+
+log = logging.getLogger(__name__)
 
 
 class CachedFile(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no types
@@ -91,7 +95,11 @@ class UncommittedFile(io.BufferedIOBase):
 
     def discard(self) -> None:
         """Give up, and delete what was written."""
-        if self._stream.has_capability(capabilities.ABORTABLE_STREAM):
-            self._stream.abort()
-        self.close()
+        try:
+            if self._stream.has_capability(capabilities.ABORTABLE_STREAM):
+                self._stream.abort()
+            self.close()
+        except (errors.HowdahError, OSError) as error:
+            # What was to be written may be why it is given up. Others of the transaction follow.
+            log.info("%s is given up, and not closed in order: %s", self.temporary_path, error)
         self._fs.delete(self.temporary_path)
