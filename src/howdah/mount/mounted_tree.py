@@ -21,7 +21,7 @@ from howdah.mount.failures import Refused
 from howdah.mount.open_files import Handles, OpenFile
 from howdah.mount.protocol import answers
 from howdah.mount.protocol.answers import Attributes, Buffer, Entry
-from howdah.mount.state.nodes import Node, Nodes
+from howdah.mount.state.nodes import Node, Nodes, is_same
 from howdah.mount.writing import WrittenFile
 
 LONGEST_NAME_BYTES: Final = 255
@@ -125,7 +125,7 @@ class MountedTree:
         """What is at a node now; of an open file that has no place any more what it was."""
         file = self.handles.opened(node)
         try:
-            status = self.at_path(node, fs.get_file_link_status)
+            status = self.asked(node, lambda: self.at_path(node, fs.get_file_link_status))
         except errors.PathNotFound:
             if file is None:
                 raise
@@ -142,6 +142,23 @@ class MountedTree:
         if node is self.nodes.root:
             node.is_public = self._all_may_reach_root and is_public(status)
         return status
+
+    def asked(self, node: Node | None, ask: Callable[[], FileStatus]) -> FileStatus:
+        """What is said of a file, which may be completed meanwhile: what was asked before knows
+        less of it than this mount."""
+        file = None if node is None else self.handles.opened(node)
+        written = None if file is None else file.written
+        was_open = written is not None and written.is_open
+        status = ask()
+        if (
+            node is None
+            or written is None
+            or not was_open
+            or written.length <= status.length
+            or not is_same(node, status.is_directory, status.file_id)
+        ):
+            return status
+        return replace(status, length=written.length)
 
     def attributes(self, node: Node, status: FileStatus) -> Attributes:
         size, mtime_ms, atime_ms = (

@@ -30,9 +30,11 @@ class NameCalls:
     def look_up(self, header: Header, body: requests.Named) -> Answer:
         parent = self._tree.node(header.node_id)
         name, path = self._tree.below(parent, body.name)
+        with self._tree.lock:
+            known = self._tree.nodes.child(parent, name)
         with self._tree.callers.of(header.uid) as fs:
             try:
-                status = fs.get_file_link_status(path)
+                status = self._tree.asked(known, lambda: fs.get_file_link_status(path))
             except errors.InvalidPath as error:
                 raise errors.PathNotFound(str(error)) from error
         return (answers.entry(self._tree.entry(parent, name, status)),)

@@ -59,6 +59,7 @@ class WrittenFile:
         self._is_abandoned = False
         self._was_written = False
         self._is_on_disks = True
+        self._is_completing = False
         self.length = length
         """Bytes in the file, with all that was written."""
         self.cuts = 0
@@ -66,8 +67,8 @@ class WrittenFile:
 
     @property
     def is_open(self) -> bool:
-        """Whether the filesystem thinks that it is being written."""
-        return self._stream is not None
+        """Whether the filesystem thinks that it is being written, and may not know its length."""
+        return self._stream is not None or self._is_completing
 
     @property
     def times_ms(self) -> tuple[int, int] | None:
@@ -237,7 +238,14 @@ class WrittenFile:
         stream = self._stream
         if stream is None:
             return
-        self._stream, self._was_written = None, False
+        self._is_completing = True
+        try:
+            self._stream, self._was_written = None, False
+            self._end(stream)
+        finally:
+            self._is_completing = False
+
+    def _end(self, stream: FSDataOutputStream) -> None:
         try:
             stream.close()
         except BaseException as error:

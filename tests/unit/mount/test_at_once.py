@@ -11,12 +11,13 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.fs.memory.filesystem import MemoryFileSystem
+from howdah.fs.memory.streams import MemoryOutput
 from howdah.mount.accounts import Accounts
 from howdah.mount.callers import EachCaller
 from howdah.mount.calls import Calls
 from howdah.mount.mounted_tree import MountedTree, MountSettings
 from howdah.mount.protocol.operations import Operation, SetAttribute
-from tests.support.fake_kernel import FakeKernel, conversation, request
+from tests.support.fake_kernel import FakeKernel, Found, Stat, conversation, request
 from tests.unit.mount.conftest import NAME
 from tests.unit.mount.test_calls import Slow, refused
 from tests.unit.mount.test_files import PATH, write_new
@@ -153,8 +154,6 @@ def test_a_reader_sees_what_replaced_the_bytes_that_were_cut_by_name(
 def test_fsync_has_on_disks_what_a_copy_of_the_descriptor_has_completed(
     kernel: FakeKernel, fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from howdah.fs.memory.streams import MemoryOutput
-
     synced: list[int] = []
     hsync = MemoryOutput.hsync
 
@@ -179,6 +178,61 @@ def test_fsync_has_on_disks_what_a_copy_of_the_descriptor_has_completed(
     kernel.close(found.node, handle)
     assert fs.read_bytes(PATH) == b"123"
     assert fs.is_file_closed(PATH)
+
+
+class SlowAnswer(Slow):
+    """A call that was answered, and whose answer takes long."""
+
+    def __call__(self, *args: object, **more: object) -> object:
+        answer = self.real(*args, **more)
+        self.has_begun.set()
+        assert self.may_go_on.wait(30)
+        return answer
+
+
+def asks(by: Operation, node: int) -> bytes:
+    """A request about the file, by its name or by its node."""
+    if by == Operation.LOOKUP:
+        return request(by, b"f\0", unique=5001)
+    return request(by, struct.pack("=LLQ", 0, 0, 0), unique=5001, node=node)
+
+
+def size_in(by: Operation, answer: bytes) -> int:
+    return Found.of(answer).stat.size if by == Operation.LOOKUP else Stat.of(answer[16:]).size
+
+
+@pytest.mark.parametrize("by", [Operation.LOOKUP, Operation.GETATTR])
+def test_whoever_asks_while_a_file_is_completed_hears_its_whole_length(
+    kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch, by: Operation
+) -> None:
+    """The kernel would go by it for a second, and readers would find an empty file."""
+    found, handle = kernel.create(b"f")
+    kernel.write(found.node, handle, 0, b"12")
+    slow = Slow(MemoryOutput.close)
+    monkeypatch.setattr(MemoryOutput, "close", lambda stream: slow(stream))
+    kernel.send(request(Operation.FLUSH, release_body(handle), unique=6001, node=found.node))
+    assert slow.has_begun.wait(30)
+    kernel.send(asks(by, found.node))
+    unique, error, answer = kernel.receive()
+    assert (unique, error, size_in(by, answer)) == (5001, 0, 2)
+    slow.may_go_on.set()
+    assert kernel.receive()[:2] == (6001, 0)
+
+
+@pytest.mark.parametrize("by", [Operation.LOOKUP, Operation.GETATTR])
+def test_an_answer_of_before_a_file_was_completed_has_its_whole_length(
+    kernel: FakeKernel, fs: MemoryFileSystem, by: Operation
+) -> None:
+    found, handle = kernel.create(b"f")
+    kernel.write(found.node, handle, 0, b"12")
+    slow = SlowAnswer(fs.get_file_link_status)
+    fs.get_file_link_status = slow  # type: ignore[method-assign, assignment]
+    kernel.send(asks(by, found.node))
+    assert slow.has_begun.wait(30)
+    kernel.close(found.node, handle)
+    slow.may_go_on.set()
+    unique, error, answer = kernel.receive()
+    assert (unique, error, size_in(by, answer)) == (5001, 0, 2)
 
 
 # -- several users -----------------------------------------------------------------------

@@ -73,7 +73,7 @@ class Nodes:
     def looked_up(self, parent: Node, name: str, *, is_directory: bool, file_id: int) -> Node:
         """The node of what was found at a name; the kernel is about to hear of it once more."""
         node = parent.children.get(name)
-        if node is not None and not _is_same(node, is_directory, file_id):
+        if node is not None and not is_same(node, is_directory, file_id):
             self._unplace(node)
             node = None
         if node is None:
@@ -88,7 +88,7 @@ class Nodes:
     def has_another(self, parent: Node, name: str, *, is_directory: bool, file_id: int) -> bool:
         """Whether a name is known to belong to another file."""
         node = parent.children.get(name)
-        return node is not None and not _is_same(node, is_directory, file_id)
+        return node is not None and not is_same(node, is_directory, file_id)
 
     def child(self, parent: Node, name: str) -> Node | None:
         return parent.children.get(name)
@@ -146,7 +146,8 @@ class Nodes:
         return iter(self._nodes.values())
 
 
-def _is_same(node: Node, is_directory: bool, file_id: int) -> bool:
+def is_same(node: Node, is_directory: bool, file_id: int) -> bool:
+    """Whether what was found is what a node is."""
     if node.is_directory != is_directory:
         return False
     return not node.file_id or not file_id or node.file_id == file_id
