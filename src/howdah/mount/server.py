@@ -62,7 +62,7 @@ def run(conf: Configuration, wanted: Wanted, ready_file: Path | None = None) -> 
     # A program's own umask is applied by the kernel, and no other one.
     conf = with_mount_points_as_directories(conf)
     conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
-    descriptor = None
+    descriptor = mounted = None
     directory = device.full_path(wanted.directory)
     try:
         root = paths.parse(wanted.uri).path or paths.SEPARATOR
@@ -89,12 +89,13 @@ def run(conf: Configuration, wanted: Wanted, ready_file: Path | None = None) -> 
             read_only=wanted.settings.is_read_only,
             allow_other=wanted.allow_other,
         )
+        mounted = device.mounted_at(directory)
         session = Session(descriptor, calls, stop.set, wanted.threads)
         session.start()
     except (errors.HowdahError, OSError, Malformed) as error:
         log.critical("%s cannot be mounted at %s: %s", wanted.uri, directory, _words(error))
         if descriptor is not None:
-            _unmount(directory)
+            unmount(directory, mounted)
         return 1
     device.read_ahead_more(directory)
     # No directory is kept from being unmounted by this process, least of all its own.
@@ -108,7 +109,8 @@ def run(conf: Configuration, wanted: Wanted, ready_file: Path | None = None) -> 
     )
     serve.write_ready_file(ready_file, ROLE, directory=directory, source=source)
     stop.wait()
-    _unmount(directory)
+    if not session.is_unmounted:
+        unmount(directory, mounted)
     session.stop()
     for failure in calls.close():
         log.error("a file that was being written is not complete: %s", failure)
@@ -123,10 +125,11 @@ def _words(error: BaseException) -> str:
     return str(error)
 
 
-def _unmount(directory: str) -> None:
-    """Whoever still has something open there gets errors from now on."""
+def unmount(directory: str, own: device.Mounted | None) -> None:
+    """End the mount `own`, if it is still there: another process may have mounted there since.
+    Whoever still has something open in it gets errors from now on."""
     mounted = device.mounted_at(directory)
-    if mounted is None or mounted.kind != device.KIND:
+    if mounted is None or mounted != own:
         return
     try:
         device.unmount(directory, lazy=False)

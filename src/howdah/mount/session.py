@@ -86,6 +86,8 @@ class Session:
         self._on_end = on_end
         self._threads = threads
         self._is_stopped = False
+        self.is_unmounted = False
+        """Whether the kernel has ended the conversation."""
         self._running: list[threading.Thread] = []
         self._numbers = itertools.count()
         self._reading_lock = threading.Lock()
@@ -162,6 +164,7 @@ class Session:
                 if begun is None:
                     count, begun = self._read(buffer)
                     if not count:
+                        self.is_unmounted = True
                         break
                 if begun is not None:
                     self._answer(begun)
