@@ -109,6 +109,8 @@ def move(
                 raise
     if status.is_directory and target.exists(dst):
         raise errors.PathExists(f"{dst} exists already").about(dst)
+    if _are_one_file(source.get_file_status(src), _status_or_none(target, dst)):
+        raise errors.IllegalArgument(f"{src} and {dst} are the same file, by two addresses")
     if not status.is_directory:
         copy(source, src, target, dst, recursive=True, overwrite=overwrite)
         source.delete(src)
@@ -119,6 +121,17 @@ def move(
     if source.has_path_capability(src, capabilities.ETAGS_AVAILABLE):
         _check_all_copied(source, src, dst, sum(copied.values()))
     _delete_copied(source, src, (), copied)
+
+
+def _are_one_file(moved: FileStatus, there: FileStatus | None) -> bool:
+    """Whether a copy would take the place of its source, which is deleted then. One place may be
+    reached by two addresses of a namenode, or by two mount points of a view."""
+    return (
+        there is not None
+        and bool(moved.file_id)
+        and (moved.file_id, moved.modification_time_ms, moved.length)
+        == (there.file_id, there.modification_time_ms, there.length)
+    )
 
 
 def _delete_copied(

@@ -150,6 +150,24 @@ def test_what_is_made_while_a_tree_is_moved_is_not_deleted(fs: FileSystem) -> No
         assert content_of(Path.of(source, "/tree")) == {"b/c/a": b"late"}
 
 
+class ByAnotherAddress(MemoryFileSystem):
+    """The same files, as by another address of a namenode."""
+
+    @property
+    def uri(self) -> str:
+        return "mem://also-transfers"
+
+
+def test_a_file_that_is_moved_onto_itself_by_another_address_stays(fs: FileSystem) -> None:
+    fs.write_bytes("/d/f", b"all there is")
+    with pytest.raises(errors.IllegalArgument, match="the same file"):
+        transfers.move(fs, "/d/f", ByAnotherAddress("transfers"), "/d/f")
+    assert fs.read_bytes("/d/f") == b"all there is"
+    transfers.move(fs, "/d/f", ByAnotherAddress("transfers"), "/d/g")
+    assert fs.read_bytes("/d/g") == b"all there is"
+    assert not fs.exists("/d/f")
+
+
 def test_things_are_moved(fs: FileSystem) -> None:
     plant(fs.path("/d"))
     assert fs.move("/d/a", "/d/new") == "/d/new"
