@@ -203,6 +203,27 @@ def test_a_rename_that_must_not_replace_does_not(kernel: FakeKernel, fs: MemoryF
         kernel.rename(b"other", b"old", flags=RenameFlag.EXCHANGE)
 
 
+def test_a_file_that_two_mount_points_lead_to_is_not_moved_onto_itself(
+    kernel: FakeKernel, fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else `mv` deletes the target, copies and deletes the source, and nothing is left."""
+    fs.write_bytes("/data/f", b"one")
+    fs.write_bytes("/data/h", b"two")
+    asked = fs.get_file_link_status
+
+    def across(*args: object, **more: object) -> None:
+        raise errors.AcrossMountPoints("another mount point")
+
+    monkeypatch.setattr(fs, "rename", across)
+    monkeypatch.setattr(
+        fs, "get_file_link_status", lambda path: asked("/data/f" if path == "/data/g" else path)
+    )
+    kernel.rename(b"f", b"g")
+    with refused(errno.EXDEV):
+        kernel.rename(b"f", b"h")
+    assert fs.read_bytes("/data/f") == b"one"
+
+
 def test_nodes_go_along_with_the_directory_above(kernel: FakeKernel, fs: MemoryFileSystem) -> None:
     fs.write_bytes("/data/a/f", b"123")
     fs.mkdirs("/data/b")
