@@ -122,7 +122,8 @@ class AsyncFileSystem:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of connections; files still open for writing are closed."""
+        """Let go of connections; files still open for writing are closed. If this is cancelled, it
+        happens all the same."""
 
         def close() -> None:
             with self._connecting:
@@ -131,7 +132,7 @@ class AsyncFileSystem:
             if filesystem is not None:
                 filesystem.close()
 
-        await self._calls.run(close)
+        await self._calls.run_to_its_end(self._calls.start(close))
 
     # --- files ----------------------------------------------------------------------
 

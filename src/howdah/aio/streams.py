@@ -190,12 +190,12 @@ class AsyncInputStream(_AsyncStream[FSDataInputStream]):
         return self.chunks()
 
     async def close(self) -> None:
-        """Close the stream, and wake up who reads from it; only the first call does anything."""
+        """Close the stream, and wake up who reads from it; only the first call does anything.
+
+        If this is cancelled, the stream is closed all the same.
+        """
         # Not in line: who stands there may wait for a datanode that does not answer.
-        if self._lost is None:
-            await self._calls.run(self._stream.close)
-        else:
-            await asyncio.wrap_future(self._lost)
+        await self._calls.run_to_its_end(self._lost or self._calls.start(self._stream.close))
 
 
 class AsyncOutputStream(_AsyncStream[FSDataOutputStream]):

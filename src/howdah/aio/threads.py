@@ -44,6 +44,11 @@ class Threads:
                 abandoned(future)
             raise
 
+    async def run_to_its_end(self, started: Future[T]) -> T:
+        """Return what a call returns that was started. If this is cancelled, it is made all the
+        same, even if it stands in line for a thread."""
+        return await asyncio.shield(asyncio.wrap_future(started))
+
 
 class Opening(Generic[S]):
     """A stream that will be open: `async with` opens and closes it, `await` opens it."""

@@ -364,6 +364,30 @@ def test_a_read_that_stands_in_line_is_cancelled_without_a_trace() -> None:
     run(steps())
 
 
+def test_what_is_to_be_closed_is_closed_if_that_is_cancelled_in_line() -> None:
+    """Else its connections stay, as long as somebody has it."""
+
+    async def steps() -> None:
+        blocking = howdah.connect("mem://aio-tests")
+        blocking.write_bytes("/f", b"x")
+        closed = threading.Event()
+        blocking.close = closed.set  # type: ignore[method-assign]
+        fs = AsyncFileSystem(blocking, call_threads=1)
+        f = await fs.open("/f")
+        may_go_on = threading.Event()
+        busy = asyncio.create_task(fs._calls.run(lambda: may_go_on.wait(PATIENCE_S)))
+        for closes in (f.close(), fs.close()):
+            closing = asyncio.create_task(closes)
+            await asyncio.sleep(0)
+            await cancel(closing)
+        may_go_on.set()
+        await busy
+        assert await asyncio.to_thread(closed.wait, PATIENCE_S)
+        assert f.closed
+
+    run(steps())
+
+
 def test_a_positioned_read_that_is_cancelled_leaves_the_stream_open() -> None:
     async def steps() -> None:
         gate = Gate()
