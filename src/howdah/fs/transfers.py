@@ -119,8 +119,11 @@ def move(
     copied: dict[tuple[str, ...], bool] = {}
     _copy_tree(source, status, target, dst, overwrite, _told(None, lambda: 0), copied)
     if source.has_path_capability(src, capabilities.ETAGS_AVAILABLE):
+        # Markers of directories go with it, under names that no listing has.
         _check_all_copied(source, src, dst, sum(copied.values()))
-    _delete_copied(source, src, (), copied)
+        source.delete(src, recursive=True)
+    else:
+        _delete_copied(source, src, (), copied)
 
 
 def _are_one_file(moved: FileStatus, there: FileStatus | None) -> bool:
