@@ -91,7 +91,7 @@ class KeyPages:
         if not any(_says_for_whom(name) for name, _ in wanted.query):
             return wanted
         query = [
-            (name, self._named(value) if _says_for_whom(name) else value)
+            (name, self._named(value) if value and _says_for_whom(name) else value)
             for name, value in wanted.query
         ]
         return replace(wanted, query=tuple(query))

@@ -88,6 +88,10 @@ def test_nobody_acts_for_who_is_nobody(pages: Pages, name: str) -> None:
     assert pages.ask(f"keys/names?doas={name}")[0] == 400
 
 
+def test_an_empty_name_is_none(pages: Pages) -> None:
+    assert pages.ask("keys/names?doas=")[0] == 200
+
+
 def test_a_token_is_of_the_short_name_that_was_judged(pages: Pages) -> None:
     said = pages.ask("?op=GETDELEGATIONTOKEN&renewer=yarn&doas=alice@EXAMPLE.COM")[1]
     token = Token.from_url_string(json.loads(said)["Token"]["urlString"])
