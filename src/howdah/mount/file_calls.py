@@ -259,13 +259,13 @@ class FileCalls:
                         self._tree.nodes.removed(node.parent, node.name)
 
     def close(self) -> list[str]:
-        """Complete the files that are being written; what could not be completed."""
+        """Complete the files that are being written, and delete those that were deleted while they
+        were open; what could not be completed."""
         failed: list[str] = []
         for file in self._tree.handles.all_files():
-            if file.written is None or not file.written.is_open:
-                continue
             try:
-                file.written.close()
+                if file.written is not None:
+                    file.written.close()
                 self._drop_hidden(file)
             except (errors.HowdahError, OSError) as error:
                 failed.append(f"{self._tree.described(file.node)}: {error}")

@@ -553,6 +553,21 @@ def test_a_file_that_another_one_replaces_is_closed_in_peace(
 # -- the end -----------------------------------------------------------------------------
 
 
+def test_files_that_were_deleted_while_they_were_open_are_gone_at_the_end(
+    kernel: FakeKernel, fs: MemoryFileSystem, calls: Calls
+) -> None:
+    node = write_new(kernel, b"read")
+    handle = kernel.open(node)
+    found, written = kernel.create(b"g")
+    kernel.write(found.node, written, 0, b"written")
+    kernel.flush(found.node, written)
+    for name in (b"f", b"g"):
+        kernel.unlink(name)
+    assert kernel.read(node, handle, 0, 9) == b"read"
+    assert calls.close() == []
+    assert fs.list_status("/data") == []
+
+
 def test_files_that_are_being_written_are_completed_at_the_end(
     kernel: FakeKernel, fs: MemoryFileSystem, calls: Calls
 ) -> None:
