@@ -206,6 +206,10 @@ class MemoryHdfs(HdfsFileSystem):
     def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
         return server_defaults(self._namenode.get_server_defaults())
 
+    def trash_root(self, path: PathLike) -> str:
+        """It has no key servers, and so no zones."""
+        return FileSystem.trash_root(self, path)
+
     def create(  # type: ignore[override]
         self,
         path: PathLike,
