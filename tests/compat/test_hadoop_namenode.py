@@ -185,6 +185,18 @@ def test_it_replaces_no_file_on_a_condition(scene: Scene) -> None:
     assert scene.fs.exists("/new")
 
 
+def test_its_names_come_in_the_order_of_bytes(scene: Scene) -> None:
+    """It compares bytes as signed numbers, and a gateway for S3 lists from any name on."""
+    names = ["a", "az", "a\xe9", "b", "dz", "d\xe9p\xf4t", "e", "\xe9", "\U0001f418", "~"]
+    for name in names:
+        scene.fs.write_bytes(f"/names/{name}", b"")
+    own = [status.name for status in scene.fs.list_status_iter("/names")]
+    assert own != sorted(names) == sorted(own)
+    for after in ["", *names, "d", "dzz"]:
+        behind = [status.name for status, _ in scene.fs.list_with_writers("/names", after)]
+        assert behind == sorted(name for name in names if name > after)
+
+
 def test_our_client_and_our_datanodes_speak_tls_with_it(scene: Scene) -> None:
     conf = scene.cluster.conf
     address = conf.raw("dfs.namenode.https-address")

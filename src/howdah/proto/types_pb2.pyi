@@ -1012,7 +1012,7 @@ class BlockChecksumOptionsProto(_message.Message):
     def __init__(self, blockChecksumType: _Optional[_Union[BlockChecksumTypeProto, str]] = ..., stripeLength: _Optional[int] = ...) -> None: ...
 
 class FsServerDefaultsProto(_message.Message):
-    __slots__ = ("blockSize", "bytesPerChecksum", "writePacketSize", "replication", "fileBufferSize", "encryptDataTransfer", "trashInterval", "checksumType", "keyProviderUri", "policyId", "snapshotTrashRootEnabled")
+    __slots__ = ("blockSize", "bytesPerChecksum", "writePacketSize", "replication", "fileBufferSize", "encryptDataTransfer", "trashInterval", "checksumType", "keyProviderUri", "policyId", "snapshotTrashRootEnabled", "listsByUnsignedBytes")
     BLOCKSIZE_FIELD_NUMBER: _ClassVar[int]
     BYTESPERCHECKSUM_FIELD_NUMBER: _ClassVar[int]
     WRITEPACKETSIZE_FIELD_NUMBER: _ClassVar[int]
@@ -1024,6 +1024,7 @@ class FsServerDefaultsProto(_message.Message):
     KEYPROVIDERURI_FIELD_NUMBER: _ClassVar[int]
     POLICYID_FIELD_NUMBER: _ClassVar[int]
     SNAPSHOTTRASHROOTENABLED_FIELD_NUMBER: _ClassVar[int]
+    LISTSBYUNSIGNEDBYTES_FIELD_NUMBER: _ClassVar[int]
     blockSize: int
     bytesPerChecksum: int
     writePacketSize: int
@@ -1035,7 +1036,8 @@ class FsServerDefaultsProto(_message.Message):
     keyProviderUri: str
     policyId: int
     snapshotTrashRootEnabled: bool
-    def __init__(self, blockSize: _Optional[int] = ..., bytesPerChecksum: _Optional[int] = ..., writePacketSize: _Optional[int] = ..., replication: _Optional[int] = ..., fileBufferSize: _Optional[int] = ..., encryptDataTransfer: bool = ..., trashInterval: _Optional[int] = ..., checksumType: _Optional[_Union[ChecksumTypeProto, str]] = ..., keyProviderUri: _Optional[str] = ..., policyId: _Optional[int] = ..., snapshotTrashRootEnabled: bool = ...) -> None: ...
+    listsByUnsignedBytes: bool
+    def __init__(self, blockSize: _Optional[int] = ..., bytesPerChecksum: _Optional[int] = ..., writePacketSize: _Optional[int] = ..., replication: _Optional[int] = ..., fileBufferSize: _Optional[int] = ..., encryptDataTransfer: bool = ..., trashInterval: _Optional[int] = ..., checksumType: _Optional[_Union[ChecksumTypeProto, str]] = ..., keyProviderUri: _Optional[str] = ..., policyId: _Optional[int] = ..., snapshotTrashRootEnabled: bool = ..., listsByUnsignedBytes: bool = ...) -> None: ...
 
 class DirectoryListingProto(_message.Message):
     __slots__ = ("partialListing", "remainingEntries")

@@ -25,7 +25,6 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -58,6 +57,7 @@ from howdah.copy.listing.entries import (
 from howdah.copy.locks.files import TreeLocked
 from howdah.copy.locks.tree_lock import is_lock, refuse_if_held
 from howdah.fs.api import FileSystem, ListOne, ListsAhead
+from howdah.fs.hdfs.name_order import by_unsigned_bytes
 from howdah.fs.status import FileStatus
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ def _sorted(fs: FileSystem, path: str, list_one: ListOne | None = None) -> Itera
         yield from sorted(listing, key=lambda status: encode(status.name))
         return
     last = b""
-    for name, status in _by_unsigned_bytes(listing):
+    for name, status in by_unsigned_bytes(listing, lambda status: encode(status.name)):
         if name <= last:
             # Pairs would be made of it that are none, and the rest would seem to be missing.
             raise ReadFailed(
@@ -364,28 +364,6 @@ def _sorted(fs: FileSystem, path: str, list_one: ListOne | None = None) -> Itera
             )
         yield status
         last = name
-
-
-def _by_unsigned_bytes(listing: Iterator[FileStatus]) -> Iterator[tuple[bytes, FileStatus]]:
-    """A listing of HDFS in the order of its names' bytes, without keeping all of it in memory.
-
-    Hadoop's namenodes compare bytes as signed numbers (DFSUtilClient.compareBytes), ours as
-    unsigned ones: names with other characters than ASCII's come early there. They wait here for
-    the next name in ASCII that is behind them. What follows that name, in either order, is behind
-    it in both."""
-    waiting: list[tuple[bytes, int, FileStatus]] = []
-    for number, status in enumerate(listing):
-        name = encode(status.name)
-        if not name.isascii():
-            heapq.heappush(waiting, (name, number, status))
-            continue
-        while waiting and waiting[0][0] < name:
-            early, _, early_status = heapq.heappop(waiting)
-            yield early, early_status
-        yield name, status
-    while waiting:
-        early, _, early_status = heapq.heappop(waiting)
-        yield early, early_status
 
 
 def _paired(

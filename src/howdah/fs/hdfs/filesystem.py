@@ -25,6 +25,7 @@ from howdah.fs.hdfs.caching import (
     pool_message,
 )
 from howdah.fs.hdfs.links import follow_links
+from howdah.fs.hdfs.name_order import HadoopListings, ListAfter
 from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.hdfs.operation_metrics import counts_operations
 from howdah.fs.hdfs.status import datanode_report, file_status, name_of, server_defaults
@@ -309,15 +310,28 @@ class HdfsFileSystem(HdfsNamespace):
     def list_with_writers(
         self, path: PathLike, after: str = ""
     ) -> Iterator[tuple[FileStatus, bool]]:
-        """What is in a directory behind the name `after`, and whether it is a file that is open
-        for writing.
+        """What is in a directory behind the name `after`, in the order of the bytes of names, and
+        whether it is a file that is open for writing.
 
         >>> with fs.append("/docs/a"):
         ...     [(status.path, is_written) for status, is_written in fs.list_with_writers("/docs")]
         [('/docs/a', True)]
         """
 
-        return list_with_writers(self._namenode, self.resolve(path), after)
+        directory = self.resolve(path)
+        return self._listed_after(directory, after)
+
+    @made_once
+    def _listed_after(self) -> ListAfter:
+        """Lists a directory in the order of names' bytes."""
+        namenode = self._namenode
+
+        def list_after(directory: str, after: str) -> Iterator[tuple[FileStatus, bool]]:
+            return list_with_writers(namenode, directory, after)
+
+        if namenode.get_server_defaults().listsByUnsignedBytes:
+            return list_after
+        return HadoopListings(namenode, list_after).behind
 
     def rename_over(self, src: PathLike, dst: PathLike, known: FileStatus | None) -> None:
         """Rename onto a file that is still as `known` says: its id, its time and its length; onto

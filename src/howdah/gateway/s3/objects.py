@@ -28,6 +28,7 @@ from howdah import errors
 from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.hdfs.name_order import by_unsigned_bytes, encoded
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.gateway.s3.bucket_rules import Seen
@@ -294,7 +295,10 @@ class Bucket:
         if isinstance(self.fs, HdfsFileSystem):
             # A namenode takes what begins with a slash for a path.
             return self.fs.list_with_writers(path, "" if after.startswith("/") else after)
-        return ((status, False) for status in self.fs.list_status_iter(path))
+        listing = self.fs.list_status_iter(path)
+        # A view lists as the namenode behind it does.
+        in_order = by_unsigned_bytes(listing, lambda status: encoded(status.name))
+        return ((status, False) for _, status in in_order)
 
     def find_path(self, path: str) -> FileStatus | None:
         """What a listing shows at a path of the bucket."""

@@ -351,6 +351,7 @@ def server_defaults(settings: Settings) -> types_pb2.FsServerDefaultsProto:
         keyProviderUri=settings.key_provider_uri,
         policyId=storage_policies.HOT.policy_id,
         snapshotTrashRootEnabled=False,
+        listsByUnsignedBytes=True,
     )
 
 
