@@ -171,20 +171,27 @@ def _complete(
     so a problem is one when it stays."""
     unfinished = to_txid is not None
     copies: list[SegmentCopy] = []
+    failure: OSError | None = None
     choice = Choice(())
     for _ in range(_TRIES):
-        copies = _listed(sources)
+        copies, failure = _listed(sources)
         choice = choose(copies, from_txid, to_txid, unfinished=unfinished)
         if choice.problem is None:
             return choice.parts
     if or_oldest:
+        if failure is not None:
+            # What is missing may be there: a reader would take it for purged.
+            raise failure
         from_txid = first_readable(copies, from_txid, to_txid, unfinished=unfinished)
         choice = choose(copies, from_txid, to_txid, unfinished=unfinished)
     return choice.complete()
 
 
-def _listed(sources: Mapping[str, SegmentSource]) -> list[SegmentCopy]:
-    """Of all sources that can be read. Raises OSError if none can."""
+def _listed(
+    sources: Mapping[str, SegmentSource],
+) -> tuple[list[SegmentCopy], OSError | None]:
+    """Of all sources that can be read, and why one cannot, if there is one. Raises OSError if none
+    can."""
     copies: list[SegmentCopy] = []
     failures: dict[str, OSError] = {}
     for source in sources.values():
@@ -196,7 +203,7 @@ def _listed(sources: Mapping[str, SegmentSource]) -> list[SegmentCopy]:
         raise next(iter(failures.values()))
     for name, failure in failures.items():
         log.warning("no edits are read from %s: %s", name, failure)
-    return copies
+    return copies, next(iter(failures.values()), None)
 
 
 def _read_part(

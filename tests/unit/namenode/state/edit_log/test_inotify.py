@@ -11,8 +11,10 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.codec import encode_record
+from howdah.namenode.journal.directory_journal import DirectorySource
 from howdah.namenode.journal.edit_events import Watching
 from howdah.namenode.state.edit_log.inotify import events_of
+from howdah.namenode.state.edit_log.segment_selection import SegmentCopy
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.segments import SegmentWriter
 
@@ -200,6 +202,24 @@ def test_going_on_reads_from_where_the_last_answer_ended(log: Log) -> None:
 def test_what_was_purged_shows_in_the_first_number(log: Log) -> None:
     next(log.directory.glob("edits_*-*")).unlink()
     assert txids(watching(log).events(2, 10))[0] == 6
+
+
+class Silent(DirectorySource):
+    """A shared log of which not enough journal nodes answer."""
+
+    def segments(self, *, scans: bool) -> list[SegmentCopy]:
+        raise TimeoutError("2 of 3 journal nodes are needed, and 0 answered")
+
+
+def test_what_a_silent_shared_log_may_have_is_not_called_purged(log: Log, tmp_path: Path) -> None:
+    """An active has by itself what it wrote since it became one: all before is in the shared log
+    alone, and who was told that it is gone would begin anew."""
+    next(log.directory.glob("edits_*-*")).unlink()
+    shared = Silent(tmp_path / "shared")
+    watch = Watching(lambda: [log.directory], 100, shared)
+    with pytest.raises(errors.RemoteError, match="0 answered"):
+        watch.events(2, 10)
+    assert txids(watch.events(6, 10)) == (6, 10, [6, 7, 8, 9, 10])
 
 
 def test_another_directory_is_asked_where_one_fails(log: Log, tmp_path: Path) -> None:
