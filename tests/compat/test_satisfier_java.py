@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from howdah import errors
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing.waiting import wait_until
@@ -61,6 +62,11 @@ def save(cluster: MixedCluster) -> None:
 
 
 def is_served(fs: HdfsFileSystem) -> bool:
+    """Whether the namenode is up; Hadoop's may take longer to start than a client tries."""
+    try:
+        fs.set_safe_mode("get")
+    except errors.Unreachable:
+        return False
     return not fs.set_safe_mode("get") and len(fs.datanode_report("live")) == 2
 
 
