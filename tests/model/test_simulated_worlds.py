@@ -172,6 +172,7 @@ def test_worlds_that_found_a_fault(run: Run, scenario: str, seed: str) -> None:
         ("failovers", 40),
         ("replication", 40),
         ("lost-messages", 20),
+        ("late-journal-nodes", 10),
         ("striped-losses", 10),
         ("webhdfs", 20),
         ("nothing-fails", 20),
