@@ -9,7 +9,7 @@ from typing import Final
 
 from howdah.native import zip_loader
 
-REVISION: Final = 25
+REVISION: Final = 26
 """What a kernel has to be; one that was built from earlier sources is left alone."""
 SWITCHED_OFF: Final = "HOWDAH_KERNEL=off is set"
 

@@ -8,7 +8,7 @@
 #include "tables.h"
 
 /* Of what Python finds here; howdah/native/loader.py names the one that it needs. */
-enum { REVISION = 25 };
+enum { REVISION = 26 };
 
 static PyMethodDef methods[] = {
     {"checksum_chunks", (PyCFunction)(void (*)(void))howdah_checksum_chunks, METH_FASTCALL,
