@@ -25,7 +25,7 @@ from howdah.fs.hdfs.caching import (
     pool_message,
 )
 from howdah.fs.hdfs.links import follow_links
-from howdah.fs.hdfs.name_order import HadoopListings, ListAfter
+from howdah.fs.hdfs.name_order import HadoopListings, ListAfter, encoded
 from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.hdfs.operation_metrics import counts_operations
 from howdah.fs.hdfs.status import datanode_report, file_status, name_of, server_defaults
@@ -71,7 +71,7 @@ def list_with_writers(
     it is open comes with the locations of its blocks, so everybody who may list the directory
     may know. Raises `PathNotFound`.
     """
-    last = after.encode("utf-8", "surrogateescape")
+    last = encoded(after)
     while page := namenode.get_listing(directory, last, need_location=True):
         for proto in page.partialListing:
             status = file_status(proto, paths.join(directory, name_of(proto.path)))

@@ -76,10 +76,10 @@ class BucketRules:
 
     def of(self, bucket: str) -> Sequence[CorsRule]:
         """Return what counts for a bucket; "" for none."""
-        rules = self._seen.of(bucket, lambda: self._found(bucket)) if bucket else None
+        rules = self._seen.of(bucket, lambda: self._read_rules(bucket)) if bucket else None
         return self._others if rules is None else rules
 
-    def _found(self, bucket: str) -> Rules:
+    def _read_rules(self, bucket: str) -> Rules:
         try:
             return self._look(bucket)
         except (errors.HowdahError, Refused) as error:

@@ -413,7 +413,7 @@ def list_object_versions(call: Call) -> Answer:
             "A version-id marker cannot be specified without a key marker.",
             ArgumentName="version-id-marker",
         )
-    shown = _shown(request)
+    shown = _key_encoder(request)
     page = listing.list_versions(
         bucket.version_source(),
         lambda key, status, behind: bucket.versions_of(checked_key(key), status, behind),
@@ -455,7 +455,7 @@ def _version(version: listing.Version, shown: Callable[[str], str]) -> Child:
 def _page(call: Call, after: str) -> tuple[listing.Page, Callable[[str], str]]:
     """What is listed, and how keys are shown in it."""
     request, bucket = call.request, call.bucket()
-    shown = _shown(request)
+    shown = _key_encoder(request)
     page = listing.list_page(
         bucket.source(),
         prefix=request.text("prefix"),
@@ -468,7 +468,7 @@ def _page(call: Call, after: str) -> tuple[listing.Page, Callable[[str], str]]:
     return page, shown
 
 
-def _shown(request: S3Request) -> Callable[[str], str]:
+def _key_encoder(request: S3Request) -> Callable[[str], str]:
     """How keys are shown in a listing. Raises Refused."""
     encoding = request.text("encoding-type")
     if encoding not in ("", "url"):

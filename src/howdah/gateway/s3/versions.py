@@ -83,9 +83,9 @@ class VersionedBucket(Bucket):
         """What it says of versions, as it was seen some seconds ago at most. Raises Refused."""
         if not self.has_attributes:
             return BucketState()
-        return self.shared.states.of(self.path, self._look)
+        return self.shared.states.of(self.path, self._read_state)
 
-    def _look(self) -> BucketState:
+    def _read_state(self) -> BucketState:
         try:
             found = self._attributes(self.path)
         except NOT_THERE:
