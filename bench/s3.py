@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -314,8 +315,8 @@ def _scans(places: dict[str, S3Server], base: Path, options: Options, repeats: i
     for one, what in ((False, "all partitions"), (True, "one partition")):
         found = in_turn(
             {
-                name: lambda at=at, one=one: queried(*at, one=one)  # type: ignore[misc]
-                for name, at in roots.items()
+                name: partial(queried, root, storage, one=one)
+                for name, (root, storage) in roots.items()
             },
             repeats,
         )

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -655,6 +656,11 @@ def test_who_does_not_say_who_it_is_in_time_is_closed(
     assert "did not say who is calling within 0.01 s" in caplog.text
 
 
+def holds(server: RpcServer, count: int) -> bool:
+    """Whether two strangers at most are left, who hold so many bytes."""
+    return server.unproven.total_bytes == count and len(server.connections) <= 2
+
+
 def test_those_who_do_not_say_who_they_are_hold_a_bounded_number_of_bytes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -669,8 +675,7 @@ def test_those_who_do_not_say_who_they_are_hold_a_bounded_number_of_bytes(
             strangers.append(await asyncio.open_connection("127.0.0.1", world.port))
             strangers[-1][1].write(part)
             held = 40_004 * min(number + 1, 2)
-            while unproven.total_bytes != held or len(world.server.connections) > 2:
-                await asyncio.sleep(0.001)
+            await until(partial(holds, world.server, held))
         for reader, _ in strangers[:2]:
             with suppress(ConnectionError):
                 assert await reader.read() == b""
