@@ -462,6 +462,13 @@ KNOWN: Final[dict[str, Known]] = {
         "replicas are not right",
         "messages that are lost one by one, so that nobody registers anew and reports all",
     ),
+    "orders_not_sent_again": Known(
+        "lost-messages",
+        41,
+        41,
+        "replicas are not right",
+        "messages that are lost one by one",
+    ),
     "retry_runs_twice": Known(
         "failovers",
         6,
