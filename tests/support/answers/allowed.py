@@ -46,6 +46,12 @@ ALLOWED: Final = (
         "who may not look into a directory is not told what is missing there; Hadoop's answer "
         "tells a file that is there from one that is not",
     ),
+    Allowed(
+        "getServerDefaults*",
+        "answer.serverDefaults.listsByUnsignedBytes",
+        "a field of ours, which Hadoop's clients skip: in which order a directory's names are "
+        "listed, as Hadoop's namenodes order bytes above 127 before all others",
+    ),
     Allowed("refreshCallQueue by a stranger", "header.*", _NOT_HERE + "the call queue"),
     Allowed(
         "get* of the snapshots",
