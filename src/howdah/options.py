@@ -72,10 +72,11 @@ def check_ranges(ranges: Iterable[FileRange], file_length: int | None = None) ->
     """Refuse ranges that no vectored read can serve, before any is read.
 
     Raises `ValueError` for a negative number or two ranges that overlap, and `EOFError`
-    for a range that goes beyond `file_length`.
+    for a range that goes beyond `file_length`. An empty range overlaps none that begins
+    where it is, in whatever order they are given.
     """
     before: FileRange | None = None
-    for file_range in sorted(ranges, key=lambda item: item.offset):
+    for file_range in sorted(ranges, key=lambda item: (item.offset, item.length)):
         if file_range.offset < 0 or file_range.length < 0:
             raise errors.IllegalArgument(
                 f"a range cannot begin at {file_range.offset} and be {file_range.length} bytes long"

@@ -48,6 +48,11 @@ def test_a_limit_of_zero_merges_nothing() -> None:
     assert len(merge(ranges, MergeRules(10, 0))) == 2
 
 
+def test_empty_range_overlaps_none_that_begins_where_it_is() -> None:
+    for ranges in itertools.permutations([FileRange(5, 0), FileRange(5, 3), FileRange(5, 0)]):
+        check_ranges(ranges)
+
+
 @given(disjoint(), rules)
 def test_every_range_is_served_once_by_a_read_that_holds_it(
     ranges: list[FileRange], limits: MergeRules
