@@ -6,6 +6,8 @@ than the threshold:
 1. The emptiest volume (the highest density) and the fullest one are taken.
 2. The one may take up to the mean, the other may give down to it; what is less is moved.
 3. A volume that cannot take, or give, any more is left out, and the mean of the others counts.
+   That mean may be another one, if by the digits that are cut off: a volume that has given takes
+   nothing nevertheless, and the other way round.
 
 Each round brings a volume to the mean or leaves one out, so there are fewer than two rounds for
 each volume.
@@ -66,6 +68,7 @@ def plan(
 
 def _steps(volumes: VolumeSet, threshold_percent: float) -> list[MoveStep]:
     steps: list[MoveStep] = []
+    givers, takers = set[str](), set[str]()
     current = volumes
     while current.needs_balancing(threshold_percent):
         current = _set_of(current, [volume for volume in current.volumes if volume.counts])
@@ -73,8 +76,11 @@ def _steps(volumes: VolumeSet, threshold_percent: float) -> list[MoveStep]:
         if len(ordered) < 2:
             break
         full, empty = ordered[0], ordered[-1]
-        can_take = int(current.ideal * empty.effective_bytes) - empty.used_bytes
-        can_give = full.used_bytes - int(current.ideal * full.effective_bytes)
+        can_take = can_give = 0
+        if empty.storage_id not in givers:
+            can_take = int(current.ideal * empty.effective_bytes) - empty.used_bytes
+        if full.storage_id not in takers:
+            can_give = full.used_bytes - int(current.ideal * full.effective_bytes)
         count = min(can_take, can_give)
         moved = {
             empty: replace(empty, skip=can_take <= 0),
@@ -86,6 +92,8 @@ def _steps(volumes: VolumeSet, threshold_percent: float) -> list[MoveStep]:
                 full: replace(full, used_bytes=full.used_bytes - count),
             }
             steps.append(MoveStep(full, empty, count, current.ideal, current.set_id))
+            givers.add(full.storage_id)
+            takers.add(empty.storage_id)
         current = _set_of(current, [moved.get(volume, volume) for volume in current.volumes])
     return steps
 

@@ -115,6 +115,12 @@ def test_a_node_is_known_by_its_name_address_and_uuid() -> None:
     assert not known.is_called("other")
 
 
+def test_a_volume_that_has_given_does_not_take_when_the_mean_of_the_others_is_another() -> None:
+    full = [volume(number, 2, capacity=2) for number in (0, 2)]
+    made = plan(node(full[0], volume(1, 0, capacity=20_001), full[1]), 1, now_ms=0)
+    assert moves(made) == [("DS-0", "DS-1", 2)]
+
+
 SIZES = st.integers(min_value=0, max_value=1 << 44)
 VOLUMES = st.lists(
     st.tuples(SIZES, SIZES, st.booleans(), st.booleans()), min_size=1, max_size=12
