@@ -7,6 +7,7 @@ signed as they should be, some by somebody else, and some in ways that were neve
 
 from __future__ import annotations
 
+import errno
 import http.client
 import socket
 from collections.abc import Iterator
@@ -264,8 +265,10 @@ def sent(door: Door, wanted: Wanted) -> int | None:
         try:
             connection.sendall(head + wanted.body)
             connection.shutdown(socket.SHUT_WR)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # It was answered before all of it had come.
+        except OSError as error:
+            # It was answered before all of it had come, and the connection may have ended.
+            if error.errno not in (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN):
+                raise
         answer = http.client.HTTPResponse(connection, method=wanted.method)
         try:
             answer.begin()
