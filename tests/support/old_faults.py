@@ -203,7 +203,7 @@ FAULTS: Final = (
         "howdah.datanode.transfer.responder",
         "                    pending += encode_ack(header.seqno, replies)",
         "                    pending += encode_ack(header.seqno, (Status.SUCCESS,) * len(replies))",
-        _ONE,
+        ("takeovers",),
     ),
     _fault(
         "last_good_replica_deleted",
@@ -358,6 +358,80 @@ FAULTS: Final = (
         "            if durable:\n                sync_directories(directories)\n",
         "",
         _ONE,
+    ),
+    _fault(
+        "image_without_states",
+        "an image does not say in which states the log left the blocks of an open file",
+        "howdah.namenode.state.images.image",
+        "    if file.writer is None:\n        return 0, False\n    states =",
+        "    if True:\n        return 0, False\n    states =",
+        ("highly-available-all-faults",),
+    ),
+    _fault(
+        "trash_left_alone",
+        "a datanode that keeps a state from before an upgrade does not bring back its trash",
+        "howdah.datanode.control.directories",
+        "            if went_back or (self._rolls_back and trash.restore(slice_.root)):\n",
+        "            if went_back:\n",
+        ("upgrades",),
+    ),
+    _fault(
+        "excess_counts_again",
+        "a replica in excess that has missed an append counts again when there are too few",
+        f"{_BLOCKS}.invalidation",
+        "                if invalidated.generation_stamp != block.generation_stamp:\n"
+        "                    # In excess",
+        "                if False:\n"
+        "                    # In excess",
+        ("replication",),
+    ),
+    _fault(
+        "truncations_kept",
+        "what was noted of the truncations of files is kept when these are gone",
+        "howdah.namenode.state.tree.deletion",
+        "                self._truncations.pop(node.inode_id, None)\n",
+        "                pass\n",
+        ("resources",),
+    ),
+    _fault(
+        "disk_ends_start",
+        "a disk that fails when its trash is listed ends the start of a datanode",
+        "howdah.datanode.control.directories",
+        "                if not is_about_the_disk(error):\n"
+        "                    raise\n"
+        '                log.error("the trash of %s stays for now: %s", volume, error)\n',
+        "                if True:\n"
+        "                    raise\n"
+        '                log.error("the trash of %s stays for now: %s", volume, error)\n',
+        ("datanodes-all-faults", "placing"),
+    ),
+    _fault(
+        "zeros_at_end_of_group",
+        "a recovery keeps a stripe that may be the short one at the end of a file",
+        "howdah.datanode.state.group_recovery",
+        "    if not layout.length or has_more or",
+        "    if True or not layout.length or has_more or",
+        ("striped", "striped-kills"),
+    ),
+    _fault(
+        "dead_replica_corrupt",
+        "what a dead datanode has of a block whose pipeline went on counts as corrupt",
+        f"{_BLOCKS}.block_map",
+        "        for storage in block.corrupt:\n"
+        "            node = storage.node\n"
+        "            is_there =",
+        "        for storage in ():\n"
+        "            node = storage.node\n"
+        "            is_there =",
+        _PAIR,
+    ),
+    _fault(
+        "group_stays_open",
+        "the last group of a file is waited for as long as a datanode of it is away",
+        "howdah.namenode.state.blocks.replica_map",
+        "        if not absent or there < needed or (here >= needed and not is_patient):\n",
+        "        if not absent or there < needed:\n",
+        ("striped", "striped-losses"),
     ),
     _fault(
         "purged_too_early",
@@ -524,6 +598,41 @@ KNOWN: Final[dict[str, Known]] = {
         3,
         "nn has ended instead of serving",
         "a newest image that is damaged",
+    ),
+    "image_without_states": Known(
+        "highly-available-all-faults",
+        3,
+        3,
+        "differ at transaction",
+        "",
+    ),
+    "trash_left_alone": Known(
+        "upgrades",
+        2,
+        2,
+        "it takes calls",
+        "",
+    ),
+    "excess_counts_again": Known(
+        "replication",
+        111,
+        12,
+        "counts a replica",
+        "",
+    ),
+    "recovery_drops_silent": Known(
+        "recoveries",
+        4,
+        4,
+        "is recovered with 0 bytes",
+        "the fault lets go of a check, too, that hides it",
+    ),
+    "ack_before_mirror": Known(
+        "takeovers",
+        8,
+        8,
+        "did not come about",
+        "pipelines that break behind their first datanode",
     ),
 }
 """By fault. Those that are not here were not found so far."""
