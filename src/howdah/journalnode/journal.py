@@ -74,6 +74,9 @@ class Journal:
         """Since a segment was begun, no record of it failed, and no upgrade has changed the
         directory."""
         self._suspect_txid: int | None = None
+        self._pasts = 0
+        """How often what was known of the journal was given up: what is fetched from other nodes
+        meanwhile may be of another past."""
         now_s = time.monotonic()
         self.figures = JournalMetrics(
             latencies=tuple(Quantiles(interval_s, now_s) for interval_s in INTERVALS_S)
@@ -339,13 +342,18 @@ class Journal:
 
     def fetch_missing(self, segment: SegmentState, url: str) -> bool:
         """Bring a finished segment from another node. False if it came by another way, or the
-        other's is of no use any more."""
-        path = self._storage.sync_file(segment)
+        other's is of no use any more: of what was discarded meanwhile, or of a journal that was
+        formatted, nothing comes back."""
+        with self._lock:
+            pasts = self._pasts
+        if not self.missing([segment]):
+            return False
         with self._naming():
+            path = self._storage.sync_file(segment)
             self._storage.fetch_segment(path, segment, url)
         with self._lock, self._naming():
             self._loaded()
-            if not self._lacks(segment):
+            if self._pasts != pasts or not self._lacks(segment):
                 self._storage.drop(path)
                 return False
             with self._forgetting():
@@ -464,8 +472,11 @@ class Journal:
                     write.records,
                     self._storage.layout_version,
                 )
-            case Replace() | Discard():
+            case Replace():
                 self._cache.clear()
+            case Discard():
+                self._cache.clear()
+                self._pasts += 1
 
     def _count(self, write: Append) -> None:
         figures = self.figures
@@ -494,6 +505,7 @@ class Journal:
         return self._acceptor
 
     def _forget(self) -> None:
+        self._pasts += 1
         self._acceptor = None
         self._version = None
         self._cache.clear()

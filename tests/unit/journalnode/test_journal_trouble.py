@@ -3,9 +3,10 @@ finds itself again (LM-015)."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -202,3 +203,68 @@ def test_heartbeats_are_answered_while_a_segment_is_fetched(
     outcome.result(20)
     prepared = journal.prepare_recovery(writer.info(), 1)
     assert (prepared.segment, prepared.accepted_epoch) == (SegmentState(1, 5, True), 2)
+
+
+def syncing(journal: Journal, segment: SegmentState) -> Future[bool]:
+    """`fetch_missing`, on a thread."""
+    outcome: Future[bool] = Future()
+
+    def fetch() -> None:
+        try:
+            outcome.set_result(journal.fetch_missing(segment, "http://b"))
+        except errors.HowdahError as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=fetch, daemon=True).start()
+    return outcome
+
+
+def given_up_and_written_anew(journal: Journal) -> None:
+    """A rollback, and another past since, in which as many transactions are committed."""
+    journal.discard_segments(1)
+    heir = Writer(journal, 3)
+    heir.promise()
+    journal.heartbeat(heir.info(7), resigns=False)
+
+
+@pytest.mark.req("FS-061")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda journal: journal.discard_segments(1),
+        given_up_and_written_anew,
+        lambda journal: journal.format(VERSION, force=True),
+        lambda journal: (journal.pre_upgrade(), journal.upgrade(1234, -67)),
+    ],
+    ids=["discarded", "discarded, and written anew", "formatted", "upgraded"],
+)
+def test_a_segment_that_is_synced_does_not_come_back_from_a_past_that_was_given_up(
+    slow: tuple[Slow, Journal, Writer], change: Callable[[Journal], object]
+) -> None:
+    source, journal, writer = slow
+    segment = SegmentState(1, 5, False)
+    journal.heartbeat(writer.info(5), resigns=False)
+    assert journal.missing([segment]) == [segment]
+    outcome = syncing(journal, segment)
+    assert source.asked.wait(20)
+    change(journal)
+    source.let.set()
+    with contextlib.suppress(errors.RemoteError):
+        # Who formats takes the file away that is being written.
+        assert not outcome.result(20)
+    assert journal.manifest(1, in_progress_ok=True)[0] == []
+    assert not list((journal.root / "edits.sync").glob("*"))
+
+
+@pytest.mark.req("FS-061")
+def test_what_is_missing_is_asked_again_before_it_is_fetched(
+    slow: tuple[Slow, Journal, Writer],
+) -> None:
+    source, journal, writer = slow
+    segment = SegmentState(1, 5, False)
+    journal.heartbeat(writer.info(5), resigns=False)
+    assert journal.missing([segment]) == [segment]
+    journal.format(VERSION, force=True)
+    source.let.set()
+    assert not journal.fetch_missing(segment, "http://b")
+    assert journal.manifest(1, in_progress_ok=True)[0] == []
