@@ -52,6 +52,8 @@ from howdah.web.server import Exchange
 
 log = logging.getLogger(__name__)
 
+Post = Callable[[Callable[[], None]], object]
+
 FORBIDDEN: Final = 403
 CONFLICT: Final = 409
 GONE: Final = 410
@@ -90,9 +92,11 @@ class ImageServer:
         settings: TransferSettings,
         may_send: Callable[[str], bool] = lambda peer: True,
         makes_its_own: Callable[[], bool] = lambda: False,
+        post: Post = lambda act: act(),
     ) -> None:
         """`may_send` says of an address whether images are taken from it; `makes_its_own`
-        whether this namenode is a standby now."""
+        whether this namenode is a standby now. `post` calls back on the loop, from any thread."""
+        self._post = post
         self._may_send = may_send
         self._makes_its_own = makes_its_own
         self._storage_info = storage_info
@@ -180,6 +184,7 @@ class ImageServer:
             self._directories.images(),
             self._taker,
             self._settings,
+            self._post,
         )
 
 
@@ -207,7 +212,10 @@ class ImageIn:
         directories: Sequence[Path],
         taker: ImageReceiver,
         settings: TransferSettings,
+        post: Post,
     ) -> None:
+        """`post` calls back on the loop, from any thread."""
+        self._post = post
         self._offered = offered
         self._namespace_id = namespace_id
         self._directories = directories
@@ -216,6 +224,16 @@ class ImageIn:
         self._failure: str | None = "the transfer was broken off"
 
     def run(self, channel: Channel) -> None:
+        try:
+            self._take(channel)
+        finally:
+            # Posted, and not left to `done`: on a loop that did not turn for long nobody asks for
+            # an answer any more, and no other image would ever be made or taken.
+            txid = self._offered.txid if self._failure is None else None
+            rollback = txid is not None and self._offered.rollback
+            self._post(lambda: self._taker.image_stored(txid, rollback=rollback))
+
+    def _take(self, channel: Channel) -> None:
         offered = self._offered
         try:
             written = write_unfinished(
@@ -240,9 +258,7 @@ class ImageIn:
 
     def done(self) -> Response:
         if self._failure is None:
-            self._taker.image_stored(self._offered.txid, rollback=self._offered.rollback)
             return text_response(200, f"took the image of transaction {self._offered.txid}")
-        self._taker.image_stored(None)
         return text_response(GONE, self._failure)
 
     def _receive_all(self, channel: Channel, sink: Sink) -> None:

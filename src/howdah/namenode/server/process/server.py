@@ -269,6 +269,7 @@ class Namenode:
                 transfers_from(conf),
                 senders,
                 lambda: self.context.state is HAState.STANDBY,
+                background_threads.poster(loop),
             ),
             FsckPages(
                 Fsck(namesystem, lambda: self.context.check(Category.READ)),

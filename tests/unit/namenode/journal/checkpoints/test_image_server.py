@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -66,9 +66,14 @@ def test_image_that_trickles_is_given_up(
     ours, theirs = ends
     taker = Taker()
     offered = ImageOffered(7, 1000, "", "0" * 32)
-    coming = ImageIn(offered, 1, [tmp_path], taker, TransferSettings(0, 0, 60.0))
+    posted: list[Callable[[], None]] = []
+    settings = TransferSettings(0, 0, 60.0)
+    coming = ImageIn(offered, 1, [tmp_path], taker, settings, posted.append)
     theirs.sendall(b"PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx")
     coming.run(begun(ours))
+    for act in posted:
+        act()
+    assert taker.told == [None], "also if the loop is asked for no answer"
     assert b"the transfer is too slow" in coming.done().body
     assert taker.told == [None]
     assert not list(tmp_path.iterdir())
