@@ -18,7 +18,7 @@ from howdah.router.state.table.mount_table import (
     MountTable,
     Quota,
 )
-from howdah.router.state.table.pages import Page, merged
+from howdah.router.state.table.pages import NameOrder, Page, merged, order_seen
 from howdah.router.state.table.translation import translate_error, translate_text
 
 pytestmark = pytest.mark.req("LM-020")
@@ -77,6 +77,35 @@ def test_pages_of_a_namenode_that_compares_signed_bytes_have_every_name(
     assert set(listed) == place | mounts
     if not mounts:
         assert listed == sorted(place, key=order)
+
+
+@pytest.mark.parametrize("mounts", [set(), {b"b", "\u0100".encode()}])
+@given(
+    places=st.lists(st.one_of(any_names, names), min_size=1, max_size=3),
+    size=st.integers(1, 4),
+    is_signed=st.booleans(),
+)
+def test_pages_of_namenodes_whose_order_is_known_have_every_name_once(
+    mounts: set[bytes], places: list[set[bytes]], size: int, is_signed: bool
+) -> None:
+    """Where the names of a page do not tell how they are compared, the namenode is asked."""
+    asked = NameOrder.SIGNED if is_signed else NameOrder.UNSIGNED
+    order = asked.place
+    listed: list[bytes] = []
+    start = b""
+    for _ in range(100):
+        pages = []
+        for place in places:
+            behind = sorted((name for name in place if order(name) > order(start)), key=order)
+            entries = [(name, name) for name in behind[:size]]
+            pages.append(Page(entries, len(behind[size:])))
+        seen = order_seen(pages, mounts, start)
+        page = merged(pages, {name: name for name in mounts}, start, seen or asked)
+        listed += [name for name, _ in page.entries]
+        if not page.remaining:
+            break
+        start = page.entries[-1][0]
+    assert sorted(listed) == sorted(mounts.union(*places))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.router.state.table.mount_table import Destination, MountEntry, Order
-from tests.support.routing.in_memory import InMemoryRouter
+from howdah.router.state.table.pages import NameOrder
+from howdah.testing.in_memory import InMemoryNamenode
+from tests.support.routing.in_memory import InMemoryNameservices, InMemoryRouter
 
 pytestmark = pytest.mark.req("LM-020")
 
@@ -497,3 +499,68 @@ def test_no_condition_is_promised_in_several_nameservices() -> None:
     with pytest.raises(errors.UnsupportedOperation, match="/m/a may be in several nameservices"):
         router.call("rename2", rename)
     assert there(router, "/real/a") == ["east"]
+
+
+class HadoopsNameservices(InMemoryNameservices):
+    """Namenodes that list two names at a time and compare their bytes as signed numbers."""
+
+    async def call(
+        self, nameservice: str, method: str, request: Any, *rest: Any, **named: Any
+    ) -> Any:
+        behind = b""
+        if method == "getListing":
+            behind = request.startAfter
+            request = pb.GetListingRequestProto(
+                src=request.src, startAfter=b"", needLocation=request.needLocation
+            )
+        answer: Any = await super().call(nameservice, method, request, *rest, **named)
+        if method == "getServerDefaults":
+            answer.serverDefaults.ClearField("listsByUnsignedBytes")
+        if method == "getListing":
+            place = NameOrder.SIGNED.place
+            entries = sorted(answer.dirList.partialListing, key=lambda entry: place(entry.path))
+            entries = [entry for entry in entries if place(entry.path) > place(behind)]
+            del answer.dirList.partialListing[:]
+            answer.dirList.partialListing.extend(entries[:2])
+            answer.dirList.remainingEntries = len(entries[2:])
+        return answer
+
+
+@pytest.mark.parametrize(
+    ("east", "west"),
+    [
+        ("é", "abcde"),
+        ("abcde", "é"),
+        ("éèêë", "abcde"),
+        ("éèêëa", "bcde"),
+        ("éa", "èb"),
+        ("abc", "bcd"),
+    ],
+)
+def test_no_name_of_hadoops_namenodes_is_lost_or_listed_twice(east: str, west: str) -> None:
+    """Also where no page has names of both kinds, and so none shows how they are compared."""
+    nameservices = HadoopsNameservices({name: InMemoryNamenode() for name in NAMES[:2]})
+    destinations = tuple(Destination(name, "/real") for name in NAMES[:2])
+    router = InMemoryRouter(
+        [MountEntry("/m", destinations, Order.HASH_ALL)], NAMES[:2], nameservices=nameservices
+    )
+    for nameservice, names in (("east", east), ("west", west)):
+        for name in names:
+            router.at(nameservice, "mkdirs", mkdirs(f"/real/{name}"))
+    listed: list[str] = []
+    start, remaining = b"", 1
+    while remaining:
+        request = pb.GetListingRequestProto(src="/m", startAfter=start, needLocation=False)
+        page = router.call("getListing", request).dirList
+        listed += [entry.path.decode() for entry in page.partialListing]
+        start, remaining = page.partialListing[-1].path, page.remainingEntries
+        assert len(listed) < 20, "no name comes twice"
+    assert sorted(listed) == sorted(set(east + west))
+
+
+def test_mount_points_alone_are_listed_behind_any_name() -> None:
+    entries = [MountEntry(f"/m/{name}", (Destination("east", "/real"),)) for name in ("b", "é")]
+    router = InMemoryRouter(entries, NAMES[:1])
+    request = pb.GetListingRequestProto(src="/m", startAfter=b"b", needLocation=False)
+    listed = router.call("getListing", request).dirList.partialListing
+    assert [entry.path.decode() for entry in listed] == ["é"]

@@ -15,6 +15,7 @@ from howdah.proto import types_pb2
 from howdah.protocol.rpc.call import Caller
 from howdah.router.calls.core import Core, answers_of, is_tolerant, is_unavailable, with_value
 from howdah.router.calls.paths import translate
+from howdah.router.state.namenodes.identity import user_of
 from howdah.router.state.table import merging
 from howdah.router.state.table.mount_table import (
     Location,
@@ -23,7 +24,7 @@ from howdah.router.state.table.mount_table import (
     joined,
     normalised,
 )
-from howdah.router.state.table.pages import Page, merged
+from howdah.router.state.table.pages import NameOrder, Page, merged, order_seen
 from howdah.router.state.table.quotas import Usage
 from howdah.router.state.table.records import consumed_by_type, type_quotas_to_proto
 from howdah.router.state.table.translation import translate_error
@@ -160,11 +161,30 @@ class ListingCalls:
         mounts = await asyncio.gather(
             *(self._mount_point(joined(path, f"/{name}"), caller) for name in children or ())
         )
-        return merged(pages, {mount.path: mount for mount in mounts}, request.startAfter)
+        by_name = {mount.path: mount for mount in mounts}
+        listed = [page for _, page in pages]
+        order = order_seen(listed, by_name, request.startAfter)
+        if order is None and pages:
+            place, _ = max(pages, key=lambda listing: len(listing[1].entries))
+            order = await self._order_at(place, caller)
+        return merged(listed, by_name, request.startAfter, order)
+
+    async def _order_at(self, place: Location, caller: Caller) -> NameOrder:
+        """Ask a destination how it compares names. Raises what it fails with."""
+        nameservices = self._core.nameservices
+        answer = await nameservices.call(
+            place.nameservice,
+            "getServerDefaults",
+            pb.GetServerDefaultsRequestProto(),
+            pb.GetServerDefaultsResponseProto,
+            nameservices.own_identity(user_of(caller)),
+        )
+        is_unsigned = answer.serverDefaults.listsByUnsignedBytes
+        return NameOrder.UNSIGNED if is_unsigned else NameOrder.SIGNED
 
     async def _pages(
         self, request: pb.GetListingRequestProto, caller: Caller
-    ) -> tuple[list[Page[Status]], list[errors.HowdahError]]:
+    ) -> tuple[list[tuple[Location, Page[Status]]], list[errors.HowdahError]]:
         core = self._core
         try:
             resolution = core.resolve(request.src, caller, "getListing")
@@ -173,12 +193,12 @@ class ListingCalls:
         done = await core.call_all(resolution.locations, "getListing", request, caller, field="src")
         pages = []
         failures = []
-        for _, answer in done:
+        for location, answer in done:
             if isinstance(answer, errors.HowdahError):
                 failures.append(answer)
             elif answer.HasField("dirList"):
                 entries = [(status.path, status) for status in answer.dirList.partialListing]
-                pages.append(Page(entries, answer.dirList.remainingEntries))
+                pages.append((location, Page(entries, answer.dirList.remainingEntries)))
         return pages, failures
 
     async def get_batched_listing(
