@@ -169,9 +169,15 @@ class ZooKeeperElection:
         return session
 
     def _clear(self, session: Session) -> None:
+        """A session that was lost came back as another one, and by now the breadcrumb may be that
+        of our next candidacy. What was read while this session had the lock is not."""
         znode = session.read(self._breadcrumb_path)
-        if znode is not None and znode.content == self._content:
-            session.remove(self._breadcrumb_path, znode.version)
+        if znode is None or znode.content != self._content:
+            return
+        if session.owner(self._lock_path) != session.session_id:
+            log.warning("the lock is lost: the breadcrumb stays, and the next active fences")
+            return
+        session.remove(self._breadcrumb_path, znode.version)
 
 
 class _Candidacy:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,10 +23,10 @@ from howdah.failover.server import CannotStart, FailoverServer, setup
 from howdah.failover.settings import targets
 from howdah.failover.state.active_node import decode, encode
 from howdah.failover.state.status import active_of
-from howdah.failover.zookeeper import ZooKeeperSettings
+from howdah.failover.zookeeper import ZooKeeperElection, ZooKeeperSettings
 from howdah.java import NoJava
 from howdah.local.zookeeper import NoZooKeeper
-from howdah.protocol.zookeeper import Session, parse_acls
+from howdah.protocol.zookeeper import Session, Znode, parse_acls
 from howdah.testing.waiting import wait_until
 from tests.support.zookeeper import zookeeper_server
 
@@ -346,6 +346,39 @@ def test_a_session_that_cannot_begin_leaves_no_threads(monkeypatch: pytest.Monke
     with pytest.raises(ValueError, match="no such scheme"):
         Session(settings().ensemble)
     assert ended == ["stop", "close"]
+
+
+# -- a breadcrumb that is cleared late
+
+
+class LateSession:
+    """The session of a candidacy that has ended. Its first one was lost, and meanwhile the next
+    candidacy of the same controller was elected."""
+
+    def __init__(self, session_id: int) -> None:
+        self.session_id = session_id
+        self.removed: list[tuple[str, int]] = []
+
+    def read(self, path: str) -> Znode:
+        return Znode(b"nn1", 7)
+
+    def owner(self, path: str) -> int | None:
+        return 1
+
+    def remove(self, path: str, version: int) -> None:
+        self.removed.append((path, version))
+
+
+@pytest.mark.parametrize(("session_id", "removed"), [(1, [7]), (2, [])])
+def test_a_breadcrumb_is_cleared_only_by_the_session_that_has_the_lock(
+    session_id: int, removed: list[int]
+) -> None:
+    """Else it would be that of a namenode that is active, and would not be fenced."""
+    election = ZooKeeperElection(settings(), lambda *_: None, lambda _: None)
+    election._content = b"nn1"
+    late = LateSession(session_id)
+    election._clear(cast(Session, late))
+    assert [version for _, version in late.removed] == removed
 
 
 # -- the keys
