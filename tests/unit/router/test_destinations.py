@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -502,19 +503,25 @@ def test_no_condition_is_promised_in_several_nameservices() -> None:
 
 
 class HadoopsNameservices(InMemoryNameservices):
-    """Namenodes that list two names at a time and compare their bytes as signed numbers."""
+    """Namenodes that list two names at a time and compare their bytes as signed numbers, those of
+    `ours` excepted."""
+
+    ours: frozenset[str] = frozenset()
+    hanging: frozenset[str] = frozenset()
 
     async def call(
         self, nameservice: str, method: str, request: Any, *rest: Any, **named: Any
     ) -> Any:
         behind = b""
+        if nameservice in self.hanging:
+            await asyncio.sleep(3600)
         if method == "getListing":
             behind = request.startAfter
             request = pb.GetListingRequestProto(
                 src=request.src, startAfter=b"", needLocation=request.needLocation
             )
         answer: Any = await super().call(nameservice, method, request, *rest, **named)
-        if method == "getServerDefaults":
+        if method == "getServerDefaults" and nameservice not in self.ours:
             answer.serverDefaults.ClearField("listsByUnsignedBytes")
         if method == "getListing":
             place = NameOrder.SIGNED.place
@@ -564,3 +571,28 @@ def test_mount_points_alone_are_listed_behind_any_name() -> None:
     request = pb.GetListingRequestProto(src="/m", startAfter=b"b", needLocation=False)
     listed = router.call("getListing", request).dirList.partialListing
     assert [entry.path.decode() for entry in listed] == ["é"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "down", "hanging", "expected"),
+    [
+        (NAMES[:2], (), (), True),
+        (NAMES[:1], (), (), False),
+        (NAMES[1:2], (), (), False),
+        ((), (), (), False),
+        (NAMES[:2], NAMES[1:2], (), False),
+        (NAMES[:2], (), NAMES[1:2], False),
+    ],
+)
+def test_the_order_of_names_is_said_to_be_ours_only_if_it_is_so_everywhere(
+    ours: tuple[str, ...], down: tuple[str, ...], hanging: tuple[str, ...], expected: bool
+) -> None:
+    """Who believes it lists directories of all nameservices by it."""
+    nameservices = HadoopsNameservices({name: InMemoryNamenode() for name in NAMES[:2]})
+    nameservices.ours, nameservices.hanging = frozenset(ours), frozenset(hanging)
+    nameservices.down.update(down)
+    router = InMemoryRouter([], NAMES[:2], NAMES[0], nameservices=nameservices)
+    router.core.mount_status_timeout_s = 0.01 if hanging else 20.0
+    answer = router.call("getServerDefaults", pb.GetServerDefaultsRequestProto())
+    assert answer.serverDefaults.listsByUnsignedBytes is expected
+    assert answer.serverDefaults.blockSize > 0

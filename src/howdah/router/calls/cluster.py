@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,7 +20,6 @@ from howdah.router.state.table import merging
 from howdah.router.state.table.mount_table import Location
 
 _ANY: Final = (
-    "getServerDefaults",
     "getStoragePolicies",
     "getDataEncryptionKey",
 )
@@ -143,6 +143,37 @@ class _Simple(_Asking):
 
 
 class ClusterCalls(_Asking):
+    async def get_server_defaults(
+        self, request: pb.GetServerDefaultsRequestProto, caller: Caller
+    ) -> Message:
+        """Return those of the default nameservice, or of the first that can be reached. What they
+        say of the order of names is true of all nameservices, or it is not said: clients go by it
+        in each directory."""
+        answer = await _Simple(self._core).any_one("getServerDefaults")(request, caller)
+        assert isinstance(answer, pb.GetServerDefaultsResponseProto)
+        names = self._core.nameservices.enabled
+        if len(names) > 1 and answer.serverDefaults.listsByUnsignedBytes:
+            are_alike = await self._all_list_by_unsigned_bytes(names, request, caller)
+            answer.serverDefaults.listsByUnsignedBytes = are_alike
+        return answer
+
+    async def _all_list_by_unsigned_bytes(
+        self, names: Sequence[str], request: pb.GetServerDefaultsRequestProto, caller: Caller
+    ) -> bool:
+        """False, too, where one does not answer soon: no client waits for a nameservice that it
+        may have nothing to do with."""
+        places = [_root_location(name) for name in names]
+        try:
+            async with asyncio.timeout(self._core.mount_status_timeout_s):
+                done = await self._core.call_all(places, "getServerDefaults", request, caller)
+        except TimeoutError:
+            return False
+        return all(
+            not isinstance(outcome, errors.HowdahError)
+            and outcome.serverDefaults.listsByUnsignedBytes
+            for _, outcome in done
+        )
+
     async def get_datanode_report(
         self, request: pb.GetDatanodeReportRequestProto, caller: Caller
     ) -> Message:
