@@ -34,7 +34,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -406,15 +406,17 @@ class Checkpoints:
         future = background_threads.pooled(lambda: self.finish(written), "the end of an image")
         future.add_done_callback(lambda done: self._finished(running, written, done))
 
-    def finish(self, written: WrittenImage) -> None:
-        """Give an image its name, and remove what it makes superfluous. On a thread, for
-        it waits for disks. Raises OSError if it has its name nowhere."""
-        finish_image(written)
+    def finish(self, written: WrittenImage) -> WrittenImage:
+        """Give an image its name, and remove what it makes superfluous; return it with the
+        directories in which it has its name. On a thread, for it waits for disks. Raises OSError
+        if these are none."""
+        named = replace(written, directories=tuple(finish_image(written)))
         images, retention = self.directories.images(), self._settings.retention
         purge(images, self.directories.edits(), retention)
         kept = log_kept_from(list_readable_images(images), retention)
         if kept is not None:
             self._purge_shared(kept, retention)
+        return named
 
     def _discarded(self, running: _Running, why: str | None, done: asyncio.Future[None]) -> None:
         error = done.exception()
@@ -425,7 +427,7 @@ class Checkpoints:
         self._end(running, why)
 
     def _finished(
-        self, running: _Running, written: WrittenImage, done: asyncio.Future[None]
+        self, running: _Running, written: WrittenImage, done: asyncio.Future[WrittenImage]
     ) -> None:
         error = done.exception()
         if error is not None:
@@ -435,7 +437,7 @@ class Checkpoints:
             return
         self._has_image(written.txid, written.rollback)
         log.info("the image of transaction %d has %d bytes", written.txid, written.size_bytes)
-        self._made(written)
+        self._made(done.result())
         self._end(running, None)
 
     def _end(self, running: _Running, why: str | None) -> None:

@@ -21,7 +21,12 @@ from howdah.namenode.journal.checkpoints import checkpoint
 from howdah.namenode.journal.checkpoints.checkpoint import Checkpoints, CheckpointSettings
 from howdah.namenode.journal.directories import Directories
 from howdah.namenode.state.tree.namespace import Namespace
-from howdah.storage.image_files import finish_image, save_image, write_unfinished
+from howdah.storage.image_files import (
+    WrittenImage,
+    finish_image,
+    save_image,
+    write_unfinished,
+)
 from howdah.storage.retention import Retention
 from howdah.testing.waiting import wait_until
 
@@ -113,6 +118,31 @@ def test_a_directory_that_is_lost_makes_no_checkpoint_fail(
     shutil.rmtree(lost)
     checkpoints.finish(written)
     assert (directory / f"fsimage_{20:019d}").exists()
+
+
+@pytest.mark.req("FS-058")
+def test_an_image_is_sent_from_a_directory_that_has_it(
+    checkpoints: Checkpoints, directory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The first one may fail as the image gets its name. Else no other namenode would get it."""
+    failing = tmp_path_factory.mktemp("failing")
+    written = write_unfinished([failing, directory], 20, lambda sink: sink.write(b"x"))
+    shutil.rmtree(failing)
+    made: list[WrittenImage] = []
+    checkpoints._made = made.append
+    running = checkpoint._Running(20, 4711, 0, [], [failing, directory], False)
+    running.status = 0
+    running.told = json.dumps(
+        {
+            "md5": written.md5,
+            "size_bytes": written.size_bytes,
+            "directories": [str(path) for path in written.directories],
+            "failed": [],
+        }
+    ).encode()
+    assert ended(checkpoints, running) == [None]
+    (image,) = made
+    assert (image.directories[0] / image.name).read_bytes() == b"x"
 
 
 def ended(checkpoints: Checkpoints, running: checkpoint._Running) -> list[str | None]:
