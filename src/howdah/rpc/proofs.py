@@ -108,19 +108,26 @@ class _Queue:
         self._waiting.extend(wanted)
 
     def _begin(self, job: _Job) -> None:
+        """Where there is no thread to be had, the client is told, and takes no place."""
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._threads, _evaluate, job.step)
+        except RuntimeError as error:
+            log.error(
+                "the proof of a client is not evaluated: there is no thread for it: %s", error
+            )
+            job.done(errors.RetriableError("this server has no thread for a proof: try again"))
+            return
         self._running += 1
-        future = asyncio.get_running_loop().run_in_executor(self._threads, _evaluate, job.step)
         future.add_done_callback(lambda made: self._end(job, made))
 
     def _end(self, job: _Job, made: asyncio.Future[bytes | errors.HowdahError | None]) -> None:
         self._running -= 1
         if made.cancelled():
             return  # Closed.
-        while self._waiting:
+        while self._waiting and self._running < self._count:
             following = self._waiting.popleft()
             if following.is_wanted():
                 self._begin(following)
-                break
         job.done(made.result())
 
 

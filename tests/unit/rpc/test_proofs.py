@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -251,3 +253,70 @@ def test_of_too_many_tokens_those_of_lost_connections_leave_and_others_come_agai
             clients.proofs.close()
 
     asyncio.run(work())
+
+
+def test_who_finds_no_thread_is_told_and_those_after_him_are_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A process that is at its limit of threads for a moment takes tickets again behind it."""
+
+    def no_thread(*args: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def evaluate() -> tuple[list[Answer], Answer]:
+        proofs = EvaluatedBeside(Methods())
+        refused: list[Answer] = []
+        step = Evaluate(Mechanism(b"challenge"), b"response")
+        with monkeypatch.context() as patched:
+            patched.setattr(ThreadPoolExecutor, "submit", no_thread)
+            for _ in range(THREADS + 1):
+                proofs.evaluate(step, refused.append, lambda: True)
+        heard: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        proofs.evaluate(step, heard.set_result, lambda: True)
+        try:
+            return refused, await asyncio.wait_for(heard, 30)
+        finally:
+            proofs.close()
+
+    refused, answer = asyncio.run(evaluate())
+    assert answer == b"challenge"
+    assert len(refused) == THREADS + 1
+    assert all(isinstance(each, errors.RetriableError) for each in refused)
+
+
+def test_who_waits_for_a_thread_that_is_not_to_be_had_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Slow(Mechanism):
+        def evaluate(self, response: bytes) -> bytes | None:
+            assert go_on.wait(60)
+            return super().evaluate(response)
+
+    go_on = threading.Event()
+    submit = ThreadPoolExecutor.submit
+    begun: list[object] = []
+
+    def at_first(self: ThreadPoolExecutor, *args: Any) -> Any:
+        begun.append(args)
+        if len(begun) > THREADS:
+            raise RuntimeError("can't start new thread")
+        return submit(self, *args)
+
+    async def evaluate() -> list[Answer]:
+        proofs = EvaluatedBeside(Methods())
+        heard: list[Answer] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(ThreadPoolExecutor, "submit", at_first)
+            for _ in range(THREADS + 2):
+                step = Evaluate(Slow(b"challenge"), b"response")
+                proofs.evaluate(step, heard.append, lambda: True)
+            go_on.set()
+            async with asyncio.timeout(30):
+                while len(heard) < THREADS + 2:
+                    await asyncio.sleep(0.005)
+        proofs.close()
+        return heard
+
+    heard = asyncio.run(evaluate())
+    assert sum(each == b"challenge" for each in heard) == THREADS
+    assert sum(isinstance(each, errors.RetriableError) for each in heard) == 2
