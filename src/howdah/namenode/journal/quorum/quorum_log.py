@@ -388,7 +388,10 @@ class _Readers:
                     continue
                 self._busy.add(name)
             ask = functools.partial(self._question, node, question)
-            asked[background_threads.begin(ask, f"journal reader {name}")] = node
+            asking = background_threads.begin(ask, f"journal reader {name}")
+            if asking.done() and isinstance(asking.exception(), background_threads.NoThread):
+                self._end(node)  # It was not asked.
+            asked[asking] = node
         left = set(asked)
         while left and len(failures) <= len(self._nodes) - self.needed:
             if is_enough(list(answers.values())):
@@ -410,8 +413,11 @@ class _Readers:
         try:
             return question(node)
         finally:
-            with self._lock:
-                self._busy.discard(node.name)
+            self._end(node)
+
+    def _end(self, node: Channel) -> None:
+        with self._lock:
+            self._busy.discard(node.name)
 
 
 def _failures_text(failures: dict[str, OSError]) -> str:

@@ -352,6 +352,27 @@ def test_a_reader_does_not_wait_for_a_node_that_hangs(
     journal.close()
 
 
+def test_a_reader_reads_on_behind_a_moment_without_threads(
+    quorum: Quorum, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a standby would follow the log no more, and could never take it over."""
+    journal = quorum.log().take_over()
+    write(journal, 1, 3)
+    log, start = quorum.log(), threading.Thread.start
+
+    def starts(thread: threading.Thread) -> None:
+        if thread.name.startswith("journal reader"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", starts)
+        with pytest.raises(OSError, match="no thread for journal reader"):
+            txids(log.edits(1, unfinished=False))
+    assert txids(log.edits(1, unfinished=False)) == [1, 2, 3]
+    journal.close()
+
+
 def test_a_writer_goes_on_where_the_log_ends(quorum: Quorum) -> None:
     first = quorum.log().take_over()
     write(first, 1, 5)
