@@ -3,8 +3,9 @@
 One `asyncio.Protocol` a connection; a call runs on the loop, its answer waits
 for the barrier (the namenode's journal) and goes out. Answers of one batch of
 calls leave in one write. A client that sends many calls at once gets so many served
-a turn of the loop, and others have theirs in between; one that does not read its
-answers, or has too many of them held back, is not read from either. A call whose caller has
+a turn of the loop, and others have theirs in between; of answers that are made in slices a
+connection has one slice a turn. A client that does not read its answers, or has too many of them
+held back, is not read from either. A call whose caller has
 seen more than this server (`Alignment`) waits, and those behind it are served meanwhile.
 
 An answer that comes later has an owner who settles it (`Deferred`). When the connection is
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Container
 from functools import partial
 from time import perf_counter_ns
@@ -54,6 +56,10 @@ CALLS_PER_TURN: Final = 100
 
 MAX_UNSENT_BYTES: Final = 4 * 1024 * 1024
 """Answers of one connection that wait for the barrier, before it is served no further."""
+
+MOST_SLICED: Final = 1000
+"""Long answers of one connection that are under way at a time, before it is served no further. It
+has one slice a turn, whatever their number."""
 
 
 HANDSHAKE_TIMEOUT_S: Final = 20.0
@@ -296,6 +302,9 @@ class _Connection:
         socket = transport.get_extra_info("socket")
         self._descriptor = -1 if socket is None else socket.fileno()
         self._pending: dict[Deferred, Turn] = {}
+        self._sliced: deque[tuple[Turn, Slices]] = deque()
+        """Long answers under way; the first has the next slice."""
+        self._will_step = False
         self._in_flight = 0
         self._in_batch = False
         self._writing_paused = False
@@ -387,7 +396,8 @@ class _Connection:
     @property
     def _is_held_up(self) -> bool:
         """True while the client has enough answers before it."""
-        return self._answers.unsent_bytes > MAX_UNSENT_BYTES or self._writing_paused
+        is_full = self._answers.unsent_bytes > MAX_UNSENT_BYTES or len(self._sliced) >= MOST_SLICED
+        return is_full or self._writing_paused
 
     def _receive(self, data: bytes) -> None:
         self._heard_ns = perf_counter_ns()
@@ -471,22 +481,40 @@ class _Connection:
             self._pending[answer] = turn
             answer.when_settled(partial(self._settled, answer))
         else:
-            self._step(turn, answer)
+            self._sliced.append((turn, answer))
+            if not self._will_step:
+                self._step()
 
     def _settled(self, answer: Deferred, outcome: Message | errors.HowdahError) -> None:
         self._respond(self._pending.pop(answer), outcome)
 
-    def _step(self, turn: Turn, slices: Slices) -> None:
-        """One slice of a long answer; the next one when others had their turn."""
+    def _step(self) -> None:
+        """One slice of a long answer; the next one, of the next answer, when others had their
+        turn."""
         if self._transport is None:
-            slices.close()
-            turn.span.end(_GONE)
+            self._give_up_sliced()
             return
+        was_held_up = len(self._sliced) >= MOST_SLICED
+        turn, slices = self._sliced.popleft()
+        # Until the end of this step nobody else begins one.
+        self._will_step = True
         outcome = next_slice(turn.call.method, slices)
         if outcome is None:
-            self._loop.call_soon(self._step, turn, slices)
+            self._sliced.append((turn, slices))
         else:
             self._respond(turn, outcome)
+            if was_held_up:
+                self._loop.call_soon(self._resume)
+        self._will_step = bool(self._sliced)
+        if self._will_step:
+            self._loop.call_soon(self._step)
+
+    def _give_up_sliced(self) -> None:
+        """The connection is lost."""
+        sliced, self._sliced = self._sliced, deque()
+        for turn, slices in sliced:
+            slices.close()
+            turn.span.end(_GONE)
 
     def _respond(self, turn: Turn, outcome: Outcome) -> None:
         self._in_flight -= 1

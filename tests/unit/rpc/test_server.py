@@ -491,6 +491,46 @@ def test_others_are_served_between_the_slices_of_a_long_answer() -> None:
     run(scenario)
 
 
+def test_a_connection_has_one_slice_a_turn_however_many_long_answers_it_wants() -> None:
+    """Else a client that asks for a thousand of them at once would leave no time to others."""
+
+    async def scenario(world: World) -> None:
+        long = await world.client()
+        for number in range(60):
+            long.send("getContentSummary", pb.GetContentSummaryRequestProto(path="/"), number)
+        await until(lambda: world.implementation.slices > 200)
+        before = world.implementation.slices
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert world.implementation.slices - before <= 60
+        world.implementation.enough = True
+        answered = {(await long.answer())[0].callId for _ in range(60)}
+        assert answered == set(range(60))
+
+    run(scenario)
+
+
+def test_a_connection_is_served_no_further_with_too_many_long_answers_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("howdah.rpc.server.MOST_SLICED", 5)
+
+    async def scenario(world: World) -> None:
+        long, other = await world.client(), await world.client()
+        for number in range(20):
+            long.send("getContentSummary", pb.GetContentSummaryRequestProto(path="/"), number)
+        long.writer.write(info("/behind", 20))
+        await until(lambda: world.implementation.slices > 40)
+        other.writer.write(info("/other"))
+        await other.answer()
+        assert world.implementation.served == ["/other"]
+        world.implementation.enough = True
+        answered = {(await long.answer())[0].callId for _ in range(21)}
+        assert answered == set(range(21))
+
+    run(scenario)
+
+
 def test_defect_in_a_later_slice_is_an_error_for_its_caller_alone() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
