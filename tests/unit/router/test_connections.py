@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import pytest
@@ -166,5 +167,28 @@ def test_logins_that_nobody_waits_for_leave_the_queue_or_are_closed(
         finally:
             hangs.set()
             connections.close()
+
+    asyncio.run(scene())
+
+
+def test_a_router_without_a_thread_to_prove_itself_has_its_callers_try_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_thread(*args: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", no_thread)
+
+    async def scene() -> None:
+        connections = Connections(
+            connect_timeout_s=20,
+            call_timeout_s=20,
+            idle_limit_s=60,
+            most_bytes=1 << 20,
+            caller_for=lambda user: user,
+        )
+        with pytest.raises(errors.RetriableError, match="no thread"):
+            await connections._connection(("127.0.0.1", 1), "ada")
+        connections.close()
 
     asyncio.run(scene())

@@ -478,15 +478,20 @@ class Connections:
         if prover is None:
             prover = ThreadPoolExecutor(PROOFS_AT_ONCE, f"proofs for {place}")
             self._provers[address] = prover
-        making = prover.submit(
-            ProvenConnection,
-            address,
-            CLIENT_PROTOCOL,
-            caller,
-            self._client_id,
-            self._connect_timeout_s,
-            max(self._connect_timeout_s, PROOF_LIMIT_S),
-        )
+        try:
+            making = prover.submit(
+                ProvenConnection,
+                address,
+                CLIENT_PROTOCOL,
+                caller,
+                self._client_id,
+                self._connect_timeout_s,
+                max(self._connect_timeout_s, PROOF_LIMIT_S),
+            )
+        except RuntimeError as error:
+            raise errors.RetriableError(
+                f"this router has no thread to prove at the namenode {place} who it is: try again"
+            ) from error
         try:
             made = await asyncio.shield(asyncio.wrap_future(making))
         except asyncio.CancelledError:
