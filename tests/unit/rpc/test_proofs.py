@@ -303,17 +303,21 @@ def test_who_waits_for_a_thread_that_is_not_to_be_had_is_told(
         return submit(self, *args)
 
     async def evaluate() -> list[Answer]:
-        proofs = EvaluatedBeside(Methods())
+        proofs, are_all_told = EvaluatedBeside(Methods()), asyncio.Event()
         heard: list[Answer] = []
+
+        def hear(answer: Answer) -> None:
+            heard.append(answer)
+            if len(heard) == THREADS + 2:
+                are_all_told.set()
+
         with monkeypatch.context() as patched:
             patched.setattr(ThreadPoolExecutor, "submit", at_first)
             for _ in range(THREADS + 2):
                 step = Evaluate(Slow(b"challenge"), b"response")
-                proofs.evaluate(step, heard.append, lambda: True)
+                proofs.evaluate(step, hear, lambda: True)
             go_on.set()
-            async with asyncio.timeout(30):
-                while len(heard) < THREADS + 2:
-                    await asyncio.sleep(0.005)
+            await asyncio.wait_for(are_all_told.wait(), 30)
         proofs.close()
         return heard
 
