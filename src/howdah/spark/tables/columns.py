@@ -31,6 +31,9 @@ BYTES: Final = "map<string,binary>"
 BLOCKS: Final = "array<struct<block_id:bigint,length:bigint,generation_stamp:bigint>>"
 
 _INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
+LAST_MS: Final = 253_402_300_799_999
+"""The end of the year 9999, the last that a timestamp of Spark has. Whoever owns a file of HDFS
+gives it any time of 64 bits."""
 _MOST_TEXT_BYTES: Final = (1 << 31) - 1
 """Of all texts of an array."""
 
@@ -224,8 +227,9 @@ def _utf8(text: str) -> bytes:
 
 
 def micros(milliseconds: int | None) -> int | None:
-    """The time of a timestamp's column. HDFS keeps 0, or less, where it has no time."""
-    return milliseconds * 1000 if milliseconds is not None and milliseconds > 0 else None
+    """The time of a timestamp's column; None for what no timestamp can be. HDFS keeps 0, or less,
+    where it has no time."""
+    return milliseconds * 1000 if milliseconds is not None and 0 < milliseconds <= LAST_MS else None
 
 
 def as_text(data: bytes | str) -> str:

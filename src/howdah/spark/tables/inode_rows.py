@@ -344,7 +344,8 @@ def _longs(values: Sequence[int]) -> Longs:
 
 
 def _times(milliseconds: Longs) -> pa.Array:
-    return of.numbers(milliseconds * 1000, of.TIMESTAMP, is_there=milliseconds > 0)
+    is_there = (milliseconds > 0) & (milliseconds <= of.LAST_MS)
+    return of.numbers(milliseconds * 1000, of.TIMESTAMP, is_there=is_there)
 
 
 _ARRAYS: Final[Mapping[str, Callable[[_Files], Any]]] = {

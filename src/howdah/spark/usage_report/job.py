@@ -41,6 +41,7 @@ from howdah.formats.image.fsimage import ImageReader
 from howdah.fs.registry import connect
 from howdah.spark.listing.tree import DIRECTORY, list_tree
 from howdah.spark.sessions import as_spark_is
+from howdah.spark.tables.columns import LAST_MS
 from howdah.spark.usage_report.image_tasks import (
     CHILD_SCHEMA,
     CHILDREN,
@@ -155,7 +156,8 @@ def _rows(
 def _time(milliseconds: Column) -> Column:
     from pyspark.sql import functions as F
 
-    return F.when(milliseconds > 0, F.timestamp_millis(milliseconds))
+    is_there = (milliseconds > 0) & (milliseconds <= LAST_MS)
+    return F.when(is_there, F.timestamp_millis(milliseconds))
 
 
 def _finished(rows: DataFrame) -> DataFrame:

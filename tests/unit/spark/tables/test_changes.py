@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,18 @@ def test_batches_have_every_transaction_once(
         offset = end
     assert txids(rows) == log.with_events(0, offset["txid"])
     assert offset["txid"] >= last + 10
+
+
+def test_a_time_that_no_timestamp_has_does_not_end_a_stream() -> None:
+    class Far(Log):
+        def edit(self, txid: int) -> ed.Edit:
+            return ed.TimesOp("/a", 1 << 60, 1500) if txid == 5 else super().edit(txid)
+
+    table = opened(Far(8))
+    found = read(table, table.parts_between({"txid": 3}, {"txid": 8}))
+    assert txids(found) == [4, 5, 7, 8]
+    times = found[1]["modification_time"], found[1]["access_time"]
+    assert times == (None, datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC))
 
 
 def test_an_empty_range_has_no_parts() -> None:

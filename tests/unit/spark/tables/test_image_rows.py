@@ -156,6 +156,18 @@ def test_filters_choose_the_rows_of_an_image(tmp_path: Path) -> None:
     assert found == [{"path": f"/d1/file{n}", "length": n} for n in (211, 241, 271)]
 
 
+@pytest.mark.parametrize("time_ms", [253_402_300_800_000, 1 << 60, (1 << 63) - 1])
+def test_a_time_that_no_timestamp_has_is_null(time_ms: int) -> None:
+    namespace = large_namespace(3)
+    for path in ("/d0", "/d0/file0"):
+        namespace.apply(ed.TimesOp(path, time_ms, time_ms))
+    found = rows_of_image(image_of(namespace))
+    assert found["/d0/file0"]["modification_time"] is None
+    assert found["/d0/file0"]["access_time"] is None
+    assert found["/d0"]["modification_time"] is None
+    assert found["/d1/file1"]["modification_time"] is not None
+
+
 def test_ids_far_apart_are_found() -> None:
     namespace = Namespace()
     permission = ed.Permission("ann", "staff", 0o755)

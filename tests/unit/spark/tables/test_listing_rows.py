@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -42,6 +43,16 @@ def test_names_that_are_no_utf8_and_times_before_1970_are_shown() -> None:
     (row,) = rows(Page("/d", [entry(b"\xff")]))
     assert (row["path"], row["modification_time"], row["quota_names"]) == ("/d/�", None, None)
     assert (row["snapshots"], row["snapshot_names"], row["is_open"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("time_ms", [253_402_300_800_000, 1 << 60, (1 << 63) - 1])
+def test_a_time_that_no_timestamp_has_is_null_and_hides_no_other_row(time_ms: int) -> None:
+    far, near = entry(b"far"), entry(b"near")
+    far.modification_time = far.access_time = time_ms
+    near.modification_time = 1500
+    first, second = rows(Page("/d", [far, near]))
+    assert (first["modification_time"], first["access_time"]) == (None, None)
+    assert second["modification_time"] == datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC)
 
 
 def test_snapshots_that_may_not_be_listed_are_null() -> None:
