@@ -19,7 +19,7 @@ from howdah.protocol.striping.layout import GroupLayout
 from howdah.protocol.striping.messages import policy_from_proto
 from howdah.spark.tables import columns as of
 from howdah.spark.tables.columns import Columns
-from howdah.spark.tables.listing_rows import Page, signed
+from howdah.spark.tables.listing_rows import Page, being_written, blocks_of, signed
 
 BLOCK_ROWS: Final = Columns(
     {
@@ -64,11 +64,9 @@ def rows_of(page: Page) -> Iterator[dict[str, Any]]:
     for path, entry in zip(page.paths, page.entries, strict=True):
         if entry.fileType != pb.HdfsFileStatusProto.IS_FILE or not entry.HasField("locations"):
             continue
-        located = entry.locations
-        blocks = list(located.blocks)
-        for number, block in enumerate(blocks):
-            is_open = located.underConstruction and number == len(blocks) - 1
-            common = _of_block(path, entry, block, is_open)
+        written = being_written(entry.locations)
+        for block in blocks_of(entry.locations):
+            common = _of_block(path, entry, block, block.b.blockId == written)
             yield from _of_replicas(common, block)
 
 

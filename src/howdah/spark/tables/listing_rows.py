@@ -70,6 +70,22 @@ def _stored(entry: pb.HdfsFileStatusProto) -> tuple[str | None, int, int]:
     return None, length * entry.block_replication, blocks
 
 
+def being_written(located: pb.LocatedBlocksProto) -> int | None:
+    """The id of the block of a file that is being written; None where all are complete."""
+    is_open = located.underConstruction and located.HasField("lastBlock")
+    return located.lastBlock.b.blockId if is_open and not located.isLastBlockComplete else None
+
+
+def blocks_of(located: pb.LocatedBlocksProto) -> list[pb.LocatedBlockProto]:
+    """All blocks of a file. A listing has one that is being written beside the others, which end
+    at the file's length."""
+    blocks = list(located.blocks)
+    written = being_written(located)
+    if written is not None and not any(block.b.blockId == written for block in blocks[-1:]):
+        blocks.append(located.lastBlock)
+    return blocks
+
+
 def _blocks(entry: pb.HdfsFileStatusProto) -> list[dict[str, int]] | None:
     if not entry.HasField("locations"):
         return None
@@ -79,7 +95,7 @@ def _blocks(entry: pb.HdfsFileStatusProto) -> list[dict[str, int]] | None:
             "length": located.b.numBytes,
             "generation_stamp": located.b.generationStamp,
         }
-        for located in entry.locations.blocks
+        for located in blocks_of(entry.locations)
     ]
 
 

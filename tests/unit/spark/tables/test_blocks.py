@@ -11,7 +11,8 @@ from howdah.proto import types_pb2 as pb
 from howdah.protocol.striping.messages import policy_to_proto
 from howdah.protocol.striping.policies import policy_named
 from howdah.spark.tables.block_rows import BLOCK_ROWS, rows_of
-from howdah.spark.tables.listing_rows import Page
+from howdah.spark.tables.inode_rows import NAMESPACE
+from howdah.spark.tables.listing_rows import Page, lists_of
 
 NORMAL = pb.DatanodeInfoProto.NORMAL
 LEAVING = pb.DatanodeInfoProto.DECOMMISSION_INPROGRESS
@@ -37,7 +38,10 @@ def block(*nodes: pb.DatanodeInfoProto, corrupt: bool = False, **more: Any) -> p
     more.setdefault("length", 100)
     return pb.LocatedBlockProto(
         b=pb.ExtendedBlockProto(
-            poolId="pool", blockId=7, generationStamp=1001, numBytes=more.pop("length")
+            poolId="pool",
+            blockId=more.pop("block_id", 7),
+            generationStamp=1001,
+            numBytes=more.pop("length"),
         ),
         offset=0,
         locs=nodes,
@@ -50,7 +54,11 @@ def block(*nodes: pb.DatanodeInfoProto, corrupt: bool = False, **more: Any) -> p
 
 
 def file(
-    *blocks: pb.LocatedBlockProto, replication: int = 2, is_open: bool = False, coded: bool = False
+    *blocks: pb.LocatedBlockProto,
+    replication: int = 2,
+    is_open: bool = False,
+    written: pb.LocatedBlockProto | None = None,
+    coded: bool = False,
 ) -> pb.HdfsFileStatusProto:
     return pb.HdfsFileStatusProto(
         fileType=pb.HdfsFileStatusProto.IS_FILE,
@@ -66,7 +74,11 @@ def file(
         fileId=20000,
         ecPolicy=policy_to_proto(POLICY) if coded else None,
         locations=pb.LocatedBlocksProto(
-            fileLength=100, blocks=blocks, underConstruction=is_open, isLastBlockComplete=True
+            fileLength=100,
+            blocks=blocks,
+            underConstruction=is_open,
+            lastBlock=written if written is not None else blocks[-1],
+            isLastBlockComplete=written is None,
         ),
     )
 
@@ -126,12 +138,27 @@ def test_a_block_without_replicas_has_a_row_without_a_datanode() -> None:
     assert (row["node"], row["replicas"], row["block_id"]) == (None, 0, 7)
 
 
-def test_the_last_block_of_an_open_file_is_being_written() -> None:
-    found = rows(file(block(node(1)), block(node(1)), is_open=True))
-    assert [(row["is_open"], row["health"]) for row in found] == [
-        (False, "under-replicated"),
-        (True, "healthy"),
+@pytest.mark.parametrize("is_listed", [False, True], ids=["beside the others", "among them"])
+def test_a_block_that_is_being_written_has_rows_and_no_other_is_taken_for_it(
+    is_listed: bool,
+) -> None:
+    # A namenode lists it among the others only once its length is known.
+    complete, written = block(node(1)), block(node(1), node(3), block_id=8, length=5)
+    blocks = (complete, written) if is_listed else (complete,)
+    found = rows(file(*blocks, is_open=True, written=written))
+    assert [(row["block_id"], row["is_open"], row["health"], row["host"]) for row in found] == [
+        (7, False, "under-replicated", "host1"),
+        (8, True, "healthy", "host1"),
+        (8, True, "healthy", "host3"),
     ]
+    page = Page("/d", [file(*blocks, is_open=True, written=written)])
+    (listed,) = lists_of(page, NAMESPACE)["block_list"]
+    assert [each["block_id"] for each in listed] == [7, 8]
+
+
+def test_of_an_open_file_between_two_blocks_none_is_being_written() -> None:
+    found = rows(file(block(node(1)), is_open=True))
+    assert [(row["is_open"], row["health"]) for row in found] == [(False, "under-replicated")]
 
 
 @pytest.mark.parametrize(
