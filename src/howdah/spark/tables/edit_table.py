@@ -38,8 +38,8 @@ FROM_TXID, TO_TXID = "fromTxid", "toTxid"
 @dataclass(frozen=True, slots=True)
 class EditPart:
     """A segment, and where its copies are. Of its transactions those from `begin` to `end` have
-    rows; `last_txid` is None where it is unfinished, `committed_txid` the last one of it that
-    counts, where that is known."""
+    rows; `last_txid` is None where it is unfinished. `committed_txid` is the last one of the newest
+    segment that counts, where that is known: it must be there."""
 
     source: Place | JournalNodes
     copies: tuple[str, ...]
@@ -82,7 +82,13 @@ class EditTable(Table):
         nodes = JournalNodes.of(JournalUri.parse(where), conf, self.home.user)
         return self._chosen(
             EditPart(
-                nodes, each.urls, each.first_txid, each.last_txid, each.first_txid, None, each.end
+                nodes,
+                each.urls,
+                each.first_txid,
+                each.last_txid,
+                each.first_txid,
+                None,
+                each.committed_txid,
             )
             for each in nodes.segments()
         )
@@ -123,14 +129,23 @@ class EditTable(Table):
             reader = SegmentReader(
                 source, part.copies[0], first_txid=part.first_txid, last_txid=last_txid
             )
+            reached = part.first_txid - 1
             for placed in reader:
                 txid = placed.logged.txid
                 if part.end is not None and txid > part.end:
                     return
                 if part.committed_txid is not None and txid > part.committed_txid:
                     return
+                reached = txid
                 if txid >= part.begin:
                     yield placed.logged
+        known = [txid for txid in (part.committed_txid, part.end) if txid is not None]
+        if part.committed_txid is not None and reached < min(known):
+            raise errors.RetriableError(
+                f"{self.name}: the segment of transaction {part.first_txid} that a journal node "
+                f"handed out ends with {reached}, and the log is committed up to "
+                f"{part.committed_txid}: this node lags, and no other one could be asked"
+            )
 
 
 def without_overlaps(parts: Iterable[EditPart], low: int, high: int | None) -> Iterator[EditPart]:
@@ -148,9 +163,19 @@ def without_overlaps(parts: Iterable[EditPart], low: int, high: int | None) -> I
         if part.last_txid is None and part.first_txid <= reached and _is_finished(part, ordered):
             continue
         begin = max(part.first_txid, reached + 1)
-        yield replace(part, begin=begin, end=high)
+        if part.last_txid is None:
+            part = _before_the_next(part, ordered)
+        ends = [end for end in (part.end, high) if end is not None]
+        yield replace(part, begin=begin, end=min(ends, default=None))
         if part.last_txid is not None:
             reached = part.last_txid
+
+
+def _before_the_next(part: EditPart, others: Iterable[EditPart]) -> EditPart:
+    """An unfinished segment without what comes behind it in others: its writer lost the quorum, or
+    died, and what it wrote last was never acknowledged."""
+    later = [other.first_txid for other in others if other.first_txid > part.first_txid]
+    return replace(part, end=min(later) - 1, committed_txid=None) if later else part
 
 
 def _is_finished(part: EditPart, others: Iterable[EditPart]) -> bool:

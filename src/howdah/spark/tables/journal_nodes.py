@@ -4,7 +4,8 @@
    the log to be committed.
 2. A finished segment counts: its writer had all of it at a majority. Of several copies the next
    one is fetched where one cannot be had.
-3. An unfinished segment is read up to the last committed transaction.
+3. An unfinished segment is read up to the last committed transaction. A node that was away for a
+   while has less of it, so the copy that has most is fetched first.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ _IN_MEMORY_BYTES: Final = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class NodesSegment:
-    """A segment, and where its copies are. `last_txid` is None where it is unfinished; of it the
-    transactions up to `end` are committed."""
+    """A segment, and where its copies are. `last_txid` is None where it is unfinished; of that the
+    transactions up to `committed_txid` are committed."""
 
     urls: tuple[str, ...]
     first_txid: int
     last_txid: int | None
-    end: int
+    committed_txid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +125,20 @@ def committed_segments(
     """The segments that count, of what several nodes say that they have: by where a node hands
     them out."""
     committed = max((answer.manifest.committedTxnId for _, answer in listed), default=0)
-    copies: dict[tuple[int, int | None], list[str]] = {}
+    copies: dict[tuple[int, int | None], list[tuple[int, str]]] = {}
     for place, answer in listed:
         for log in answer.manifest.logs:
             last_txid = None if log.isInProgress else log.endTxId
             if last_txid is None and log.startTxId > committed:
                 continue
             url = place + SegmentWanted(journal_id, log.startTxId).target()
-            copies.setdefault((log.startTxId, last_txid), []).append(url)
+            copies.setdefault((log.startTxId, last_txid), []).append((log.endTxId, url))
     return [
-        NodesSegment(tuple(urls), first_txid, last_txid, committed)
-        for (first_txid, last_txid), urls in copies.items()
+        NodesSegment(
+            tuple(url for _, url in sorted(found, key=lambda copy: -copy[0])),
+            first_txid,
+            last_txid,
+            committed if last_txid is None else None,
+        )
+        for (first_txid, last_txid), found in copies.items()
     ]

@@ -5,20 +5,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
 from howdah import errors
+from howdah.config.journal_uri import JournalUri
 from howdah.formats.edits import edits as ed
 from howdah.formats.edits.codec import BODIES, encode_record
 from howdah.formats.edits.segment_scan import FILL, encode_header
 from howdah.formats.viewers.edits import read_binary
 from howdah.proto import qjournal_pb2 as pb
 from howdah.spark.tables.edit_rows import EDITS, field_text, layout_of, row_of
-from howdah.spark.tables.journal_nodes import committed_segments
+from howdah.spark.tables.edit_table import EditPart
+from howdah.spark.tables.journal_nodes import JournalNodes, committed_segments
 from tests.support.tables.frames import as_rows, rows_of, table
 
 GOLDEN = Path(__file__).parents[2] / "formats" / "golden"
@@ -126,6 +129,16 @@ def test_a_segment_that_is_there_unfinished_too_is_read_once(tmp_path: Path) -> 
     assert txids(rows_of(table("howdah.edits", where))) == list(range(1, 19))
 
 
+def test_what_a_writer_that_was_cut_off_wrote_behind_the_next_segment_is_no_row(
+    tmp_path: Path,
+) -> None:
+    where = write(tmp_path, (1, 10), (11, None), (15, 20), upto=17)
+    rows = rows_of(table("howdah.edits", where))
+    assert txids(rows) == list(range(1, 21))
+    assert [row["segment"][:13] for row in rows[10:14]] == ["edits_inprogr"] * 4
+    assert txids(rows_of(table("howdah.edits", where, toTxid=12))) == list(range(1, 13))
+
+
 def test_bounds_choose_segments_and_rows(tmp_path: Path) -> None:
     where = write(tmp_path, (1, 10), (11, 20), (21, 30))
     opened = table("howdah.edits", where, fromTxid=5, toTxid=25, where="txid > 12")
@@ -188,7 +201,39 @@ def test_copies_of_journal_nodes_are_one_segment() -> None:
     found = {(each.first_txid, each.last_txid): each for each in committed_segments("j", listed)}
     assert [url[:8] for url in found[1, 10].urls] == ["http://a", "http://b"]
     assert len(found[11, None].urls) == 2
-    assert found[11, None].end == 15
+    assert found[11, None].committed_txid == 15
+    # What is finished counts as a whole: nodes hear of the last commit with the next write.
+    assert found[1, 10].committed_txid is None
+
+
+def test_of_an_unfinished_segment_the_copy_that_has_most_comes_first() -> None:
+    short, long = manifest((11, None), committed=15), manifest((11, None), committed=15)
+    short.manifest.logs[0].endTxId, long.manifest.logs[0].endTxId = 12, 16
+    (found,) = committed_segments("j", [("http://a", short), ("http://b", long)])
+    assert [url[:8] for url in found.urls] == ["http://b", "http://a"]
+
+
+class Nodes(JournalNodes):
+    """Journal nodes of which one has this segment."""
+
+    def open(self, urls: tuple[str, ...]) -> AbstractContextManager[IO[bytes]]:  # type: ignore[override]
+        return Path(urls[0]).open("rb")
+
+
+@pytest.mark.parametrize(("to_txid", "is_short"), [(None, True), (12, False)])
+def test_a_node_that_lags_is_no_shorter_log(
+    tmp_path: Path, to_txid: int | None, is_short: bool
+) -> None:
+    write(tmp_path, (11, None), upto=12)
+    (segment,) = tmp_path.iterdir()
+    nodes = Nodes(JournalUri.parse("qjournal://a:1;b:1;c:1/j"), (), None)
+    part = EditPart(nodes, (str(segment),), 11, None, 11, to_txid, committed_txid=15)
+    opened = table("howdah.edits", "qjournal://a:1;b:1;c:1/j")
+    if not is_short:
+        assert txids([row for batch in opened.read(part) for row in as_rows(batch)]) == [11, 12]
+        return
+    with pytest.raises(errors.RetriableError, match=r"ends with 12.*committed up to 15"):
+        list(opened.read(part))
 
 
 def test_a_segment_with_nothing_committed_does_not_count() -> None:
