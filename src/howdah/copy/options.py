@@ -110,6 +110,9 @@ class Options:
     resume: bool = False
     """Whether an earlier run of the same `-diff` may have ended: what it changed at the target is
     expected there. Not an option of commands."""
+    refuses_encrypted: bool = False
+    """Whether an encrypted file of a source ends the copy before anything is copied. Not an option
+    of commands."""
 
     def __post_init__(self) -> None:
         if self.blocks_per_chunk > 0:

@@ -260,6 +260,9 @@ class Copying:
         reverts: bool = False,
     ) -> Counters:
         settings = self._settings
+        # Only superusers may list zones, and no router lists them.
+        refuses_encrypted = not (settings.decrypts or reverts or is_encrypted(self._target))
+        options = replace(options, refuses_encrypted=refuses_encrypted)
         wishes = Wishes(
             most=self._most(),
             listed=self._watcher.listed,
@@ -267,8 +270,6 @@ class Copying:
             replaces_kinds=replaces_kinds,
             rows=rows,
             check=self.check_lock,
-            # Only superusers may list zones, and no router lists them.
-            refuses_encrypted=not (settings.decrypts or reverts or is_encrypted(self._target)),
             begins_processes=settings.begins_processes,
         )
         try:

@@ -60,7 +60,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 from howdah.sync.options import as_mirror
 from howdah.sync.outcome import Synced
-from howdah.sync.pool import Piece, copy_all, pieces
+from howdah.sync.pool import MOST_BYTES, Piece, copy_all, pieces
 
 MOST_ENTRIES: Final = 2_000_000
 """Of a listing: about a gigabyte."""
@@ -70,7 +70,8 @@ _log = logging.getLogger(__name__)
 
 
 class TooMuch(errors.HowdahError, ValueError):
-    """There is more to copy than this machine is to copy. Nothing was copied."""
+    """There is more to copy than this machine is to copy. Nothing was copied; entries of the target
+    that are of another kind than the source's are gone, if they were to be replaced."""
 
     found = Amount()
     """How much there is."""
@@ -92,8 +93,6 @@ class Wishes:
     """The rows to begin the listing with, by the source and its path: nothing else is looked at."""
     check: Callable[[], None] = lambda: None
     """Called again and again while files are copied; what it raises ends the mirror at once."""
-    refuses_encrypted: bool = False
-    """Whether an encrypted file of a source ends the mirror before anything is copied."""
     begins_processes: bool = True
     """Whether more than little work is done by processes; otherwise by this one."""
 
@@ -220,6 +219,10 @@ class _Mirror:
             files = [row for row in rows if row.kind == Kind.FILE]
             missing = self._missing(rows)
             if is_real:
+                if self._wishes.replaces_kinds:
+                    # Whoever copies what is too much for this machine replaces none.
+                    rows = self._without_other_kinds(rows)
+                    files = [row for row in rows if row.kind == Kind.FILE]
                 self._check_amount(files)
                 counters += self._do(rows, missing, roots, files)
             else:
@@ -281,7 +284,7 @@ class _Mirror:
             own_lock=None if self._options.dry_run else self._lock.path or "",
             most_entries=sys.maxsize,
             is_alone=self._follows is None,
-            refuses_encrypted=self._wishes.refuses_encrypted,
+            refuses_encrypted=self._options.refuses_encrypted,
         )
 
     def _check_amount(self, files: Sequence[Entry]) -> None:
@@ -340,8 +343,6 @@ class _Mirror:
         roots: Sequence[Entry],
         files: Sequence[Entry],
     ) -> Counters:
-        if self._wishes.replaces_kinds:
-            rows = self._without_other_kinds(rows)
         work = list(pieces(row for row in rows if row.kind != Kind.MISSING))
         if work:
             self._fs.mkdirs(self._staging.own)
@@ -362,8 +363,10 @@ class _Mirror:
         return counters
 
     def _copy(self, work: Sequence[Piece], files: Sequence[Entry]) -> Counters:
-        # A process takes longer to start than one piece takes to be copied.
-        is_little = len(work) <= 1 or not self._wishes.begins_processes
+        # A process takes longer to start than one piece takes to be copied, unless that is one
+        # large file: only a process can be ended in the middle of it.
+        is_little = len(work) <= 1 and sum(row.length for row in files) <= MOST_BYTES
+        is_little = is_little or not self._wishes.begins_processes
         processes = 0 if is_little else min(self._processes, len(work))
         task, rate_mb = self._task, self._options.bandwidth_mb
         if rate_mb is not None and processes:

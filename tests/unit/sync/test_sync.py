@@ -13,6 +13,7 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.copy.common.failures import CopyFailed
+from howdah.copy.common.task_progress import Amount
 from howdah.copy.counters import Counters
 from howdah.copy.layout import InvalidInput
 from howdah.copy.listing.entries import Entry, Kind
@@ -22,7 +23,7 @@ from howdah.fs.local.filesystem import LocalFileSystem
 from howdah.fs.status import FileStatus
 from howdah.sync import options as words
 from howdah.sync import pool, sync
-from howdah.sync.job import Wishes, _Mirror
+from howdah.sync.job import TooMuch, Wishes, _Mirror
 from howdah.sync.pool import MOST_BYTES, MOST_FILES, pieces
 
 
@@ -308,3 +309,45 @@ def test_a_mirror_that_may_not_go_on_ends_in_the_middle(
             wishes=wishes,
         )
     assert not (tmp_path / "to" / "huge").exists()
+
+
+def test_a_mirror_that_may_not_go_on_ends_in_the_middle_of_its_only_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[None] = []
+
+    def refuse() -> None:
+        calls.append(None)
+        if len(calls) > 1:
+            raise CopyFailed("another one has it")
+
+    (tmp_path / "huge").write_bytes(bytes(8 << 20))
+    monkeypatch.setattr("howdah.sync.job.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(pool, "CHECKED_S", 0.1)
+    # At this rate the file takes hours.
+    options = Options(update=True, bandwidth_mb=0.001, buffer_bytes=4096)
+    target = tmp_path / "to"
+    with pytest.raises(CopyFailed, match="another one has it"):
+        sync(
+            (tmp_path / "huge").as_uri(),
+            target.as_uri(),
+            options=options,
+            wishes=Wishes(check=refuse),
+        )
+    assert not target.exists()
+
+
+def test_what_is_too_much_finds_no_entries_of_another_kind_at_the_target(
+    source: Path, tmp_path: Path
+) -> None:
+    """Spark copies it then, and replaces no file by a directory."""
+    target = tmp_path / "to"
+    (target / "a").mkdir(parents=True)
+    (target / "a" / "old").write_bytes(b"x")
+    (target / "d").write_bytes(b"a file")
+    wishes = Wishes(most=Amount(0, 0), replaces_kinds=True)
+    with pytest.raises(TooMuch):
+        sync(source.as_uri(), target.as_uri(), wishes=wishes)
+    assert not (target / "a").exists()
+    sync(source.as_uri(), target.as_uri(), processes=1)
+    assert tree(target) == tree(source)

@@ -64,6 +64,7 @@ class CopyListing:
             ignore_failures=self._options.ignore_failures,
             threads=self._options.list_threads,
             own_lock=None if self._options.dry_run else self._lock.path or "",
+            refuses_encrypted=self._options.refuses_encrypted,
         )
 
     def make(self) -> Listing:
