@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from howdah.cli.spark_options import check_default, session_of
 from howdah.config import Configuration
+from howdah.config.keys.names.secret import is_secret
+from howdah.config.site_files import site_file
 from howdah.copy.arguments import Arguments, parse, usage
 from howdah.copy.options import InvalidOptions
 from howdah.errors import HowdahError
@@ -52,17 +54,28 @@ def main(argv: list[str], conf: Configuration) -> int:
 
 def _run_in_background(argv: list[str], conf: Configuration) -> int:
     """The same command in a process of its own, whose output goes to a file (`-async`)."""
-    words = [word for word in argv if word.lstrip("-") != "async"]
-    settings = [f"-D{name}={value}" for name, value in conf.items()]
-    with tempfile.NamedTemporaryFile(
-        "wb", prefix="howdah-distcp-", suffix=".log", delete=False
-    ) as log:
+    # A path may be called `async`.
+    words = [word for word in argv if word not in ("-async", "--async")]
+    settings = [f"-D{name}={value}" for name, value in conf.items() if not is_secret(name)]
+    secrets = {name: value for name, value in conf.items() if is_secret(name)}
+    with (
+        tempfile.NamedTemporaryFile(
+            "wb", prefix="howdah-distcp-", suffix=".log", delete=False
+        ) as log,
+        # Everybody on this machine sees the words of a command, and nobody this file: it has no
+        # name.
+        tempfile.TemporaryFile() as hidden,
+    ):
+        hidden.write(site_file(secrets).encode())
+        hidden.seek(0)
+        given = ["-conf", f"/dev/fd/{hidden.fileno()}"] if secrets else []
         process = subprocess.Popen(
-            [sys.executable, "-m", "howdah", "distcp", *settings, *words],
+            [sys.executable, "-m", "howdah", "distcp", *given, *settings, *words],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
+            pass_fds=[hidden.fileno()] if secrets else [],
         )
     print(f"DistCp runs as process {process.pid}, and says how it goes in {log.name}")
     return 0
