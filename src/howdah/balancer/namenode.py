@@ -53,6 +53,13 @@ PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
 ID_PATH: Final = "/system/balancer.id"
 _ATTEMPTS: Final = 5
 _TO_THE_END: Final = (1 << 63) - 1
+_ANOTHER_ONE: Final = (
+    errors.AlreadyBeingCreated,
+    errors.RecoveryInProgress,
+    errors.PathExists,
+    errors.PathNotFound,
+)
+"""What whoever wants to be alone is told when another one is, or comes at the same moment."""
 _WRONG_ONE: Final = (errors.StandbyError, errors.Unreachable, errors.RetriableError)
 
 
@@ -246,10 +253,16 @@ class BalancedNamenode:
         fs = self._fs
         try:
             if fs.exists(path):
-                fs.append(path).close()
-                fs.delete(path)
+                # The lease on the file that is left is kept until it is gone: of two that come at
+                # the same moment the second one would delete the file of the first.
+                left = fs.append(path)
+                try:
+                    fs.delete(path)
+                finally:
+                    with contextlib.suppress(errors.HowdahError):
+                        left.close()
             out = fs.create(path, flags=CreateFlag.SHOULD_REPLICATE)
-        except (errors.AlreadyBeingCreated, errors.RecoveryInProgress, errors.PathExists) as error:
+        except _ANOTHER_ONE as error:
             raise AnotherOneRuns(f"Another {name} is running.") from error
         try:
             out.write(socket.gethostname().encode())
