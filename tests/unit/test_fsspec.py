@@ -248,6 +248,25 @@ def test_what_a_move_could_not_list_is_not_removed(
     assert b"one" in [fs.cat(each) for each in fs.find("/")]
 
 
+@pytest.mark.parametrize("source", ["/a/d", "/a/d*"])
+def test_what_is_written_to_while_it_is_moved_is_not_removed(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fs = _view_of_two()
+    copy = fs.cp_file
+
+    def late(path1: str, path2: str, **options: Any) -> None:
+        copy(path1, path2, **options)
+        if path1 == "/a/d/f":
+            with fs.hdfs.append(path1) as out:
+                out.write(b" and more")
+
+    monkeypatch.setattr(fs, "cp_file", late)
+    with pytest.raises(errors.FileChanged, match="/a/d/f was written to while it was copied"):
+        fs.mv(source, "/b/moved", recursive=True)
+    assert fs.cat("/a/d/f") == b"one and more"
+
+
 def test_a_move_by_a_pattern_takes_all_that_it_has_copied() -> None:
     fs = _view_of_two()
     fs.mv("/a/d*", "/b/there", recursive=True)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 ByteCallback = Callable[[int], object]
 PIECE_BYTES: Final = 4 << 20
+_LONGEST_NAME: Final = 255
+"""Bytes: of HDFS (`dfs.namenode.fs-limits.max-component-length`), and of most disks."""
 TEMPORARY_SUFFIX: Final = "._COPYING_"
 """What Hadoop's shell writes under. A router chooses the filesystem of such a name by the final
 one."""
@@ -78,10 +80,10 @@ def _copy_tree(
     dst: str,
     overwrite: bool,
     tell: ByteCallback,
-    copied: dict[tuple[str, ...], bool] | None = None,
+    copied: dict[tuple[str, ...], FileStatus | None] | None = None,
 ) -> None:
-    """Copy a directory. The names of what was copied below it are put into `copied`, and whether
-    each is a file's."""
+    """Copy a directory. The names of what was copied below it are put into `copied`, with the
+    status that each file had; None for directories."""
     for found, names in _below(source, status):
         place = paths.join(dst, *names)
         if found is None:
@@ -89,14 +91,15 @@ def _copy_tree(
         else:
             _copy_file(source, found, target, place, overwrite, tell)
         if copied is not None:
-            copied[names] = found is not None
+            copied[names] = found
 
 
 def move(
     source: FileSystem, src: str, target: FileSystem, dst: str, *, overwrite: bool = True
 ) -> None:
     """Give a file or directory exactly this name: by a rename, and where none is possible by a
-    copy, after which the source is deleted."""
+    copy, after which the source is deleted. A file that was written to meanwhile stays, and so
+    does what is above it: then it is `FileChanged`, or of a directory `DirectoryNotEmpty`."""
     status = source.get_file_link_status(src)
     if source.uri == target.uri:
         if src == dst:
@@ -112,15 +115,20 @@ def move(
     if _are_one_file(source.get_file_status(src), _status_or_none(target, dst)):
         raise errors.IllegalArgument(f"{src} and {dst} are the same file, by two addresses")
     if not status.is_directory:
+        read = source.get_file_status(src)
         copy(source, src, target, dst, recursive=True, overwrite=overwrite)
+        if not is_unchanged(source, src, read):
+            raise errors.FileChanged(
+                f"{src} was written to while it was copied to {dst}, so it is not deleted"
+            ).about(src)
         source.delete(src)
         return
     _check_apart(source, status, target, dst)
-    copied: dict[tuple[str, ...], bool] = {}
+    copied: dict[tuple[str, ...], FileStatus | None] = {}
     _copy_tree(source, status, target, dst, overwrite, _told(None, lambda: 0), copied)
     if source.has_path_capability(src, capabilities.ETAGS_AVAILABLE):
         # Markers of directories go with it, under names that no listing has.
-        _check_all_copied(source, src, dst, sum(copied.values()))
+        _check_all_copied(source, status, dst, copied)
         source.delete(src, recursive=True)
     else:
         _delete_copied(source, src, (), copied)
@@ -137,31 +145,73 @@ def _are_one_file(moved: FileStatus, there: FileStatus | None) -> bool:
     )
 
 
+def is_unchanged(fs: FileSystem, path: str, read: FileStatus) -> bool:
+    """Whether a file is what it was when it had the status `read`, and nobody is writing to it: a
+    namenode learns of what is written when the file is closed."""
+    return _is_same(fs.get_file_status(path), read) and _is_closed(fs, path)
+
+
+def _is_closed(fs: FileSystem, path: str) -> bool:
+    try:
+        return fs.is_file_closed(path)
+    except errors.UnsupportedOperation:
+        return True
+
+
+def _is_same(now: FileStatus, read: FileStatus) -> bool:
+    facts, were = (
+        (status.length, status.modification_time_ms, status.file_id, status.etag)
+        for status in (now, read)
+    )
+    return facts == were
+
+
 def _delete_copied(
-    fs: FileSystem, path: str, names: tuple[str, ...], copied: Container[tuple[str, ...]]
+    fs: FileSystem,
+    path: str,
+    names: tuple[str, ...],
+    copied: Mapping[tuple[str, ...], FileStatus | None],
 ) -> None:
     """Delete a tree one by one, not what links of it lead to. What was made there meanwhile stays,
-    and so does what is above it: then it is `DirectoryNotEmpty`."""
+    or was written to, and so does what is above it: then it is `DirectoryNotEmpty`."""
     for status in list(fs.list_status_iter(path)):
         below = (*names, status.name)
         if below not in copied:
             continue
+        place, read = paths.join(path, status.name), copied[below]
         if status.is_directory and not status.is_symlink:
-            _delete_copied(fs, paths.join(path, status.name), below, copied)
-        else:
-            fs.delete(paths.join(path, status.name))
+            _delete_copied(fs, place, below, copied)
+            continue
+        # A listing may have other facts than the status of a single file.
+        now = fs.get_file_status(place) if status.is_symlink else status
+        if read is None or (_is_same(now, read) and _is_closed(fs, place)):
+            fs.delete(place)
     fs.delete(path)
 
 
-def _check_all_copied(source: FileSystem, src: str, dst: str, copied: int) -> None:
-    """Raise `DirectoryNotEmpty` if a directory of an object store has objects that were not listed
-    and would go with it: with keys that no path names, or below a key that is a file."""
+def _check_all_copied(
+    source: FileSystem,
+    top: FileStatus,
+    dst: str,
+    copied: Mapping[tuple[str, ...], FileStatus | None],
+) -> None:
+    """Raise `DirectoryNotEmpty` if a directory of an object store has objects that were not copied
+    and would go with it: with keys that no path names, or below a key that is a file, or put in the
+    place of one that was copied."""
+    src = top.path
     there = source.content_summary(src).file_count
-    if there != copied:
+    count = sum(read is not None for read in copied.values())
+    if there != count:
         raise errors.DirectoryNotEmpty(
-            f"{src} has {there} objects, of which {copied} were copied to {dst}: others have keys "
+            f"{src} has {there} objects, of which {count} were copied to {dst}: others have keys "
             "that no path can name, or have come since; it is not deleted"
         ).about(src)
+    for now, names in _below(source, top):
+        read = copied.get(names)
+        if now is not None and (read is None or not _is_same(now, read)):
+            raise errors.DirectoryNotEmpty(
+                f"{now.path} was replaced while {src} was copied to {dst}; it is not deleted"
+            ).about(src)
 
 
 def put(
@@ -325,7 +375,7 @@ def _write(
 ) -> None:
     """Write a file of what a stream has."""
     appears_whole = target.has_path_capability(dst, capabilities.ABORTABLE_STREAM)
-    path = dst if appears_whole else f"{dst}{TEMPORARY_SUFFIX}.{secrets.token_hex(4)}"
+    path = dst if appears_whole else _temporary(dst)
     out: FSDataOutputStream | None = None
     try:
         out = target.create(path, overwrite=overwrite)
@@ -345,6 +395,18 @@ def _write(
         if out is not None:
             _discard(target, path, out, error, appears_whole=appears_whole)
         raise
+
+
+def _temporary(path: str) -> str:
+    """The name under which a file is written first. Of a long one the end is left out: a namenode
+    or a disk takes no name that is longer still."""
+    suffix = f"{TEMPORARY_SUFFIX}.{secrets.token_hex(4)}"
+    name = paths.name_of(path).encode("utf-8", "surrogateescape")[: _LONGEST_NAME - len(suffix)]
+    # A character that was cut in two is left out as a whole.
+    cut = name.decode("utf-8", "surrogateescape")
+    while cut and not paths.name_of(path).startswith(cut):
+        cut = cut[:-1]
+    return paths.join(paths.parent_of(path) or paths.SEPARATOR, cut + suffix)
 
 
 def _discard(

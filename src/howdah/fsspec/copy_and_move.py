@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.metadata_transfer import apply_metadata
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
+from howdah.fs.transfers import is_unchanged
 from howdah.fsspec.path_patterns import LocalNames, NamingFileSystem, Paths, check_below
 from howdah.options import CopyCheck
 
@@ -119,13 +120,14 @@ class MovingFileSystem(NamingFileSystem):
                     path1, path2, self.isdir, recursive=recursive, maxdepth=maxdepth
                 )
                 sources, targets = map(self._strip_protocol, pairs)
-                self._copy_with_attributes(sources, targets)
+                read = self._copy_with_attributes(sources, targets)
                 # With `maxdepth` no directory is copied: an empty one is nowhere else.
                 taken = {
                     *sources,
                     *(above for source in sources for above in _directories_of(source)),
                 }
-                self._remove_copied([name for name in names if name in taken], recursive=recursive)
+                gone = [name for name in names if name in taken]
+                self._remove_copied(gone, read, recursive=recursive)
                 left = [name for name in names if name not in taken]
                 if recursive and left:
                     raise errors.DirectoryNotEmpty(
@@ -151,12 +153,15 @@ class MovingFileSystem(NamingFileSystem):
             # All that is below, or an error: `copy` would leave out what cannot be listed.
             below = self.find(source, withdirs=True, on_error="raise") if recursive else []
             names = list(dict.fromkeys([source, *below]))
-            self._copy_with_attributes(names, [target + name[len(source) :] for name in names])
-            self._remove_copied(names, recursive=recursive)
+            targets = [target + name[len(source) :] for name in names]
+            read = self._copy_with_attributes(names, targets)
+            self._remove_copied(names, read, recursive=recursive)
 
-    def _copy_with_attributes(self, sources: list[str], targets: list[str]) -> None:
-        """Copy files that are removed afterwards. The copies get the attributes of their
-        sources."""
+    def _copy_with_attributes(
+        self, sources: list[str], targets: list[str]
+    ) -> dict[str, FileStatus]:
+        """Copy files that are removed afterwards. The copies get the attributes of their sources,
+        which are returned as they were before."""
         for source, target in zip(sources, targets, strict=True):
             if is_same_place(self._hdfs, source, target):
                 raise errors.AcrossMountPoints(f"{source} and {target} are one file").about(
@@ -176,11 +181,22 @@ class MovingFileSystem(NamingFileSystem):
         # Those of a directory come when all is in it.
         for status, target in sorted(copied, key=lambda pair: pair[1], reverse=True):
             apply_metadata(self._hdfs, status, target)
+        return {source: status for source, (status, _) in zip(sources, copied, strict=True)}
 
-    def _remove_copied(self, names: Sequence[str], *, recursive: bool) -> None:
+    def _remove_copied(
+        self, names: Sequence[str], read: Mapping[str, FileStatus], *, recursive: bool
+    ) -> None:
         """One by one: what was made below them meanwhile, or was not copied, stays, and so does
-        what is above it. Then it is `DirectoryNotEmpty`."""
+        what is above it. Then it is `DirectoryNotEmpty`; and `FileChanged` for a file that was
+        written to since it was `read`."""
         for name in sorted(names, reverse=True):
+            before = read.get(name)
+            if before is None or before.is_directory:
+                pass  # what is in a directory is looked at by itself
+            elif not is_unchanged(self._hdfs, name, before):
+                raise errors.FileChanged(
+                    f"{name} was written to while it was copied, so it is not removed"
+                ).about(name)
             if recursive or not self._hdfs.is_directory(name):
                 self.rm_file(name)
 

@@ -150,6 +150,49 @@ def test_what_is_made_while_a_tree_is_moved_is_not_deleted(fs: FileSystem) -> No
         assert content_of(Path.of(source, "/tree")) == {"b/c/a": b"late"}
 
 
+def test_what_is_written_to_while_it_is_moved_is_not_deleted(fs: FileSystem) -> None:
+    with howdah.connect("mem://other/") as source:
+        plant(Path.of(source, "/tree"))
+        source.write_bytes("/log", b"one")
+        rename = fs.rename
+        writer = []
+
+        def late(*args: Any, **options: Any) -> None:
+            rename(*args, **options)
+            if args[1] == "/d/tree/b/c/é":
+                with source.append("/tree/a") as out:
+                    out.write(b" and more")
+                writer.append(source.append("/tree/b/[x]*"))
+            if args[1] == "/d/log":
+                with source.append("/log") as out:
+                    out.write(b" two")
+
+        fs.rename = late  # type: ignore[method-assign]
+        with pytest.raises(errors.FileChanged, match="/log was written to while it was copied"):
+            transfers.move(source, "/log", fs, "/d/log")
+        assert source.read_bytes("/log") == b"one two"
+        with pytest.raises(errors.DirectoryNotEmpty):
+            transfers.move(source, "/tree", fs, "/d/tree")
+        assert content_of(Path.of(fs, "/d/tree")) == TREE
+        writer[0].close()
+        assert content_of(Path.of(source, "/tree")) == {"a": b"1 and more", "b/[x]*": b"22"}
+
+
+def test_an_object_that_is_replaced_while_its_directory_is_moved_stays(fs: FileSystem) -> None:
+    with Bucket("b", Configuration()) as bucket:
+        bucket.write_bytes("/d/f", b"1")
+        rename = fs.rename
+
+        def late(*args: Any, **options: Any) -> None:
+            rename(*args, **options)
+            bucket.write_bytes("/d/f", b"2")
+
+        fs.rename = late  # type: ignore[method-assign]
+        with pytest.raises(errors.DirectoryNotEmpty, match="/d/f was replaced while /d was copied"):
+            transfers.move(bucket, "/d", fs, "/moved")
+        assert bucket.read_bytes("/d/f") == b"2"
+
+
 class ByAnotherAddress(MemoryFileSystem):
     """The same files, as by another address of a namenode."""
 
@@ -410,3 +453,25 @@ def test_a_file_that_ends_early_is_not_copied_nor_moved(
     assert fs.ls("/d") == ["/d/f"]
     assert fs.read_bytes("/d/f") == b"old"
     assert source.exists("/f")
+
+
+@pytest.mark.parametrize(
+    "name", ["n" * 255, "é" * 127 + "n", "n" + "é" * 127, "n" * 250 + "\udcff"]
+)
+def test_a_name_as_long_as_names_may_be_is_copied(fs: FileSystem, name: str) -> None:
+    """Also where it is written under another name first."""
+    fs.write_bytes("/d/f", b"1")
+    made: list[str] = []
+    create = fs.create
+
+    def noted(path: Any, **options: Any) -> Any:
+        made.append(os.path.basename(path))
+        return create(path, **options)
+
+    fs.create = noted  # type: ignore[method-assign]
+    fs.copy("/d/f", f"/d/{name}")
+    assert fs.read_bytes(f"/d/{name}") == b"1"
+    (temporary,) = made
+    assert len(os.fsencode(temporary)) <= 255
+    assert name.startswith(temporary.partition("._COPYING_.")[0])
+    assert len(os.fsencode(temporary)) > 250

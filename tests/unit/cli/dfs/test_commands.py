@@ -282,6 +282,24 @@ def test_a_local_file_that_could_not_be_moved_stays(dfs: Any, tmp_path: Path) ->
     assert (tmp_path / "f").read_text() == "x"
 
 
+def test_a_local_file_that_is_written_to_while_it_is_moved_stays(
+    dfs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "f").write_text("one")
+    rename = dfs.fs.rename
+
+    def late(*args: Any, **options: Any) -> None:
+        rename(*args, **options)
+        (tmp_path / "f").write_text("one and more")
+
+    monkeypatch.setattr(dfs.fs, "rename", late)
+    done = dfs("-moveFromLocal", str(tmp_path / "f"), "/f")
+    assert done.code == 1
+    assert "was written to while it was copied; it stays" in done.err
+    assert (tmp_path / "f").read_text() == "one and more"
+    assert dfs.fs.contents == {"/f": b"one"}
+
+
 def test_checksum_files_of_hadoop_are_not_copied(dfs: Any, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x")
     (tmp_path / ".f.crc").write_bytes(b"crc\0" + struct.pack(">II", 512, zlib.crc32(b"x")))

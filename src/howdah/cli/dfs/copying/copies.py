@@ -18,6 +18,7 @@ from howdah.cli.dfs.copying.transfer import ACL, MODE, CopyCommand
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.error_text import CommandProblem, PathProblem
 from howdah.cli.dfs.shell.path_args import Item
+from howdah.fs.transfers import is_unchanged
 from howdah.options import CreateFlag
 
 STANDARD_INPUT = "-"
@@ -68,7 +69,11 @@ class MoveFromLocal(Put):
         return True
 
     def copy_file(self, source: Item, target: Item) -> None:
+        source.refresh()
+        read = source.require_status()
         super().copy_file(source, target)
+        if not is_unchanged(source.fs, source.path, read):
+            raise CommandProblem(f"`{source.name}': was written to while it was copied; it stays")
         source.fs.delete(source.path)
 
     def finish_directory(self, source: Item, target: Item) -> None:
