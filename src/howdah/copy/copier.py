@@ -87,8 +87,11 @@ class Copier:
         limit: BandwidthLimit,
         progress: Callable[[int], None],
         sleep: Callable[[float], None] = time.sleep,
+        confirm: Callable[[], None] = lambda: None,
     ) -> None:
+        """`confirm` is called before a file gets its name, and raises if it may not."""
         self._fs = target_fs
+        self._confirm = confirm
         self._settings = settings
         self._temporary = temporary
         self._limit = limit
@@ -228,6 +231,7 @@ class Copier:
 
     def _give_name(self, path: str, target: str) -> None:
         if path != target:
+            self._confirm()
             self.make_parent(target)
             self._rename(path, target)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.copy.common.arrow_rows import decode
 from howdah.copy.common.checksums import checksum_of
-from howdah.copy.common.failures import FAILURES, CopyFailed, ReadFailed
+from howdah.copy.common.failures import FAILURES, CopyFailed, JobOver, ReadFailed
 from howdah.copy.common.filesystems import Place
 from howdah.copy.common.staging import Staging
 from howdah.copy.common.task_errors import is_last
@@ -129,11 +129,17 @@ class CopyTask:
         attempt = context.attemptNumber() if context else 0
         unique = context.taskAttemptId() if context else 0
         mark = FailureMark(self.target.connect(), self.staging.failed)
+        over = FailureMark(self.target.connect(), self.staging.over)
+
+        def confirm() -> None:
+            if over.is_set:
+                raise JobOver(f"{self.staging.over} says that this job may not go on")
+
         run: Attempt | None = None
         failure: Exception | None = None
         try:
             with self.task_log(partition, unique) as log:
-                run = Attempt(self, partition, attempt, unique, log)
+                run = Attempt(self, partition, attempt, unique, log, confirm)
                 for batch in given:
                     for entry in entries(batch):
                         if mark.is_set:
@@ -159,7 +165,13 @@ class Attempt:
     as well."""
 
     def __init__(
-        self, task: CopyTask, partition: int, attempt: int, unique: int, log: TaskLog
+        self,
+        task: CopyTask,
+        partition: int,
+        attempt: int,
+        unique: int,
+        log: TaskLog,
+        confirm: Callable[[], None] = lambda: None,
     ) -> None:
         self._task = task
         self._options = task.options
@@ -183,6 +195,7 @@ class Attempt:
             _numbered(task.staging, partition, unique),
             self._limit,
             log.moved,
+            confirm=confirm,
         )
 
     def finish(self) -> Counters:

@@ -318,6 +318,7 @@ class Copying:
                 user=self._user,
                 warn=self._watcher.tell,
                 shows_progress=self._watcher.shows_progress,
+                check=self.check_lock,
             ).counters
 
     def _snapshot(self, name: str) -> str:

@@ -73,20 +73,6 @@ def from_spark(error: Exception) -> errors.HowdahError:
     return JobFailed(f"Spark could not finish the job: {reason(str(error))}")
 
 
-# Another try within the same second would fail as well.
-PERMANENT: Final = (
-    errors.PathNotFound,
-    errors.InvalidPath,
-    errors.AccessDenied,
-    errors.UnsupportedOperation,
-    errors.QuotaExceeded,
-    errors.PathIsDirectory,
-    errors.PathComponentTooLong,
-    errors.SafeMode,
-    errors.CorruptImage,
-)
-
-
 class CopyFailed(errors.HowdahError, OSError):
     """A file could not be copied; the message names source, target and reason in one line."""
 
@@ -104,14 +90,34 @@ class SourceChanged(CopyFailed):
     """The source changed on each of several tries to copy it."""
 
 
+class JobOver(CopyFailed):
+    """The job may not go on: another one may have the target by now."""
+
+
 class SourceGone(CopyFailed):
     """A source is gone, or another inode is in its place. No option ignores this, and nothing
     is deleted at the target."""
 
 
+# Another try within the same second would fail as well.
+PERMANENT: Final = (
+    errors.PathNotFound,
+    errors.InvalidPath,
+    errors.AccessDenied,
+    errors.UnsupportedOperation,
+    errors.QuotaExceeded,
+    errors.PathIsDirectory,
+    errors.PathComponentTooLong,
+    errors.SafeMode,
+    errors.CorruptImage,
+    JobOver,
+)
+
 FAILURES: Final = (errors.HowdahError, OSError)
 """Errors that a task reports in a row. Any other is a defect, and Spark reports it."""
-_OWN: Final = {kind.__name__: kind for kind in (CopyFailed, ReadFailed, SourceChanged, SourceGone)}
+_OWN: Final = {
+    kind.__name__: kind for kind in (CopyFailed, ReadFailed, SourceChanged, SourceGone, JobOver)
+}
 
 
 def error_name(error: Exception) -> str:

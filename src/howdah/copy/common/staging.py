@@ -85,6 +85,11 @@ class Staging:
         return f"{self.own}/failed"
 
     @property
+    def over(self) -> str:
+        """The path that exists once the job may not go on: no file gets its name then."""
+        return f"{self.own}/over"
+
+    @property
     def progress(self) -> str:
         """The directory for the tasks' progress reports."""
         return f"{self.own}/progress"

@@ -54,7 +54,7 @@ from howdah.copy.listing.entries import Found, Kind
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.copy.options import Options
 from howdah.copy.outcome import ListingChanged, Outcome
-from howdah.copy.results import SCHEMA, summed, sums_of
+from howdah.copy.results import SCHEMA, FailureMark, summed, sums_of
 from howdah.copy.server_side import notes_of
 from howdah.copy.snapshots.following import SnapshotSync
 from howdah.copy.tasks import CopyTask
@@ -62,6 +62,7 @@ from howdah.fs import capabilities, paths
 from howdah.spark.copy_job.copy_listing import CopyListing, refuse_duplicates
 from howdah.spark.copy_job.partitions import in_chunks, part_count
 from howdah.spark.copy_job.placement import placed_partitions
+from howdah.spark.copy_job.watching import Watch
 from howdah.spark.listing.spark_rounds import Listing
 from howdah.spark.sessions import as_spark_is
 from howdah.spark.snapshots.report import SparkReport
@@ -158,13 +159,15 @@ def distcp(
     tell: Callable[[str], None] = print,
     warn: Callable[[str], None] = _log.warning,
     shows_progress: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Copy files and trees in parallel; the executors of `spark` move the bytes.
 
     `sources` and `target` are URIs, or paths on `fs.defaultFS`; sources may be patterns.
     `tell` gets a line for each action of a dry run; `warn` gets one if the copy has to wait for
-    another job that holds the target. Raises `TreeLocked` if that job does not end, `CopyFailed`
-    with source, target and reason, `InvalidInput`, `DuplicateFile`, and the other errors of
+    another job that holds the target. `check` is called again and again while files are copied;
+    what it raises ends the copy. Raises `TreeLocked` if that job does not end, `CopyFailed` with
+    source, target and reason, `InvalidInput`, `DuplicateFile`, and the other errors of
     `copy_job.outcome`.
 
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
@@ -184,7 +187,7 @@ def distcp(
         if not chosen.dry_run:
             lock = _locked(stack, context, chosen, warn)
             context = context.again()
-        job = _Job(spark, context, chosen, configuration, user, lock, shows_progress)
+        job = _Job(spark, context, chosen, configuration, user, lock, shows_progress, check)
         return job.run(tell)
 
 
@@ -215,9 +218,11 @@ class _Job:
         user: str | None,
         lock: TreeLock,
         shows_progress: bool,
+        check: Callable[[], None],
     ) -> None:
         self._spark = spark
         self._lock = lock
+        self._check = check
         self._report = SparkReport(spark)
         self._sync: SnapshotSync | None = None
         if options.by_snapshots:
@@ -416,9 +421,11 @@ class _Job:
             total = Amount(listing.totals.files, listing.totals.bytes)
             progress = Progress(self._fs, self._staging.progress, total)
         places = self._context.places
+        marks = [FailureMark(self._fs, path) for path in (self._staging.over, self._staging.failed)]
         with (
             progress,
             placed_partitions(self._spark, rows, listing.totals, self._options, places) as plan,
+            Watch(self._may_go_on, marks),
         ):
             counters, fingerprint = summed(plan.map(task, SCHEMA).collect())
         if plan.note is not None:
@@ -430,6 +437,11 @@ class _Job:
                 "Copy again, with -update"
             )
         return counters
+
+    def _may_go_on(self) -> None:
+        """Raise if another job may have the target."""
+        self._lock.check()
+        self._check()
 
     def _join(self, listing: Listing, task: CopyTask) -> Counters:
         rows = in_chunks(listing.of(Kind.FILE), self._options.blocks_per_chunk)
