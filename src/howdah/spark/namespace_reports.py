@@ -253,9 +253,10 @@ LEFTOVERS: Final = (
     r"\.hive-staging[^/]*",
     r"\.distcp\.tmp\.[^/]*",
     r"\._WIP_[^/]*",
-    r"[^/]*\._COPYING_",
+    r"[^/]*\._COPYING_(?:\.[0-9a-f]+)?",
 )
-"""Names, as regular expressions, of what Spark, Hive, distcp and the shell remove at their end."""
+"""Names, as regular expressions, of what Spark, Hive, distcp, the shell and `put` of the API remove
+at their end."""
 
 
 def orphans(rows: DataFrame, now_ms: int, idle_days: int = 2) -> DataFrame:
