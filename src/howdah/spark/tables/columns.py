@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from howdah import errors
+from howdah.spark.listing.kinds import LAST_MS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,9 +32,6 @@ BYTES: Final = "map<string,binary>"
 BLOCKS: Final = "array<struct<block_id:bigint,length:bigint,generation_stamp:bigint>>"
 
 _INT_MIN, _INT_MAX = -(1 << 31), (1 << 31) - 1
-LAST_MS: Final = 253_402_300_799_999
-"""The end of the year 9999, the last that a timestamp of Spark has. Whoever owns a file of HDFS
-gives it any time of 64 bits."""
 _MOST_TEXT_BYTES: Final = (1 << 31) - 1
 """Of all texts of an array."""
 

@@ -40,7 +40,7 @@ from howdah.proto import fsimage_pb2 as pb
 from howdah.protocol.messages import parse
 from howdah.protocol.striping.layout import GroupLayout
 from howdah.protocol.striping.policies import Policy
-from howdah.spark.listing.kinds import DIRECTORY, FILE, SYMLINK
+from howdah.spark.listing.kinds import DIRECTORY, FILE, LAST_MS, SYMLINK
 from howdah.spark.tables import columns as of
 from howdah.spark.tables.columns import Columns, as_text, micros
 from howdah.spark.tables.image_index import ROOT, DirectoryTree, Numbers, heads
@@ -344,7 +344,7 @@ def _longs(values: Sequence[int]) -> Longs:
 
 
 def _times(milliseconds: Longs) -> pa.Array:
-    is_there = (milliseconds > 0) & (milliseconds <= of.LAST_MS)
+    is_there = (milliseconds > 0) & (milliseconds <= LAST_MS)
     return of.numbers(milliseconds * 1000, of.TIMESTAMP, is_there=is_there)
 
 

@@ -39,9 +39,9 @@ from howdah.copy.common.task_errors import (
 )
 from howdah.formats.image.fsimage import ImageReader
 from howdah.fs.registry import connect
+from howdah.spark.listing.kinds import LAST_MS
 from howdah.spark.listing.tree import DIRECTORY, list_tree
 from howdah.spark.sessions import as_spark_is
-from howdah.spark.tables.columns import LAST_MS
 from howdah.spark.usage_report.image_tasks import (
     CHILD_SCHEMA,
     CHILDREN,
