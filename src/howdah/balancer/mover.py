@@ -18,7 +18,7 @@ from howdah.balancer.moves import Moves
 from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.settings import BalancerSettings
 from howdah.balancer.state.iteration import Move
-from howdah.balancer.state.nodes import FileBlocks, groups_of
+from howdah.balancer.state.nodes import FileBlocks, domains_of, groups_of
 from howdah.balancer.state.termination import Status
 from howdah.balancer.state.violations import repairs, wanted_policy
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -75,6 +75,7 @@ class Mover:
         reports = self._namenode.reports()
         groups = {group.key: group for report in reports for group in groups_of(report)}
         racks = {report.node.uuid: report.rack for report in reports}
+        domains = domains_of(reports)
         left_bytes = {key: group.most_bytes for key, group in groups.items()}
         threads: list[threading.Thread] = []
         for path in self._paths:
@@ -89,7 +90,7 @@ class Mover:
                     )
                     continue
                 policy = self._policies.get(policy_id, ())
-                for needed in repairs(file.blocks, policy, groups, racks, left_bytes):
+                for needed in repairs(file.blocks, policy, groups, racks, left_bytes, domains):
                     findings.unplaced += needed.unplaced
                     for move in needed.moves:
                         threads.append(self._moves.begin(move))

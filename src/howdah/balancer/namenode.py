@@ -295,6 +295,7 @@ def _node_report(message: pb.DatanodeStorageReportProto) -> NodeReport:
         node.location or "/default-rack",
         tuple(storages),
         message.datanodeInfo.adminState == types_pb2.DatanodeInfoProto.NORMAL,
+        message.datanodeInfo.upgradeDomain,
     )
 
 

@@ -21,7 +21,7 @@ from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.settings import BalancerSettings
 from howdah.balancer.state.iteration import Iteration, ListBlocks, Move, RecentMoves
 from howdah.balancer.state.matching import pair
-from howdah.balancer.state.nodes import BlockPlaces
+from howdah.balancer.state.nodes import BlockPlaces, domains_of
 from howdah.balancer.state.termination import Result, Rounds, Status
 from howdah.balancer.state.utilization import Rules, survey
 
@@ -92,6 +92,7 @@ class Balancer:
             self._settings.limits,
             self._recent,
             _now_ms(),
+            domains_of(reports),
         )
         result = self._rounds.paired(left_bytes, iteration.planned_bytes)
         if result is not None:

@@ -8,7 +8,8 @@ and `ended` what came of it. The rules of a move:
    than it was, and balancing comes to an end also where blocks are large. (Hadoop's takes any
    block, and may move one to and fro for ever.)
 2. The target's datanode has no replica of the block, and no other block of its group.
-3. The block is on no fewer racks afterwards, and its group on none of them too often.
+3. The block is on no fewer racks and in no fewer upgrade domains afterwards, and its group on
+   none of the racks too often.
 4. A block, or a block of a group, is moved once in a while only (`RecentMoves`): the namenode may
    not have deleted the replica in excess yet.
 5. The bytes come from any datanode with a replica (the proxy), best from one in the target's
@@ -29,7 +30,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.balancer.state.matching import Task
-from howdah.balancer.state.nodes import BlockPlaces, Group, GroupKey
+from howdah.balancer.state.nodes import NO_DOMAINS, BlockPlaces, Group, GroupKey
 from howdah.protocol.data_transfer.blocks import DatanodeAddress
 
 _FEW_BLOCKS: Final = 5
@@ -155,9 +156,11 @@ class Iteration:
         limits: Limits,
         recent: RecentMoves,
         now_ms: int,
+        domains: Mapping[str, str] = NO_DOMAINS,
     ) -> None:
-        """`groups` are all that take part, `racks` those of all datanodes that are known, by
-        uuid, whether or not they take part."""
+        """`groups` are all that take part, `racks` and `domains` those of all datanodes that are
+        known, by uuid, whether or not they take part."""
+        self._domains = domains
         self._groups = {group.key: group for group in groups}
         self._racks = racks
         self._limits = limits
@@ -300,7 +303,7 @@ class Iteration:
             block.moved_as not in self._recent
             and source.key in block.places
             and target.node.uuid not in block.nodes
-            and block.keeps_racks(source.node.uuid, target, self._racks)
+            and block.keeps_racks(source.node.uuid, target, self._racks, self._domains)
         )
 
     def _proxy(self, block: BlockPlaces, target: Group, now_ms: int) -> DatanodeAddress | None:

@@ -11,8 +11,9 @@ own, by its own id and length. What they have in common is where the others of t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
@@ -51,6 +52,16 @@ class NodeReport:
     rack: str
     storages: tuple[StorageFigures, ...]
     in_service: bool = True
+    upgrade_domain: str = ""
+    """Datanodes of one domain are taken down together."""
+
+
+NO_DOMAINS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def domains_of(reports: Iterable[NodeReport]) -> Mapping[str, str]:
+    """Return the upgrade domains of the datanodes that have one, by uuid."""
+    return {report.node.uuid: report.upgrade_domain for report in reports if report.upgrade_domain}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +105,23 @@ class BlockPlaces:
         """Return the datanodes that have a replica of the block, or another block of its group."""
         return {uuid for uuid, _ in (*self.places, *(self.siblings or ()))}
 
-    def keeps_racks(self, source: str, target: Group, racks: Mapping[str, str]) -> bool:
+    def keeps_racks(
+        self,
+        source: str,
+        target: Group,
+        racks: Mapping[str, str],
+        domains: Mapping[str, str] = NO_DOMAINS,
+    ) -> bool:
         """Return whether the block is as safe from the loss of a rack when the replica of the
         datanode `source` has gone to `target`: on no fewer racks, and its group on no rack more
-        often than on the one before, or than its share of all racks is."""
+        often than on the one before, or than its share of all racks is. Nor is it in fewer upgrade
+        domains, where datanodes have such."""
         others = [uuid for uuid, _ in (*self.places, *(self.siblings or ()))]
         others.remove(source)
+        if domains and _domains([*others, target.node.uuid], domains) < _domains(
+            [*others, source], domains
+        ):
+            return False
         on = Counter(racks[uuid] for uuid in others if uuid in racks)
         old, new = racks.get(source), target.rack
         if old is not None and len(on.keys() | {new}) < len(on.keys() | {old}):
@@ -108,6 +130,11 @@ class BlockPlaces:
             return True
         share = -(-(len(others) + 1) // len({*racks.values(), new}))
         return on[new] < max(on[old or ""] + 1, share)
+
+
+def _domains(uuids: Iterable[str], domains: Mapping[str, str]) -> int:
+    """How many domains datanodes are in."""
+    return len({domains[uuid] for uuid in uuids if uuid in domains})
 
 
 def internal_blocks(

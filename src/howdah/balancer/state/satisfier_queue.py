@@ -30,7 +30,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from howdah.balancer.state.iteration import Move
-from howdah.balancer.state.nodes import FileBlocks, Group, GroupKey, NodeReport, groups_of
+from howdah.balancer.state.nodes import (
+    FileBlocks,
+    Group,
+    GroupKey,
+    NodeReport,
+    domains_of,
+    groups_of,
+)
 from howdah.balancer.state.violations import Repair, repairs
 from howdah.protocol.data_transfer.blocks import StorageType
 
@@ -61,6 +68,7 @@ class Cluster:
             group.key: group for report in known for group in groups_of(report)
         }
         self.racks: Final[Mapping[str, str]] = {r.node.uuid: r.rack for r in known}
+        self.domains: Final = domains_of(known)
         self.left_bytes: Final = {key: group.most_bytes for key, group in self.groups.items()}
 
 
@@ -92,7 +100,12 @@ class Facts:
     def repairs(self, cluster: Cluster, left_bytes: dict[GroupKey, int]) -> Iterator[Repair]:
         """Yield what its blocks need; `left_bytes` is how much room there is."""
         return repairs(
-            self.blocks.blocks, self.policy or (), cluster.groups, cluster.racks, left_bytes
+            self.blocks.blocks,
+            self.policy or (),
+            cluster.groups,
+            cluster.racks,
+            left_bytes,
+            cluster.domains,
         )
 
 

@@ -6,7 +6,8 @@ lacking one, and moved, if there is a place:
 
 1. best on its own datanode, to another volume: no byte goes over the network;
 2. else on a datanode without a replica of the block, in the same rack before others, the one
-   with the most room first; the block is on no fewer racks afterwards.
+   with the most room first; the block is on no fewer racks and in no fewer upgrade domains
+   afterwards.
 
 Types between which nothing is moved (memory) are left out on both sides.
 
@@ -23,7 +24,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah.balancer.state.iteration import Move
-from howdah.balancer.state.nodes import MOVABLE_TYPES, BlockPlaces, Group, GroupKey
+from howdah.balancer.state.nodes import (
+    MOVABLE_TYPES,
+    NO_DOMAINS,
+    BlockPlaces,
+    Group,
+    GroupKey,
+)
 from howdah.protocol.data_transfer.blocks import StorageType
 
 
@@ -62,6 +69,7 @@ def repairs(
     groups: Mapping[GroupKey, Group],
     racks: Mapping[str, str],
     left_bytes: dict[GroupKey, int],
+    domains: Mapping[str, str] = NO_DOMAINS,
 ) -> Iterator[Repair]:
     """Yield what each block of a file needs, as `repair` does, with the moves of the others of its
     group in mind: these come one after the other."""
@@ -69,7 +77,7 @@ def repairs(
     gone: list[tuple[GroupKey, GroupKey]] = []
     for block in blocks:
         if block.siblings is None:
-            yield repair(block, policy, groups, racks, left_bytes)
+            yield repair(block, policy, groups, racks, left_bytes, domains=domains)
             continue
         if block.moved_as != group_id:
             group_id, gone = block.moved_as, []
@@ -83,6 +91,7 @@ def repairs(
             racks,
             left_bytes,
             taken={uuid for (uuid, _), _ in gone},
+            domains=domains,
         )
         gone += [(move.source.key, move.target.key) for move in needed.moves]
         yield needed
@@ -96,10 +105,11 @@ def repair(
     left_bytes: dict[GroupKey, int],
     *,
     taken: Collection[str] = (),
+    domains: Mapping[str, str] = NO_DOMAINS,
 ) -> Repair:
     """The moves that bring the block's replicas onto the types of its policy.
 
-    `groups` are the storages that may take part, `racks` those of all datanodes, and
+    `groups` are the storages that may take part, `racks` and `domains` those of all datanodes, and
     `left_bytes` how much room each group has, from which is taken what the moves need. Datanodes
     that are `taken` get nothing.
     """
@@ -119,7 +129,7 @@ def repair(
         source = groups.get(source_key)
         target = None
         if source is not None:
-            target = _target(now, source, taken, lacking, groups, racks, left_bytes)
+            target = _target(now, source, taken, lacking, groups, racks, left_bytes, domains)
         if source is None or target is None:
             unplaced += 1
             continue
@@ -140,6 +150,7 @@ def _target(
     groups: Mapping[GroupKey, Group],
     racks: Mapping[str, str],
     left_bytes: Mapping[GroupKey, int],
+    domains: Mapping[str, str],
 ) -> Group | None:
     unfit = block.nodes | set(taken)
     fit = [
@@ -149,7 +160,10 @@ def _target(
         and left_bytes[group.key] >= block.length_bytes
         and (
             group.node.uuid == source.node.uuid
-            or (group.node.uuid not in unfit and block.keeps_racks(source.node.uuid, group, racks))
+            or (
+                group.node.uuid not in unfit
+                and block.keeps_racks(source.node.uuid, group, racks, domains)
+            )
         )
     ]
     return min(
