@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfs.shell.text import utc_second
 from howdah.cli.tokens.files import identifier_of, read_file, write_file
 from howdah.cli.tokens.issuers import cancel, connected, has_issuer, renewed
 from howdah.config import Configuration
@@ -93,7 +93,7 @@ def _print(words: _Words, conf: Configuration) -> None:
             known = identifier_of(token)
             ends = renewer = "NA"
             if known is not None:
-                ends = f"{datetime.fromtimestamp(known.max_date_ms / 1000, UTC):%Y-%m-%d}"
+                ends = utc_second(known.max_date_ms).partition(" ")[0]
                 renewer = known.renewer
             print(_COLUMNS.format(token.kind, token.service, renewer, ends, token.url_string))
 
@@ -170,8 +170,8 @@ def _renew(words: _Words, conf: Configuration) -> None:
     alias = words.need_alias()
     for path in words.files:
         token = _token_of(path, alias)
-        until = datetime.fromtimestamp(renewed(token, conf) / 1000, UTC)
-        print(f"Renewed {token.kind}:{token.service} until {until:%Y-%m-%d %H:%M:%S} UTC")
+        until = utc_second(renewed(token, conf))
+        print(f"Renewed {token.kind}:{token.service} until {until} UTC")
 
 
 def _token_of(path: Path, alias: str) -> Token:

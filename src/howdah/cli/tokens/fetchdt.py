@@ -6,11 +6,11 @@ HADOOP_TOKEN_FILE_LOCATION; only its owner can read it.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import UsageError
+from howdah.cli.dfs.shell.text import utc_second
 from howdah.cli.tokens.files import identifier_of, read_file, write_file
 from howdah.cli.tokens.issuers import cancel, connected, has_issuer, renewed, web_uri
 from howdah.config import Configuration
@@ -78,8 +78,7 @@ def _with_issuers(path: Path) -> list[Token]:
 
 def _renew(path: Path, conf: Configuration) -> int:
     for token in _with_issuers(path):
-        until = datetime.fromtimestamp(renewed(token, conf) / 1000, UTC)
-        print(f"Renewed token for {token.service} until: {until:%Y-%m-%d %H:%M:%S} UTC")
+        print(f"Renewed token for {token.service} until: {utc_second(renewed(token, conf))} UTC")
     return 0
 
 

@@ -66,6 +66,17 @@ def test_tokens_are_listed(path: Path, capsys: pytest.CaptureFixture[str]) -> No
     ]
 
 
+@pytest.mark.parametrize("date_ms", [253_402_300_800_000, (1 << 63) - 1, -(1 << 63)])
+def test_a_token_whose_end_is_far_away_is_listed_with_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], date_ms: int
+) -> None:
+    far = DelegationTokenIdentifier("alice@R", "yarn", "", 1, date_ms, 3, 8)
+    token = Token(far.encode(), b"s3cr3t", HDFS_DELEGATION, "127.0.0.1:8020")
+    (tmp_path / "far").write_bytes(Credentials({"a": token, "b": OTHER}, {}).encode())
+    assert dtutil.main(["print", str(tmp_path / "far")], CONF) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 5
+
+
 def test_files_are_put_together_and_tokens_taken_out(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     dtutil.main(["import", OTHER.url_string, "-alias", "rm", str(other)], CONF)
