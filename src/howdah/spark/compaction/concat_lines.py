@@ -128,7 +128,10 @@ class _Joiner:
         if self._first is not None:
             first = first.removeprefix(_UTF8_MARK)
         if self._is_json:
-            _check_value(path, first)
+            line = first
+            while _is_blank(line) and (line := source.readline(_LONGEST_VALUE)):
+                first += line
+            _check_value(path, line)
         if first.endswith(b"\n"):
             self._end_lines(path, b"\r\n" if first.endswith(b"\r\n") else b"\n")
         if self._has_headers:
@@ -206,11 +209,14 @@ def _abridged(line: bytes) -> str:
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
+def _is_blank(line: bytes) -> bool:
+    return not line.removeprefix(_UTF8_MARK).strip()
+
+
 def _check_value(path: str, line: bytes) -> None:
-    text = line.removeprefix(_UTF8_MARK).strip()
-    if not text:
+    if _is_blank(line):
         return
     try:
-        json.loads(text)
+        json.loads(line.removeprefix(_UTF8_MARK))
     except ValueError as error:
         raise NotJoinable(f"{path} does not begin with a line that is a JSON value") from error

@@ -175,6 +175,17 @@ def test_what_looks_like_headers_has_to_be_called_so_or_not(fs: FileSystem) -> N
     assert joined(fs, {"c": b"5,6\n"}, suffix=".csv") == b"x,y\n1,2\nx,y\n3,4\n5,6\n"
 
 
+def test_json_of_several_lines_is_not_joined_for_a_blank_one_before_it(fs: FileSystem) -> None:
+    """Who reads one value of a file would find no other."""
+    for name, begin in (("a", b"\n"), ("b", b" \r\n\n"), ("c", b"\xef\xbb\xbf\n")):
+        with pytest.raises(NotJoinable, match="does not begin with a line that is a JSON value"):
+            joined(fs, {name: begin + b'{\n"x": 1}\n'}, suffix=".json")
+        fs.delete(f"/d/{name}.json")
+    files = {"a": b'\n{"x": 1}\n', "b": b"\n \n", "c": b'{"x": 2}'}
+    made = joined(fs, files, suffix=".json")
+    assert made == b'\n{"x": 1}\n\n \n{"x": 2}\n'
+
+
 def test_json_of_several_lines_is_not_joined(fs: FileSystem) -> None:
     with pytest.raises(NotJoinable, match=r"/d/b\.json does not begin with a line"):
         joined(fs, {"a": b'{"x": 1}\n', "b": b'{\n"x": 1}\n'}, suffix=".json")
