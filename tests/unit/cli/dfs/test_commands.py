@@ -236,6 +236,35 @@ def test_an_interrupted_copy_leaves_no_file(dfs: Any, tmp_path: Path, threads: s
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["-p", "/f", "/g"], ["/f", "-p", "/g"], ["/f", "/g", "-p"], ["-f", "/f", "/g", "-ppt"]],
+)
+def test_what_cp_preserves_may_stand_anywhere(dfs: Any, words: list[str]) -> None:
+    """As in Hadoop's shell; it is none of the paths."""
+    dfs.fs.fill("/f", b"x")
+    dfs.fs.set_permission("/f", 0o640)
+    assert dfs("-cp", *words).code == 0
+    assert dfs.fs.contents == {"/f": b"x", "/g": b"x"}
+    assert dfs.fs.entries["/g"].permission == 0o640
+
+
+def test_behind_two_dashes_nothing_is_preserved(dfs: Any) -> None:
+    dfs.fs.fill("/-p", b"x")
+    assert dfs("-cp", "--", "/-p", "/g").code == 0
+    assert dfs("-cp", "/g", "--", "-p").code == 1
+
+
+def test_stat_goes_into_directories_and_wants_a_path(dfs: Any) -> None:
+    dfs.fs.fill("/d/e/f", b"x")
+    for words in (["-R", "%n", "/d"], ["%n", "-R", "/d"]):
+        assert dfs("-stat", *words).out == "d\ne\nf\n"
+    assert dfs("-stat", "%n", "/d").out == "d\n"
+    done = dfs("-stat", "%n")
+    assert done.code == 255
+    assert "Not enough arguments: expected 1 but got 0" in done.err
+
+
 def test_moved_files_are_gone_from_the_local_disk(dfs: Any, tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "f").write_text("x")

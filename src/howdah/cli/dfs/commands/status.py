@@ -3,7 +3,8 @@
 `stat` prints a format per path: %a octal mode, %A symbolic mode, %b bytes, %F
 kind, %g group, %n name, %o block size, %r replication, %u owner, %x and %X last
 access, %y and %Y last change (in UTC, and in milliseconds since 1970), %% a
-percent sign; another letter stands for itself. `test` answers by its exit code.
+percent sign; another letter stands for itself. `-R`, which Hadoop's usage does not name, goes into
+directories. `test` answers by its exit code.
 """
 
 from __future__ import annotations
@@ -65,10 +66,18 @@ def formatted(template: str, status: FileStatus) -> str:
 
 
 class Stat(Command):
+    FLAGS = ("R",)
+
     def prepare(self, parsed: Parsed) -> list[str]:
         arguments = list(parsed.arguments)
-        self._format = arguments.pop(0) if "%" in arguments[0] else DEFAULT_FORMAT
-        return arguments
+        self._format = DEFAULT_FORMAT
+        rest = parsed
+        if "%" in arguments[0]:
+            self._format = arguments.pop(0)
+            # Behind it there are options, too, and at least one path.
+            rest = self.read_options(arguments)
+        self.recursive = "R" in parsed or "R" in rest
+        return list(rest.arguments)
 
     def process_path(self, item: Item) -> None:
         if self.shell.json:

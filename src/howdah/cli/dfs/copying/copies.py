@@ -10,6 +10,8 @@ whatever it writes; without it there is none. `-mv` renames within one filesyste
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from howdah.cli.arguments import command_format as options
 from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.arguments.usage import UsageError
@@ -88,11 +90,14 @@ class Cp(CopyCommand):
     LEAST = 2
 
     def read_options(self, arguments: list[str]) -> Parsed:
-        """-p may carry letters: t(imes) o(wner) p(ermission) a(cl) x(attr)."""
-        preserving = tuple(word[1:] for word in arguments if word.startswith("-p"))
-        return options.parse(
-            arguments, flags=self.FLAGS + preserving, valued=self.VALUED, least=self.LEAST
-        )
+        """-p may carry letters: t(imes) o(wner) p(ermission) a(cl) x(attr). Unlike others it counts
+        wherever it stands before `--`, once."""
+        words = list(arguments)
+        end = words.index("--") if "--" in words else len(words)
+        place = next((n for n in range(end) if words[n].startswith("-p")), None)
+        preserving = frozenset() if place is None else frozenset((words.pop(place)[1:],))
+        parsed = options.parse(words, flags=self.FLAGS, valued=self.VALUED, least=self.LEAST)
+        return replace(parsed, flags=parsed.flags | preserving)
 
     def prepare(self, parsed: Parsed) -> list[str]:
         arguments = super().prepare(parsed)
