@@ -14,7 +14,9 @@ object it means. What is compared of a copy that is to be verified:
 
 A rename is a copy of every object and then the removal of the old ones: it costs as much as
 there are objects, and who looks meanwhile sees both. If it fails the old objects are all
-there, and some of the new ones may be.
+there, and some of the new ones may be. Of a directory objects that were replaced while others
+were copied stay. An object that is replaced within the moment before its removal is lost, as
+stores remove by name.
 """
 
 from __future__ import annotations
@@ -230,18 +232,20 @@ class Copying:
                 f"could not be removed: {error}; abort_uploads of the filesystem removes them"
             )
 
-    def copy_below(self, tree: Tree, source: str, target: str) -> list[str]:
-        """Copy every object below a directory, several at a time. Return the old keys."""
+    def copy_below(self, tree: Tree, source: str, target: str) -> dict[str, set[str]]:
+        """Copy every object below a directory, several at a time. Return the old keys, each with
+        the ETags of what was copied, as a listing and the object itself tell it."""
         old, new = prefix_of(source), prefix_of(target)
         flying: deque[Future[Stored]] = deque()
-        done: list[str] = []
+        done: dict[str, set[str]] = {}
         limit = min(self._settings.threads, self._settings.connections)
         try:
             for page in tree.below(source):
-                for info in page.objects:
-                    done.append(info.key)
+                for listed in page.objects:
                     if len(flying) >= limit:
                         flying.popleft().result()
+                    info = self._store.head(listed.key) if self.is_large(listed) else listed
+                    done[info.key] = {listed.etag, info.etag}
                     flying.append(self._begin(info, new + info.key.removeprefix(old)))
             while flying:
                 flying.popleft().result()
@@ -250,11 +254,15 @@ class Copying:
             _wait_for_those_that_run(flying)
         return done
 
+    def is_large(self, source: ObjectInfo) -> bool:
+        """Whether an object is copied in parts."""
+        return source.length > self._settings.copy_threshold_bytes
+
     def _begin(self, source: ObjectInfo, key: str) -> Future[Stored]:
         # Parts are copied by the same threads, which must not wait for each other.
-        if source.length > self._settings.copy_threshold_bytes:
+        if self.is_large(source):
             ready: Future[Stored] = Future()
-            ready.set_result(self.copy(self._store.head(source.key), key))
+            ready.set_result(self.copy(source, key))
             return ready
         return self._workers.submit(lambda: self.copy(source, key))
 
@@ -318,10 +326,29 @@ def rename(tree: Tree, copying: Copying, source: str, target: str, *, overwrite:
     _check_target(tree, entry, target, overwrite=overwrite)
     if entry.info is not None:
         copying.copy(entry.info, key_of(target))
+        # A small one takes no time in which it could be replaced.
+        now = tree.file(source) if copying.is_large(entry.info) else None
+        if now is not None and now.etag != entry.info.etag:
+            raise errors.FileChanged(
+                f"{source} was copied to {target}, but replaced meanwhile: it stays"
+            )
         tree.delete_file(source)
     else:
         old = copying.copy_below(tree, source, target)
-        refused = tree.store.delete_many(old)
+        replaced = [
+            info.key
+            for page in tree.below(source)
+            for info in page.objects
+            if info.key in old and info.etag not in old[info.key]
+        ]
+        for key in replaced:
+            del old[key]
+        refused = tree.store.delete_many(list(old))
+        if replaced:
+            raise errors.FileChanged(
+                f"{source} was copied to {target}, but {len(replaced)} of its objects were "
+                f"replaced meanwhile, the first is {path_of(replaced[0])}: these stay"
+            )
         if refused:
             raise type(refused[0].error)(
                 f"{source} was copied to {target}, but {len(refused)} of its objects could not be "

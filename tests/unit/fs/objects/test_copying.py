@@ -11,8 +11,10 @@ from howdah import errors
 from howdah.client.thread_pool import Workers
 from howdah.config import Configuration
 from howdah.fs.objects.copying import BY_CRC, BY_ETAG, BY_LENGTH, Copying
+from howdah.fs.objects.filesystem import ObjectFileSystem
 from howdah.fs.objects.settings import settings_of
-from howdah.fs.objects.store import ObjectInfo, Part, UploadLost
+from howdah.fs.objects.store import ObjectInfo, ObjectStore, Part, UploadLost
+from howdah.fs.objects.tuning import Tuning
 from howdah.options import CopyCheck
 from tests.support.objects.in_memory import InMemoryStore
 
@@ -240,3 +242,50 @@ def test_an_empty_object_has_no_part_to_copy(plain: Plain) -> None:
 def test_where_there_are_checksums_they_are_compared(store: InMemoryStore) -> None:
     assert verified(copying(store, 100), source(store)) == BY_CRC
     assert store.requests[-2:] == ["copy new", "head new"]
+
+
+class Bucket(ObjectFileSystem):
+    """Files of a store in memory, of which some are copied in parts."""
+
+    scheme = "bucket"
+
+    def _opened(self, authority: str, conf: Configuration) -> tuple[ObjectStore, Tuning]:
+        self.store = InMemoryStore()
+        tuning = replace(settings_of(conf, "b"), copy_part_bytes=PART, copy_threshold_bytes=PART)
+        return self.store, tuning
+
+
+@pytest.mark.parametrize("what", ["d/small", "d/large"])
+def test_what_is_replaced_while_its_directory_is_renamed_stays(what: str) -> None:
+    with Bucket("b", Configuration()) as fs:
+        fs.write_bytes("/d/large", DATA)
+        fs.write_bytes("/d/small", b"1")
+
+        def behind(asked: str, key: str) -> None:
+            if asked in ("copy", "complete") and key == f"e/{what[2:]}":
+                fs.store.put(what, b"newer", exclusive=False, writer=None)
+
+        fs.store.behind = behind
+        with pytest.raises(errors.FileChanged, match=f"the first is /{what}: these stay"):
+            fs.rename("/d", "/e")
+        assert fs.ls("/d") == [f"/{what}"]
+        assert fs.read_bytes(f"/{what}") == b"newer"
+        assert fs.read_bytes("/e/large") == DATA
+        fs.store.behind = lambda asked, key: None
+        fs.rename("/e", "/f")
+        assert not fs.exists("/e")
+        assert fs.read_bytes("/f/large") == DATA
+
+
+def test_a_large_object_that_is_replaced_while_it_is_renamed_stays() -> None:
+    with Bucket("b", Configuration()) as fs:
+        fs.write_bytes("/large", DATA)
+
+        def behind(asked: str, key: str) -> None:
+            if asked == "complete" and key == "new":
+                fs.store.put("large", b"newer", exclusive=False, writer=None)
+
+        fs.store.behind = behind
+        with pytest.raises(errors.FileChanged, match="replaced meanwhile: it stays"):
+            fs.rename("/large", "/new")
+        assert (fs.read_bytes("/large"), fs.read_bytes("/new")) == (b"newer", DATA)
