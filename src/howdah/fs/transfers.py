@@ -148,13 +148,20 @@ def _are_one_file(moved: FileStatus, there: FileStatus | None) -> bool:
 def is_unchanged(fs: FileSystem, path: str, read: FileStatus) -> bool:
     """Whether a file is what it was when it had the status `read`, and nobody is writing to it: a
     namenode learns of what is written when the file is closed."""
-    return _is_same(fs.get_file_status(path), read) and _is_closed(fs, path)
+    now = _status_or_none(fs, path)
+    # Of one that is gone nothing is left that could be lost.
+    return now is None or (_is_same(now, read) and _is_closed(fs, path))
+
+
+_NOT_TOLD: Final = (errors.UnsupportedOperation, errors.IllegalArgument, errors.RpcNoSuchMethod)
+"""What a server answers that cannot say whether a file is open: Hadoop's gateways take no such
+request."""
 
 
 def _is_closed(fs: FileSystem, path: str) -> bool:
     try:
         return fs.is_file_closed(path)
-    except errors.UnsupportedOperation:
+    except (*_NOT_TOLD, errors.PathNotFound):
         return True
 
 

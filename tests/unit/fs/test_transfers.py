@@ -178,6 +178,39 @@ def test_what_is_written_to_while_it_is_moved_is_not_deleted(fs: FileSystem) -> 
         assert content_of(Path.of(source, "/tree")) == {"a": b"1 and more", "b/[x]*": b"22"}
 
 
+@pytest.mark.parametrize(
+    "error",
+    [errors.UnsupportedOperation(), errors.IllegalArgument("op"), errors.PathNotFound("/f")],
+)
+def test_a_file_of_which_nobody_knows_whether_it_is_open_is_moved(
+    fs: FileSystem, error: errors.HowdahError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with howdah.connect("mem://other/") as source:
+        source.write_bytes("/f", b"1")
+
+        def is_file_closed(path: Any) -> bool:
+            raise error
+
+        monkeypatch.setattr(source, "is_file_closed", is_file_closed)
+        transfers.move(source, "/f", fs, "/d/f")
+        assert fs.read_bytes("/d/f") == b"1"
+        assert not source.exists("/f")
+
+
+def test_a_file_that_somebody_deletes_while_it_is_moved_is_moved(fs: FileSystem) -> None:
+    with howdah.connect("mem://other/") as source:
+        source.write_bytes("/f", b"1")
+        rename = fs.rename
+
+        def late(*args: Any, **options: Any) -> None:
+            rename(*args, **options)
+            source.delete("/f")
+
+        fs.rename = late  # type: ignore[method-assign]
+        transfers.move(source, "/f", fs, "/d/f")
+        assert fs.read_bytes("/d/f") == b"1"
+
+
 def test_an_object_that_is_replaced_while_its_directory_is_moved_stays(fs: FileSystem) -> None:
     with Bucket("b", Configuration()) as bucket:
         bucket.write_bytes("/d/f", b"1")
