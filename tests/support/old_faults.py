@@ -381,8 +381,7 @@ FAULTS: Final = (
         f"{_BLOCKS}.invalidation",
         "                if invalidated.generation_stamp != block.generation_stamp:\n"
         "                    # In excess",
-        "                if False:\n"
-        "                    # In excess",
+        "                if False:\n                    # In excess",
         ("replication",),
     ),
     _fault(
@@ -420,9 +419,7 @@ FAULTS: Final = (
         "        for storage in block.corrupt:\n"
         "            node = storage.node\n"
         "            is_there =",
-        "        for storage in ():\n"
-        "            node = storage.node\n"
-        "            is_there =",
+        "        for storage in ():\n            node = storage.node\n            is_there =",
         _PAIR,
     ),
     _fault(
