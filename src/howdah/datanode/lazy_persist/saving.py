@@ -168,7 +168,8 @@ def _write_sums(block_fd: int, spec: ChecksumSpec, end: int, meta_fd: int) -> No
 def _verify(
     store: BlockStore, pool_id: str, opened: OpenReplica, target: Volume, made: tuple[str, str]
 ) -> None:
-    """`ChecksumMismatch` if the copies do not fit each other."""
+    """`ChecksumMismatch` if the copies do not fit each other, `ReplicaNotFound` if that is because
+    the replica was cut or written again: an append replaces the last checksum."""
     replica = opened.replica
     copied = Replica(
         replica.block_id,
@@ -182,6 +183,8 @@ def _verify(
     if damaged is None:
         return
     at_home = opened.first_damaged(0)
+    if not opened.is_final_as_opened:
+        raise errors.ReplicaNotFound(f"{replica!r} is not what was copied any more")
     if at_home is not None:
         reason = f"its data does not fit its checksum at {at_home}"
         store.corrupt(pool_id, replica, reason)

@@ -79,11 +79,12 @@ class DiskErrors:
     @contextlib.contextmanager
     def reading(self, pool_id: str, opened: OpenReplica) -> Iterator[None]:
         """Whatever reads the replica's files does so in here: damage and disk errors that it
-        meets are told before they are raised. The far end of a connection is no disk."""
+        meets are told before they are raised. The far end of a connection is no disk, and files
+        that were cut since they were opened are no damage."""
         try:
             yield
         except (errors.ChecksumMismatch, errors.BlockMissing) as error:
-            if opened.replica.stored_as is ReplicaState.FINALIZED:
+            if opened.is_final_as_opened:
                 self.corrupt(pool_id, opened.replica, error.message)
             raise
         except errors.HowdahError:

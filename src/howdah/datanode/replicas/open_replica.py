@@ -34,12 +34,15 @@ class OpenReplica:
     checksum: ChecksumSpec
     tail: Tail
     """With the checksum of a partial last chunk, also where the replica is finalized."""
+    generation_stamp: int
+    """The replica's, from before its files were opened."""
 
     @classmethod
     def of(cls, replica: Replica, volume: Volume, paths: tuple[str, str]) -> OpenReplica:
         """Open (block file, meta file). Raises what `os.open` does, and
         `ChecksumMismatch` where the meta file is none. Hadoop's datanode writes no sums of a
         replica in memory whose client sends none: such a one is read without."""
+        generation_stamp = replica.generation_stamp
         block_fd = os.open(paths[0], os.O_RDONLY)
         try:
             meta_fd = os.open(paths[1], os.O_RDONLY)
@@ -54,7 +57,7 @@ class OpenReplica:
         except BaseException:
             os.close(block_fd)
             raise
-        opened = cls(replica, volume, block_fd, meta_fd, checksum, replica.tail)
+        opened = cls(replica, volume, block_fd, meta_fd, checksum, replica.tail, generation_stamp)
         try:
             opened._note_last_sum()
         except BaseException:
@@ -81,6 +84,14 @@ class OpenReplica:
     @property
     def length_bytes(self) -> int:
         return self.tail[0]
+
+    @property
+    def is_final_as_opened(self) -> bool:
+        """Whether it is a final replica that nobody has cut or written again since: what is wrong
+        with these files is wrong with it."""
+        # In this order: what becomes final again has its new stamp by then.
+        is_final = self.replica.stored_as is ReplicaState.FINALIZED
+        return is_final and self.replica.generation_stamp == self.generation_stamp
 
     def sum_up_to(self, end: int) -> bytes:
         """The checksum of the bytes of the last chunk before `end`, if that is in mid-chunk;

@@ -107,7 +107,9 @@ class Copies:
                     f"it has {opened.length_bytes} bytes and the namenode knows of "
                     f"{command.block.length_bytes}"
                 )
-                self._store.corrupt(command.block.pool_id, opened.replica, reason)
+                # One under a newer stamp may have been cut since the order was given.
+                if opened.replica.generation_stamp == command.block.generation_stamp:
+                    self._store.corrupt(command.block.pool_id, opened.replica, reason)
                 raise errors.BlockMissing(f"{opened.replica!r} cannot be copied: {reason}")
             types, ids = command.storage_types, command.storage_ids
             block = command.block.with_length(opened.length_bytes)

@@ -238,6 +238,8 @@ def test_a_replica_that_is_appended_to_while_it_is_saved_is_saved_anew(
     node.evict()
     assert node.node.content(1) == DATA + b"more"
     assert node.read(length=len(DATA) + 4, stamp=1002) == DATA + b"more"
+    # Its last checksum was another one than that of what was copied.
+    assert not any(isinstance(event, CorruptFound) for event in node.node.events)
 
 
 def test_a_replica_is_not_evicted_while_somebody_has_it(lab: Lab, node: Node) -> None:

@@ -12,8 +12,15 @@ import pytest
 from howdah import errors
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.state.block_recovery import Candidate
-from howdah.datanode.state.messages import ReplicaDeleted, ReplicaReceived
+from howdah.datanode.state.messages import (
+    CorruptFound,
+    ReplicaDeleted,
+    ReplicaReceived,
+    Transfer,
+)
 from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.transfer.copies import Copies
+from howdah.datanode.transfer.sender import read_exactly, read_sums
 from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.runtime.sockets import PeerClosed
 
@@ -254,6 +261,37 @@ def test_a_recovered_replica_is_appended_to_as_any_other(lab: Lab) -> None:
     assert writer.ack().is_success
     assert writer.ack().is_success
     check_final(lab, node, DATA, ID + 1)
+
+
+def corrupt_ones(node: Any) -> list[CorruptFound]:
+    return [event for event in node.events if isinstance(event, CorruptFound)]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_reader_of_what_is_cut_off_meanwhile_does_not_find_the_replica_corrupt(
+    lab: Lab, state: ReplicaState
+) -> None:
+    """As it was when it was opened the replica is there no more; as it is now it is whole."""
+    node = node_with(lab, state)
+    trouble = node.store.trouble
+    with node.store.open(lab.block()) as opened:
+        recover(lab, node, 700)
+        with pytest.raises(errors.BlockMissing), trouble.reading(lab.POOL, opened):
+            read_exactly(opened.block_fd, len(DATA), 0)
+        with pytest.raises(errors.ChecksumMismatch), trouble.reading(lab.POOL, opened):
+            read_sums(opened, opened.checksum, 0, len(DATA))
+    assert corrupt_ones(node) == []
+    check_final(lab, node, DATA[:700])
+
+
+def test_a_copy_that_was_ordered_of_more_than_is_left_does_not_find_the_replica_corrupt(
+    lab: Lab,
+) -> None:
+    node = node_with(lab, ReplicaState.FINALIZED)
+    order = Transfer(lab.block(length=len(DATA)), (lab.node().address,), (), ())
+    recover(lab, node, 700)
+    Copies(node.store, node.settings).start(order).join(20)
+    assert corrupt_ones(node) == []
 
 
 def test_what_the_primary_was_told_must_still_be_true(lab: Lab) -> None:
