@@ -294,11 +294,14 @@ class BlockStore:
         """`holder` writes the block from now on. An older replica is deleted: one that this
         datanode was left with when it fell out of a pipeline, or a copy that has been overtaken.
         Its writer goes first; so does whoever tells that there is no replica, or that would be
-        heard after the new one."""
+        heard after the new one. `ReplicaExists` if there is one that is not older."""
         with self._lock:
             replica = self._replicas.find(block.pool_id, block.block_id)
         if replica is not None and replica.generation_stamp >= block.generation_stamp:
-            return  # It is in the way, as the map says when the new one is added.
+            # Also if it goes in the next moment: nobody has claimed the block for the new one.
+            raise errors.ReplicaExists(
+                f"Block {block.block_id} of {block.pool_id} already exists: {replica!r}"
+            )
         if replica is not None:
             log.info("%r gives way to %s", replica, block)
         if holder is None:
@@ -421,8 +424,9 @@ class BlockStore:
             durable=durable,
         )
         block = replica.as_block(pool_id)
-        self.writers.release(block, writer.holder)
+        # Before somebody else has it, who may append to it, or delete it, and tell that.
         self._notify(ReplicaReceived(block, replica.volume_id, delete_hint))
+        self.writers.release(block, writer.holder)
         return block
 
     def sync(self, pool_id: str, replica: Replica) -> None:
@@ -458,8 +462,8 @@ class BlockStore:
             lambda: replica.join(acked_bytes),
             durable=replica.synced,
         )
-        self.writers.release(replica.as_block(writer.pool_id), writer.holder)
         self._notify(ReplicaOpened(replica.as_block(writer.pool_id), replica.volume_id))
+        self.writers.release(replica.as_block(writer.pool_id), writer.holder)
 
     def abandon(self, writer: ReplicaWriter) -> None:
         """The writer is gone. What a client has written stays as it is, to be

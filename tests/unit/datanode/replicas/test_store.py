@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,14 @@ from howdah import errors
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import files, startup_scan, store
 from howdah.datanode.replicas.files import delete_files
-from howdah.datanode.state.messages import ReplicaDeleted, VolumeFailed
+from howdah.datanode.replicas.writer_registry import BriefHold
+from howdah.datanode.state.messages import (
+    Event,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+    VolumeFailed,
+)
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.state.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
@@ -52,6 +61,56 @@ def test_a_replica_that_was_deleted_meanwhile_is_not_renamed(node: Any, lab: Lab
             lab.POOL, replica, ReplicaState.FINALIZED, 1002, lambda: replica.restamp(1002)
         )
     assert node.files("finalized") == before
+
+
+@pytest.mark.parametrize("joins", [False, True])
+def test_a_deletion_that_waits_for_a_writer_is_told_after_the_end_of_the_write(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch, joins: bool
+) -> None:
+    """Or the namenode, and each full report, would have a replica that is not there."""
+    store, holder = node.store, BriefHold("a copy")
+    writer = store.create(lab.block(), lab.SPEC, StorageType.DISK, temporary=True, holder=holder)
+    deletion = threading.Thread(target=store.invalidate, args=(lab.block(),))
+
+    def notify(event: Event) -> None:
+        if not isinstance(event, ReplicaDeleted):
+            deletion.start()
+            deletion.join(0.3)
+        node._notify(event)
+
+    monkeypatch.setattr(store, "_notify", notify)
+    if joins:
+        store.join_pipeline(writer, 0)
+    else:
+        store.finalize(writer)
+    deletion.join(30)
+    assert [type(event) for event in node.events] == [
+        ReplicaOpened if joins else ReplicaReceived,
+        ReplicaDeleted,
+    ]
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_who_makes_a_replica_has_it_though_one_in_the_way_goes_meanwhile(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch, deleted: bool
+) -> None:
+    """Nobody could stop a writer that does not have its replica."""
+    store, holder = node.store, BriefHold("a write")
+    lab.write_block(node, lab.block(), DATA)
+    choose = store.in_memory.choose
+
+    def choose_late(*args: Any, **more: Any) -> Volume:
+        if deleted:
+            assert store.invalidate(lab.block())
+        chosen: Volume = choose(*args, **more)
+        return chosen
+
+    monkeypatch.setattr(store.in_memory, "choose", choose_late)
+    with contextlib.suppress(errors.ReplicaExists):
+        writer = store.create(lab.block(), lab.SPEC, StorageType.DISK, holder=holder)
+        assert store.writers.of(lab.block()) is holder
+        store.discard(writer)
+    assert len(store.writers) == 0
 
 
 def test_a_quarantine_that_comes_late_spares_the_replica_that_has_come_since(
