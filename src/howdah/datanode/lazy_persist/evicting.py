@@ -32,6 +32,7 @@ from howdah.datanode.state.memory.tracker import Copy, Record
 from howdah.datanode.state.messages import ReplicaReceived
 from howdah.datanode.state.replicas.replicas import Replica
 from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.volumes.volumes import Volume
 
 log = logging.getLogger(__name__)
 
@@ -124,47 +125,60 @@ def rescue(store: BlockStore, records: list[Record]) -> None:
     """The memory of these was lost, or taken out of the configuration: have their copies take
     their places."""
     for record in records:
-        pool_id, block_id = record.key
         target = store.volumes.by_id.get(record.target_id)
         if target is None or target.failure is not None:
             continue
-        copy = Copy(record.key, record.generation_stamp, record.target_id)
-        paths = saved_copies.copy_paths(target, copy)
-        moved = Replica(
-            block_id,
-            record.generation_stamp,
-            ReplicaState.FINALIZED,
-            target.storage_id,
-            record.length_bytes,
-        )
         holder = BriefHold("the rescue of a copy")
         if not store.writers.try_hold(block_of(record), holder, record.generation_stamp):
             # Somebody makes the block anew. The next start settles which one stays.
             continue
-        try:
-            size_bytes = sum(os.path.getsize(path) for path in paths)
-            with target.changing:
-                if store.find_id(pool_id, block_id) is not None:
-                    continue
-                directories = place_files(target, pool_id, moved, paths)
-                store.admit(pool_id, moved)
-        except OSError as error:
-            # The next start finds it.
-            log.error("the copy of block %d of %s stays where it is: %s", block_id, pool_id, error)
-            continue
-        finally:
-            store.writers.release(block_of(record), holder)
         unsynced: OSError | None = None
         try:
-            sync_directories(directories)
+            unsynced = _rescue(store, record, target)
         except OSError as error:
-            unsynced = error
-        store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
-        store.notify(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
-        log.info("%r of %s is on %s now: its memory was lost", moved, pool_id, target)
+            # The next start finds it.
+            log.error(
+                "the copy of block %d of %s stays where it is: %s",
+                record.key[1],
+                record.key[0],
+                error,
+            )
+        finally:
+            # Not before it is told: a deletion that waits for it is told after that.
+            store.writers.release(block_of(record), holder)
         if unsynced is not None:
             # Only now: the control process hears of the replica before it hears of a failed volume.
             store.disk_failed(target, unsynced)
+
+
+def _rescue(store: BlockStore, record: Record, target: Volume) -> OSError | None:
+    """What its directories could not be synced for. Raises `OSError` where it stays a copy."""
+    pool_id, block_id = record.key
+    paths = saved_copies.copy_paths(
+        target, Copy(record.key, record.generation_stamp, target.storage_id)
+    )
+    moved = Replica(
+        block_id,
+        record.generation_stamp,
+        ReplicaState.FINALIZED,
+        target.storage_id,
+        record.length_bytes,
+    )
+    size_bytes = sum(os.path.getsize(path) for path in paths)
+    with target.changing:
+        if store.find_id(pool_id, block_id) is not None:
+            return None
+        directories = place_files(target, pool_id, moved, paths)
+        store.admit(pool_id, moved)
+    unsynced: OSError | None = None
+    try:
+        sync_directories(directories)
+    except OSError as error:
+        unsynced = error
+    store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
+    store.notify(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
+    log.info("%r of %s is on %s now: its memory was lost", moved, pool_id, target)
+    return unsynced
 
 
 def _count(store: BlockStore, record: Record) -> None:

@@ -19,12 +19,13 @@ from howdah.config import Configuration, keys
 from howdah.datanode.lazy_persist import evicting
 from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
 from howdah.datanode.recovery import replica_recovery
+from howdah.datanode.replicas.files import sync_directories
 from howdah.datanode.replicas.volume_move import move_to_type
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.state import fault_points
 from howdah.datanode.state.fault_points import Point
 from howdah.datanode.state.memory.tracker import Stage
-from howdah.datanode.state.messages import CorruptFound, ReplicaReceived
+from howdah.datanode.state.messages import CorruptFound, ReplicaDeleted, ReplicaReceived
 from howdah.datanode.volumes.volumes import Volume
 from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.testing.waiting import wait_until
@@ -352,6 +353,28 @@ def test_copies_take_the_places_of_what_was_lost_with_its_memory(lab: Lab) -> No
     assert not node.node.files("lazypersist")
     assert node.memory.tracker.locked_bytes == 0
     assert len(node.store.writers) == 0
+    node.check()
+
+
+def test_a_deletion_that_comes_with_a_rescue_is_told_after_it(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = Node(lab)
+    node.write()
+    assert node.save() == [True]
+    node.node.events.clear()
+    deletion = threading.Thread(target=delete, args=(node,))
+
+    def sync_late(directories: tuple[str, ...]) -> None:
+        deletion.start()
+        deletion.join(0.3)
+        sync_directories(directories)
+
+    monkeypatch.setattr(evicting, "sync_directories", sync_late)
+    node.store.trouble.remove_volume(node.ram, "it was taken out", tell=False)
+    wait_until(lambda: any(isinstance(event, ReplicaReceived) for event in node.node.events))
+    deletion.join(30)
+    assert [type(event) for event in node.node.events] == [ReplicaReceived, ReplicaDeleted]
     node.check()
 
 
