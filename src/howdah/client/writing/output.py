@@ -305,7 +305,12 @@ class DFSOutputStream(OutputStream):
             self._check_whole()
             self._take_waiting()
             self._enqueue(self._packetizer.end_block(sync=self._must_be_synced), is_last=True)
-        return self._streamer.finish()
+            seqno = self._streamer.last_queued_seqno
+        last = self._streamer.finish()
+        if self._must_be_synced:
+            # Those whose last packet was lost with a datanode: their recovery ordered no sync.
+            self._streamer.sync_finished(seqno)
+        return last
 
     def _stop(self) -> None:
         self._streamer.stop()

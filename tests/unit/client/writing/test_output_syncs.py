@@ -156,6 +156,25 @@ def test_sync_block_syncs_every_block_as_it_is_finished_and_the_last_one_at_clos
     assert all(node.synced == set(block_ids(cluster)) for node in cluster.datanodes)
 
 
+@pytest.mark.req("OS-153", "LM-042")
+def test_sync_block_holds_for_blocks_whose_end_was_lost_with_a_datanode(
+    cluster: FakeCluster,
+) -> None:
+    """Their other datanodes finalize them in a recovery, which orders no sync."""
+
+    def fail_last(header: Any, connection: Any) -> bool:
+        return bool(header.last_in_block)
+
+    cluster.datanodes[0].on_packet = fail_last
+    with cluster.create(block_size=1024, flags=CreateFlag.SYNC_BLOCK, replacement=NEVER) as out:
+        out.write(DATA[:1500])
+    stages = [write.stage for write in cluster.datanodes[1].writes]
+    assert stages.count(Stage.PIPELINE_CLOSE_RECOVERY) >= 2
+    blocks = {block.block_id for block in cluster.namenode.files["/f"].blocks}
+    assert len(blocks) == 2
+    assert blocks <= cluster.datanodes[1].synced & cluster.datanodes[2].synced
+
+
 @pytest.mark.req("OS-189", "XC-002")
 def test_close_syncs_nothing_that_was_not_asked_for(cluster: FakeCluster) -> None:
     with cluster.create() as out:
