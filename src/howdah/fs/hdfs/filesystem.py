@@ -226,7 +226,7 @@ class HdfsFileSystem(HdfsNamespace):
         `ec_policy` is the erasure coding policy of the file, by name, whatever that of its
         directory is; with `replicate` it is replicated there too. Raises `IllegalArgument` for
         both, and `RemoteError` for a policy that is not enabled. An erasure coded file has no
-        `hflush` and `hsync`: they do nothing.
+        `hflush` and `hsync`: they raise `UnsupportedOperation`.
 
         >>> with fs.create("/docs/b", replication=2) as out:
         ...     _ = out.write(b"one line\\n")
