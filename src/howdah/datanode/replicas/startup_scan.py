@@ -15,6 +15,7 @@ directories are read before anything is judged:
     finalized          rbw                FINALIZED, the meta file is moved (Hadoop's order)
     finalized          nowhere            quarantine: it must not be served
     rbw                nowhere            quarantine
+    both               both               the newer pair counts, the other goes to the quarantine
     nowhere            anywhere           quarantine
     tmp                tmp                deleted: a copy that wasn't completed
 
@@ -400,6 +401,10 @@ class _BlockScan:
         self._keep_newest_meta()
         if self.finalized.block_paths:
             if self.finalized.metas:
+                newer = self._waiting() if self._rbw_is_newer() else None
+                if newer is not None:
+                    self._aside(self.finalized, "the block has a newer replica")
+                    return newer
                 self._aside(self.rbw, "the block is finalized")
                 return self._final(self.finalized.block_paths[0], self.finalized.metas[0][0])
             if self.rbw.metas and not self.rbw.block_paths:
@@ -413,6 +418,14 @@ class _BlockScan:
         self._aside(self.finalized, "block and meta file are not both there")
         self._aside(self.rbw, "block and meta file are not both there")
         return None
+
+    def _rbw_is_newer(self) -> bool:
+        """Whether there is a pair of a newer stamp than the final one's, which was to be gone: the
+        disk did not let it be deleted."""
+        rbw = self.rbw
+        return bool(rbw.block_paths and rbw.metas) and (
+            rbw.metas[0][0] > self.finalized.metas[0][0]
+        )
 
     def _aside(self, files: _Found, why: str) -> None:
         self._quarantine([*files.block_paths, *(path for _, path in files.metas)], why)
@@ -480,6 +493,7 @@ class _BlockScan:
             length, last_sum = good_length(path, meta)
         except errors.ChecksumMismatch as error:
             self._aside(self.rbw, error.message)
+            self.rbw = _Found()
             return None
         return Replica(
             self.block_id,

@@ -126,6 +126,34 @@ def test_a_crash_between_hadoops_renames_of_an_append_is_undone(disk: Disk) -> N
     assert (disk.finalized / "blk_1_1002.meta").exists()
 
 
+@pytest.mark.parametrize("stamp", [1000, 1001, 1002])
+def test_a_replica_that_is_written_counts_beside_a_final_one_that_is_older(
+    disk: Disk, stamp: int
+) -> None:
+    """A disk that let an old replica be deleted in memory alone has both."""
+    (disk.finalized / "blk_1").write_bytes(DATA)
+    (disk.finalized / "blk_1_1001.meta").write_bytes(meta_of(DATA))
+    (disk.rbw / "blk_1").write_bytes(DATA + b"more")
+    (disk.rbw / f"blk_1_{stamp}.meta").write_bytes(meta_of(DATA + b"more"))
+    replica = only(scan(disk))
+    if stamp > 1001:
+        assert (replica.state, replica.generation_stamp) == (ReplicaState.RWR, 1002)
+        assert replica.length_bytes == len(DATA) + 4
+        assert disk.set_aside() == {"blk_1", "blk_1_1001.meta"}
+    else:
+        assert (replica.state, replica.generation_stamp) == (ReplicaState.FINALIZED, 1001)
+        assert disk.set_aside() == {"blk_1", f"blk_1_{stamp}.meta"}
+
+
+def test_a_newer_replica_that_is_none_leaves_the_final_one(disk: Disk) -> None:
+    (disk.finalized / "blk_1").write_bytes(DATA)
+    (disk.finalized / "blk_1_1001.meta").write_bytes(meta_of(DATA))
+    (disk.rbw / "blk_1").write_bytes(DATA)
+    (disk.rbw / "blk_1_1002.meta").write_bytes(b"garbage")
+    assert only(scan(disk)).state is ReplicaState.FINALIZED
+    assert disk.set_aside() == {"blk_1", "blk_1_1002.meta"}
+
+
 @pytest.mark.parametrize(
     "names",
     [
