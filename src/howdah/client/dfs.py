@@ -363,7 +363,11 @@ class DFSClient:
         if file.key is not None:
             stream = self._encrypting(file, file.key, *shared)
         elif file.policy is None:
-            stream = DFSOutputStream(file, *shared, connect=self._connect_data)
+            try:
+                stream = DFSOutputStream(file, *shared, connect=self._connect_data)
+            except errors.IllegalArgument:
+                self._leave_as_it_is(file)
+                raise
         else:
             stream = self._striped(file, file.policy, *shared)
         with identity.lock:
@@ -385,7 +389,7 @@ class DFSClient:
                 file, policy, namenode, *shared, connect=self._connect_data
             )
         except (errors.UnsupportedOperation, errors.IllegalArgument):
-            namenode.complete(file.path, self.client_name, file.previous, file.file_id)
+            self._leave_as_it_is(file)
             raise
 
     def _encrypting(self, file: OpenFile, key: EncryptedKey, *shared: Any) -> OutputStream:
@@ -404,12 +408,16 @@ class DFSClient:
                     file, file.policy, *shared, connect=self._connect_data
                 )
         except errors.HowdahError:
-            # It was made or opened already: as it is it stays, for others to write.
-            last = file.previous if file.room is None else file.room.block
-            self.namenode.complete(file.path, self.client_name, last, file.file_id)
+            self._leave_as_it_is(file)
             raise
         stream.begin(cipher)
         return stream
+
+    def _leave_as_it_is(self, file: OpenFile) -> None:
+        """It was made or opened already, and no stream writes it: it is closed, for others to
+        write."""
+        last = file.previous if file.room is None else file.room.block
+        self.namenode.complete(file.path, self.client_name, last, file.file_id)
 
     def _forget(self, identity: _Identity, stream: OutputStream) -> None:
         with identity.lock:

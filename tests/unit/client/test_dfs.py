@@ -15,6 +15,7 @@ import pytest
 from howdah import errors
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
+from howdah.options import CreateFlag
 from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.rpc.client import RpcClient
 from howdah.testing.waiting import wait_until
@@ -239,3 +240,18 @@ def test_two_threads_that_read_first_share_connections_and_counts(cluster: FakeC
         asked = [threads.submit(lambda: client._peers) for _ in range(2)]
         first, second = (each.result(20) for each in asked)
     assert first is second
+
+
+@pytest.mark.parametrize("flags", [CreateFlag.NONE, CreateFlag.NEW_BLOCK])
+@pytest.mark.parametrize("content", [b"", b"a part of a block"])
+def test_an_append_whose_checksums_do_not_fit_the_blocks_leaves_the_file_closed(
+    cluster: FakeCluster, flags: CreateFlag, content: bytes
+) -> None:
+    """It had been opened for writing, and nobody else could write it before a lease was over."""
+    cluster.put(content)
+    with pytest.raises(errors.IllegalArgument, match="is not a multiple of the 768 bytes"):
+        cluster.append(flags=flags, bytes_per_checksum=768)
+    assert cluster.namenode.files["/f"].complete
+    with cluster.append() as out:
+        out.write(b"more")
+    assert cluster.content() == content + b"more"
