@@ -37,6 +37,8 @@ _LEAST_AWAITED_BYTES = 16 * 1024
 _TIMEVAL = struct.Struct("ll")
 _DESCRIPTOR = array.array("i")
 _MAX_DESCRIPTORS = 16
+_OUT_OF_REACH = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN)
+"""What a connection ends with, instead of timing out, where a router or neighbour said why."""
 _UNPACED = b"reno"
 """The congestion control that every Linux has and lets everybody use."""
 
@@ -613,8 +615,10 @@ class Connection:
                 sent = os.sendfile(self._sock.fileno(), file_fd, offset, end - offset)
             except BlockingIOError:
                 raise self._unsent() from None
-            except (ConnectionError, TimeoutError) as error:
-                raise self._broken(error) from error
+            except OSError as error:
+                if _is_of_the_network(error):
+                    raise self._broken(error) from error
+                raise
             if sent == 0:
                 raise errors.BlockMissing(
                     f"a block file ends at {offset}, {end - offset} bytes before it should"
@@ -686,3 +690,8 @@ def is_local_address(host: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _is_of_the_network(error: OSError) -> bool:
+    """Whether a call with a socket and a file failed for the socket."""
+    return isinstance(error, ConnectionError | TimeoutError) or error.errno in _OUT_OF_REACH

@@ -12,7 +12,7 @@ import socket
 import tempfile
 import termios
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
@@ -268,6 +268,38 @@ def test_a_broken_peer_is_an_error_of_the_connection_and_not_of_the_disk(
         os.truncate(file.fileno(), 1 << 20)
         with pytest.raises(PeerClosed):
             connection.send_file(file.fileno(), 0, 1 << 20)
+
+
+@pytest.mark.parametrize(
+    "code", [errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN]
+)
+def test_an_unreachable_peer_is_an_error_of_the_connection_and_not_of_the_disk(
+    pair: tuple[Connection, socket.socket], monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """The kernel says so of a peer that lost its power."""
+    connection, _ = pair
+    monkeypatch.setattr(os, "sendfile", raising(OSError(code, os.strerror(code))))
+    with tempfile.TemporaryFile() as file:
+        os.truncate(file.fileno(), 1 << 20)
+        with pytest.raises(PeerClosed, match=os.strerror(code)):
+            connection.send_file(file.fileno(), 0, 1 << 20)
+
+
+def test_an_error_of_the_disk_is_none_of_the_connection(
+    pair: tuple[Connection, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, _ = pair
+    monkeypatch.setattr(os, "sendfile", raising(OSError(errno.EIO, os.strerror(errno.EIO))))
+    with tempfile.TemporaryFile() as file, pytest.raises(OSError, match="Input/output") as failed:
+        connection.send_file(file.fileno(), 0, 1)
+    assert not isinstance(failed.value, PeerClosed)
+
+
+def raising(error: OSError) -> Callable[..., int]:
+    def raises(*_: object) -> int:
+        raise error
+
+    return raises
 
 
 def test_shutdown_wakes_a_blocked_reader(pair: tuple[Connection, socket.socket]) -> None:

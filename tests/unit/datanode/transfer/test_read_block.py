@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
@@ -246,6 +247,18 @@ def test_a_block_file_that_was_cut_is_reported(filled: Any, lab: Lab) -> None:
     with pytest.raises(PeerClosed):
         lab.read_block(filled, lab.read_request(lab.block(), 0, len(DATA)))
     assert filled.wait_for(CorruptFound).block.block_id == 1
+
+
+def test_a_replica_is_not_corrupt_because_its_reader_is_out_of_reach(
+    filled: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_: Any) -> int:
+        raise OSError(errno.EHOSTUNREACH, os.strerror(errno.EHOSTUNREACH))
+
+    monkeypatch.setattr(os, "sendfile", unreachable)
+    with pytest.raises(PeerClosed):
+        lab.read_block(filled, lab.read_request(lab.block(), 0, len(DATA)))
+    assert not [told for told in filled.events if isinstance(told, CorruptFound)]
 
 
 def test_a_meta_file_that_was_cut_is_reported(filled: Any, lab: Lab) -> None:
