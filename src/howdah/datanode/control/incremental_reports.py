@@ -79,15 +79,14 @@ class IncrementalReports:
 
     def shorten(self) -> None:
         """A full report is to have it all. Nobody may append meanwhile."""
-        self.drop_news_of_blocks()
+        self.drop_news_of_blocks(len(self))
         while self.is_too_long:
             self._queue.popleft()
 
-    def drop_news_of_blocks(self) -> None:
-        """A full report has it all. Nobody may append meanwhile."""
-        kept = [news for news in self._queue if not isinstance(news, BlockNews)]
-        self._queue.clear()
-        self._queue.extend(kept)
+    def drop_news_of_blocks(self, count: int) -> None:
+        """A full report has what the first `count` news tell. Nobody may append meanwhile."""
+        first = [self._queue.popleft() for _ in range(count)]
+        self._queue.extendleft(news for news in reversed(first) if not isinstance(news, BlockNews))
 
     def send_all(self, registration: pb.DatanodeRegistrationProto, pool_id: str) -> None:
         """Until nothing is left, or one of `AWAY` is raised."""

@@ -613,7 +613,7 @@ class NamenodeActor:
             # What has happened up to here is in the lists.
             self._reports.begin()
             lists = self._inventory.listed(pool_id)
-            self._news.drop_news_of_blocks()
+            listed_news = len(self._news)
         requests = reports.full_reports(
             self._registration,
             pool_id,
@@ -628,4 +628,7 @@ class NamenodeActor:
             if answer.HasField("cmd"):
                 for order in decode_orders([answer.cmd]):
                     self._obey(order)
+        # Only now: a report that was refused or lost has told nothing.
+        with self._changed:
+            self._news.drop_news_of_blocks(listed_news)
         return sum(map(len, lists.values())), len(requests)

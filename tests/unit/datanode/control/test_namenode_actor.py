@@ -322,6 +322,36 @@ def test_a_report_whose_lease_has_ended_waits_for_another_lease(
     assert "heartbeat" in names[first : names.index("report", first + 1)]
 
 
+@pytest.mark.parametrize("error", [errors.InvalidReportLease, errors.RetriableError])
+def test_news_that_a_report_was_to_tell_are_told_without_it(
+    namenode: FakeNamenode, start: Callable[..., Subject], error: type[errors.HowdahError]
+) -> None:
+    """The next one may be long in coming, and clients wait for their blocks."""
+    released = namenode.waits["heartbeat"] = threading.Event()
+    namenode.failures["report"] = error("not now")
+    subject = start()
+    namenode.wait_for("heartbeat")
+    subject.actor.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
+    released.set()
+    namenode.wait_for("report")
+    namenode.lease = 0
+    assert namenode.wait_for("news").blocks[0].blocks[0].block.blockId == 5
+
+
+def test_news_that_a_report_has_told_are_not_told_again(
+    namenode: FakeNamenode, start: Callable[..., Subject]
+) -> None:
+    released = namenode.waits["heartbeat"] = threading.Event()
+    subject = start()
+    namenode.wait_for("heartbeat")
+    subject.actor.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
+    released.set()
+    assert subject.ready.wait(30)
+    other = ExtendedBlock(POOL, 6, 1001, 10)
+    subject.actor.enqueue(ReplicaReceived(other, subject.storage_id))
+    assert namenode.wait_for("news").blocks[0].blocks[0].block.blockId == 6
+
+
 def test_a_report_that_an_administrator_asks_for_needs_no_lease(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
