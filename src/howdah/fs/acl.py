@@ -1,4 +1,4 @@
-"""Access control lists as users see them: entries, their text, the list of a path.
+"""Access control lists as users see them: entries, their text, the list of a path (pure).
 
 The text is what `-getfacl` prints and `-setfacl` reads: `user:bob:rw-`,
 `default:group::r-x`; several are parted by commas.

@@ -32,7 +32,8 @@ from itertools import islice
 from typing import Final
 
 from howdah import errors
-from howdah.fs import paths
+from howdah.fs import capabilities, paths
+from howdah.fs.acl import AclStatus
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.gateway.s3.objects import (
@@ -47,7 +48,7 @@ from howdah.gateway.s3.objects import (
     too_busy,
 )
 from howdah.gateway.s3.protocol import conditions, locks, versions
-from howdah.gateway.s3.protocol.acls import Others
+from howdah.gateway.s3.protocol.acls import Others, entries_beside
 from howdah.gateway.s3.protocol.conditions import http_time
 from howdah.gateway.s3.protocol.listing import Source, Version
 from howdah.gateway.s3.protocol.locks import BucketState, Lock, Locking
@@ -68,6 +69,7 @@ log = logging.getLogger(__name__)
 Older = tuple[VersionName, FileStatus]
 """A version that is not current, with its file."""
 _ALL_BITS: Final = 0o7777
+_GROUP: Final = ("group", None)
 
 
 class VersionedBucket(Bucket):
@@ -125,7 +127,7 @@ class VersionedBucket(Bucket):
             )
         try:
             status = self.fs.get_file_status(self.path)
-            self.fs.mkdirs(paths.join(self.path, VERSIONS), status.permission & _ALL_BITS)
+            self._make_beside(paths.join(self.path, VERSIONS), status)
             self.fs.set_xattr(self.path, versions.BUCKET_ATTRIBUTE, versions.encoded(wanted))
         finally:
             self.shared.states.forget(self.path)
@@ -502,10 +504,37 @@ class VersionedBucket(Bucket):
         """Make the directory of older versions of a key, with the rights of that of the key."""
         above = paths.parent_of(self.path_of(key)) or "/"
         self.make_directory(above)
-        mode = self.fs.get_file_status(above).permission & _ALL_BITS
+        status = self.fs.get_file_status(above)
         for path in (paths.join(above, VERSIONS), self._directory(key)):
             if self.status_or_none(path) is None:
-                self.fs.mkdirs(path, mode)
+                self._make_beside(path, status)
+
+    def _make_beside(self, path: str, above: FileStatus) -> None:
+        """Make a directory in which everybody may do what they may in another one. That may have an
+        ACL, of which its mode is a part only, and an owner who has no rights in what others
+        make."""
+        mode = above.permission & _ALL_BITS
+        if not self._has(capabilities.ACLS) or not (above.has_acl or above.owner != self.user):
+            self.fs.mkdirs(path, mode)
+            return
+        acl = AclStatus(above.owner, above.group, bool(mode & 0o1000), mode, ())
+        if above.has_acl:
+            acl = self.fs.get_acl_status(above.path)
+        entries = entries_beside(acl, self.user)
+        group = next(each.permission for each in entries if (each.kind, each.name) == _GROUP)
+        # Until it has its ACL it gives nobody more than that.
+        self.fs.mkdirs(path, mode & ~0o070 | group << 3)
+        try:
+            self.fs.set_acl(path, entries)
+        except (errors.AccessDenied, *NOT_THERE):
+            pass  # Another request has made it, or taken it away again, which is seen next.
+        except errors.InvalidAcl as error:
+            log.warning(
+                "%s may not change what is kept in %s: %s",
+                above.owner,
+                paths.printable(path),
+                error,
+            )
 
     # What is deleted.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.statistics import Tally
 from howdah.config import Configuration
+from howdah.fs.acl import parse_acl
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.namespace import HdfsNamespace
@@ -32,6 +34,7 @@ from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
 
 KEY = checked_key("dir/k")
+GROUPS = {"ann": ("staff",), "bob": ("web",), "eve": ("staff",), "dan": ("staff",), "flo": ()}
 
 
 class Calls:
@@ -96,7 +99,7 @@ class EmptyFiles(HdfsFileSystem):
 @pytest.fixture
 def bucket_as() -> Callable[[str], VersionedBucket]:
     """Ann's bucket, as a user has it."""
-    namenode = InMemoryNamenode(Settings(""), groups={"ann": ("staff",), "bob": ("web",)})
+    namenode = InMemoryNamenode(Settings(""), groups=GROUPS)
     root = EmptyFiles(namenode, "root")
     root.mkdirs("/b", 0o755)
     root.set_owner("/b", "ann", "staff")
@@ -174,3 +177,55 @@ def test_who_may_not_write_to_a_directory_changes_no_version_in_it(
     bucket_as("ann").fs.set_permission("/b/dir", 0o700)
     with pytest.raises(errors.AccessDenied):
         bob.existing(KEY, made[0])
+
+
+def is_denied(act: Callable[[], object]) -> bool:
+    try:
+        act()
+    except (errors.AccessDenied, Refused):
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("acl", "may"),
+    [
+        # The group's bits of the mode are the mask there.
+        ("user::rwx,user:bob:rwx,group::r-x,other::r-x", {"ann", "bob"}),
+        (
+            "user::rwx,user:bob:rwx,user:dan:r-x,group::rwx,mask::rwx,other::---",
+            {"ann", "bob", "eve"},
+        ),
+        # What the mask takes from the entries, and what is for what is made there only.
+        ("user::rwx,user:bob:rwx,group::rwx,mask::r-x,other::r-x", {"ann"}),
+        ("user::rwx,group::r-x,other::r-x,default:user:bob:rwx", {"ann"}),
+    ],
+)
+def test_versions_may_be_changed_by_those_whom_an_acl_lets(
+    bucket_as: Callable[[str], VersionedBucket], acl: str, may: set[str]
+) -> None:
+    put(bucket_as("ann"))
+    bucket_as("root").fs.set_acl("/b/dir", parse_acl(acl))
+    users = ("ann", "bob", "dan", "eve")
+    older = {user: put(bucket_as("ann")) for user in users}
+    put(bucket_as("ann"))
+    bucket_as("ann").fs.set_permission("/b/.howdah-s3", 0o1777)
+    for user in users:
+        bucket = bucket_as(user)
+        assert is_denied(partial(bucket.delete, KEY, {}, older[user])) is (user not in may), user
+        assert is_denied(partial(put, bucket)) is (user not in may), user
+
+
+def test_who_owns_a_directory_changes_versions_that_others_have_kept(
+    bucket_as: Callable[[str], VersionedBucket],
+) -> None:
+    put(bucket_as("ann"))
+    bucket_as("root").fs.set_owner("/b/dir", "flo", "web")
+    bucket_as("root").fs.set_permission("/b/dir", 0o775)
+    made = [put(bucket_as("bob")), put(bucket_as("root"))]
+    # She is not of the group.
+    flo = bucket_as("flo")
+    put(flo)
+    flo.delete(KEY, {}, made[0])
+    assert is_denied(lambda: bucket_as("eve").delete(KEY, {}, made[1]))
+    assert len(versions_in(bucket_as("ann"))) == 3

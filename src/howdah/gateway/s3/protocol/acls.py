@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.fs.acl import AclEntry, AclStatus
 from howdah.fs.status import FileStatus
 from howdah.gateway.s3.protocol.documents import Child, Element, parsed
 from howdah.gateway.s3.protocol.refusals import Refused
@@ -42,6 +43,34 @@ class Others:
             # What is in a directory is reached through it.
             bits |= 0o5
         return mode & ~_OTHERS_BITS | bits
+
+
+def entries_beside(acl: AclStatus, maker: str) -> list[AclEntry]:
+    """Return the ACL of a directory of `maker` in which everybody may do what they may in a
+    directory that has this one, whoever owns that.
+
+    >>> acl = AclStatus("ann", "staff", False, 0o775, (AclEntry("group", None, 5),))
+    >>> [str(entry) for entry in entries_beside(acl, "bob")]
+    ['user::rwx', 'user:ann:rwx', 'group::r-x', 'other::r-x']
+    """
+    bound = acl.permission >> 3 & 7
+    access = [entry for entry in acl.entries if not entry.default]
+    # The mask is put into the entries: that of the new list has to let an owner have more.
+    rights = {(entry.kind, entry.name): entry.permission & bound for entry in access}
+    rights.setdefault(("group", None), bound)
+    own = acl.permission >> 6 & 7
+    if maker != acl.owner:
+        rights["user", acl.owner] = own
+        own = 7
+    rights["user", None] = own
+    rights["other", None] = acl.permission & 7
+    order = ("user", "group", "other")
+    return [
+        AclEntry(kind, name, permission)
+        for (kind, name), permission in sorted(
+            rights.items(), key=lambda item: (order.index(item[0][0]), item[0][1] or "")
+        )
+    ]
 
 
 _CANNED: Final = {
