@@ -252,7 +252,7 @@ def put_object_retention(call: Call) -> Answer:
     wanted = locks.retention_of_document(call.body().read(locks.MAX_DOCUMENT_BYTES))
     bucket = call.bucket()
     with bucket.held(bucket.path_of(call.key)):
-        bucket.check_lockable()
+        bucket.check_lockable(call.key)
         path = bucket.existing(call.key, call.version).path
         there = bucket.lock_of(path)
         may_bypass = bucket.may_bypass(call.request.headers)
@@ -272,7 +272,7 @@ def put_object_legal_hold(call: Call) -> Answer:
     wanted = locks.hold_of_document(call.body().read(locks.MAX_DOCUMENT_BYTES))
     bucket = call.bucket()
     with bucket.held(bucket.path_of(call.key)):
-        bucket.check_lockable()
+        bucket.check_lockable(call.key)
         path = bucket.existing(call.key, call.version).path
         bucket.set_lock(path, replace(bucket.lock_of(path), is_held=wanted))
     return Response(200)
@@ -280,7 +280,7 @@ def put_object_legal_hold(call: Call) -> Answer:
 
 def _lock(call: Call, bucket: VersionedBucket) -> Lock:
     """What locks the version that is asked for. Raises Refused where there is nothing."""
-    bucket.check_lockable()
+    bucket.check_lockable(call.key)
     lock = bucket.described(call.key, call.version)[1].lock
     if lock is None:
         raise _without_lock()
@@ -416,7 +416,7 @@ def list_object_versions(call: Call) -> Answer:
     shown = _key_encoder(request)
     page = listing.list_versions(
         bucket.version_source(),
-        lambda key, status, behind: bucket.versions_of(checked_key(key), status, behind),
+        bucket.versions_of,
         prefix=request.text("prefix"),
         delimiter=request.text("delimiter"),
         after=marker,
@@ -658,7 +658,7 @@ def put_object(call: Call) -> Answer:
         written = bucket.put_directory(key, request.headers, call.metadata())
     else:
         # What is wrong with it is said before the body comes.
-        bucket.check_metadata(call.metadata())
+        bucket.check_metadata(key, call.metadata())
         written = bucket.put(
             key, body.pieces(), request.headers, lambda: call.metadata(body.sums.header)
         )
@@ -685,7 +685,7 @@ def post_object(call: Call) -> Answer:
     if "tagging" in fields:
         metadata = replace(metadata, tags=tags_of_document(fields["tagging"].encode()))
     bucket = call.bucket()
-    bucket.check_metadata(metadata)
+    bucket.check_metadata(key, metadata)
     written = bucket.put(
         key,
         _posted_pieces(posted, sums),
@@ -897,7 +897,7 @@ def copy_object(call: Call) -> Answer:
                 others=call.others,
                 lock=locks.lock_of_headers(request.headers),
             )
-            target.check_metadata(metadata)
+            target.check_metadata(key, metadata)
             written = target.put(
                 key,
                 pieces_of(found.stream, 0, found.status.length),
@@ -930,7 +930,8 @@ def _copy_directory(
     conditions.check_copying(call.request.headers, found)
     if not (source_key.is_directory and key.is_directory):
         raise Refused("InvalidArgument", "a directory is copied to a key that ends in a slash")
-    return target.put_directory(key, _own(call.request), Metadata())
+    lock = locks.lock_of_headers(call.request.headers)
+    return target.put_directory(key, _own(call.request), Metadata(lock=lock))
 
 
 def upload_part_copy(call: Call) -> Answer:
@@ -1011,7 +1012,7 @@ def create_multipart_upload(call: Call) -> Answer:
     if key.is_directory:
         raise Refused("InvalidArgument", "a key that ends in a slash is a directory, without bytes")
     metadata, kind = call.metadata(), kind_of(request.headers)
-    bucket.check_metadata(metadata)
+    bucket.check_metadata(key, metadata)
     upload = Uploads(bucket).begin(key, metadata, kind)
     call.gateway.sweeper.sweep(bucket)
     headers = {} if kind is None else {ALGORITHM: kind.algorithm.upper(), TYPE: kind.type.value}

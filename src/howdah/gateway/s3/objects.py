@@ -430,7 +430,7 @@ class Bucket:
                 self.fs.set_xattr(path, MADE, WANTED)
             except errors.AccessDenied:
                 pass  # It is another user's, and there as was asked for.
-        self.keep(path, metadata)
+        self.keep(path, metadata, is_directory=True)
         return Written(self.fs.get_file_status(path))
 
     def check_writable(self, key: Key, headers: Mapping[str, str]) -> None:
@@ -483,8 +483,8 @@ class Bucket:
                 return  # WebHDFS of old servers: what may not be made is refused in the end.
             return
 
-    def keep(self, path: str, metadata: Metadata) -> None:
-        """Keep what belongs to an object with its file. Raises Refused."""
+    def keep(self, path: str, metadata: Metadata, *, is_directory: bool = False) -> None:
+        """Keep what belongs to an object with its file, or its directory. Raises Refused."""
         data = metadata.encoded()
         if data and self.has_attributes:
             self.fs.set_xattr(path, ATTRIBUTE, data)

@@ -53,7 +53,13 @@ from howdah.gateway.s3.protocol.conditions import http_time
 from howdah.gateway.s3.protocol.listing import Source, Version
 from howdah.gateway.s3.protocol.locks import BucketState, Lock, Locking
 from howdah.gateway.s3.protocol.metadata import Metadata
-from howdah.gateway.s3.protocol.names import VERSIONS, Key, is_hidden, unstorable
+from howdah.gateway.s3.protocol.names import (
+    VERSIONS,
+    Key,
+    is_hidden,
+    key_of_listing,
+    unstorable,
+)
 from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.versions import (
     ID_HEADER,
@@ -280,9 +286,10 @@ class VersionedBucket(Bucket):
             return None
         return dataclasses.replace(kept, is_directory=False)
 
-    def versions_of(self, key: Key, status: FileStatus, marker: str = "") -> Iterator[Version]:
+    def versions_of(self, text: str, status: FileStatus, marker: str = "") -> Iterator[Version]:
         """Yield the versions of a key that `version_source` has shown, newest first: those behind a
         marker, if there is one."""
+        key = key_of_listing(text)
         if key.is_directory or self.versioning() is Versioning.OFF:
             if versions.is_behind(None, marker):
                 yield Version(key.text, NULL, NULL, status, is_marker=False, is_latest=True)
@@ -319,19 +326,30 @@ class VersionedBucket(Bucket):
         """What the gateway's clock says, in milliseconds since 1970."""
         return self.shared.now_us() // 1000
 
-    def check_lockable(self) -> None:
+    def check_lockable(self, key: Key) -> None:
         """Raises Refused where versions are not locked."""
         if self.state().locking is None:
             raise locks.not_lockable()
+        if key.is_directory:
+            raise Refused(
+                "InvalidRequest",
+                "a key that ends in a slash is a directory, with no versions that could be locked",
+            )
 
-    def check_metadata(self, metadata: Metadata) -> None:
+    def check_metadata(self, key: Key, metadata: Metadata) -> None:
         """Refuse a lock that would be refused in the end, before bytes come. Raises Refused."""
         if metadata.lock is not None:
-            self.check_lockable()
+            self.check_lockable(key)
             locks.check_future(metadata.lock, self.now_ms)
 
-    def keep(self, path: str, metadata: Metadata) -> None:
+    def put_directory(self, key: Key, headers: Mapping[str, str], metadata: Metadata) -> Written:
+        self.check_metadata(key, metadata)
+        return super().put_directory(key, headers, metadata)
+
+    def keep(self, path: str, metadata: Metadata, *, is_directory: bool = False) -> None:
         super().keep(path, metadata)
+        if is_directory:
+            return  # It has no versions.
         locking, lock = self.state().locking, metadata.lock
         if lock is not None and locking is None:
             raise locks.not_lockable()
@@ -625,7 +643,8 @@ class VersionedBucket(Bucket):
                 self._check_unlocked(status, headers)
             if name.is_marker and there is None:
                 self._show_again(key, name)
-            self.fs.delete(status.path)
+            if not self.fs.delete(status.path):
+                continue  # It may have become the current one.
             self._prune_older(key)
             return Deleted(version, is_marker=name.is_marker)
         raise too_busy(key)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.memory.filesystem import forget
+from howdah.fs.status import FileStatus
 from howdah.gateway.s3 import objects
 from howdah.gateway.s3 import versions as s3_versions
 from howdah.gateway.s3.bucket_rules import SEEN_S, Seen
@@ -77,7 +78,7 @@ def listed(
     while True:
         page = list_versions(
             bucket.version_source(),
-            lambda key, status, behind: bucket.versions_of(checked_key(key), status, behind),
+            bucket.versions_of,
             prefix=prefix,
             delimiter=delimiter,
             after=after,
@@ -316,6 +317,30 @@ def test_what_comes_between_becomes_an_older_version(monkeypatch: pytest.MonkeyP
     ]
 
 
+def test_a_version_is_gone_that_became_the_current_one_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bucket, key = new_bucket(), checked_key("k")
+    bucket.set_versioning(ENABLED)
+    first, second = put(bucket, "k", b"one"), put(bucket, "k", b"two")
+    check, is_first = bucket._check_unlocked, iter([True])
+
+    def as_another_gateway(status: FileStatus, headers: Mapping[str, str]) -> None:
+        if next(is_first, False):
+            shared = Shared(KeyLocks(), 0o022, lambda: nullcontext(bucket.fs))
+            VersionedBucket(bucket.fs, "b", "/b", "ann", shared).delete(key, {}, second)
+        check(status, headers)
+
+    monkeypatch.setattr(bucket, "_check_unlocked", as_another_gateway)
+    bucket.delete(key, {}, first)
+    assert [content(bucket, "k", each) for each in ("", first, second)] == [
+        "NoSuchKey",
+        "NoSuchVersion",
+        "NoSuchVersion",
+    ]
+    assert listed(bucket) == []
+
+
 @pytest.mark.parametrize("state", [OFF, ENABLED])
 def test_what_is_kept_is_read_with_the_object_that_it_belongs_to(
     monkeypatch: pytest.MonkeyPatch, state: Versioning
@@ -348,6 +373,18 @@ def test_what_is_kept_is_read_with_the_object_that_it_belongs_to(
             each.status.path: each.id for each in listed(bucket) if isinstance(each, Version)
         }
         assert versions_there[status.path] == kept.version
+
+
+def test_a_path_that_is_too_long_for_a_key_is_listed() -> None:
+    bucket = new_bucket()
+    bucket.set_versioning(ENABLED)
+    made = put(bucket, "k", b"x")
+    path = "/".join(["d" * 250] * 5)
+    bucket.fs.mkdirs(f"/b/{path}")
+    bucket.fs.write_bytes(f"/b/{path}/of HDFS", b"x")
+    shown = [(each.key, each.id) for each in listed(bucket, most=1) if isinstance(each, Version)]
+    assert shown == [(f"{path}/of HDFS", "null"), ("k", made)]
+    assert keys_of(bucket) == [f"{path}/of HDFS", "k"]
 
 
 # Locks.
@@ -484,6 +521,19 @@ def test_a_locked_version_is_deleted_when_its_time_is_over() -> None:
     now_us = 24 * 3600 * 1_000_000
     bucket.delete(checked_key("k"), {}, version)
     assert content(bucket, "k", version) == "NoSuchVersion"
+
+
+def test_a_directory_is_not_locked() -> None:
+    bucket, key = new_bucket(), checked_key("d/")
+    bucket.set_versioning(ENABLED)
+    bucket.set_locking(Locking(Default(Mode.COMPLIANCE, "Days", 1)))
+    with pytest.raises(Refused, match="no versions that could be locked"):
+        bucket.put_directory(key, {}, Metadata(lock=Lock(is_held=True)))
+    bucket.put_directory(key, {}, Metadata())
+    assert bucket.metadata("/b/d").lock is None
+    with pytest.raises(Refused, match="no versions that could be locked"):
+        bucket.check_lockable(key)
+    bucket.check_lockable(checked_key("d"))
 
 
 # The same by a model: a list for each key, newest first.

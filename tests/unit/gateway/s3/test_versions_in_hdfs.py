@@ -121,7 +121,7 @@ def put(bucket: VersionedBucket, **headers: str) -> str:
 def versions_in(bucket: VersionedBucket) -> list[tuple[str, bool]]:
     page = list_versions(
         bucket.version_source(),
-        lambda key, status, behind: bucket.versions_of(checked_key(key), status, behind),
+        bucket.versions_of,
         prefix="",
         delimiter="",
         after="",

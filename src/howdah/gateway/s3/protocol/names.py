@@ -68,7 +68,16 @@ def checked_key(text: str) -> Key:
             f"between two slashes of a key there are at most {MAX_SEGMENT_BYTES} bytes",
             Key=text,
         )
-    return Key(text, path, text.endswith("/"))
+    return key_of_listing(text)
+
+
+def key_of_listing(text: str) -> Key:
+    """Return the key of what a listing has found: it may be longer than one that is asked for.
+
+    >>> key_of_listing("a/b")
+    Key(text='a/b', path='a/b', is_directory=False)
+    """
+    return Key(text, text.removesuffix("/"), text.endswith("/"))
 
 
 def unstorable(text: str) -> str:
