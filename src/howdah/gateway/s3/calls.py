@@ -250,16 +250,7 @@ def get_object_retention(call: Call) -> Answer:
 
 def put_object_retention(call: Call) -> Answer:
     wanted = locks.retention_of_document(call.body().read(locks.MAX_DOCUMENT_BYTES))
-    bucket = call.bucket()
-    with bucket.held(bucket.path_of(call.key)):
-        bucket.check_lockable(call.key)
-        path = bucket.existing(call.key, call.version).path
-        there = bucket.lock_of(path)
-        may_bypass = bucket.may_bypass(call.request.headers)
-        locks.check_replacing(there.retention, wanted, bucket.now_ms, may_bypass=may_bypass)
-        lock = Lock(wanted, there.is_held)
-        locks.check_future(lock, bucket.now_ms)
-        bucket.set_lock(path, lock)
+    call.bucket().put_retention(call.key, call.version, wanted, call.request.headers)
     return Response(200)
 
 
@@ -270,11 +261,7 @@ def get_object_legal_hold(call: Call) -> Answer:
 
 def put_object_legal_hold(call: Call) -> Answer:
     wanted = locks.hold_of_document(call.body().read(locks.MAX_DOCUMENT_BYTES))
-    bucket = call.bucket()
-    with bucket.held(bucket.path_of(call.key)):
-        bucket.check_lockable(call.key)
-        path = bucket.existing(call.key, call.version).path
-        bucket.set_lock(path, replace(bucket.lock_of(path), is_held=wanted))
+    call.bucket().put_hold(call.key, call.version, wanted)
     return Response(200)
 
 
@@ -355,22 +342,29 @@ def _acl(call: Call, status: FileStatus) -> Response:
 
 
 def put_bucket_acl(call: Call) -> Answer:
-    return _put_acl(call, call.gateway.buckets.existing(call.fs, call.request.bucket))
-
-
-def put_object_acl(call: Call) -> Answer:
-    return _put_acl(call, call.bucket().existing(call.key, call.version))
-
-
-def _put_acl(call: Call, status: FileStatus) -> Response:
-    body, others = call.body().read(acls.MAX_DOCUMENT_BYTES), call.others
-    if acls.HEADER not in call.request.headers:
-        others = acls.others_of_document(body, status.owner)
-    elif body:
-        raise Refused("UnexpectedContent", "This request does not support content")
+    status = call.gateway.buckets.existing(call.fs, call.request.bucket)
+    others = _wanted_others(call, status)
     if others is not None:
         call.bucket().let_others(status, others)
     return Response(200)
+
+
+def put_object_acl(call: Call) -> Answer:
+    bucket = call.bucket()
+    others = _wanted_others(call, bucket.existing(call.key, call.version))
+    if others is not None:
+        bucket.put_others(call.key, call.version, others)
+    return Response(200)
+
+
+def _wanted_others(call: Call, status: FileStatus) -> Others | None:
+    """What a request lets others do with what is there. Raises Refused."""
+    body = call.body().read(acls.MAX_DOCUMENT_BYTES)
+    if acls.HEADER not in call.request.headers:
+        return acls.others_of_document(body, status.owner)
+    if body:
+        raise Refused("UnexpectedContent", "This request does not support content")
+    return call.others
 
 
 # Listings.
@@ -801,12 +795,8 @@ def delete_object_tagging(call: Call) -> Answer:
 
 def _tagged(call: Call, wanted: Mapping[str, str]) -> dict[str, str]:
     """Give a version these tags; return the header that says which one it is."""
-    bucket = call.bucket()
-    path = bucket.existing(call.key, call.version).path
-    bucket.set_tags(path, wanted)
-    if bucket.versioning() is Versioning.OFF:
-        return {}
-    return _id_header(bucket, bucket.metadata(path))
+    version = call.bucket().put_tags(call.key, call.version, wanted)
+    return {ID_HEADER: version} if version else {}
 
 
 # Deletions.

@@ -66,6 +66,8 @@ _SHARED_MODE: Final = 0o1777
 """Of the staging directory, where each user makes one of their own."""
 _PRIVATE_MODE: Final = 0o700
 _OBJECTS: Final = "objects"
+_INODES: Final = "/.reserved/.inodes"
+"""Below it every file of a namenode has its id for a name, wherever it is."""
 _FAILED: Final = (
     "PreconditionFailed",
     "At least one of the pre-conditions you specified did not hold",
@@ -513,6 +515,54 @@ class Bucket:
         elif self.has_attributes and tags.ATTRIBUTE in self.fs.get_xattrs(path):
             self.fs.remove_xattr(path, tags.ATTRIBUTE)
 
+    def put_tags(self, key: Key, version: str, wanted: Mapping[str, str]) -> str:
+        """Give an object these tags, in place of those that it has; return its id, if it has one.
+        Raises Refused."""
+
+        def change(status: FileStatus) -> str:
+            self.set_tags(status.path, wanted)
+            return self.id_of(status)
+
+        return self.change(key, version, change)
+
+    def id_of(self, status: FileStatus) -> str:
+        """The id of the version that is in a file; empty where versions have none."""
+        return ""
+
+    def put_others(self, key: Key, version: str, others: Others) -> None:
+        """Give others these rights to an object, in place of those that they have. Raises
+        Refused."""
+        self.change(key, version, lambda status: self.let_others(status, others))
+
+    def change(self, key: Key, version: str, act: Callable[[FileStatus], T]) -> T:
+        """Change what is kept with an object, and with none that takes its place meanwhile. `act`
+        is given its status, with a path that it keeps wherever it is renamed to, if the filesystem
+        has such paths; among the requests of this gateway it stays where it is. Raises Refused."""
+        with self.held(self.path_of(key)):
+            for _ in range(ATTEMPTS):
+                status = self.existing(key, version)
+                try:
+                    return act(self._by_id(status))
+                except NOT_THERE:
+                    continue
+        raise too_busy(key)
+
+    def _by_id(self, status: FileStatus) -> FileStatus:
+        """A file, with a path by its id. Raises PathNotFound."""
+        if not isinstance(self.fs, HdfsFileSystem) or status.is_directory:
+            return status
+        by_id = f"{_INODES}/{status.file_id}"
+        try:
+            found = self.fs.get_file_status(by_id)
+        except (errors.UnsupportedOperation, *NOT_THERE):
+            # A router has none, or it is gone.
+            found = self.fs.get_file_status(status.path)
+            if found.file_id != status.file_id:
+                raise errors.PathNotFound(f"{status.path} is gone") from None
+            return status
+        # A router of Hadoop asks any of its namenodes.
+        return dataclasses.replace(status, path=by_id) if _is_same_file(found, status) else status
+
     def without_attributes(self, what: str) -> Refused:
         return Refused(
             "NotImplemented", f"{self.fs.uri} has no extended attributes to keep {what} in"
@@ -734,6 +784,16 @@ def precondition_failed() -> Refused:
 def _is_at(one: FileStatus, other: FileStatus) -> bool:
     """Whether two are the same file, at the same place."""
     return one.path == other.path and conditions.etag_of(one) == conditions.etag_of(other)
+
+
+def _is_same_file(one: FileStatus, other: FileStatus) -> bool:
+    return (one.file_id, one.modification_time_ms, one.length, one.owner, one.block_size) == (
+        other.file_id,
+        other.modification_time_ms,
+        other.length,
+        other.owner,
+        other.block_size,
+    )
 
 
 def below_object() -> Refused:

@@ -27,7 +27,7 @@ import dataclasses
 import heapq
 import logging
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
@@ -51,7 +51,7 @@ from howdah.gateway.s3.protocol import conditions, locks, versions
 from howdah.gateway.s3.protocol.acls import Others, entries_beside
 from howdah.gateway.s3.protocol.conditions import http_time
 from howdah.gateway.s3.protocol.listing import Source, Version
-from howdah.gateway.s3.protocol.locks import BucketState, Lock, Locking
+from howdah.gateway.s3.protocol.locks import BucketState, Lock, Locking, Retention
 from howdah.gateway.s3.protocol.metadata import Metadata
 from howdah.gateway.s3.protocol.names import (
     VERSIONS,
@@ -200,6 +200,9 @@ class VersionedBucket(Bucket):
         if newest is not None and newest[0].is_marker:
             refused.headers = {MARKER_HEADER: "true", ID_HEADER: newest[0].id}
         return refused
+
+    def id_of(self, status: FileStatus) -> str:
+        return "" if self.versioning() is Versioning.OFF else self._id(status)
 
     def _id(self, status: FileStatus) -> str:
         """The id of a current version."""
@@ -358,15 +361,43 @@ class VersionedBucket(Bucket):
             is_held = lock is not None and lock.is_held
             lock = Lock(default.from_ms(self.now_ms), is_held)
         if lock is not None:
-            self.set_lock(path, lock)
+            self.fs.set_xattr(path, locks.ATTRIBUTE, locks.encoded(lock))
 
-    def set_lock(self, path: str, lock: Lock) -> None:
-        """Lock the version whose file this is, in place of what locks it."""
-        self.fs.set_xattr(path, locks.ATTRIBUTE, locks.encoded(lock))
+    def put_retention(
+        self, key: Key, version: str, wanted: Retention | None, headers: Mapping[str, str]
+    ) -> None:
+        """Retain a version, in place of what retains it. Raises Refused."""
+        may_bypass = self.may_bypass(headers)
 
-    def lock_of(self, path: str) -> Lock:
-        """What locks the version whose file this is."""
-        return locks.decoded(self._attributes(path).get(locks.ATTRIBUTE)) or Lock()
+        def change(there: Lock) -> Lock:
+            locks.check_replacing(there.retention, wanted, self.now_ms, may_bypass=may_bypass)
+            lock = Lock(wanted, there.is_held)
+            locks.check_future(lock, self.now_ms)
+            return lock
+
+        self._change_lock(key, version, change)
+
+    def put_hold(self, key: Key, version: str, is_held: bool) -> None:
+        """Hold a version, or take that back. Raises Refused."""
+        self._change_lock(key, version, lambda there: dataclasses.replace(there, is_held=is_held))
+
+    def _change_lock(self, key: Key, version: str, change: Callable[[Lock], Lock]) -> None:
+        def keep(status: FileStatus) -> None:
+            there = self._lock_at(status.path)
+            lock = locks.encoded(change(there or Lock()))
+            try:
+                self.fs.set_xattr(status.path, locks.ATTRIBUTE, lock, replace=there is not None)
+            except errors.RemoteError:
+                if there is not None or self._lock_at(status.path) is None:
+                    raise
+                keep(status)  # Another gateway has locked it meanwhile: that is not undone.
+
+        self.check_lockable(key)
+        self.change(key, version, keep)
+
+    def _lock_at(self, path: str) -> Lock | None:
+        """What locks the version whose file this is; None where it has never been locked."""
+        return locks.decoded(self._attributes(path).get(locks.ATTRIBUTE))
 
     def may_bypass(self, headers: Mapping[str, str]) -> bool:
         """Whether a request may end a retention of governance early: the bucket's owner may, if he
@@ -378,8 +409,8 @@ class VersionedBucket(Bucket):
     def _check_unlocked(self, status: FileStatus, headers: Mapping[str, str]) -> None:
         """Raises Refused for a version that is locked."""
         if self.state().locking is not None:
-            lock, may_bypass = self.lock_of(status.path), self.may_bypass(headers)
-            locks.check_deletable(lock, self.now_ms, may_bypass=may_bypass)
+            lock, may_bypass = self._lock_at(status.path), self.may_bypass(headers)
+            locks.check_deletable(lock or Lock(), self.now_ms, may_bypass=may_bypass)
 
     # What is written.
 

@@ -21,8 +21,10 @@ from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.paths import PathLike
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Shared
+from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.conditions import etag_of
 from howdah.gateway.s3.protocol.listing import Version, list_versions
+from howdah.gateway.s3.protocol.locks import Default, Lock, Locking, Mode, Retention
 from howdah.gateway.s3.protocol.metadata import Metadata
 from howdah.gateway.s3.protocol.names import checked_key
 from howdah.gateway.s3.protocol.refusals import Refused
@@ -34,6 +36,7 @@ from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
 
 KEY = checked_key("dir/k")
+LAST_MS = 9_000_000_000_000
 GROUPS = {"ann": ("staff",), "bob": ("web",), "eve": ("staff",), "dan": ("staff",), "flo": ()}
 
 
@@ -229,3 +232,74 @@ def test_who_owns_a_directory_changes_versions_that_others_have_kept(
     flo.delete(KEY, {}, made[0])
     assert is_denied(lambda: bucket_as("eve").delete(KEY, {}, made[1]))
     assert len(versions_in(bucket_as("ann"))) == 3
+
+
+# What is changed while another gateway replaces the object.
+
+
+def put_before(bucket: VersionedBucket, name: str, other: VersionedBucket) -> list[str]:
+    """Let another gateway put an object when a method is called for the first time; what that is
+    called, afterwards."""
+    method, made = getattr(bucket, name), list[str]()
+
+    def as_ever(*args: Any, **named: Any) -> Any:
+        if not made:
+            made.append("")
+            made[0] = put(other)
+        return method(*args, **named)
+
+    setattr(bucket, name, as_ever)
+    return made
+
+
+@pytest.mark.parametrize("has_id", [False, True])
+def test_what_is_locked_is_the_version_that_was_looked_at(
+    bucket_as: Callable[[str], VersionedBucket], has_id: bool
+) -> None:
+    bucket, other = bucket_as("ann"), bucket_as("ann")
+    bucket.set_locking(Locking(Default(Mode.COMPLIANCE, "Years", 10)))
+    version = put(bucket)
+    second = put_before(bucket, "_lock_at", other)
+    wanted = Retention(Mode.COMPLIANCE, LAST_MS)
+    bucket.put_retention(KEY, version * has_id, wanted, {})
+    assert bucket.described(KEY, version)[1].lock == Lock(wanted)
+    third = put_before(bucket, "_lock_at", other)
+    bucket.put_hold(KEY, second[0] * has_id, True)
+    for each, is_held in ((third[0], False), (second[0], True)):
+        found = bucket.described(KEY, each)[1].lock
+        assert found is not None
+        assert found.retention is not None
+        assert found.retention.until_ms < LAST_MS
+        assert found.is_held is is_held
+
+
+def test_of_two_locks_none_is_lost(bucket_as: Callable[[str], VersionedBucket]) -> None:
+    bucket, other = bucket_as("ann"), bucket_as("ann")
+    bucket.set_locking(Locking())
+    put(bucket)
+    wanted, lock_at = Retention(Mode.COMPLIANCE, LAST_MS), bucket._lock_at
+
+    def as_ever(path: str) -> Lock | None:
+        found = lock_at(path)
+        if found is None:
+            other.put_retention(KEY, "", wanted, {})
+        return found
+
+    bucket._lock_at = as_ever  # type: ignore[method-assign]
+    bucket.put_hold(KEY, "", True)
+    assert bucket.described(KEY)[1].lock == Lock(wanted, is_held=True)
+
+
+def test_tags_and_rights_are_for_the_version_that_was_looked_at(
+    bucket_as: Callable[[str], VersionedBucket],
+) -> None:
+    bucket, other = bucket_as("ann"), bucket_as("ann")
+    first = put(bucket)
+    second = put_before(bucket, "set_tags", other)
+    assert bucket.put_tags(KEY, first, {"a": "1"}) == first
+    assert bucket.described(KEY, first)[1].tags == {"a": "1"}
+    third = put_before(bucket, "let_others", other)
+    bucket.put_others(KEY, second[0], Others(read=True, write=True))
+    modes = [bucket.existing(KEY, each).permission for each in (first, second[0], third[0])]
+    assert modes == [0o644, 0o646, 0o644]
+    assert bucket.described(KEY)[1].tags == {}
