@@ -542,12 +542,12 @@ class Bucket:
             for _ in range(ATTEMPTS):
                 status = self.existing(key, version)
                 try:
-                    return act(self._by_id(status))
+                    return act(self.by_id(status))
                 except NOT_THERE:
                     continue
         raise too_busy(key)
 
-    def _by_id(self, status: FileStatus) -> FileStatus:
+    def by_id(self, status: FileStatus) -> FileStatus:
         """A file, with a path by its id. Raises PathNotFound."""
         if not isinstance(self.fs, HdfsFileSystem) or status.is_directory:
             return status
@@ -597,17 +597,23 @@ class Bucket:
 
     def rename_over(self, path: str, target: str, key: Key, known: FileStatus) -> None:
         """Rename onto a file that is still the one that is known. Raises NotTheKnownFile."""
-        if isinstance(self.fs, HdfsFileSystem):
-            try:
-                self.fs.rename_over(path, target, known)
-            except (errors.PathExists, errors.UnsupportedOperation):
-                self.shared.only_here.warn(self.fs.uri)
-            except errors.PathNotFound:
-                # Its directory is gone with it: there is nothing that could be replaced.
-                raise errors.NotTheKnownFile(f"{target} is gone") from None
-            else:
-                return
-        self.rename(path, target, key, is_new=False)
+        if not self.replaces(path, target, known):
+            self.rename(path, target, key, is_new=False)
+
+    def replaces(self, path: str, target: str, known: FileStatus) -> bool:
+        """Rename onto a file that is still the one that is known; return whether that is done: no
+        other filesystem than howdah's can compare. Raises NotTheKnownFile."""
+        if not isinstance(self.fs, HdfsFileSystem):
+            return False
+        try:
+            self.fs.rename_over(path, target, known)
+        except (errors.PathExists, errors.UnsupportedOperation):
+            self.shared.only_here.warn(self.fs.uri)
+            return False
+        except errors.PathNotFound:
+            # Its directory is gone with it: there is nothing that could be replaced.
+            raise errors.NotTheKnownFile(f"{target} is gone") from None
+        return True
 
     def rename(self, path: str, target: str, key: Key, *, is_new: bool) -> None:
         """Rename to a path of a key. Raises Refused, ExistsNow where it was to be new."""

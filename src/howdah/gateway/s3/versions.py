@@ -645,7 +645,7 @@ class VersionedBucket(Bucket):
             self._rename_into(path, target, key)
         elif name.is_null and current.is_null:
             self._rename_into(path, target, key)
-            self.delete_if_same(there.path, there)
+            self._delete_file(there)
         else:
             self._exchange(there, current, path, target, key)
 
@@ -684,10 +684,37 @@ class VersionedBucket(Bucket):
         """Raises NotTheKnownFile where it is another one."""
         newest = self._newest(key)
         if newest is None or newest[0].is_marker:
-            self.delete_if_same(there.path, there)
-        else:
-            self.rename_over(newest[1].path, there.path, key, there)
-            self._prune_older(key)
+            self._delete_file(there)
+            return
+        behind = newest[1].path
+        if there.file_id and newest[1].file_id == there.file_id:
+            raise errors.NotTheKnownFile(f"{there.path} has become an older version")
+        if not self.replaces(behind, there.path, there):
+            exact = self._exact(there)
+            if exact.path == there.path:
+                self.rename(behind, there.path, key, is_new=False)
+            else:
+                self.fs.delete(exact.path)
+                try:
+                    self.rename(behind, there.path, key, is_new=True)
+                except ExistsNow:
+                    pass  # Another gateway has put an object there meanwhile.
+        self._prune_older(key)
+
+    def _delete_file(self, known: FileStatus) -> None:
+        """Delete a file, wherever it is renamed to meanwhile, and none that has taken its place.
+        Raises NotTheKnownFile where it is gone, or has changed."""
+        try:
+            self.delete_if_same(self._exact(known).path, known)
+        except NOT_THERE:
+            raise errors.NotTheKnownFile(f"{known.path} is gone") from None
+
+    def _exact(self, known: FileStatus) -> FileStatus:
+        """A file, with a path by its id if it has one. Raises NotTheKnownFile where it is gone."""
+        try:
+            return self.by_id(known)
+        except NOT_THERE:
+            raise errors.NotTheKnownFile(f"{known.path} is gone") from None
 
     def _show_again(self, key: Key, marker: VersionName) -> None:
         """Make the version behind a marker the current one, if the marker is what hides it."""

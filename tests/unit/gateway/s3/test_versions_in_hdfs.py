@@ -36,6 +36,7 @@ from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
 
 KEY = checked_key("dir/k")
+OWN_FIELDS = {"rename2": ("next", "known", "replaces"), "delete": ("known",)}
 LAST_MS = 9_000_000_000_000
 GROUPS = {"ann": ("staff",), "bob": ("web",), "eve": ("staff",), "dan": ("staff",), "flo": ()}
 
@@ -48,10 +49,15 @@ class Calls:
     def __init__(self, namenode: InMemoryNamenode, user: str) -> None:
         self.user = user
         self.methods: list[str] = []
+        self.is_hadoops = False
+        """Whether the namenode leaves out what Hadoop's knows nothing of."""
         self._namenode = namenode
 
     def call(self, method: str, request: Message, response_type: Any) -> Any:
         self.methods.append(method)
+        if self.is_hadoops:
+            for name in OWN_FIELDS.get(method, ()):
+                request.ClearField(name)
         return self._namenode.call(method, request, user=self.user)
 
     def close(self) -> None:
@@ -303,3 +309,39 @@ def test_tags_and_rights_are_for_the_version_that_was_looked_at(
     modes = [bucket.existing(KEY, each).permission for each in (first, second[0], third[0])]
     assert modes == [0o644, 0o646, 0o644]
     assert bucket.described(KEY)[1].tags == {}
+
+
+@pytest.mark.parametrize("is_hadoops", [False, True])
+@pytest.mark.parametrize("has_older", [False, True])
+def test_what_is_put_while_the_current_version_is_deleted_stays(
+    bucket_as: Callable[[str], VersionedBucket], has_older: bool, is_hadoops: bool
+) -> None:
+    bucket, other = bucket_as("ann"), bucket_as("ann")
+    for each in (bucket, other):
+        assert isinstance(each.fs, EmptyFiles)
+        each.fs.calls.is_hadoops = is_hadoops
+    older = [put(bucket) for _ in range(has_older)]
+    second = put(bucket)
+    third = put_before(bucket, "_check_unlocked", other)
+    bucket.delete(KEY, {}, second)
+    assert [version for version, _ in versions_in(bucket)] == [*third, *older]
+    assert bucket.described(KEY)[1].version == third[0]
+    bucket.delete(KEY, {}, third[0])
+    assert versions_in(bucket) == [(version, True) for version in older]
+
+
+def test_what_is_put_while_a_null_version_gets_a_marker_stays(
+    bucket_as: Callable[[str], VersionedBucket],
+) -> None:
+    bucket, other = bucket_as("ann"), bucket_as("ann")
+    for each in (bucket, other):
+        assert isinstance(each.fs, EmptyFiles)
+        each.fs.calls.is_hadoops = True
+    assert other.versioning() is Versioning.ENABLED
+    bucket.set_versioning(Versioning.SUSPENDED)
+    put(bucket)
+    # The other gateway does not know of it yet.
+    third = put_before(bucket, "delete_if_same", other)
+    assert bucket.delete(KEY, {}).is_marker
+    assert third[0]
+    assert third[0] in [version for version, _ in versions_in(bucket)]
