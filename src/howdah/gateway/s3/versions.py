@@ -420,16 +420,22 @@ class VersionedBucket(Bucket):
             return super().publish(path, key, headers)
         status, target = self.fs.get_file_status(path), self.path_of(key)
         with self.held(target):
-            name = self._publish(path, target, key, headers, state)
+            name = self._publish(status, target, key, headers, state)
             if name is None:
                 self._delete_null(key)
         return Written(dataclasses.replace(status, path=target), "" if name is None else name.id)
 
     def _publish(
-        self, path: str, target: str, key: Key, headers: Mapping[str, str], state: Versioning
+        self,
+        staged: FileStatus,
+        target: str,
+        key: Key,
+        headers: Mapping[str, str],
+        state: Versioning,
     ) -> VersionName | None:
         """Return the name that the new version will have when it is an older one, if it has an id.
         Raises Refused."""
+        path = staged.path
         for _ in range(ATTEMPTS):
             there = self.find(key)
             if conditions.must_be_new(headers) and there is not None:
@@ -446,7 +452,7 @@ class VersionedBucket(Bucket):
                 elif state is Versioning.SUSPENDED and current.is_null:
                     self.rename_over(path, target, key, there)
                 else:
-                    self._exchange(there, current, path, target, key)
+                    self._exchange(there, current, path, target, key, staged)
             except (errors.NotTheKnownFile, ExistsNow):
                 continue  # Another one has come between: it becomes an older version now.
             return name
@@ -475,10 +481,16 @@ class VersionedBucket(Bucket):
         )
 
     def _exchange(
-        self, there: FileStatus, current: VersionName, path: str, target: str, key: Key
+        self,
+        there: FileStatus,
+        current: VersionName,
+        path: str,
+        target: str,
+        key: Key,
+        staged: FileStatus | None = None,
     ) -> None:
-        """Rename the current version to the older ones, and a staged file to where it belongs.
-        Raises NotTheKnownFile, ExistsNow, Refused."""
+        """Rename the current version to the older ones, and a staged file to where it belongs, a
+        path of its own if its status is not given. Raises NotTheKnownFile, ExistsNow, Refused."""
         done, kept = self._rename_away(there, current, (path, target), key)
         if done > 1:
             return
@@ -487,6 +499,9 @@ class VersionedBucket(Bucket):
         except ExistsNow:
             raise
         except (errors.HowdahError, Refused):
+            moved = None if self.status_or_none(path) else self.status_or_none(target)
+            if moved is not None and (staged is None or moved.file_id == staged.file_id):
+                return  # A namenode that has just taken over does not know how many it renamed.
             # The new version cannot be there: the old one is current again.
             try:
                 self.rename(kept, there.path, key, is_new=True)

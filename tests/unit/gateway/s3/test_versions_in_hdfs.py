@@ -345,3 +345,22 @@ def test_what_is_put_while_a_null_version_gets_a_marker_stays(
     assert bucket.delete(KEY, {}).is_marker
     assert third[0]
     assert third[0] in [version for version, _ in versions_in(bucket)]
+
+
+def test_a_namenode_that_took_over_does_not_say_how_many_were_renamed(
+    bucket_as: Callable[[str], VersionedBucket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = bucket_as("ann")
+    made = [put(bucket)]
+    rename_in_turn = bucket.fs.rename_in_turn  # type: ignore[attr-defined]
+
+    def repeated(*args: Any, **named: Any) -> int:
+        """Its answer is made by the edits of the one before it."""
+        rename_in_turn(*args, **named)
+        return 1
+
+    monkeypatch.setattr(bucket.fs, "rename_in_turn", repeated)
+    made.insert(0, put(bucket))
+    made.insert(0, bucket.delete(KEY, {}).version)
+    assert versions_in(bucket) == [(version, version == made[0]) for version in made]
+    assert not bucket.fs.exists("/b/dir/k")
