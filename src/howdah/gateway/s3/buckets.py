@@ -134,21 +134,32 @@ class Buckets:
         path = status.path
         if any(status.name not in (STAGING, VERSIONS) for status in fs.list_status_iter(path)):
             raise _not_empty()
+        kept = _status_or_none(fs, paths.join(path, VERSIONS))
         try:
             fs.delete(paths.join(path, VERSIONS))
-        except errors.DirectoryNotEmpty:
-            raise _not_empty() from None
-        staging = paths.join(path, STAGING)
-        try:
-            fs.delete(staging, recursive=True)
-        except errors.AccessDenied:
-            _check_may_delete(fs, status, user)
-            with own_files() as files:
-                files.delete(staging, recursive=True)
-        try:
+            staging = paths.join(path, STAGING)
+            try:
+                fs.delete(staging, recursive=True)
+            except errors.AccessDenied:
+                _check_may_delete(fs, status, user)
+                with own_files() as files:
+                    files.delete(staging, recursive=True)
             fs.delete(path)
-        except errors.DirectoryNotEmpty:
-            raise _not_empty() from None
+        except (errors.HowdahError, OSError) as error:
+            # Who may not read what the bucket says of itself sees by this that it has versions.
+            if kept is not None and fs.exists(path):
+                # With an ACL the group's bits are its mask, and would give the group more.
+                fs.mkdirs(kept.path, kept.permission & ~(0o070 * kept.has_acl))
+            if isinstance(error, errors.DirectoryNotEmpty):
+                raise _not_empty() from None
+            raise
+
+
+def _status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
+    try:
+        return fs.get_file_status(path)
+    except errors.PathNotFound:
+        return None
 
 
 def _check_may_delete(fs: FileSystem, status: FileStatus, user: str) -> None:

@@ -19,6 +19,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.paths import PathLike
+from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Shared
 from howdah.gateway.s3.protocol.acls import Others
@@ -364,3 +365,26 @@ def test_a_namenode_that_took_over_does_not_say_how_many_were_renamed(
     made.insert(0, bucket.delete(KEY, {}).version)
     assert versions_in(bucket) == [(version, version == made[0]) for version in made]
     assert not bucket.fs.exists("/b/dir/k")
+
+
+def test_a_bucket_that_is_not_deleted_still_has_versions(
+    bucket_as: Callable[[str], VersionedBucket],
+) -> None:
+    root, ann, bob = (bucket_as(user).fs for user in ("root", "ann", "bob"))
+    root.mkdirs("/s3", 0o755)
+    root.mkdirs("/s3/data", 0o733)
+    root.set_owner("/s3/data", "ann", "staff")
+
+    def bucket_of(files: FileSystem, user: str) -> VersionedBucket:
+        # The gateway's own user is nobody in particular.
+        shared = Shared(KeyLocks(), 0o022, lambda: nullcontext(bucket_as("flo").fs))
+        return VersionedBucket(files, "data", "/s3/data", user, shared)
+
+    bucket_of(ann, "ann").set_versioning(Versioning.ENABLED)
+    before = ann.get_file_status("/s3/data/.howdah-s3-versions").permission
+    buckets = Buckets("/s3", {}, 0o755)
+    with pytest.raises(errors.AccessDenied):
+        buckets.delete(ann, "data", "ann", lambda: nullcontext(root))
+    assert ann.get_file_status("/s3/data/.howdah-s3-versions").permission == before
+    with pytest.raises(Refused, match="may read what its directory says"):
+        bucket_of(bob, "bob").versioning()
