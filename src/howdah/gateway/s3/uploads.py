@@ -230,6 +230,9 @@ class Uploads:
                 log.info("%s is copied together: %s", paths.printable(target), error)
         with self._bucket.staged(self._contents([target, *rest])) as path:
             self._bucket.keep(path, self._bucket.metadata(target))
+            if self._fs.has_path_capability(path, capabilities.PERMISSIONS):
+                # What others may do is in the mode.
+                self._fs.set_permission(path, self._fs.get_file_status(target).permission)
             self._fs.rename(path, target + _COPIED)
         return target + _COPIED
 

@@ -19,6 +19,7 @@ from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.fs.paths import PathLike
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Bucket, Shared
+from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.conditions import etag_of
 from howdah.gateway.s3.protocol.metadata import Metadata
 from howdah.gateway.s3.protocol.multipart import LEAST_PART_BYTES, WantedPart
@@ -114,9 +115,11 @@ def bucket(files: Files) -> Bucket:
 SUMS = SumKind("crc32", SumType.FULL_OBJECT)
 
 
-def begun(bucket: Bucket, kind: SumKind | None = None) -> tuple[str, list[WantedPart]]:
+def begun(
+    bucket: Bucket, kind: SumKind | None = None, others: Others | None = None
+) -> tuple[str, list[WantedPart]]:
     uploads = Uploads(bucket)
-    upload = uploads.begin(KEY, Metadata(), kind)
+    upload = uploads.begin(KEY, Metadata(others=others), kind)
     parts = [
         WantedPart(number, uploads.add(KEY, upload, number, [body]).etag)
         for number, body in sorted(BODIES.items(), reverse=True)
@@ -158,6 +161,18 @@ def test_parts_in_an_encryption_zone_are_copied_together(files: Files, bucket: B
     )
     Uploads(bucket).complete(KEY, upload, parts, {})
     assert files.read_bytes("/b/dir/k") == b"".join(BODIES.values())
+
+
+@pytest.mark.parametrize("others", [None, Others(), Others(read=True, write=True)])
+@pytest.mark.parametrize("has_concat", [True, False])
+def test_others_may_do_what_the_beginning_said_however_the_parts_are_joined(
+    files: Files, bucket: Bucket, has_concat: bool, others: Others | None
+) -> None:
+    files.has_concat = has_concat
+    upload, parts = begun(bucket, others=others)
+    Uploads(bucket).complete(KEY, upload, parts, {})
+    mode = 0o644 if others is None else others.mode(0o644, is_directory=False)
+    assert files.get_file_status("/b/dir/k").permission == mode
 
 
 @pytest.mark.parametrize("headers", [{}, {"if-none-match": "*"}])
