@@ -1040,8 +1040,8 @@ def complete_multipart_upload(call: Call) -> Answer:
         ("Key", key.text),
         ("ETag", etag_of(status)),
     ]
-    if kind_of_upload(request.text("uploadId")) is not None:
-        metadata = bucket.metadata(status.path)
+    metadata = written.metadata
+    if kind_of_upload(request.text("uploadId")) is not None and metadata is not None:
         children += [(element_of(name), value) for name, value in metadata.checksum.items()]
         children.append(("ChecksumType", metadata.checksum_type))
     headers = {ID_HEADER: written.version} if written.version else {}

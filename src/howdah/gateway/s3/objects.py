@@ -121,6 +121,8 @@ class Written:
     status: FileStatus
     version: str = ""
     """The id of the version that it is; empty where versions have none."""
+    metadata: Metadata | None = None
+    """What is kept with it, if that was looked at."""
 
 
 @dataclass(frozen=True, slots=True)

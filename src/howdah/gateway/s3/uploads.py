@@ -171,7 +171,9 @@ class Uploads:
             kind,
             lambda parts: completed(about.metadata, parts, kind, headers),
         )
-        return self._bucket.publish(path, key, headers)
+        metadata = self._bucket.metadata(path)
+        written = self._bucket.publish(path, key, headers)
+        return dataclasses.replace(written, metadata=metadata)
 
     def _completed_before(self, key: Key, text: str) -> Written | None:
         """The object, if this upload has made it already: whoever was not told asks again."""
@@ -180,7 +182,8 @@ class Uploads:
             return None
         try:
             metadata = self._bucket.metadata(status.path)
-            return Written(status, metadata.version) if metadata.upload == text else None
+            is_made = metadata.upload == text
+            return Written(status, metadata.version, metadata) if is_made else None
         except errors.AccessDenied:
             return None  # It is another user's, and may be replaced all the same.
 

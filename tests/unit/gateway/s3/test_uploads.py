@@ -18,7 +18,7 @@ from howdah.fs import capabilities
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.fs.paths import PathLike
 from howdah.gateway.s3.key_locks import KeyLocks
-from howdah.gateway.s3.objects import Bucket, Shared
+from howdah.gateway.s3.objects import Bucket, Shared, Written
 from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.conditions import etag_of
 from howdah.gateway.s3.protocol.metadata import Metadata
@@ -236,6 +236,24 @@ def test_parts_that_another_gateway_takes_away_meanwhile_are_asked_for_again(
     with pytest.raises(Refused) as refused:
         Uploads(bucket).complete(KEY, upload, parts, {})
     assert refused.value.status == 503
+
+
+def test_a_completion_is_answered_with_its_own_sums(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload, parts = begun(bucket, SUMS)
+    publish = bucket.publish
+
+    def replaced(*args: Any) -> Written:
+        written = publish(*args)
+        bucket.delete(KEY, {})
+        return written
+
+    monkeypatch.setattr(bucket, "publish", replaced)
+    written = Uploads(bucket).complete(KEY, upload, parts, {})
+    assert written.metadata is not None
+    assert list(written.metadata.checksum) == [SUMS.header]
+    assert written.metadata.checksum_type == "FULL_OBJECT"
 
 
 def test_a_part_that_is_sent_again_is_the_same_if_its_bytes_are(bucket: Bucket) -> None:
