@@ -515,15 +515,20 @@ class VersionedBucket(Bucket):
             raise
 
     def _rename_away(
-        self, there: FileStatus, current: VersionName, following: tuple[str, str], key: Key
+        self, there: FileStatus, current: VersionName, following: tuple[str, str] | None, key: Key
     ) -> tuple[int, str]:
-        """Rename the current version to the older ones, and if the namenode can do it in the same
-        turn what follows; return how many were renamed, and where the version is."""
+        """Rename the current version to the older ones, and what follows, if anything does and the
+        namenode can do it in the same turn; return how many were renamed, and where the version
+        is."""
         for _ in range(ATTEMPTS):
             kept = paths.join(self._directory(key), current.text)
             try:
                 if isinstance(self.fs, HdfsFileSystem):
-                    steps = [(there.path, kept), following]
+                    steps = (
+                        [(there.path, kept)]
+                        if following is None
+                        else [(there.path, kept), following]
+                    )
                     try:
                         return self.fs.rename_in_turn(steps, known=there), kept
                     except errors.UnsupportedOperation:
@@ -739,11 +744,20 @@ class VersionedBucket(Bucket):
         try:
             self.rename(behind[1].path, self.path_of(key), key, is_new=True)
         except ExistsNow:
-            pass  # There is a newer one by now.
+            return  # There is a newer one by now.
         except Refused as refused:
             # The key is a directory by now: its versions stay older ones.
             if refused.code not in ("ExistingObjectIsDirectory", "ExistingObjectIsFile"):
                 raise
+            return
+        newest = self._newest(key)
+        if newest is not None and newest[0] != marker and newest[0].is_marker:
+            # Another gateway has deleted the key meanwhile.
+            shown = dataclasses.replace(behind[1], path=self.path_of(key))
+            try:
+                self._rename_away(shown, behind[0], None, key)
+            except errors.NotTheKnownFile:
+                pass
 
     def _delete_null(self, key: Key, but: VersionName | None = None) -> None:
         """Delete the older version that is `null`, whose place another one has taken."""

@@ -348,6 +348,24 @@ def test_what_is_put_while_a_null_version_gets_a_marker_stays(
     assert third[0] in [version for version, _ in versions_in(bucket)]
 
 
+def test_what_another_gateway_deletes_is_not_shown_again(
+    bucket_as: Callable[[str], VersionedBucket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket, other = bucket_as("ann"), bucket_as("ann")
+    made = put(bucket)
+    first, rename = bucket.delete(KEY, {}).version, bucket.rename
+    second: list[str] = []
+
+    def deleted_before(*args: Any, **named: Any) -> None:
+        second.append(other.delete(KEY, {}).version)
+        rename(*args, **named)
+
+    monkeypatch.setattr(bucket, "rename", deleted_before)
+    assert bucket.delete(KEY, {}, first).version == first
+    assert not bucket.fs.exists("/b/dir/k")
+    assert versions_in(bucket) == [(second[0], True), (made, False)]
+
+
 def test_a_namenode_that_took_over_does_not_say_how_many_were_renamed(
     bucket_as: Callable[[str], VersionedBucket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
