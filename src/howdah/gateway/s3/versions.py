@@ -548,7 +548,8 @@ class VersionedBucket(Bucket):
         newest = self._newest(key)
         return versions.name_for(
             kind,
-            there.modification_time_ms * 1000,
+            # Users of HDFS give files whatever times they like.
+            min(there.modification_time_ms * 1000, self.shared.now_us()),
             None if newest is None else newest[0],
             secrets.token_bytes(versions.RANDOM_BYTES),
         )

@@ -13,7 +13,7 @@ from howdah.fs.paths import PathLike
 from howdah.fs.status import FileStatus
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Bucket, Shared
-from howdah.gateway.s3.protocol.conditions import etag_of
+from howdah.gateway.s3.protocol.conditions import check_reading, etag_of, http_time, iso_time
 from howdah.gateway.s3.protocol.metadata import FOR_KEYS, MADE, Metadata
 from howdah.gateway.s3.protocol.names import checked_key
 from howdah.gateway.s3.protocol.refusals import Refused
@@ -128,3 +128,12 @@ def test_nothing_is_staged_in_plain_for_a_zone_below_the_bucket() -> None:
         bucket.put(checked_key("z/a"), came, {}, Metadata)
     assert next(came) == b"plain text"
     bucket.check_zone(checked_key("y/a"))
+
+
+@pytest.mark.parametrize("time_ms", [1 << 63, 253_402_300_800_000])
+def test_a_time_that_no_calendar_has_is_shown_as_the_last_one(time_ms: int) -> None:
+    assert iso_time(time_ms) == "9999-12-31T23:59:59.000Z"
+    assert http_time(time_ms) == "Fri, 31 Dec 9999 23:59:59 GMT"
+    status = FileStatus("/b/k", 0, False, 1, 1, time_ms, 0, 0o644, "ann", "staff")
+    assert check_reading({"if-modified-since": http_time(time_ms)}, status)
+    assert not check_reading({"if-unmodified-since": http_time(time_ms)}, status)

@@ -162,6 +162,15 @@ def test_versions_stand_in_the_order_of_their_making_whatever_the_clock_says() -
     assert [each.id for each in listed(bucket) if isinstance(each, Version)] == made[::-1]
 
 
+def test_a_time_of_hdfs_is_no_reason_for_another_order() -> None:
+    bucket = new_bucket()
+    put(bucket, "k", b"x")
+    bucket.fs.set_times("/b/k", 1 << 60)
+    bucket.set_versioning(ENABLED)
+    made = ["null", *(put(bucket, "k", b"x") for _ in range(9))]
+    assert [each.id for each in listed(bucket) if isinstance(each, Version)] == made[::-1]
+
+
 def test_a_file_that_hdfs_replaces_or_deletes_has_no_id() -> None:
     bucket = new_bucket()
     bucket.set_versioning(ENABLED)

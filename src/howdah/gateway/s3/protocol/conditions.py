@@ -21,6 +21,8 @@ DIRECTORY_ETAG: Final = '"d41d8cd98f00b204e9800998ecf8427e"'
 IF_MODIFIED_AT: Final = "x-amz-if-match-last-modified-time"
 IF_SIZE: Final = "x-amz-if-match-size"
 COPY_PREFIX: Final = "x-amz-copy-source-"
+_LAST_S: Final = 253_402_300_799
+"""The end of the year 9999."""
 
 
 def etag_of(status: FileStatus) -> str:
@@ -36,7 +38,7 @@ def etag_of(status: FileStatus) -> str:
 
 def http_time(time_ms: int) -> str:
     """Return a time as headers have it."""
-    return formatdate(time_ms // 1000, usegmt=True)
+    return formatdate(_shown_s(time_ms), usegmt=True)
 
 
 def iso_time(time_ms: int) -> str:
@@ -45,13 +47,19 @@ def iso_time(time_ms: int) -> str:
     >>> iso_time(1_700_000_000_999)
     '2023-11-14T22:13:20.000Z'
     """
-    return datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    return datetime.fromtimestamp(_shown_s(time_ms), UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def _shown_s(time_ms: int) -> int:
+    """Return a time in seconds, within the years that can be written: users of HDFS give files
+    whatever times they like."""
+    return min(max(time_ms // 1000, 0), _LAST_S)
 
 
 def check_reading(headers: Mapping[str, str], status: FileStatus, prefix: str = "") -> bool:
     """Return whether what the client has is still the same (304). `prefix` stands before the names
     of the headers, as of a copy's source. Raises Refused where a condition does not hold."""
-    etag, time_s = etag_of(status), status.modification_time_ms // 1000
+    etag, time_s = etag_of(status), _shown_s(status.modification_time_ms)
     wanted = headers.get(f"{prefix}if-match")
     if wanted is not None:
         if not _names(wanted, etag):
@@ -75,7 +83,7 @@ def may_be_part(headers: Mapping[str, str], status: FileStatus) -> bool:
         return True
     since_s = _time(wanted)
     if since_s is not None:
-        return since_s == status.modification_time_ms // 1000
+        return since_s == _shown_s(status.modification_time_ms)
     return same_etag(wanted, etag_of(status))
 
 
@@ -117,7 +125,7 @@ def check_deleting(headers: Mapping[str, str], status: FileStatus) -> None:
     if "if-match" in headers and not _names(headers["if-match"], etag_of(status)):
         raise _failed("If-Match")
     when = headers.get(IF_MODIFIED_AT)
-    if when is not None and _time_of_any(when) != status.modification_time_ms // 1000:
+    if when is not None and _time_of_any(when) != _shown_s(status.modification_time_ms):
         raise _failed(IF_MODIFIED_AT)
     size = headers.get(IF_SIZE)
     if size is not None:
