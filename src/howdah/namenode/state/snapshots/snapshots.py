@@ -112,8 +112,9 @@ class Snapshots:
         self.by_snapshot: Final[dict[int, dict[int, INode]]] = {}
         """By snapshot: the inodes with a version, or a dead link, whose `last` it is."""
         self.copies: Final[dict[int, int]] = {}
-        """By block: the one whose beginning it is to be a copy of. That one is in a snapshot
-        and cannot be cut itself; it stays until the copy is made."""
+        """By block: the one whose beginning it is to be a copy of. That one cannot be cut itself,
+        since a snapshot has it or since Hadoop has cut the file while it was being upgraded; it
+        stays until the copy is made."""
         self._to_trim: list[INode] = []
         self._names: tuple[int, int, list[str]] | None = None
 

@@ -546,11 +546,7 @@ class Namespace:
         last = file.blocks[-1]
         kept = last.length_bytes - (length - op.new_length_bytes)
         if cut.block_id != last.block_id:
-            if not self.snapshots.holds(file, last.block_id):
-                raise errors.UnsupportedOperation(
-                    f"OP_TRUNCATE of {op.path} copies {last.name} to block {cut.block_id}: "
-                    "blocks that are in no snapshot are cut in place only"
-                )
+            # It is in a snapshot; or Hadoop was being upgraded, and wants to be able to go back.
             file.blocks.pop()
             self._new_block(file, cut, BlockState.UNDER_CONSTRUCTION)
             self.snapshots.copies[cut.block_id] = last.block_id

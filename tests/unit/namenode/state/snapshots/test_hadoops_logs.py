@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import pytest
 
@@ -17,8 +18,10 @@ from howdah.formats.edits.segment_scan import SegmentReader, encode_header
 from howdah.formats.image import records as rec
 from howdah.formats.image.fsimage import ImageWriter
 from howdah.namenode.state.images.image import read_image, write_image
+from howdah.namenode.state.inodes.files import File
 from howdah.namenode.state.tree.encryption_zones import zone_of
 from howdah.namenode.state.tree.namespace import Namespace
+from howdah.testing.fingerprint import fingerprint
 
 OWNED = ed.Permission("alice", "staff", 0o755)
 MADE: list[ed.Edit] = [
@@ -123,3 +126,49 @@ def test_logs_of_all_layouts_since_hadoop_2_7_are_read(version: int) -> None:
     records = b"".join(encode_record(txid, edit) for txid, edit in enumerate(log, 1))
     source = io.BytesIO(encode_header(version) + records)
     assert [placed.logged.edit for placed in SegmentReader(source, "log", first_txid=1)] == log
+
+
+OLD, NEW = ed.EditBlock(1073741825, 1000, 1001), ed.EditBlock(1073741826, 600, 1002)
+CUT_BY_A_COPY: list[ed.Edit] = [
+    ed.RollingUpgradeStartOp(1),
+    ed.AddOp(16386, "/f", 3, 5, 5, 1024, OWNED, "w", "10.0.0.1"),
+    ed.AddBlockOp("/f", None, ed.EditBlock(OLD.block_id, 0, OLD.generation_stamp)),
+    ed.CloseOp(16386, "/f", 3, 6, 5, 1024, OWNED, (OLD,)),
+    ed.AllocateBlockIdOp(NEW.block_id),
+    ed.SetGenstampV2Op(NEW.generation_stamp),
+    ed.TruncateOp("/f", "w", "10.0.0.1", 600, 7, ed.EditBlock(NEW.block_id, 0, 1002)),
+]
+"""During an upgrade Hadoop cuts no replica in place, though no snapshot has it."""
+
+
+def imaged(namespace: Namespace) -> Namespace:
+    out = io.BytesIO()
+    write_image(namespace, 77, 9, out)
+    return read_image(io.BytesIO(out.getvalue()), "fsimage")[0]
+
+
+@pytest.mark.req("FS-022")
+@pytest.mark.parametrize("between", [lambda namespace: namespace, imaged], ids=["log", "image"])
+def test_file_that_hadoop_cut_during_an_upgrade_gets_a_copy(
+    between: Callable[[Namespace], Namespace],
+) -> None:
+    namespace = between(replayed(CUT_BY_A_COPY))
+    file = namespace.find("/f")
+    assert isinstance(file, File)
+    assert (file.block_ids, file.length_bytes) == ((NEW.block_id,), 600)
+    assert file.blocks[-1].truncating
+    assert namespace.snapshots.source_of(NEW.block_id) == OLD.block_id
+    assert OLD.block_id in namespace.blocks
+    assert fingerprint(imaged(namespace)) == fingerprint(namespace)
+    namespace.apply(ed.CloseOp(16386, "/f", 3, 8, 5, 1024, OWNED, (NEW,)))
+    assert OLD.block_id not in namespace.blocks
+    assert not namespace.snapshots.copies
+    assert file.writer is None
+    assert fingerprint(imaged(namespace)) == fingerprint(namespace)
+
+
+def test_block_that_a_copy_was_to_be_made_of_goes_with_its_file() -> None:
+    namespace = replayed([*CUT_BY_A_COPY, ed.DeleteOp("/f", 8)])
+    namespace.reap(10)
+    assert not len(namespace.blocks)
+    assert not namespace.snapshots.copies
