@@ -271,6 +271,18 @@ def test_a_status_has_tokens_for_who_may_read_and_wants_them(wanted: bool) -> No
         scene.namenode.call("getLocatedFileInfo", request, user="mallory")
 
 
+def test_superuser_gets_no_tokens_for_a_file_that_is_kept_from_him() -> None:
+    scene = Scene()
+    scene.write()
+    mark = types_pb2.XAttrProto(
+        namespace=types_pb2.XAttrProto.SECURITY, name="hdfs.unreadable.by.superuser"
+    )
+    scene.namenode.call("setXAttr", types_pb2.SetXAttrRequestProto(src="/f", xAttr=mark, flag=1))
+    request = pb.GetLocatedFileInfoRequestProto(src="/f", needBlockToken=True)
+    with pytest.raises(errors.AccessDenied, match="superuser is not allowed"):
+        scene.namenode.call("getLocatedFileInfo", request)
+
+
 def test_a_datanode_is_told_the_keys_when_it_registers_and_when_they_are_rolled() -> None:
     scene = Scene()
 

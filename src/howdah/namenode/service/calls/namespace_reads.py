@@ -160,6 +160,11 @@ class Queries:
             raise errors.PathNotFound(f"Path not found: {resolved.path}")
         self._namesystem.permissions.check(who, resolved.inode, access)
 
+    def check_readable(self, caller: Caller, path: str) -> None:
+        """Raises AccessDenied for who is not told the bytes of the file; PathNotFound."""
+        who, resolved = self._namesystem.resolver.resolve_checked(caller, path)
+        self._namesystem.permissions.check_readable(who, resolved.require_file())
+
     def link_target(self, caller: Caller, path: str) -> str:
         """What the link says; of a path that goes through one, where that leads."""
         try:

@@ -94,7 +94,7 @@ class QueryMethods:
         )
         tokens = self._namesystem.block_tokens
         if tokens is not None and request.needBlockToken and answer.fs.HasField("locations"):
-            self._queries.check_access(caller, request.src, Access.READ)
+            self._queries.check_readable(caller, request.src)
             tokens.sign_all(answer.fs.locations, caller.user, READ)
         self._mark(inode, answer.fs, request.src)
         return answer
