@@ -55,6 +55,21 @@ def stored_as(mode: int, entries: Sequence[AclEntry]) -> tuple[int, tuple[AclEnt
     return mode & ~0o777 | bits, (*extended, *entries[len(access) :])
 
 
+def wrong_list(entries: Sequence[AclEntry]) -> str | None:
+    """What is wrong with a list that is to be stored; None for one that has the access entries of
+    the owner, the group (or its mask) and the others in their places."""
+    access = [entry for entry in entries if entry.scope is AclScope.ACCESS]
+    if len(access) >= len(BASE):
+        owner, shared, others = access[0], access[-2], access[-1]
+        if (
+            (owner.kind, owner.name) == (AclKind.USER, None)
+            and shared.kind in (AclKind.GROUP, AclKind.MASK)
+            and others.kind is AclKind.OTHER
+        ):
+            return None
+    return "an ACL has entries for the owner, the group and all others, in this order"
+
+
 def without_acl(mode: int, stored: Sequence[AclEntry]) -> int:
     """The mode bits of an inode that loses its ACL: the group's own come back."""
     for entry in stored:

@@ -77,6 +77,7 @@ class AttributeEdits:
     def _set_acl(self, op: edits.SetAclOp) -> None:
         inode = self._existing(op.path, op)
         if op.entries:
+            _check_acl(op.entries, op, op.path)
             inode.mode, inode.acl = acls.stored_as(inode.mode, op.entries)
         else:
             inode.mode, inode.acl = acls.without_acl(inode.mode, inode.acl), ()
@@ -95,11 +96,16 @@ class AttributeEdits:
             self._marks.discard(inode.inode_id)
 
 
-def begin_with(
-    inode: INode, acl: tuple[edits.AclEntry, ...], attributes: tuple[edits.XAttr, ...]
-) -> None:
+def begin_with(inode: INode, op: edits.AddOp | edits.MkdirOp) -> None:
     """What a new inode has besides its mode."""
-    if acl:
-        inode.mode, inode.acl = acls.stored_as(inode.mode, acl)
-    if attributes:
-        inode.xattrs = attributes
+    if op.acl:
+        _check_acl(op.acl, op, op.path)
+        inode.mode, inode.acl = acls.stored_as(inode.mode, op.acl)
+    if op.xattrs:
+        inode.xattrs = op.xattrs
+
+
+def _check_acl(entries: tuple[edits.AclEntry, ...], edit: edits.Edit, path: str) -> None:
+    wrong = acls.wrong_list(entries)
+    if wrong is not None:
+        raise EditDoesNotFit(f"{edit.opcode.name} of {path}: {wrong}")

@@ -434,7 +434,7 @@ class Namespace:
             file.storage_policy_id = op.storage_policy_id
         if op.erasure_coding_policy_id:
             file.coding_policy_id = op.erasure_coding_policy_id
-        begin_with(file, op.acl, op.xattrs)
+        begin_with(file, op)
         if op.xattrs:
             self.marks.follow(file)
 
@@ -605,7 +605,7 @@ class Namespace:
             op.permission.mode & MODE_MASK,
             op.timestamp_ms,
         )
-        begin_with(directory, op.acl, op.xattrs)
+        begin_with(directory, op)
         self._attach(directory, parent, op)
         if op.xattrs:
             self.marks.follow(directory)

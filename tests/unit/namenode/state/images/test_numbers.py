@@ -236,6 +236,32 @@ def test_edit_with_a_number_too_wide_does_not_fit(before: list[ed.Edit], edit: e
         namespace.apply(decode_record(encode_record(9, edit)).edit)
 
 
+def entry(scope: ed.AclScope, kind: ed.AclKind, permission: int = 7) -> ed.AclEntry:
+    return ed.AclEntry(scope, kind, permission)
+
+
+ACCESS, DEFAULT = ed.AclScope.ACCESS, ed.AclScope.DEFAULT
+USER, GROUP, OTHER = ed.AclKind.USER, ed.AclKind.GROUP, ed.AclKind.OTHER
+NO_LISTS: list[tuple[ed.AclEntry, ...]] = [
+    (entry(DEFAULT, USER),),
+    (entry(ACCESS, USER),),
+    (entry(ACCESS, USER), entry(ACCESS, OTHER)),
+    (entry(ACCESS, OTHER), entry(ACCESS, GROUP), entry(ACCESS, USER)),
+    (ed.AclEntry(ACCESS, USER, 7, "bob"), entry(ACCESS, GROUP), entry(ACCESS, OTHER)),
+]
+
+
+@pytest.mark.req("FS-022")
+@pytest.mark.parametrize("acl", NO_LISTS, ids=range(len(NO_LISTS)))
+@pytest.mark.parametrize("of_new", [False, True], ids=["set", "made with"])
+def test_edit_with_an_acl_that_is_no_list_does_not_fit(
+    acl: tuple[ed.AclEntry, ...], of_new: bool
+) -> None:
+    edit = ed.MkdirOp(16386, "/d", 4, OWNED, acl) if of_new else ed.SetAclOp("/", acl)
+    with pytest.raises(EditDoesNotFit, match=f"{edit.opcode.name} of {edit.path}: an ACL"):
+        replayed([edit])
+
+
 EVERYTHING: list[ed.Edit] = [
     ed.MkdirOp(16390, "/d", 4, OWNED),
     ed.AllowSnapshotOp("/d"),
