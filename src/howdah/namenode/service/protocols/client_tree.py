@@ -22,6 +22,7 @@ class TreeMethods:
     """Calls that change which names there are."""
 
     def __init__(self, namesystem: Namesystem) -> None:
+        self._namesystem = namesystem
         self._once = AtMostOnce(namesystem)
         self._tree = TreeCalls(namesystem)
         self._links = LinkCalls(namesystem)
@@ -78,7 +79,13 @@ class TreeMethods:
                 return pb.Rename2ResponseProto()
             return pb.Rename2ResponseProto(nextDone=self._tree.rename_next(caller, following))
 
-        return self._once(caller, run, pb.Rename2ResponseProto)
+        def rebuild() -> pb.Rename2ResponseProto:
+            if not following:
+                return pb.Rename2ResponseProto()
+            made = self._namesystem.retry_cache.edits_of(caller)
+            return pb.Rename2ResponseProto(nextDone=made - 1)
+
+        return self._once(caller, run, rebuild)
 
     def delete(
         self, request: pb.DeleteRequestProto | requests.Delete, caller: Caller

@@ -92,6 +92,22 @@ def test_a_call_that_the_log_has_twice_counts_once() -> None:
     assert cache.size_bytes < 200
 
 
+def test_edits_of_a_call_are_counted_until_its_answer_is_known() -> None:
+    cache = RetryCache()
+    assert cache.edits_of(caller()) == 0
+    for count in range(1, 4):
+        cache.remember(ID, 7, None, 0)
+        assert cache.edits_of(caller()) == count
+        assert cache.made_by(caller()) is None
+    cache.remember(ID, 7, pb.Rename2ResponseProto(nextDone=2), 0)
+    assert cache.find(caller()) == pb.Rename2ResponseProto(nextDone=2)
+    cache.remember(ID, 8, None, 0, 16388)
+    assert cache.edits_of(caller(call_id=8)) == 1
+    for call_id in (7, 8):
+        cache._forget(ID + call_id.to_bytes(4, "big"))
+    assert cache.size_bytes == 0
+
+
 @pytest.mark.parametrize(("client_id", "call_id"), [(b"", 7), (b"x" * 15, 7), (ID, -1)])
 def test_call_without_an_identity_cannot_be_remembered(client_id: bytes, call_id: int) -> None:
     assert not RetryCache.applies(caller(client_id, call_id))
@@ -189,8 +205,17 @@ class TestRepeated:
         moves = ("/d", "/e"), ("/e", "/f")
         assert client.rename_in_turn(*moves, **AGAIN) == 2
         self.between(client, restart)
-        # After a restart only the first is known to be done: the client looks at the others.
-        assert client.rename_in_turn(*moves, **AGAIN) == (1 if restart else 2)
+        assert client.rename_in_turn(*moves, **AGAIN) == 2
+        assert client.names("/") == ["f"]
+
+    def test_renames_of_one_turn_up_to_one_that_failed_are_told_again(
+        self, client: Any, nodes: list[InMemoryDatanode], restart: bool
+    ) -> None:
+        client.mkdirs("/d")
+        moves = ("/d", "/e"), ("/e", "/f"), ("/e", "/g"), ("/f", "/h")
+        assert client.rename_in_turn(*moves, **AGAIN) == 2
+        self.between(client, restart)
+        assert client.rename_in_turn(*moves, **AGAIN) == 2
         assert client.names("/") == ["f"]
 
     def test_rename_over_a_known_file_does_not_complain(
