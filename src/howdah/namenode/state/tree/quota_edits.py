@@ -13,8 +13,8 @@ from typing import Any, Final
 from howdah.formats.edits import edits
 from howdah.namenode.state.inodes import limits, storage_policies
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit
-from howdah.namenode.state.inodes.inode_features import Quota
-from howdah.namenode.state.inodes.inodes import Directory, INode, Inodes
+from howdah.namenode.state.inodes.inode_features import UNLIMITED, Quota
+from howdah.namenode.state.inodes.inodes import ROOT_INODE_ID, Directory, INode, Inodes
 from howdah.namenode.state.tree import quotas
 from howdah.namenode.state.tree.quota_usage import Tally
 
@@ -42,8 +42,11 @@ class QuotaEdits:
 
     def _set_quota(self, op: edits.SetQuotaOp) -> None:
         directory = self._directory(op.path, op)
-        quota = directory.quota
-        self._bound(directory, quotas.bounds_after(quota, op.namespace_quota, op.space_quota_bytes))
+        names = op.namespace_quota
+        if names == edits.KEEP_QUOTA and directory.inode_id == ROOT_INODE_ID:
+            names = UNLIMITED  # Hadoop's root has this bound when it has none.
+        bounds = quotas.bounds_after(directory.quota, names, op.space_quota_bytes)
+        self._bound(directory, bounds)
 
     def _set_quota_by_type(self, op: edits.SetQuotaByStorageTypeOp) -> None:
         directory = self._directory(op.path, op)

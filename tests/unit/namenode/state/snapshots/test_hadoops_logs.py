@@ -172,3 +172,16 @@ def test_block_that_a_copy_was_to_be_made_of_goes_with_its_file() -> None:
     namespace.reap(10)
     assert not len(namespace.blocks)
     assert not namespace.snapshots.copies
+
+
+@pytest.mark.req("FS-022")
+@pytest.mark.parametrize("space", [-1, 1 << 40], ids=["taken away", "of space"])
+def test_bound_on_names_that_hadoops_root_always_has_is_none(space: int) -> None:
+    """Hadoop logs the greatest number for the root's names with each of its other quotas."""
+    namespace = replayed(
+        [ed.SetQuotaOp("/", 100, 1 << 40), ed.SetQuotaOp("/", ed.KEEP_QUOTA, space)]
+    )
+    assert fingerprint(imaged(namespace)) == fingerprint(namespace)
+    quota = namespace.root.quota
+    assert (-1 if quota is None else quota.namespace) == -1
+    assert bool(namespace.tally.directories) == (space > 0)
