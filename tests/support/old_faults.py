@@ -235,8 +235,8 @@ FAULTS: Final = (
             Change(
                 f"{_REPLICAS}.store",
                 "        if replica is not None and replica.generation_stamp >= "
-                "block.generation_stamp:\n            return  # It is in the way",
-                "        if replica is not None:\n            return  # It is in the way",
+                "block.generation_stamp:\n            # Also if",
+                "        if replica is not None:\n            # Also if",
             ),
         ),
         ("recoveries", "replication"),
