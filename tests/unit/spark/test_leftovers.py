@@ -23,7 +23,7 @@ def is_leftover(name: str) -> bool:
         ".distcp.tmp.0123456789abcdef",
         "._WIP_target.0123456789abcdef.run",
         "a.csv._COPYING_",
-        _temporary("/d/a.csv").rpartition("/")[2],
+        pytest.param(_temporary("/d/a.csv").rpartition("/")[2], id="of a put"),
     ],
 )
 def test_names_of_what_a_job_removes_at_its_end(name: str) -> None:
