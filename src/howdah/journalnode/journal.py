@@ -332,7 +332,7 @@ class Journal:
 
     def _lacks(self, segment: SegmentState) -> bool:
         state = self._loaded().state
-        if state.open_txid == segment.first_txid:
+        if state.open_txid == segment.first_txid or segment.first_txid in state.decisions:
             return False
         return not any(
             mine.first_txid <= segment.last_txid and segment.first_txid <= mine.last_txid

@@ -127,17 +127,14 @@ class Node:
         known, committed_txid = self.disk.state, self.disk.state.committed_txid or 0
         for segment, records in peer.finished().items():
             first_txid = segment.first_txid
-            if segment.last_txid > committed_txid or known.open_txid == first_txid:
+            is_used = first_txid in known.decisions or known.open_txid == first_txid
+            if segment.last_txid > committed_txid or is_used:
                 continue
             # Nearly always it has the very segment: all others are looked at where it has not.
             same = known.segments.get(first_txid)
             if same is not None and _is_finished_within(same, segment):
                 continue
             if not any(_is_finished_within(mine, segment) for mine in known.segments.values()):
-                decision = known.decisions.pop(first_txid, None)
-                assert decision is None or decision.segment.last_txid == segment.last_txid, (
-                    "what is committed and finished is what was decided"
-                )
                 known.segments[first_txid] = segment
                 self.disk.records[first_txid] = records
                 self.disk.synced[first_txid] = len(records)

@@ -268,27 +268,3 @@ def test_what_is_missing_is_asked_again_before_it_is_fetched(
     source.let.set()
     assert not journal.fetch_missing(segment, "http://b")
     assert journal.manifest(1, in_progress_ok=True)[0] == []
-
-
-@pytest.mark.req("FS-061")
-def test_a_node_that_missed_the_end_of_a_recovery_gets_the_segment_by_sync(
-    journal: Journal, writer: Writer
-) -> None:
-    """It had accepted how the segment ends. Until the segment is purged nobody else ends it."""
-    heir = Writer(journal, 2)
-    heir.promise()
-    segment = SegmentState(1, 5, False)
-    journal.accept_recovery(heir.info(), SegmentState(1, 5, True), "http://b")
-    heir.start(6)
-    heir.write(6, 6, 6)
-    journal.heartbeat(heir.info(6), resigns=False)
-    assert journal.missing([segment]) == [segment]
-    assert journal.fetch_missing(segment, "http://b")
-    for _ in ("now", "after a start"):
-        assert journal.manifest(1, in_progress_ok=False)[0] == [segment]
-        assert not list((journal.root / "current" / "paxos").iterdir())
-        journal.close()
-    later = Writer(journal, 3)
-    later.promise()
-    prepared = journal.prepare_recovery(later.info(), 1)
-    assert (prepared.segment, prepared.accepted_epoch) == (segment, None)
