@@ -158,60 +158,11 @@ class Tally:
         """The inode is elsewhere now, and `policy_id` was the policy above it. Under another
         one its blocks are of other kinds, also for the bounds that went with it."""
         above = self._snapshots.holder(inode)
-        if above is not None and self._measuring.policy_id(above) != policy_id:
-            self._count_below(inodes, inode)
-
-    @contextmanager
-    def changing_policy(self, inodes: Inodes, inode: INode) -> Iterator[None]:
-        """The inode gets another policy of its own meanwhile. Nothing else is counted anew: there
-        may be millions of files in other directories that have bounds."""
-        if not self.directories:
-            yield
+        if above is None or self._measuring.policy_id(above) == policy_id:
             return
-        links = [
-            link
-            for link in self._moved_with(inode)
-            if not self._is_at_or_below(link.parent, inode) and self._is_bounded(link.parent)
-        ]
-        above = self._snapshots.holder(inode)
-        if above is not None and not self._is_bounded(above):
-            above = None
-        self._charge_policy(inode, above, links, -1)
-        yield
-        self._charge_policy(inode, above, links, 1)
-        if isinstance(inode, Directory):
-            self._count_below(inodes, inode)
-
-    def _charge_policy(
-        self, inode: INode, above: INode | None, links: Sequence[DeadLink], sign: int
-    ) -> None:
-        if above is not None:
-            self._charge(above, self._measuring.of_subtree(inode), sign)
-        for link in links:
-            self._charge(link.parent, self._measuring.of_link(link), sign)
-
-    def _moved_with(self, inode: INode) -> list[DeadLink]:
-        """The entries, no more there, with which snapshots show the inode elsewhere: of itself, or
-        of a directory in which it is or was."""
-        dead_of = self._snapshots.dead_of
-        if not dead_of:
-            return []
-        found: list[DeadLink] = []
-        todo, seen = [inode], {inode.inode_id}
-        while todo:
-            node = todo.pop()
-            links = dead_of.get(node.inode_id, ())
-            found += [link for link in links if link.moved]
-            for holder in (node.parent, *(link.parent for link in links)):
-                if holder is not None and holder.inode_id not in seen:
-                    seen.add(holder.inode_id)
-                    todo.append(holder)
-        return found
-
-    def _count_below(self, inodes: Inodes, top: INode) -> None:
         for inode_id in self.directories:
             directory = inodes.directories[inode_id]
-            if directory.quota is not None and self._is_at_or_below(directory, top):
+            if directory.quota is not None and self._is_at_or_below(directory, inode):
                 self.count(directory, directory.quota)
 
     def _is_at_or_below(self, directory: INode, top: INode) -> bool:
