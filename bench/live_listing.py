@@ -47,26 +47,28 @@ _SHELL = "org.apache.hadoop.fs.FsShell"
 
 
 @dataclass(frozen=True)
-class Place:
-    """Is where who asks runs: on which cores, and whether before all others."""
+class Scheduling:
+    """Says on which cores a process runs, and whether it goes before all others."""
 
     cores: set[int]
     is_first: bool = False
 
-    def take(self) -> None:
-        """Have this process run there. Raises PermissionError for who may not be first."""
+    def apply(self) -> None:
+        """Have this process run so. Raises PermissionError for who may not be first."""
         os.sched_setaffinity(0, self.cores)
         if self.is_first:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 
 
 @contextmanager
-def probing(address: tuple[str, int], place: Place) -> Iterator[Callable[[], list[float]]]:
+def probing(
+    address: tuple[str, int], scheduling: Scheduling
+) -> Iterator[Callable[[], list[float]]]:
     """Somebody asks all the time. The function ends that, and returns the seconds that each answer
     took."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    child = context.Process(target=_probe, args=(theirs, address, place), daemon=True)
+    child = context.Process(target=_probe, args=(theirs, address, scheduling), daemon=True)
     child.start()
     try:
         ours.recv()
@@ -82,8 +84,8 @@ def probing(address: tuple[str, int], place: Place) -> Iterator[Callable[[], lis
         child.join()
 
 
-def _probe(pipe: Connection, address: tuple[str, int], place: Place) -> None:
-    place.take()
+def _probe(pipe: Connection, address: tuple[str, int], scheduling: Scheduling) -> None:
+    scheduling.apply()
     asking = Asking(address)
     for _ in range(200):
         asking.info(PROBED)
@@ -119,11 +121,11 @@ def measure(options: Options) -> Results:
         uri = uri_of(namenode)
         waits: dict[str, list[float]] = {}
         every_core = os.sched_getaffinity(0)
-        place = Place(every_core)
+        scheduling = Scheduling(every_core)
 
         def watched(name: str, run: Callable[[], float]) -> Callable[[], float]:
             def watched_run() -> float:
-                with probing(namenode.address, place) as stop:
+                with probing(namenode.address, scheduling) as stop:
                     seconds = run()
                     waits.setdefault(name, []).append(p99_ms(stop()))
                 progress(f"{name}: {seconds:.1f} s, p99 of others {waits[name][-1]:.2f} ms")
@@ -162,7 +164,7 @@ def measure(options: Options) -> Results:
             yield Skipped(f"{what}, apart", "a priority of real time is for root")
             return
         first, *_, last = sorted(every_core)
-        place = Place({first}, is_first=True)
+        scheduling = Scheduling({first}, is_first=True)
         move(namenode.pid, {last})
         context: Any = spark.sparkContext
         move(context._gateway.proc.pid, {first})
@@ -176,7 +178,7 @@ def measure(options: Options) -> Results:
 def may_be_first() -> bool:
     """Tell whether a process may have a priority of real time here."""
     child = multiprocessing.get_context("spawn").Process(
-        target=Place(os.sched_getaffinity(0), is_first=True).take
+        target=Scheduling(os.sched_getaffinity(0), is_first=True).apply
     )
     child.start()
     child.join()

@@ -90,7 +90,7 @@ def test_pages_of_namenodes_whose_order_is_known_have_every_name_once(
 ) -> None:
     """Where the names of a page do not tell how they are compared, the namenode is asked."""
     asked = NameOrder.SIGNED if is_signed else NameOrder.UNSIGNED
-    order = asked.place
+    order = asked.sort_key
     listed: list[bytes] = []
     start = b""
     for _ in range(100):

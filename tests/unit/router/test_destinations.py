@@ -524,7 +524,7 @@ class HadoopsNameservices(InMemoryNameservices):
         if method == "getServerDefaults" and nameservice not in self.ours:
             answer.serverDefaults.ClearField("listsByUnsignedBytes")
         if method == "getListing":
-            place = NameOrder.SIGNED.place
+            place = NameOrder.SIGNED.sort_key
             entries = sorted(answer.dirList.partialListing, key=lambda entry: place(entry.path))
             entries = [entry for entry in entries if place(entry.path) > place(behind)]
             del answer.dirList.partialListing[:]

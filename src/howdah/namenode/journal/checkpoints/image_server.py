@@ -225,7 +225,7 @@ class ImageIn:
 
     def run(self, channel: Channel) -> None:
         try:
-            self._take(channel)
+            self._receive_image(channel)
         finally:
             # Posted, and not left to `done`: on a loop that did not turn for long nobody asks for
             # an answer any more, and no other image would ever be made or taken.
@@ -233,7 +233,7 @@ class ImageIn:
             rollback = txid is not None and self._offered.rollback
             self._post(lambda: self._taker.image_stored(txid, rollback=rollback))
 
-    def _take(self, channel: Channel) -> None:
+    def _receive_image(self, channel: Channel) -> None:
         offered = self._offered
         try:
             written = write_unfinished(

@@ -38,8 +38,8 @@ class NameOrder(enum.Enum):
     SIGNED = enum.auto()
     """As Hadoop's do."""
 
-    def place(self, name: bytes) -> bytes:
-        """What is in order as the names are."""
+    def sort_key(self, name: bytes) -> bytes:
+        """Return what sorts as names do in this order."""
         return name if self is NameOrder.UNSIGNED else name.translate(_SIGN)
 
 
@@ -65,7 +65,7 @@ def order_seen(
 
 
 def _is_in(order: NameOrder, names: Sequence[bytes]) -> bool:
-    places = [order.place(name) for name in names]
+    places = [order.sort_key(name) for name in names]
     return all(before <= after for before, after in pairwise(places))
 
 
@@ -80,7 +80,7 @@ def merged(
     pages = list(pages)
     if len(pages) == 1 and not mounts:
         return pages[0]
-    place = (order or order_seen(pages, mounts, start_after) or NameOrder.UNSIGNED).place
+    place = (order or order_seen(pages, mounts, start_after) or NameOrder.UNSIGNED).sort_key
     ends = [page.entries[-1][0] for page in pages if page.remaining and page.entries]
     end = min(map(place, ends), default=None)
     entries: dict[bytes, T] = {}
