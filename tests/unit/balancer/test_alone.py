@@ -61,7 +61,7 @@ class Writer:
 
 def balancer(fs: Leases) -> BalancedNamenode:
     made = object.__new__(BalancedNamenode)
-    made._fs = fs  # type: ignore[assignment]
+    made._fs = fs  # type: ignore[assignment]  # It has what the lock needs.
     return made
 
 

@@ -133,7 +133,9 @@ def test_a_file_is_replaced_or_kept(fs: FileSystem, local: LocalPath) -> None:
         fs.put(local / "a", "/d/x")
 
 
-def test_what_is_made_while_a_tree_is_moved_is_not_deleted(fs: FileSystem) -> None:
+def test_what_is_made_while_a_tree_is_moved_is_not_deleted(
+    fs: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plant(Path("mem://other/tree"))
     with howdah.connect("mem://other/") as source:
         rename = fs.rename
@@ -143,14 +145,16 @@ def test_what_is_made_while_a_tree_is_moved_is_not_deleted(fs: FileSystem) -> No
             if args[1] == "/d/tree/b/c/é":
                 source.write_bytes("/tree/b/c/a", b"late")
 
-        fs.rename = late  # type: ignore[method-assign]
+        monkeypatch.setattr(fs, "rename", late)
         with pytest.raises(errors.DirectoryNotEmpty):
             transfers.move(source, "/tree", fs, "/d/tree")
         assert content_of(Path.of(fs, "/d/tree")) == TREE
         assert content_of(Path.of(source, "/tree")) == {"b/c/a": b"late"}
 
 
-def test_what_is_written_to_while_it_is_moved_is_not_deleted(fs: FileSystem) -> None:
+def test_what_is_written_to_while_it_is_moved_is_not_deleted(
+    fs: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with howdah.connect("mem://other/") as source:
         plant(Path.of(source, "/tree"))
         source.write_bytes("/log", b"one")
@@ -167,7 +171,7 @@ def test_what_is_written_to_while_it_is_moved_is_not_deleted(fs: FileSystem) -> 
                 with source.append("/log") as out:
                     out.write(b" two")
 
-        fs.rename = late  # type: ignore[method-assign]
+        monkeypatch.setattr(fs, "rename", late)
         with pytest.raises(errors.FileChanged, match="/log was written to while it was copied"):
             transfers.move(source, "/log", fs, "/d/log")
         assert source.read_bytes("/log") == b"one two"
@@ -197,7 +201,9 @@ def test_a_file_of_which_nobody_knows_whether_it_is_open_is_moved(
         assert not source.exists("/f")
 
 
-def test_a_file_that_somebody_deletes_while_it_is_moved_is_moved(fs: FileSystem) -> None:
+def test_a_file_that_somebody_deletes_while_it_is_moved_is_moved(
+    fs: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with howdah.connect("mem://other/") as source:
         source.write_bytes("/f", b"1")
         rename = fs.rename
@@ -206,12 +212,14 @@ def test_a_file_that_somebody_deletes_while_it_is_moved_is_moved(fs: FileSystem)
             rename(*args, **options)
             source.delete("/f")
 
-        fs.rename = late  # type: ignore[method-assign]
+        monkeypatch.setattr(fs, "rename", late)
         transfers.move(source, "/f", fs, "/d/f")
         assert fs.read_bytes("/d/f") == b"1"
 
 
-def test_an_object_that_is_replaced_while_its_directory_is_moved_stays(fs: FileSystem) -> None:
+def test_an_object_that_is_replaced_while_its_directory_is_moved_stays(
+    fs: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Bucket("b", Configuration()) as bucket:
         bucket.write_bytes("/d/f", b"1")
         rename = fs.rename
@@ -220,7 +228,7 @@ def test_an_object_that_is_replaced_while_its_directory_is_moved_stays(fs: FileS
             rename(*args, **options)
             bucket.write_bytes("/d/f", b"2")
 
-        fs.rename = late  # type: ignore[method-assign]
+        monkeypatch.setattr(fs, "rename", late)
         with pytest.raises(errors.DirectoryNotEmpty, match="/d/f was replaced while /d was copied"):
             transfers.move(bucket, "/d", fs, "/moved")
         assert bucket.read_bytes("/d/f") == b"2"
@@ -491,7 +499,9 @@ def test_a_file_that_ends_early_is_not_copied_nor_moved(
 @pytest.mark.parametrize(
     "name", ["n" * 255, "é" * 127 + "n", "n" + "é" * 127, "n" * 250 + "\udcff"]
 )
-def test_a_name_as_long_as_names_may_be_is_copied(fs: FileSystem, name: str) -> None:
+def test_a_name_as_long_as_names_may_be_is_copied(
+    fs: FileSystem, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where it is written under another name first."""
     fs.write_bytes("/d/f", b"1")
     made: list[str] = []
@@ -501,7 +511,7 @@ def test_a_name_as_long_as_names_may_be_is_copied(fs: FileSystem, name: str) -> 
         made.append(os.path.basename(path))
         return create(path, **options)
 
-    fs.create = noted  # type: ignore[method-assign]
+    monkeypatch.setattr(fs, "create", noted)
     fs.copy("/d/f", f"/d/{name}")
     assert fs.read_bytes(f"/d/{name}") == b"1"
     (temporary,) = made

@@ -280,7 +280,9 @@ def test_what_is_locked_is_the_version_that_was_looked_at(
         assert found.is_held is is_held
 
 
-def test_of_two_locks_none_is_lost(bucket_as: Callable[[str], VersionedBucket]) -> None:
+def test_of_two_locks_none_is_lost(
+    bucket_as: Callable[[str], VersionedBucket], monkeypatch: pytest.MonkeyPatch
+) -> None:
     bucket, other = bucket_as("ann"), bucket_as("ann")
     bucket.set_locking(Locking())
     put(bucket)
@@ -292,7 +294,7 @@ def test_of_two_locks_none_is_lost(bucket_as: Callable[[str], VersionedBucket]) 
             other.put_retention(KEY, "", wanted, {})
         return found
 
-    bucket._lock_at = as_ever  # type: ignore[method-assign]
+    monkeypatch.setattr(bucket, "_lock_at", as_ever)
     bucket.put_hold(KEY, "", True)
     assert bucket.described(KEY)[1].lock == Lock(wanted, is_held=True)
 
@@ -371,7 +373,7 @@ def test_a_namenode_that_took_over_does_not_say_how_many_were_renamed(
 ) -> None:
     bucket = bucket_as("ann")
     made = [put(bucket)]
-    rename_in_turn = bucket.fs.rename_in_turn  # type: ignore[attr-defined]
+    rename_in_turn = bucket.fs.rename_in_turn  # type: ignore[attr-defined]  # HDFS has it.
 
     def repeated(*args: Any, **named: Any) -> int:
         """Its answer is made by the edits of the one before it."""

@@ -42,7 +42,7 @@ def marks(fs: MemoryFileSystem) -> list[FailureMark]:
 
 
 def test_tasks_are_told_that_the_lock_is_lost_and_the_job_fails_for_that(
-    fs: MemoryFileSystem,
+    fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = threading.Event()
     made = fs.mkdir
@@ -53,7 +53,7 @@ def test_tasks_are_told_that_the_lock_is_lost_and_the_job_fails_for_that(
             told.set()
         return done
 
-    fs.mkdir = mkdir  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(fs, "mkdir", mkdir)
 
     def tasks() -> None:
         assert told.wait(60)

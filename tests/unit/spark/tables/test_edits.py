@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -216,8 +217,10 @@ def test_of_an_unfinished_segment_the_copy_that_has_most_comes_first() -> None:
 class Nodes(JournalNodes):
     """Journal nodes of which one has this segment."""
 
-    def open(self, urls: tuple[str, ...]) -> AbstractContextManager[IO[bytes]]:  # type: ignore[override]
-        return Path(urls[0]).open("rb")
+    @contextmanager
+    def open(self, urls: tuple[str, ...]) -> Iterator[IO[bytes]]:
+        with Path(urls[0]).open("rb") as file:
+            yield file
 
 
 @pytest.mark.parametrize(("to_txid", "is_short"), [(None, True), (12, False)])
