@@ -2,10 +2,12 @@
 on (shell). Hadoop: NameNode.initializeSharedEdits.
 
 1. the directories of this namenode are read and mended, as at a start without others
-2. the shared log is formatted as the log of the same filesystem
-3. it gets all edits that come after the newest image
+2. their `seen_txid` says how far the log reaches
+3. the shared log is formatted as the log of the same filesystem
+4. it gets all edits that come after the newest image
 
-The namenode is stopped meanwhile. Its directories stay as they are.
+The namenode is stopped meanwhile. When this process dies, the shared log may lack the end: it is
+not empty for the next call, and by step 2 no namenode on these directories takes it for whole.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from howdah.namenode.server.process.loading import Loaded, load
 from howdah.namenode.state.edit_log.journal import Batch
 from howdah.namenode.state.edit_log.shared_log import SharedLog
 from howdah.security.server_login import namenode_caller
+from howdah.storage.layout import StorageDirectory, StorageState
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +55,7 @@ def initialize_shared_edits(conf: Configuration, *, force: bool = False) -> int:
                     f"the shared log {shared.name} is not empty; -force formats it all the same, "
                     "and loses what it holds"
                 )
+            _note_end(loaded)
             shared.format(loaded.version)
             _copy(loaded, shared)
             log.info("%s has the log up to transaction %d", shared.name, loaded.last_txid)
@@ -59,6 +63,15 @@ def initialize_shared_edits(conf: Configuration, *, force: bool = False) -> int:
     finally:
         for lock in loaded.locks:
             lock.release()
+
+
+def _note_end(loaded: Loaded) -> None:
+    """`seen_txid` says with which transaction the last segment begins. A copy of a part of that
+    segment would reach that far, and the rest would be set aside as what nobody agreed to."""
+    for current in dict.fromkeys([*loaded.name_directories, *loaded.edits_directories]):
+        storage = StorageDirectory(current.parent)
+        if storage.state() is StorageState.NORMAL:
+            storage.write_seen_txid(loaded.last_txid)
 
 
 def _copy(loaded: Loaded, shared: SharedLog) -> None:
