@@ -331,8 +331,11 @@ class Journal:
             ]
 
     def _lacks(self, segment: SegmentState) -> bool:
+        """An accepted decision does not hinder, whatever end it names. Only what a majority has
+        accepted or written gets finished, and every later epoch decides the same. So a decision
+        that names another end is of an earlier epoch, and a minority's."""
         state = self._loaded().state
-        if state.open_txid == segment.first_txid or segment.first_txid in state.decisions:
+        if state.open_txid == segment.first_txid:
             return False
         return not any(
             mine.first_txid <= segment.last_txid and segment.first_txid <= mine.last_txid

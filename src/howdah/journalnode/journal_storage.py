@@ -311,7 +311,9 @@ class JournalStorage:
         disk.unlink(path, missing_ok=True)
 
     def install(self, path: Path, segment: SegmentState) -> None:
-        """A finished segment that journal sync has fetched gets its name and counts."""
+        """A finished segment that journal sync has fetched gets its name and counts. A decision
+        about its end says nothing any more. A crash that comes before that one is removed changes
+        nothing: what is finished goes before it."""
         first_txid = segment.first_txid
         disk.rename(path, self.current / finished_name(first_txid, segment.last_txid))
         fsync_directory(self.current)
@@ -321,6 +323,9 @@ class JournalStorage:
         self._ends.pop(first_txid, None)
         self._state.damaged.pop(first_txid, None)
         self._state.segments[first_txid] = segment
+        if first_txid in self._state.decisions:
+            self._remove_decisions([first_txid])
+            del self._state.decisions[first_txid]
 
     def make_decisions_directory(self) -> None:
         decisions = self.current / DECISIONS

@@ -127,17 +127,32 @@ class Node:
         known, committed_txid = self.disk.state, self.disk.state.committed_txid or 0
         for segment, records in peer.finished().items():
             first_txid = segment.first_txid
-            is_used = first_txid in known.decisions or known.open_txid == first_txid
-            if segment.last_txid > committed_txid or is_used:
+            if segment.last_txid > committed_txid or known.open_txid == first_txid:
                 continue
             # Nearly always it has the very segment: all others are looked at where it has not.
             same = known.segments.get(first_txid)
             if same is not None and _is_finished_within(same, segment):
                 continue
             if not any(_is_finished_within(mine, segment) for mine in known.segments.values()):
+                self._check_outdated(known.decisions.pop(first_txid, None), segment)
                 known.segments[first_txid] = segment
                 self.disk.records[first_txid] = records
                 self.disk.synced[first_txid] = len(records)
+
+    def _check_outdated(
+        self, decision: journal_state.Decision | None, finished: journal_state.SegmentState
+    ) -> None:
+        """What is finished and committed is what a majority has accepted or written last. A
+        decision about another end is a minority's, of an epoch that was over before."""
+        if decision is None or decision.segment.last_txid == finished.last_txid:
+            return
+        alike = {
+            name
+            for name, node in self.peers.items()
+            if node.disk.state.decisions.get(finished.first_txid) == decision
+        } | {self.name}
+        assert 2 * len(alike) < len(self.peers), f"{alike} accepted {decision}, not {finished}"
+        assert decision.epoch < self.disk.state.promised_epoch, f"{decision}, not {finished}"
 
     @property
     def is_joining(self) -> bool:

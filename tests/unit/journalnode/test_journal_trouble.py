@@ -268,3 +268,52 @@ def test_what_is_missing_is_asked_again_before_it_is_fetched(
     source.let.set()
     assert not journal.fetch_missing(segment, "http://b")
     assert journal.manifest(1, in_progress_ok=True)[0] == []
+
+
+@pytest.mark.req("FS-061")
+@pytest.mark.parametrize("accepted_txid", [3, 5])
+def test_a_node_that_missed_the_end_of_a_recovery_gets_the_segment_by_sync(
+    journal: Journal, writer: Writer, accepted_txid: int
+) -> None:
+    """It had accepted how the segment ends, and until the segment is purged nobody else ends it.
+    Where a minority had accepted that alone, a later writer ended it elsewhere."""
+    heir = Writer(journal, 2)
+    heir.promise()
+    journal.accept_recovery(heir.info(), SegmentState(1, accepted_txid, True), "http://b")
+    later = Writer(journal, 3)
+    later.promise()
+    later.start(6)
+    later.write(6, 6, 6)
+    segment = SegmentState(1, 5, False)
+    assert journal.missing([segment]) == [], "it is not known to be committed"
+    journal.heartbeat(later.info(6), resigns=False)
+    assert journal.missing([segment]) == [segment]
+    assert journal.fetch_missing(segment, "http://b")
+    for _ in ("now", "after a start"):
+        assert journal.manifest(1, in_progress_ok=False)[0] == [segment]
+        assert not list((journal.root / "current" / "paxos").iterdir())
+        journal.close()
+    last = Writer(journal, 4)
+    last.promise()
+    prepared = journal.prepare_recovery(last.info(), 1)
+    assert (prepared.segment, prepared.accepted_epoch) == (segment, None)
+
+
+@pytest.mark.req("FS-061")
+def test_a_crash_may_come_before_the_decision_about_a_synced_segment_is_removed(
+    journal: Journal, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heir = Writer(journal, 2)
+    heir.promise()
+    journal.accept_recovery(heir.info(), SegmentState(1, 3, True), "http://b")
+    journal.heartbeat(heir.info(5), resigns=False)
+    segment = SegmentState(1, 5, False)
+    with monkeypatch.context() as patched:
+        patched.setattr(disk, "gate", Broken(Operation.UNLINK, "1"))
+        with pytest.raises(errors.RemoteError):
+            journal.fetch_missing(segment, "http://b")
+    assert (journal.root / "current" / "paxos" / "1").exists()
+    later = Writer(journal, 3)
+    later.promise()
+    prepared = journal.prepare_recovery(later.info(), 1)
+    assert (prepared.segment, prepared.accepted_epoch) == (segment, None)
