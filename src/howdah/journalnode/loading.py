@@ -26,7 +26,13 @@ from howdah.journalnode.state.formats import (
 from howdah.journalnode.state.journal_state import JournalState, SegmentState
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory, replacing
-from howdah.storage.segments import Segment, in_progress_name, list_segments, scan_segment
+from howdah.storage.segments import (
+    Segment,
+    in_progress_name,
+    list_segments,
+    scan_segment,
+    write_again,
+)
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +168,11 @@ def _load_segment(state: JournalState, ends: Ends, segment: Segment, is_suspect:
 
 
 def _scanned(segment: Segment, is_suspect: bool) -> SegmentEnd:
-    """Where a segment ends, which is durable then: others rely on what is said of it."""
+    """Where a segment ends, which is durable then: others rely on what is said of it.
+
+    A sync that failed may have been that of the process before, which left no trace. So what is
+    found is always written again, and of what is suspect nothing stays where it was.
+    """
     if is_suspect:
         with open(segment.path, "rb") as old, replacing(segment.path) as new:
             shutil.copyfileobj(old, new)
@@ -171,6 +181,7 @@ def _scanned(segment: Segment, is_suspect: bool) -> SegmentEnd:
         log.warning("%s has %d torn bytes: %s", segment.path, end.torn_bytes, end.torn_reason)
     descriptor = disk.open_file(segment.path, os.O_RDWR)
     try:
+        write_again(descriptor, end.valid_bytes, segment.path)
         disk.sync(descriptor, segment.path)
     finally:
         os.close(descriptor)

@@ -38,6 +38,8 @@ PREALLOCATION_BYTES: Final = 1 << 20
 """Space is taken in steps of this size, so that a sync seldom has to write the
 file's length too."""
 
+_COPY_BYTES: Final = 1 << 20
+
 _FINISHED: Final = re.compile(r"edits_(\d+)-(\d+)", re.ASCII)
 _IN_PROGRESS: Final = re.compile(r"edits_inprogress_(\d+)", re.ASCII)
 
@@ -128,6 +130,7 @@ def recover_segment(
         if end.torn_bytes:
             tail = os.pread(descriptor, end.torn_bytes, end.valid_bytes)
             replace_file(_beside(segment.path, ".torn"), tail)
+        write_again(descriptor, end.valid_bytes, segment.path)
         disk.truncate(descriptor, end.valid_bytes, segment.path)
         disk.sync(descriptor, segment.path)
     finally:
@@ -135,6 +138,18 @@ def recover_segment(
     finished = segment.path.with_name(finished_name(segment.first_txid, end.last_txid))
     rename_durably(segment.path, finished)
     return Segment(segment.first_txid, end.last_txid, finished), end
+
+
+def write_again(descriptor: int, length_bytes: int, path: Path) -> None:
+    """Have the next sync write the first bytes of a file, whatever became of them before.
+
+    A sync that failed may leave pages in memory that the disk lacks, and that count as written:
+    a later sync passes them over, also that of a later process. As the bytes stay the same, it
+    takes no space, and a crash in between does no harm.
+    """
+    for start in range(0, length_bytes, _COPY_BYTES):
+        piece = os.pread(descriptor, min(_COPY_BYTES, length_bytes - start), start)
+        disk.write(descriptor, piece, start, path)
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -22,6 +22,7 @@ from howdah.storage.segments import (
     recover_segment,
     scan_segment,
 )
+from tests.support.page_cache import PageCache
 
 
 def _write(directory: Path, first_txid: int, count: int) -> SegmentWriter:
@@ -217,3 +218,22 @@ def test_segments_are_listed_in_order_of_transactions(tmp_path: Path) -> None:
     for name in ("edits_11-20", "edits_inprogress_21", "edits_1-10", "VERSION"):
         (tmp_path / name).touch()
     assert [segment.first_txid for segment in list_segments(tmp_path)] == [1, 11, 21]
+
+
+@pytest.mark.req("FS-023")
+def test_what_a_failed_sync_left_in_memory_is_on_the_disk_when_the_segment_is_recovered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ended with the failure, and the next one reads and serves it."""
+    cache = PageCache(monkeypatch)
+    writer = _write(tmp_path, 1, 3)
+    writer.append(encode_record(4, ed.DeleteOp("/4", 4)))
+    cache.fails = 1
+    with pytest.raises(OSError, match="the disk is broken"):
+        writer.sync()
+    writer.close()
+    recovered, _ = recover_segment(list_segments(tmp_path)[0])
+    assert recovered is not None
+    assert recovered.last_txid == 4
+    cache.cut_power(recovered.path)
+    assert _txids(recovered) == [1, 2, 3, 4]
