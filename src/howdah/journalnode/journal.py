@@ -234,6 +234,7 @@ class Journal:
         """What a decision about a segment depends on."""
         state = self._loaded().state
         return (
+            self._pasts,
             state.promised_epoch,
             state.committed_txid,
             state.open_txid,

@@ -205,6 +205,24 @@ def test_heartbeats_are_answered_while_a_segment_is_fetched(
     assert (prepared.segment, prepared.accepted_epoch) == (SegmentState(1, 5, True), 2)
 
 
+@pytest.mark.req("FS-061")
+def test_a_segment_that_is_fetched_for_a_decision_does_not_come_back_behind_a_rollback(
+    slow: tuple[Slow, Journal, Writer],
+) -> None:
+    """The writer that gives the past up has a majority without this node, and does not wait."""
+    source, journal, writer = slow
+    outcome = accepting(journal, writer)
+    assert source.asked.wait(20)
+    journal.discard_segments(1)
+    source.let.set()
+    with pytest.raises(errors.JournalOutOfSync, match="changed while it was fetched"):
+        outcome.result(20)
+    assert journal.manifest(1, in_progress_ok=True)[0] == []
+    prepared = journal.prepare_recovery(writer.info(), 1)
+    assert (prepared.segment, prepared.accepted_epoch) == (None, None)
+    assert not list((journal.root / "current").glob("*.epoch=*"))
+
+
 def syncing(journal: Journal, segment: SegmentState) -> Future[bool]:
     """`fetch_missing`, on a thread."""
     outcome: Future[bool] = Future()
