@@ -39,14 +39,15 @@ def measure(volume: Volume, sampled_percent: int, gauges: Gauges) -> None:
 def add_volume(
     store: BlockStore, workers: VolumeWorkers, gauges: Gauges, order: AddVolume
 ) -> Volume:
-    """Add a volume, which is used from now on, and return it."""
+    """Add a volume, which is used from now on, and return it. Its replicas come first: a new
+    replica would take the files of an older one of its block for nobody's."""
     volume = Volume(order.path, order.storage_id, order.storage_type, Reserve(*order.reserve))
     volume.number = order.number
     connect_gauge(volume, gauges)
     for pool_id, count_bytes in order.used_bytes:
         volume.count(pool_id, count_bytes)
     workers.add_volume(volume)
-    store.volumes.add(volume)
+    store.volumes.know(volume)
     for replica in order.replicas:
         block = replica.block
         store.admit(
@@ -60,6 +61,7 @@ def add_volume(
                 replica.last_sum,
             ),
         )
+    store.volumes.add(volume)
     log.info("%s is used from now on, with %d replicas", volume, len(order.replicas))
     return volume
 

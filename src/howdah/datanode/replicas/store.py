@@ -82,6 +82,9 @@ class BlockStore:
         self._lock = threading.Lock()
         self._served: set[str] = set()
         self._with_trash: set[str] = set()
+        # By pool and block: a copy under way, and a replica that was found meanwhile on a volume
+        # that is new here.
+        self._left_aside: dict[tuple[str, int], tuple[Replica, Replica]] = {}
         self.writers = Writers(stop_timeout_s)
         self.short_circuit = ShortCircuitRegistry()
         """Local readers with files of their own; told before a finalized replica changes."""
@@ -423,6 +426,7 @@ class BlockStore:
             replica.finalize,
             durable=durable,
         )
+        self._end_copy(pool_id, replica, is_whole=True)
         block = replica.as_block(pool_id)
         # Before somebody else has it, who may append to it, or delete it, and tell that.
         self._notify(ReplicaReceived(block, replica.volume_id, delete_hint))
@@ -462,6 +466,7 @@ class BlockStore:
             lambda: replica.join(acked_bytes),
             durable=replica.synced,
         )
+        self._end_copy(writer.pool_id, replica, is_whole=True)
         self._notify(ReplicaOpened(replica.as_block(writer.pool_id), replica.volume_id))
         self.writers.release(replica.as_block(writer.pool_id), writer.holder)
 
@@ -478,6 +483,7 @@ class BlockStore:
         try:
             if deletes:
                 self._delete(writer.pool_id, writer.replica, tell=tell)
+                self._end_copy(writer.pool_id, writer.replica, is_whole=False)
         finally:
             self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
 
@@ -639,14 +645,32 @@ class BlockStore:
 
     def admit(self, pool_id: str, replica: Replica) -> None:
         """It was found on a volume that is new here. If the block has a replica already, the next
-        comparison of disk and memory settles which one stays."""
+        comparison of disk and memory settles which one stays. A copy under way is none yet: if it
+        comes to nothing, this one counts. If the volume has been left meanwhile, nobody would take
+        it out again."""
         with self._lock:
+            if self.volumes[replica.volume_id].failure is not None:
+                return
             self._replicas.add_pool(pool_id)
-            if self._replicas.find(pool_id, replica.block_id) is None:
+            known = self._replicas.find(pool_id, replica.block_id)
+            if known is None:
                 self._replicas.add(pool_id, replica)
                 self.in_memory.adopt(pool_id, replica)
-            else:
-                log.warning("%r of %s is left aside: there is one already", replica, pool_id)
+                return
+            if known.state is ReplicaState.TEMPORARY:
+                self._left_aside[pool_id, replica.block_id] = known, replica
+        log.warning("%r of %s is left aside: there is %r", replica, pool_id, known)
+
+    def _end_copy(self, pool_id: str, copy: Replica, *, is_whole: bool) -> None:
+        """A copy has come to its end, and so has what was left aside for it."""
+        with self._lock:
+            known, found = self._left_aside.get((pool_id, copy.block_id), (None, None))
+            if known is not copy:
+                return
+            del self._left_aside[pool_id, copy.block_id]
+        if found is not None and not is_whole:
+            self.admit(pool_id, found)
+            self.tell_as_it_is(pool_id, found)
 
     def suspect(self, pool_id: str, replica: Replica) -> None:
         """Who read it had an error that may be the replica's fault."""

@@ -298,6 +298,11 @@ class VolumeSet:
     def __getitem__(self, storage_id: str) -> Volume:
         return self.by_id[storage_id]
 
+    def know(self, volume: Volume) -> None:
+        """Replicas may lie on this one. No new one goes there before it is added."""
+        with self._lock:
+            self.by_id[volume.storage_id] = volume
+
     def add(self, volume: Volume) -> None:
         """Use this one, too; its number is one that none has had."""
         with self._lock:
