@@ -611,7 +611,23 @@ class BlockStore:
         volume.count(pool_id, -freed)
         self.in_memory.settle(gone)
         if tell and not self._is_replaced(pool_id, replica):
-            self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+            self._tell_deleted(pool_id, replica)
+
+    def _tell_deleted(self, pool_id: str, gone: Replica) -> None:
+        """No lock keeps the news of the next replica of the block from being told just before this:
+        it is told again then, or whoever hears of it would take it for deleted. Whoever writes it
+        by now tells of it when it is whole."""
+        self._notify(ReplicaDeleted(gone.as_block(pool_id), gone.volume_id))
+        with self._lock:
+            present = self._replicas.find(pool_id, gone.block_id)
+        if present is None or present.state is ReplicaState.TEMPORARY:
+            return
+        block, holder = present.as_block(pool_id), BriefHold("news of a replica")
+        if self.writers.try_hold(block, holder, present.generation_stamp):
+            try:
+                self.tell_as_it_is(pool_id, present)
+            finally:
+                self.writers.release(block, holder)
 
     def _is_replaced(self, pool_id: str, gone: Replica) -> bool:
         """Whether another replica of the block has come while the files were deleted. Its own news

@@ -352,6 +352,28 @@ def test_what_came_while_the_files_were_deleted_has_its_own_news(
     assert is_told == (state != "a replica")
 
 
+@pytest.mark.parametrize("stamp", [1001, 1002])
+def test_the_last_news_of_a_block_is_of_the_replica_that_is_there(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch, stamp: int
+) -> None:
+    """It came just when its forerunner was to be told as deleted. Who hears that last would take
+    it for gone, and full reports would not name it."""
+    lab.write_block(node, lab.block(), DATA[:700])
+    is_replaced = node.store._is_replaced
+
+    def write_after(pool_id: str, gone: Any) -> bool:
+        answer: bool = is_replaced(pool_id, gone)
+        block = lab.block(generation_stamp=stamp)
+        node.store.finalize(node.store.create(block, lab.SPEC, StorageType.DISK, temporary=True))
+        return answer
+
+    monkeypatch.setattr(node.store, "_is_replaced", write_after)
+    assert node.store.invalidate(lab.block())
+    assert node.events[-1] == ReplicaReceived(lab.block(generation_stamp=stamp), "DS-0")
+    again = BriefHold("whoever writes it next")
+    assert node.store.writers.try_hold(lab.block(), again, stamp)
+
+
 @pytest.mark.parametrize("stamp", [1000, 1001])
 def test_a_replica_gives_way_to_nothing_that_is_not_newer(node: Any, lab: Lab, stamp: int) -> None:
     lab.write_block(node, lab.block(), DATA)
