@@ -71,6 +71,9 @@ class QuotaEdits:
         wrong = limits.wrong_policy(op.policy_id)
         if wrong is not None:
             raise EditDoesNotFit(f"{op.opcode.name} of {op.path}: {wrong}")
-        storage_policies.set_on(self._existing(op.path, op), op.policy_id)
-        if self._tally.directories:
-            self._tally.count_all(self._inodes)
+        inode = self._existing(op.path, op)
+        if storage_policies.own_id(inode) == op.policy_id:
+            storage_policies.set_on(inode, op.policy_id)
+            return
+        with self._tally.changing_policy(self._inodes, inode):
+            storage_policies.set_on(inode, op.policy_id)

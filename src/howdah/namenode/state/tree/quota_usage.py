@@ -17,7 +17,7 @@ from howdah.formats.edits import edits
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Directory, File, INode, Inodes
 from howdah.namenode.state.snapshots.snapshots import DeadLink, Snapshots
-from howdah.namenode.state.tree.quotas import Usage
+from howdah.namenode.state.tree.quotas import Usage, add_by_kind
 from howdah.namenode.state.tree.usage import Measuring
 
 Find = Callable[[str], INode | None]
@@ -143,9 +143,7 @@ class Tally:
         for quota in self._bounded(parent):
             quota.used_names += sign * change.names
             quota.used_bytes += sign * change.space_bytes
-            used = quota.used_by_kind_bytes
-            for kind, count in change.by_kind_bytes.items():
-                used[kind] = used.get(kind, 0) + sign * count
+            add_by_kind(quota.used_by_kind_bytes, change.by_kind_bytes, sign)
 
     def count(self, directory: Directory, quota: Quota) -> None:
         """Bring what is used of its bounds up to date, by looking at everything below."""
@@ -158,11 +156,60 @@ class Tally:
         """The inode is elsewhere now, and `policy_id` was the policy above it. Under another
         one its blocks are of other kinds, also for the bounds that went with it."""
         above = self._snapshots.holder(inode)
-        if above is None or self._measuring.policy_id(above) == policy_id:
+        if above is not None and self._measuring.policy_id(above) != policy_id:
+            self._count_below(inodes, inode)
+
+    @contextmanager
+    def changing_policy(self, inodes: Inodes, inode: INode) -> Iterator[None]:
+        """The inode gets another policy of its own meanwhile. Nothing else is counted anew: there
+        may be millions of files in other directories that have bounds."""
+        if not self.directories:
+            yield
             return
+        links = [
+            link
+            for link in self._moved_with(inode)
+            if not self._is_at_or_below(link.parent, inode) and self._is_bounded(link.parent)
+        ]
+        above = self._snapshots.holder(inode)
+        if above is not None and not self._is_bounded(above):
+            above = None
+        self._charge_policy(inode, above, links, -1)
+        yield
+        self._charge_policy(inode, above, links, 1)
+        if isinstance(inode, Directory):
+            self._count_below(inodes, inode)
+
+    def _charge_policy(
+        self, inode: INode, above: INode | None, links: Sequence[DeadLink], sign: int
+    ) -> None:
+        if above is not None:
+            self._charge(above, self._measuring.of_subtree(inode), sign)
+        for link in links:
+            self._charge(link.parent, self._measuring.of_link(link), sign)
+
+    def _moved_with(self, inode: INode) -> list[DeadLink]:
+        """The entries, no more there, with which snapshots show the inode elsewhere: of itself, or
+        of a directory in which it is or was."""
+        dead_of = self._snapshots.dead_of
+        if not dead_of:
+            return []
+        found: list[DeadLink] = []
+        todo, seen = [inode], {inode.inode_id}
+        while todo:
+            node = todo.pop()
+            links = dead_of.get(node.inode_id, ())
+            found += [link for link in links if link.moved]
+            for holder in (node.parent, *(link.parent for link in links)):
+                if holder is not None and holder.inode_id not in seen:
+                    seen.add(holder.inode_id)
+                    todo.append(holder)
+        return found
+
+    def _count_below(self, inodes: Inodes, top: INode) -> None:
         for inode_id in self.directories:
             directory = inodes.directories[inode_id]
-            if directory.quota is not None and self._is_at_or_below(directory, inode):
+            if directory.quota is not None and self._is_at_or_below(directory, top):
                 self.count(directory, directory.quota)
 
     def _is_at_or_below(self, directory: INode, top: INode) -> bool:

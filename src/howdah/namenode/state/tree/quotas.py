@@ -42,8 +42,20 @@ class Usage:
     def add(self, other: Usage, sign: int = 1) -> None:
         self.names += sign * other.names
         self.space_bytes += sign * other.space_bytes
-        for kind, count in other.by_kind_bytes.items():
-            self.by_kind_bytes[kind] = self.by_kind_bytes.get(kind, 0) + sign * count
+        add_by_kind(self.by_kind_bytes, other.by_kind_bytes, sign)
+
+
+def add_by_kind(
+    total: dict[StorageKind, int], change: dict[StorageKind, int], sign: int = 1
+) -> None:
+    """Add the bytes of each storage type. One of which nothing is left has no entry: counts that
+    followed the edits are the same, then, as those from scratch, which never heard of it."""
+    for kind, count in change.items():
+        left = total.get(kind, 0) + sign * count
+        if left:
+            total[kind] = left
+        else:
+            total.pop(kind, None)
 
 
 def counted_bytes(file: File, block: Block) -> int:

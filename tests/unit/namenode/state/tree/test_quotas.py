@@ -290,6 +290,49 @@ def test_a_policy_moves_what_counts_to_another_type(
     assert {kind.name: count for kind, count in found.items() if count} == {"SSD": 100}
 
 
+@pytest.mark.parametrize("path", ["/d/e/f", "/d/e", "/other"])
+def test_a_policy_counts_only_what_it_is_set_on(
+    client: Any, namenode: InMemoryNamenode, nodes: Nodes, path: str
+) -> None:
+    """Everybody may give his files policies, and the trees of others are large."""
+    client.mkdirs("/other")
+    client.write("/d/e/f", 100)
+    client.write("/d/g", 10)
+    set_quota(client, "/d", 50)
+    kept = quota(namenode, "/d")
+    kept.used_names += 7
+    set_policy(client, path, "ALL_SSD")
+    assert kept.used_names == 4 + 7, "it was counted anew"
+    kept.used_names -= 7
+    there = {"DISK": 10, "SSD": 100} if path != "/other" else {"DISK": 110}
+    assert {kind.name: count for kind, count in kept.used_by_kind_bytes.items() if count} == there
+
+
+@pytest.mark.parametrize("path", ["/s/to/d/e/f", "/s/to/d/e", "/s/to/d", "/s/to", "/s"])
+@pytest.mark.parametrize("bounded", ["/s", "/s/from", "/s/to", "/s/to/d", "/s/to/d/e", "/"])
+def test_a_policy_counts_where_snapshots_show_what_it_is_set_on(
+    client: Any, nodes: Nodes, path: str, bounded: str
+) -> None:
+    """What was moved is where it was, too, and so is what is in it."""
+    client.mkdirs("/s/to")
+    client.mkdirs("/s/from/sub")
+    client.write("/s/from/d/e/f", 100)
+    client.write("/s/from/d/g", 10)
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/s"))
+    client.call(
+        "createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/s", snapshotName="s1")
+    )
+    client.rename("/s/from/d", "/s/from/sub/d")
+    client.call(
+        "createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/s", snapshotName="s2")
+    )
+    client.rename("/s/from/sub/d", "/s/to/d")
+    client.rename("/s/from/sub", "/s/to/d/e/sub")
+    set_quota(client, bounded, 50)
+    set_policy(client, path, "ALL_SSD")
+    set_policy(client, path, "ONE_SSD")
+
+
 @pytest.mark.parametrize("operation", ["rename", "rename2"])
 def test_bounds_that_move_count_as_the_policy_there_places(
     client: Any, namenode: InMemoryNamenode, nodes: Nodes, operation: str
