@@ -324,13 +324,22 @@ class TreeCalls:
         assert moved is not None, "it was looked for before"
         check_not_nested(namesystem.namespace, moved, parent)
         if namesystem.namespace.tally.directories:
-            measuring = namesystem.namespace.measuring
-            change = measuring.of_subtree(moved, parent)
-            if target.inode is not None:
-                change.add(measuring.left_of(target.inode))
-                change.add(measuring.of_subtree(target.inode), -1)
-            shared = [directory for directory, _ in quotas.bounded(source.parent)]
-            quotas.check(parent, change, shared)
+            self._check_quotas(source, target, moved, parent)
+
+    def _check_quotas(
+        self, source: Resolved, target: Resolved, moved: INode, parent: Directory
+    ) -> None:
+        """What moves may have millions of files below it. It is measured only where there is a
+        bound that it is new to."""
+        shared = {directory for directory, _ in quotas.bounded(source.parent)}
+        if all(directory in shared for directory, _ in quotas.bounded(parent)):
+            return
+        measuring = self._namesystem.namespace.measuring
+        change = self._namesystem.namespace.tally.would_take(moved, parent)
+        if target.inode is not None:
+            change.add(measuring.left_of(target.inode))
+            change.add(measuring.of_subtree(target.inode), -1)
+        quotas.check(parent, change, shared)
 
 
 def require_parent(resolved: Resolved) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.formats.edits import edits
+from howdah.namenode.state.inodes import storage_policies
 from howdah.namenode.state.inodes.inode_features import Quota
 from howdah.namenode.state.inodes.inodes import Directory, File, INode, Inodes
 from howdah.namenode.state.snapshots.snapshots import DeadLink, Snapshots
@@ -44,6 +45,8 @@ class Noted:
     parent: INode
     usage: Usage
     dead: int
+    then: Usage | None = None
+    """What it takes after the edit, where that is known before."""
 
 
 class Tally:
@@ -57,18 +60,55 @@ class Tally:
 
     def before(self, edit: edits.Edit) -> list[Noted]:
         """Return what the edit's paths take that lie below a bound."""
-        noted = []
-        for path in _paths_of(edit):
-            parent = self._find(path.rpartition("/")[0])
-            if parent is not None and self._is_bounded(parent):
-                dead = len(self._dead(parent, path))
-                noted.append(Noted(path, parent, self._usage(path), dead))
-        return noted
+        if isinstance(edit, edits.RenameOp | edits.RenameOldOp):
+            return self._before_move(edit.src, edit.dst)
+        noted = [self._note(path) for path in _paths_of(edit)]
+        return [one for one in noted if one is not None]
+
+    def _before_move(self, src: str, dst: str) -> list[Noted]:
+        """The same of a move. What moves may have millions of files below it: it takes there what
+        it took here, and nothing is new to bounds that are above both places."""
+        inode, parent = self._find(src), self._find(dst.rpartition("/")[0])
+        source = None if inode is None else inode.parent
+        if inode is None or source is None or parent is None:
+            return []  # The edit does not fit.
+        is_same = self._is_placed_alike(inode, source, parent)
+        stays = is_same and self._nearest(source) is self._nearest(parent)
+        if stays and not self._snapshots.leaves_link(inode):
+            old = self._note(dst, then=Usage())
+            return [] if old is None else [old]
+        here = self._note(src)
+        then = None
+        if is_same and self._is_bounded(parent):
+            then = self._usage(src) if here is None else here.usage
+        there = self._note(dst, then=then)
+        return [one for one in (here, there) if one is not None]
+
+    def _note(self, path: str, then: Usage | None = None) -> Noted | None:
+        parent = self._find(path.rpartition("/")[0])
+        if parent is None or not self._is_bounded(parent):
+            return None
+        return Noted(path, parent, self._usage(path), len(self._dead(parent, path)), then)
+
+    def _is_placed_alike(self, inode: INode, *above: INode) -> bool:
+        """Whether its blocks belong on the same types of storage in all of these directories."""
+        if storage_policies.own_id(inode):
+            return True
+        ids = {self._measuring.policy_id(directory) for directory in above}
+        return len({storage_policies.POLICIES.get(i, storage_policies.HOT) for i in ids}) == 1
+
+    def would_take(self, inode: INode, parent: Directory) -> Usage:
+        """What the inode, and all below it, would take in that directory."""
+        source = inode.parent
+        if source is not None and self._is_placed_alike(inode, source, parent):
+            return self._of(inode)
+        return self._measuring.of_subtree(inode, parent)
 
     def after(self, noted: list[Noted]) -> None:
         """The edit was applied: bring the counts up to date."""
         for before in noted:
-            change = self._usage(before.path)
+            change = Usage()
+            change.add(self._usage(before.path) if before.then is None else before.then)
             for link in self._dead(before.parent, before.path)[before.dead :]:
                 change.add(self._measuring.of_link(link))
             change.add(before.usage, -1)
@@ -76,7 +116,14 @@ class Tally:
 
     def _usage(self, path: str) -> Usage:
         inode = self._find(path)
-        return Usage() if inode is None else self._measuring.of_subtree(inode)
+        return Usage() if inode is None else self._of(inode)
+
+    def _of(self, inode: INode) -> Usage:
+        """What it takes, with all below it. Of what has bounds that is counted already."""
+        quota = inode.quota if isinstance(inode, Directory) else None
+        if quota is None:
+            return self._measuring.of_subtree(inode)
+        return Usage(quota.used_names, quota.used_bytes, dict(quota.used_by_kind_bytes))
 
     def _dead(self, parent: INode, path: str) -> list[DeadLink]:
         dead_in = self._snapshots.dead_in
@@ -135,8 +182,11 @@ class Tally:
                 yield inode.quota
             inode = self._snapshots.holder(inode)
 
+    def _nearest(self, inode: INode) -> Quota | None:
+        return next(self._bounded(inode), None)
+
     def _is_bounded(self, inode: INode) -> bool:
-        return next(self._bounded(inode), None) is not None
+        return self._nearest(inode) is not None
 
     def _charge(self, parent: INode, change: Usage, sign: int = 1) -> None:
         """Something in `parent` takes so much more (or less)."""
@@ -230,8 +280,6 @@ class Tally:
 def _paths_of(edit: edits.Edit) -> tuple[str, ...]:
     if isinstance(edit, _BY_PATH):
         return (edit.path,)
-    if isinstance(edit, edits.RenameOp | edits.RenameOldOp):
-        return edit.src, edit.dst
     if isinstance(edit, edits.ConcatDeleteOp):
         return edit.target, *edit.sources
     return ()

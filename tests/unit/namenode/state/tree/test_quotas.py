@@ -10,9 +10,10 @@ import pytest
 from howdah import errors
 from howdah.formats.edits.codec import decode_record
 from howdah.namenode.state.inodes.inode_features import Quota
-from howdah.namenode.state.inodes.inodes import Directory
+from howdah.namenode.state.inodes.inodes import Directory, INode
 from howdah.namenode.state.tree import quotas
 from howdah.namenode.state.tree.namespace import Namespace
+from howdah.namenode.state.tree.usage import Measuring
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
@@ -255,6 +256,47 @@ def test_moving_within_a_full_directory_needs_no_room(client: Any) -> None:
     set_quota(client, "/d", 3)
     client.rename("/d/a", "/d/b")
     client.rename2("/d/b", "/d/c")
+
+
+@pytest.mark.parametrize("operation", ["rename", "rename2"])
+def test_a_move_measures_nothing_that_counts_already(
+    client: Any,
+    namenode: InMemoryNamenode,
+    nodes: Nodes,
+    operation: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Millions of files may be below what moves, and meanwhile nobody else is served."""
+    client.mkdirs("/d/a/big/e")
+    client.mkdirs("/d/b")
+    client.mkdirs("/free")
+    client.write("/d/a/big/e/f", 100)
+    set_quota(client, "/d", 50)
+    measured: list[str] = []
+    of_subtree = Measuring.of_subtree
+
+    def note(self: Measuring, top: INode, parent: INode | None = None) -> quotas.Usage:
+        measured.append(top.name)
+        return of_subtree(self, top, parent)
+
+    monkeypatch.setattr(Measuring, "of_subtree", note)
+    getattr(client, operation)("/d/a/big", "/d/b/big")
+    assert measured == [], "the bounds are above both places"
+    assert used(namenode, "/d") == (6, 100)
+    getattr(client, operation)("/d/b/big", "/free/big")
+    assert measured == ["big"]
+    getattr(client, operation)("/free/big", "/free/again")
+    assert measured == ["big"], "nothing here has bounds"
+    set_quota(client, "/free/again", 20)
+    measured.clear()
+    getattr(client, operation)("/free/again", "/d/a/big")
+    assert measured == [], "it has bounds of its own, which count"
+    assert used(namenode, "/d") == (6, 100)
+    set_policy(client, "/free", "ALL_SSD")
+    getattr(client, operation)("/d/a/big", "/free/big")
+    kinds = quota(namenode, "/free/big").used_by_kind_bytes
+    assert {kind.name: count for kind, count in kinds.items()} == {"SSD": 100}
+    assert quota(namenode, "/d").used_by_kind_bytes == {}
 
 
 def test_a_bound_below_what_is_used_lets_nothing_more_in(client: Any) -> None:
