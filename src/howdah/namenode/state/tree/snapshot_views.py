@@ -59,6 +59,24 @@ class SnapshotDirectory(Directory):
     def pick(self, names: Iterable[str]) -> list[INode | int]:
         return [self._required_child(name) for name in names]
 
+    def subdirectories(self) -> list[Directory]:
+        """By name. No file is looked at."""
+        snapshots, snapshot_id = self._source.snapshots, self._snapshot_id
+        births = snapshots.births
+        found = [
+            (entry.name, entry)
+            for entry in self._origin.subdirectories()
+            if births.get(entry.inode_id, 0) <= snapshot_id
+        ]
+        for links in snapshots.dead_in.get(self._origin.inode_id, {}).values():
+            for link in links:
+                if isinstance(link.inode, Directory) and link.shows_in(snapshot_id):
+                    found.append((link.name, link.inode))
+        return [
+            SnapshotDirectory(self._source, inode, name, snapshot_id, self)
+            for name, inode in sorted(found, key=lambda named: named[0])
+        ]
+
     def sorted_names(self) -> list[str]:
         return self._source.snapshots.names(self._origin, self._snapshot_id)
 
