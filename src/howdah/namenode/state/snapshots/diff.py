@@ -22,6 +22,8 @@ from howdah.namenode.state.snapshots.snapshot_model import ATTRIBUTES
 from howdah.namenode.state.snapshots.snapshots import Snapshots, begun_blocks
 
 SLICE_INODES: Final = 1000
+_ENTRIES_PER_INODE: Final = 20
+"""Entries that have not changed take as long as one that has."""
 _COMPARED: Final = tuple([name for name in ATTRIBUTES if name not in ("mtime_ms", "atime_ms")])
 
 Path = tuple[str, ...]
@@ -82,11 +84,14 @@ class SnapshotDiff:
         todo: list[tuple[Path, INode]] = []
         if self._path_at(self._top, self._earlier) is not None:
             todo.append(((), self._top))
-        seen = 0
+        work = 0
         while todo:
             path, inode = todo.pop()
-            seen += 1
-            if seen % SLICE_INODES == 0:
+            work += _ENTRIES_PER_INODE
+            if isinstance(inode, Directory):
+                work += len(inode.entries)
+            if work >= SLICE_INODES * _ENTRIES_PER_INODE:
+                work = 0
                 yield
             if isinstance(inode, Directory):
                 todo += reversed(self._directory(path, inode, modified))

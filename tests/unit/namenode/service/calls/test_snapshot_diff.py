@@ -11,6 +11,7 @@ from howdah import errors
 from howdah.namenode.service.calls.snapshots import diff
 from howdah.namenode.service.calls.snapshots.diff import SnapshotDiffCalls
 from howdah.namenode.state.inodes.inodes import File
+from howdah.namenode.state.snapshots import diff as comparison
 from howdah.namenode.state.tree import snapshot_views
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -56,6 +57,17 @@ def test_permissions_are_checked_in_slices(
     monkeypatch.setattr(diff, "SLICE_INODES", 10)
     assert slices(report(namenode, "alice", "s1", "")) >= 6, "both states have 34 directories"
     assert slices(report(namenode, "root", "s1", "")) == 0, "the superuser may read all"
+
+
+def test_states_are_compared_in_slices_by_what_is_in_their_directories(
+    client: Any, namenode: InMemoryNamenode, snapshots: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All files may be in a few of them."""
+    for number in range(60):
+        client.create(f"/d/{number % 3}/{number}")
+    snapshots("s1")
+    monkeypatch.setattr(comparison, "SLICE_INODES", 5)
+    assert slices(report(namenode, "root", "s1", "")) == 1, "there are 4 directories"
 
 
 def test_permissions_are_checked_without_a_look_at_files(
