@@ -383,21 +383,48 @@ class VersionedBucket(Bucket):
 
     def _change_lock(self, key: Key, version: str, change: Callable[[Lock], Lock]) -> None:
         def keep(status: FileStatus) -> None:
-            there = self._lock_at(status.path)
-            lock = locks.encoded(change(there or Lock()))
-            try:
-                self.fs.set_xattr(status.path, locks.ATTRIBUTE, lock, replace=there is not None)
-            except errors.RemoteError:
-                if there is not None or self._lock_at(status.path) is None:
-                    raise
-                keep(status)  # Another gateway has locked it meanwhile: that is not undone.
+            for _ in range(ATTEMPTS):
+                if self._is_changed(status.path, change):
+                    return
+            raise too_busy(key)
 
         self.check_lockable(key)
         self.change(key, version, keep)
 
+    def _is_changed(self, path: str, change: Callable[[Lock], Lock]) -> bool:
+        """Change the lock of the version whose file this is; return whether no other gateway has
+        come between. Raises Refused."""
+        there = self._locks_at(path)
+        last = max(there, default=-1)
+        lock, own = locks.encoded(change(there.get(last, Lock()))), last + 1
+        try:
+            self.fs.set_xattr(path, locks.attribute_of(own), lock, replace=False)
+        except errors.RemoteError:
+            if max(self._locks_at(path), default=-1) <= last:
+                raise
+            return False
+        there = self._locks_at(path)
+        last = max(there, default=-1)
+        # Another one may have changed it several times, and removed what had this number.
+        for number in sorted(there):
+            if number < last:
+                self._remove_lock(path, number)
+        return last == own
+
+    def _remove_lock(self, path: str, number: int) -> None:
+        try:
+            self.fs.remove_xattr(path, locks.attribute_of(number))
+        except errors.RemoteError as error:
+            # Another gateway has removed it, or one will: it does not count any more.
+            log.debug("an old lock of %s stays: %s", paths.printable(path), error)
+
+    def _locks_at(self, path: str) -> dict[int, Lock]:
+        """What has locked the version whose file this is, as `locks.locks_in` has it."""
+        return locks.locks_in(self._attributes(path))
+
     def _lock_at(self, path: str) -> Lock | None:
         """What locks the version whose file this is; None where it has never been locked."""
-        return locks.decoded(self._attributes(path).get(locks.ATTRIBUTE))
+        return locks.lock_in(self._attributes(path))
 
     def may_bypass(self, headers: Mapping[str, str]) -> bool:
         """Whether a request may end a retention of governance early: the bucket's owner may, if he

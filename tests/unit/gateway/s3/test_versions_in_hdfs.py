@@ -22,6 +22,7 @@ from howdah.fs.paths import PathLike
 from howdah.gateway.s3.buckets import Buckets
 from howdah.gateway.s3.key_locks import KeyLocks
 from howdah.gateway.s3.objects import Shared
+from howdah.gateway.s3.protocol import locks
 from howdah.gateway.s3.protocol.acls import Others
 from howdah.gateway.s3.protocol.conditions import etag_of
 from howdah.gateway.s3.protocol.listing import Version, list_versions
@@ -266,11 +267,11 @@ def test_what_is_locked_is_the_version_that_was_looked_at(
     bucket, other = bucket_as("ann"), bucket_as("ann")
     bucket.set_locking(Locking(Default(Mode.COMPLIANCE, "Years", 10)))
     version = put(bucket)
-    second = put_before(bucket, "_lock_at", other)
+    second = put_before(bucket, "_locks_at", other)
     wanted = Retention(Mode.COMPLIANCE, LAST_MS)
     bucket.put_retention(KEY, version * has_id, wanted, {})
     assert bucket.described(KEY, version)[1].lock == Lock(wanted)
-    third = put_before(bucket, "_lock_at", other)
+    third = put_before(bucket, "_locks_at", other)
     bucket.put_hold(KEY, second[0] * has_id, True)
     for each, is_held in ((third[0], False), (second[0], True)):
         found = bucket.described(KEY, each)[1].lock
@@ -286,17 +287,72 @@ def test_of_two_locks_none_is_lost(
     bucket, other = bucket_as("ann"), bucket_as("ann")
     bucket.set_locking(Locking())
     put(bucket)
-    wanted, lock_at = Retention(Mode.COMPLIANCE, LAST_MS), bucket._lock_at
+    wanted, locks_at = Retention(Mode.COMPLIANCE, LAST_MS), bucket._locks_at
 
-    def as_ever(path: str) -> Lock | None:
-        found = lock_at(path)
-        if found is None:
+    def as_ever(path: str) -> dict[int, Lock]:
+        found = locks_at(path)
+        if not found:
             other.put_retention(KEY, "", wanted, {})
         return found
 
-    monkeypatch.setattr(bucket, "_lock_at", as_ever)
+    monkeypatch.setattr(bucket, "_locks_at", as_ever)
     bucket.put_hold(KEY, "", True)
     assert bucket.described(KEY)[1].lock == Lock(wanted, is_held=True)
+
+
+def changed_between(bucket: VersionedBucket, change: Callable[[], object]) -> None:
+    """Let another gateway change a lock between the first look at it and what is written."""
+    set_xattr, is_first = bucket.fs.set_xattr, iter([True])
+
+    def as_ever(path: PathLike, *args: Any, **named: Any) -> None:
+        if next(is_first, False):
+            change()
+        set_xattr(path, *args, **named)
+
+    bucket.fs.set_xattr = as_ever  # type: ignore[method-assign]
+
+
+def locks_of(bucket: VersionedBucket) -> list[str]:
+    """The attributes in which an object has its locks."""
+    return [name for name in bucket.fs.get_xattrs("/b/dir/k") if name.startswith(locks.ATTRIBUTE)]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("is_locked", [False, True])
+def test_a_shorter_retention_does_not_win_between_gateways(
+    bucket_as: Callable[[str], VersionedBucket], is_locked: bool, times: int
+) -> None:
+    bucket, other = bucket_as("ann"), bucket_as("ann")
+    bucket.set_locking(Locking(Default(Mode.COMPLIANCE, "Days", 1) if is_locked else None))
+    version = put(bucket)
+    longer = Retention(Mode.COMPLIANCE, LAST_MS)
+
+    def lengthen() -> None:
+        for left in reversed(range(times)):
+            other.put_retention(KEY, version, Retention(longer.mode, LAST_MS - left), {})
+
+    changed_between(bucket, lengthen)
+    with pytest.raises(Refused) as caught:
+        bucket.put_retention(KEY, version, Retention(Mode.COMPLIANCE, LAST_MS - 10), {})
+    assert caught.value.code == "AccessDenied"
+    assert bucket.described(KEY, version)[1].lock == Lock(longer)
+    with pytest.raises(Refused):
+        bucket.delete(KEY, {}, version)
+    assert len(locks_of(bucket)) == 1, "what does not count is removed"
+
+
+def test_a_hold_keeps_the_retention_of_another_gateway(
+    bucket_as: Callable[[str], VersionedBucket],
+) -> None:
+    bucket, other = bucket_as("ann"), bucket_as("ann")
+    bucket.set_locking(Locking())
+    version = put(bucket)
+    bucket.put_hold(KEY, version, True)
+    wanted = Retention(Mode.COMPLIANCE, LAST_MS)
+    changed_between(bucket, lambda: other.put_retention(KEY, version, wanted, {}))
+    bucket.put_hold(KEY, version, False)
+    assert bucket.described(KEY, version)[1].lock == Lock(wanted)
+    assert len(locks_of(bucket)) == 1
 
 
 def test_tags_and_rights_are_for_the_version_that_was_looked_at(

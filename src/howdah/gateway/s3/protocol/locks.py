@@ -3,12 +3,17 @@
 A lock is in an extended attribute of the version's file, as JSON. What a bucket gives each new
 version is in one of its directory's. Locks hold among requests of S3: who may delete files by HDFS
 may delete these.
+
+Each change of a lock is an attribute of its own, with the next number, and the highest number is
+what counts. Filesystems make an attribute only if there is none of its name: so of two gateways
+that have read the same lock one changes it, and the other one reads it again.
 """
 
 from __future__ import annotations
 
 import enum
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +24,7 @@ from howdah.gateway.s3.protocol.refusals import Refused
 from howdah.gateway.s3.protocol.versions import Versioning
 
 ATTRIBUTE: Final = "user.howdah.s3.lock"
+_CHANGED: Final = re.compile(re.escape(ATTRIBUTE) + r"\.([1-9][0-9]{0,8})")
 BUCKET_ATTRIBUTE: Final = "user.howdah.s3.locks"
 """On the directory of a bucket whose versions may be locked."""
 PREFIX: Final = "x-amz-object-lock-"
@@ -267,6 +273,39 @@ def encoded(lock: Lock) -> bytes:
     if kept is not None:
         fields |= {"mode": kept.mode.value, "until": kept.until_ms}
     return json.dumps(fields).encode()
+
+
+def attribute_of(number: int) -> str:
+    """Return the name of the attribute with a lock that was changed so often.
+
+    >>> attribute_of(0), attribute_of(2)
+    ('user.howdah.s3.lock', 'user.howdah.s3.lock.2')
+    """
+    return f"{ATTRIBUTE}.{number}" if number else ATTRIBUTE
+
+
+def locks_in(attributes: Mapping[str, bytes]) -> dict[int, Lock]:
+    """Return the locks in a file's attributes, by how often the lock was changed before each. The
+    one with the highest number counts; others are left for a moment, or by a gateway that died."""
+    found: dict[int, Lock] = {}
+    for name, data in attributes.items():
+        number = _number_of(name)
+        if number is not None and (lock := decoded(data)) is not None:
+            found[number] = lock
+    return found
+
+
+def _number_of(name: str) -> int | None:
+    if name == ATTRIBUTE:
+        return 0
+    found = _CHANGED.fullmatch(name)
+    return None if found is None else int(found[1])
+
+
+def lock_in(attributes: Mapping[str, bytes]) -> Lock | None:
+    """Return the lock that a file's attributes say; None where it has never been locked."""
+    found = locks_in(attributes)
+    return found[max(found)] if found else None
 
 
 def decoded(data: bytes | None) -> Lock | None:

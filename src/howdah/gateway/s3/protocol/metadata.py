@@ -153,7 +153,7 @@ def metadata_in(attributes: Mapping[str, bytes]) -> Metadata:
     found = replace(
         decoded(attributes.get(ATTRIBUTE, b"")),
         version=versions.id_in(attributes),
-        lock=locks.decoded(attributes.get(locks.ATTRIBUTE)),
+        lock=locks.lock_in(attributes),
     )
     if tags.ATTRIBUTE in attributes:
         return replace(found, tags=tags.decoded(attributes[tags.ATTRIBUTE]))
