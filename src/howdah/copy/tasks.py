@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 from typing import Self
 
-from howdah.copy.common.attempt_files import AttemptFile
+from howdah.copy.common.attempt_files import AttemptFile, log_name
 
 # The log of a task that copies (`-log`, `-v`): the output of Hadoop's CopyMapper.
 #
-# Each task writes a file `part-m-NNNNN` in the directory of `-log`, with the lines of Hadoop's
-# mappers. The file gets its name when the task has ended.
+# Each task writes a file `part-m-NNNNN-RUN` in the directory of `-log`, with the lines of Hadoop's
+# mappers. The file gets its name when the task has ended. Hadoop's names have no RUN: there a later
+# job replaces the logs of an earlier one, and of two jobs at a time one fails.
 
 
 class TaskLog:
@@ -58,11 +59,18 @@ class TaskLog:
 
     @classmethod
     def of(
-        cls, place: Place | None, options: Options, gauge: Gauge, partition: int, unique: int
+        cls,
+        place: Place | None,
+        options: Options,
+        gauge: Gauge,
+        partition: int,
+        unique: int,
+        run: str,
     ) -> Self:
         log = None
         if place is not None and options.log_path is not None:
-            name = paths.join(paths.parse(options.log_path).path, f"part-m-{partition:05}")
+            directory = paths.parse(options.log_path).path
+            name = log_name(paths.join(directory, f"part-m-{partition:05}"), run)
             log = AttemptFile(place.connect(), name, unique)
         return cls(log, options.verbose, gauge)
 
@@ -157,7 +165,7 @@ class CopyTask:
         """The log of this attempt, with the gauge of its progress."""
         fs = gauge_filesystem(self.target) if self.reports_progress else None
         gauge = Gauge(fs, self.staging.progress, f"{partition:05}-{unique}")
-        return TaskLog.of(self.log, self.options, gauge, partition, unique)
+        return TaskLog.of(self.log, self.options, gauge, partition, unique, self.staging.run)
 
 
 class Attempt:

@@ -239,7 +239,9 @@ class _Mirror:
             if self._task.log is not None and self._options.log_path is not None:
                 # Of processes that were stopped because another one failed.
                 remove_unfinished(
-                    self._task.log.connect(), paths.parse(self._options.log_path).path
+                    self._task.log.connect(),
+                    paths.parse(self._options.log_path).path,
+                    self._staging.run,
                 )
         is_empty = not any(row.kind in (Kind.FILE, Kind.DIRECTORY) for row in rows)
         if is_real and is_empty and self._context.target_state is Found.ABSENT:

@@ -78,7 +78,7 @@ def test_files_are_not_joined_where_the_new_one_cannot_be_closed(
 
 def test_task_whose_log_cannot_be_closed_has_failed(fs: Unclosable) -> None:
     place: Any = SimpleNamespace(connect=lambda: fs)
-    report = TaskLog.of(place, Options(log_path="/out"), Gauge(None, "", ""), 0, 0)
+    report = TaskLog.of(place, Options(log_path="/out"), Gauge(None, "", ""), 0, 0, "run")
     with pytest.raises(errors.PipelineFailed, match=FULL), report:
         report.failed("/a", "gone")
 

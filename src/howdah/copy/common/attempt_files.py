@@ -18,7 +18,7 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.streams import FSDataOutputStream, give_up
 
-_UNFINISHED: Final = re.compile(r"_.+~\d+")
+_UNFINISHED: Final = re.compile(r"_(.+)~\d+")
 
 
 def attempt_id() -> int:
@@ -82,12 +82,20 @@ def attempt_file(
         raise
 
 
-def remove_unfinished(fs: FileSystem, directory: str) -> None:
-    """Remove the temporary files of killed attempts from a directory, if it exists."""
+def log_name(path: str, run: str) -> str:
+    """The name of a log of one run of a job: other runs may write to the same directory, at the
+    same moment, and their attempts have the same numbers."""
+    return f"{path}-{run}"
+
+
+def remove_unfinished(fs: FileSystem, directory: str, run: str | None = None) -> None:
+    """Remove the temporary files of killed attempts from a directory, if it exists: of one run,
+    where others may be writing there, or of all."""
     try:
         files = [status for status in fs.list_status(directory) if status.is_file]
     except errors.PathNotFound:
         return
     for status in files:
-        if _UNFINISHED.fullmatch(status.name):
+        found = _UNFINISHED.fullmatch(status.name)
+        if found is not None and (run is None or found[1].endswith(log_name("", run))):
             fs.delete(status.path)

@@ -341,7 +341,8 @@ class _Job:
                     # would copy into it. (Hadoop, too, creates no target for an empty copy.)
                     self._remove_empty(self._path)
             if task.log is not None and self._options.log_path is not None:
-                remove_unfinished(task.log.connect(), paths.parse(self._options.log_path).path)
+                directory = paths.parse(self._options.log_path).path
+                remove_unfinished(task.log.connect(), directory, self._staging.run)
         seconds = time.monotonic() - self._began_s
         tasks = part_count(listing.totals, self._options)
         notes = self._notes(counters) + (() if self._sync is None else self._sync.notes)

@@ -221,17 +221,41 @@ def test_parts_that_an_earlier_attempt_has_joined_are_not_missed(fs: MemoryFileS
 
 
 def test_file_has_its_name_when_it_is_complete(fs: MemoryFileSystem) -> None:
-    first, second = (AttemptFile(fs, "/log/part", number) for number in (1, 2))
+    first, second = (AttemptFile(fs, "/log/part-run", number) for number in (1, 2))
     first.out.write(b"whole")
     second.out.write(b"ha")
     first.complete()
     # The second one is killed: it says nothing any more.
     second.out.close()
-    assert read(fs, "/log/part") == b"whole"
+    assert read(fs, "/log/part-run") == b"whole"
     write(fs, "/log/_SUCCESS", b"")
-    remove_unfinished(fs, "/log")
-    assert sorted(s.name for s in fs.list_status("/log")) == ["_SUCCESS", "part"]
-    remove_unfinished(fs, "/absent")
+    remove_unfinished(fs, "/log", "run")
+    assert sorted(s.name for s in fs.list_status("/log")) == ["_SUCCESS", "part-run"]
+    remove_unfinished(fs, "/absent", "run")
+
+
+def test_jobs_that_log_to_one_directory_leave_each_others_logs(fs: MemoryFileSystem) -> None:
+    """Attempts are numbered by each of them, from 0."""
+    task = task_of(fs, log_path="/log")
+    tasks = [
+        replace(task, log=task.target, staging=replace(STAGING, run=run)) for run in ("r1", "r2")
+    ]
+    first, second = (task.task_log(0, 0) for task in tasks)
+    with second:
+        with first:
+            second.failed("/b", "gone")
+            first.failed("/a", "gone")
+        remove_unfinished(fs, "/log", "r1")
+        second.failed("/c", "gone")
+    later = replace(tasks[0], staging=replace(STAGING, run="r3"))
+    with later.task_log(0, 0):
+        pass
+    logs = {status.name[-2:]: read(fs, status.path) for status in fs.list_status("/log")}
+    assert logs == {
+        "r1": b"FAIL: /a - gone\n",
+        "r2": b"FAIL: /b - gone\nFAIL: /c - gone\n",
+        "r3": b"",
+    }
 
 
 def test_file_that_could_not_be_written_is_not_left(fs: MemoryFileSystem) -> None:
