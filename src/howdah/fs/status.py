@@ -273,6 +273,10 @@ class ServerDefaults:
     write_packet_bytes: int
     file_buffer_bytes: int
     trash_interval_minutes: int = 0
+    has_key_provider: bool = False
+    """Whether there are keys for encryption zones."""
+    has_snapshot_trash: bool = False
+    """Whether what Hadoop's clients delete in a snapshottable directory goes to a trash in that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,4 +92,6 @@ def server_defaults(proto: types_pb2.FsServerDefaultsProto) -> ServerDefaults:
         proto.writePacketSize,
         proto.fileBufferSize,
         proto.trashInterval,
+        bool(proto.keyProviderUri),
+        proto.snapshotTrashRootEnabled,
     )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from howdah import errors
+from howdah.cli.dfs.commands import remove
 from howdah.client.namenode import NamenodeProxy
 from howdah.config import Configuration
 from howdah.fs import trash
 from howdah.fs.registry import connect
+from howdah.fs.status import ServerDefaults
 from howdah.fs.trash import Moved, Trash
 from howdah.protocol import trash_names
+from tests.unit.cli.conftest import Dfs
 
 NOW_S = 1_600_000_000.5
 NOW_MS = 1_600_000_000_500
@@ -174,3 +178,50 @@ def test_a_filesystem_without_such_a_rename_renames(fs: Any, bin_: Trash) -> Non
     fs.fill("/a", b"x")
     bin_.move("/a")
     assert fs.calls[-1] == f"rename /a {CURRENT}/a"
+
+
+@pytest.fixture
+def of_hdfs(fs: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Files with a zone and a snapshottable directory, in which there is trash."""
+
+    def defaults(path: str | None = None) -> ServerDefaults:
+        return ServerDefaults(1 << 20, 512, "CRC32C", 3, 65536, 4096, 60, True, True)
+
+    def directory(path: str) -> Any:
+        return SimpleNamespace(path=path)
+
+    monkeypatch.setattr(remove, "HdfsFileSystem", type(fs))
+    fs.user = "me"
+    fs.server_defaults = defaults
+    fs.list_encryption_zones = lambda: iter([directory("/zone"), directory("/empty")])
+    fs.list_snapshottable_directories = lambda: [directory("/snaps"), directory("/zone")]
+    for top in ("/user/me/.Trash", "/zone/.Trash/me", "/snaps/.Trash/me", "/zone/.Trash/eve"):
+        fs.fill(f"{top}/Current/a", b"x")
+        fs.fill(f"{top}/200102030405/b", b"x")
+    return fs
+
+
+@pytest.mark.parametrize("is_immediate", [False, True])
+def test_all_trashes_of_the_user_are_expunged(of_hdfs: Any, dfs: Dfs, is_immediate: bool) -> None:
+    assert dfs("-expunge", *["-immediate"] * is_immediate).code == 0
+    left = {path.rpartition("/.Trash/")[0]: path for path in of_hdfs.contents if "eve" not in path}
+    names = set() if is_immediate else {"/user/me", "/zone", "/snaps"}
+    assert set(left) == names
+    assert all(path.endswith("/a") and "Current" not in path for path in left.values())
+    others = [path for path in of_hdfs.contents if "eve" in path]
+    assert others == ["/zone/.Trash/eve/Current/a", "/zone/.Trash/eve/200102030405/b"]
+
+
+def test_who_may_not_list_zones_is_told_and_his_other_trashes_are_expunged(
+    of_hdfs: Any, dfs: Dfs
+) -> None:
+    def denied() -> Any:
+        raise errors.AccessDenied("Superuser privilege is required")
+
+    of_hdfs.list_encryption_zones = denied
+    of_hdfs.list_snapshottable_directories = list
+    done = dfs("-expunge", "-immediate")
+    assert done.code == 0
+    assert "Trash in encryption zones is left as it is: Superuser privilege" in done.err
+    assert not any(path.startswith("/user/me") for path in of_hdfs.contents)
+    assert any(path.startswith("/zone/.Trash/me") for path in of_hdfs.contents)

@@ -22,9 +22,12 @@ from howdah.cli.dfs.shell.error_text import (
 )
 from howdah.cli.dfs.shell.path_args import Item
 from howdah.config import keys
-from howdah.errors import HowdahError, PathNotFound, UnsupportedOperation
+from howdah.errors import AccessDenied, HowdahError, PathNotFound, UnsupportedOperation
+from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.trash import Trash
+from howdah.protocol.trash_names import TRASH_NAME
 
 MINUTE_S = 60.0
 
@@ -40,11 +43,11 @@ class _TrashCommand(Command):
             return minutes * MINUTE_S
         return self.shell.conf.get(keys.FS_TRASH_INTERVAL)
 
-    def log(self, text: str) -> None:
+    def log(self, text: str, source: str = "INFO fs.TrashPolicyDefault") -> None:
         """A line as Hadoop's trash policy logs it."""
         now = datetime.now()
         stamp = f"{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}"
-        self.shell.complain(f"{stamp} INFO fs.TrashPolicyDefault: {text}")
+        self.shell.complain(f"{stamp} {source}: {text}")
 
 
 class Rm(_TrashCommand):
@@ -147,7 +150,8 @@ class Rmdir(Command):
 
 
 class Expunge(_TrashCommand):
-    """Closes the current trash and deletes what has been there for long (or all of it)."""
+    """Closes the current trash and deletes what has been there for long (or all of it): in the
+    home, and in encryption zones and snapshottable directories, which have trashes of their own."""
 
     FLAGS = ("immediate",)
     VALUED = ("fs",)
@@ -160,13 +164,35 @@ class Expunge(_TrashCommand):
 
     def process_path(self, item: Item) -> None:
         for fs in item.fs.child_filesystems():
-            trash = Trash(fs, now=time.time)
-            if self._immediate:
-                self._checkpoint(trash)
-                self._delete(trash, 0)
-            else:
-                self._delete(trash, self.interval_s(fs))
-                self._checkpoint(trash)
+            trashes = [Trash(fs, now=time.time)]
+            trashes += (Trash(fs, now=time.time, root=root) for root in self._further_roots(fs))
+            for trash in trashes:
+                if self._immediate:
+                    self._checkpoint(trash)
+                    self._delete(trash, 0)
+                else:
+                    self._delete(trash, self.interval_s(fs))
+                    self._checkpoint(trash)
+
+    def _further_roots(self, fs: FileSystem) -> list[str]:
+        """The user's trashes outside of the home (DistributedFileSystem.getTrashRoots)."""
+        if not isinstance(fs, HdfsFileSystem):
+            return []
+        defaults = fs.server_defaults()
+        above: list[str] = []
+        if defaults.has_key_provider:
+            try:
+                above += (zone.path for zone in fs.list_encryption_zones())
+            except AccessDenied as error:
+                # Only superusers may list them. Hadoop's shell goes on, too.
+                self.log(
+                    f"Trash in encryption zones is left as it is: {describe(error)}",
+                    "WARN hdfs.DFSClient",
+                )
+        if defaults.has_snapshot_trash:
+            above += (each.path for each in fs.list_snapshottable_directories())
+        roots = (paths.join(path, TRASH_NAME, fs.user) for path in above)
+        return [root for root in dict.fromkeys(roots) if fs.is_directory(root)]
 
     def _checkpoint(self, trash: Trash) -> None:
         made = trash.checkpoint()
