@@ -10,6 +10,7 @@ from howdah.copy.counters import Counters
 from howdah.mirror import Settings, mirror_once
 from howdah.mirror.copying import Copying, Watcher
 from howdah.mirror.rounds import Round
+from howdah.mirror.state.planner import Wanted
 from tests.support.mirrors import AFTER, BEFORE, change_tree
 
 pytestmark = pytest.mark.timeout(240)
@@ -52,3 +53,17 @@ def test_spark_copies_what_is_more_than_a_bound(
     mirror(most_bytes=5)
     assert bench.tree("dst") == {**AFTER, "same": b"2"}
     assert not any("Spark copies" in line for line in told)
+
+
+def test_spark_replaces_files_by_directories_and_the_other_way_round(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a listing is too long for this machine, which then looks at no entry."""
+    bench.make("src", {"a": b"now a file", "d/e/f": b"in what was a file", "same": b"1"})
+    bench.make("dst", {"a/old": b"x", "d": b"a file", "same": b"1"})
+    monkeypatch.setattr("howdah.sync.job.MOST_ENTRIES", 1)
+    told: list[str] = []
+    settings = Settings(Wanted(adopts=True), master="local[1]", most_files=1000)
+    mirror_once(bench.uri("src"), bench.uri("dst"), settings, watcher=Watcher(tell=told.append))
+    assert any("Spark copies" in line for line in told)
+    assert bench.tree("dst") == bench.tree("src")

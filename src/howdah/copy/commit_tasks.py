@@ -188,7 +188,7 @@ class AttributesTask:
             sources = [place.connect() for place in self.copy.sources]
             for batch in given:
                 for entry in entries(batch):
-                    if entry.target != Found.FILE:
+                    if entry.target != Found.FILE or self.copy.replaces_kinds:
                         self.give(sources[entry.filesystem], fs, entry)
 
         yield from result_of(work)

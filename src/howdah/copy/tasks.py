@@ -22,7 +22,16 @@ from howdah.copy.common.task_progress import Gauge, gauge_filesystem
 from howdah.copy.compare import Action, Decision, FileVersion, Reason, decide
 from howdah.copy.copier import COMPOSITE, LENGTH, BandwidthLimit, Copier, CopySettings
 from howdah.copy.counters import Counters
-from howdah.copy.listing.entries import WHOLE, Entry, Found, Kind, entries, fingerprint_of, found_of
+from howdah.copy.listing.entries import (
+    WHOLE,
+    Entry,
+    Found,
+    Kind,
+    entries,
+    fingerprint_of,
+    found_of,
+    is_other_kind,
+)
 from howdah.copy.options import MEBIBYTE, Options
 from howdah.copy.preserving import preserve
 from howdah.copy.results import FailureMark, result
@@ -128,6 +137,9 @@ class CopyTask:
     combine_mode: str = COMPOSITE
     most_attempts: int = 1
     """How often Spark runs a task."""
+    replaces_kinds: bool = False
+    """Whether files that the listing found in place of directories, and directories in place of
+    files, have been deleted since."""
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -214,6 +226,8 @@ class Attempt:
     def handle(self, entry: Entry) -> None:
         """Copy the file or directory of a row and count it, or raise."""
         self.fingerprint += fingerprint_of(entry)
+        if self._task.replaces_kinds and is_other_kind(entry):
+            entry = replace(entry, target=Found.ABSENT)
         target = (self._task.target_path + decode(entry.relative)) or "/"
         try:
             if entry.kind == Kind.UNREADABLE:

@@ -287,7 +287,7 @@ class Copying:
         except TooMuch as error:
             self._watcher.listed(error.found)
             self._watcher.tell(f"{error}: Spark copies")
-            return self._by_spark(source, options)
+            return self._by_spark(source, options, replaces_kinds)
 
     def _most(self) -> Amount | None:
         settings = self._settings
@@ -298,7 +298,7 @@ class Copying:
             _UNBOUNDED if files is None else files, _UNBOUNDED if bytes_ is None else bytes_
         )
 
-    def _by_spark(self, source: str, options: Options) -> Counters:
+    def _by_spark(self, source: str, options: Options, replaces_kinds: bool) -> Counters:
         from howdah.spark.copy_job.job import distcp
         from howdah.spark.sessions import prepare, session, ship_where_needed
 
@@ -319,6 +319,7 @@ class Copying:
                 warn=self._watcher.tell,
                 shows_progress=self._watcher.shows_progress,
                 check=self.check_lock,
+                replaces_kinds=replaces_kinds,
             ).counters
 
     def _snapshot(self, name: str) -> str:

@@ -45,7 +45,7 @@ from howdah.copy.copier import COMPOSITE
 from howdah.copy.counters import Counters
 from howdah.copy.dry_run import DryRunTask, tell_action
 from howdah.copy.layout import Placed, lay_out
-from howdah.copy.listing.entries import Entry, Found, Kind
+from howdah.copy.listing.entries import Entry, Found, Kind, is_other_kind
 from howdah.copy.listing.walking import Walk
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.copy.options import Attribute, Options
@@ -71,7 +71,7 @@ _log = logging.getLogger(__name__)
 
 class TooMuch(errors.HowdahError, ValueError):
     """There is more to copy than this machine is to copy. Nothing was copied; entries of the target
-    that are of another kind than the source's are gone, if they were to be replaced."""
+    that are of another kind than the source's may be gone, if they were to be replaced."""
 
     found = Amount()
     """How much there is."""
@@ -220,7 +220,6 @@ class _Mirror:
             missing = self._missing(rows)
             if is_real:
                 if self._wishes.replaces_kinds:
-                    # Whoever copies what is too much for this machine replaces none.
                     rows = self._without_other_kinds(rows)
                     files = [row for row in rows if row.kind == Kind.FILE]
                 self._check_amount(files)
@@ -385,11 +384,7 @@ class _Mirror:
         """Delete files where the source has directories, and directories where it has files."""
         kept = []
         for row in rows:
-            is_other = (row.kind, row.target) in (
-                (Kind.FILE, Found.DIRECTORY),
-                (Kind.DIRECTORY, Found.FILE),
-            )
-            if is_other and row.relative:
+            if is_other_kind(row):
                 self._fs.delete(prefix(self._path) + decode(row.relative), recursive=True)
                 row = replace(row, target=Found.ABSENT)
             kept.append(row)

@@ -331,6 +331,18 @@ def test_directory_that_cannot_be_listed_is_counted_with_i(fs: MemoryFileSystem)
         run(task(), row)
 
 
+def test_what_was_of_another_kind_is_copied_once_it_is_deleted(fs: MemoryFileSystem) -> None:
+    """By a task that goes by a listing from before."""
+    file = replace(write(fs, "/src", b"content"), target=Found.DIRECTORY)
+    directory = replace(
+        file, kind=Kind.DIRECTORY, source=b"/d", relative=b"/d", target=Found.FILE, target_length=9
+    )
+    counters = run(replace(task(update=True), replaces_kinds=True), file, directory)
+    assert (counters.files_copied, counters.directories_copied) == (1, 1)
+    assert read(fs, "/dst/f") == b"content"
+    assert fs.is_directory("/dst/d")
+
+
 @pytest.mark.parametrize(
     ("kind", "there", "message"),
     [

@@ -59,7 +59,7 @@ def test_spark_does_not_make_plain_files_of_them_either(
     """What is too much for this machine is too much to be listed here, too."""
     given: list[Options] = []
 
-    def by_spark(self: Copying, source: str, options: Options) -> Counters:
+    def by_spark(self: Copying, source: str, options: Options, replaces_kinds: bool) -> Counters:
         given.append(options)
         raise CopyFailed("there is no Spark")
 

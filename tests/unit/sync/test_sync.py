@@ -340,7 +340,6 @@ def test_a_mirror_that_may_not_go_on_ends_in_the_middle_of_its_only_file(
 def test_what_is_too_much_finds_no_entries_of_another_kind_at_the_target(
     source: Path, tmp_path: Path
 ) -> None:
-    """Spark copies it then, and replaces no file by a directory."""
     target = tmp_path / "to"
     (target / "a").mkdir(parents=True)
     (target / "a" / "old").write_bytes(b"x")

@@ -112,6 +112,15 @@ class Entry:
         return decode(self.source)
 
 
+def is_other_kind(entry: Entry) -> bool:
+    """Whether an entry below the root is a file where the target has a directory, or a directory
+    where it has a file."""
+    return bool(entry.relative) and (entry.kind, entry.target) in (
+        (Kind.FILE, Found.DIRECTORY),
+        (Kind.DIRECTORY, Found.FILE),
+    )
+
+
 def fingerprint_of(entry: Entry) -> int:
     """The summand of a file or directory in the fingerprint of a listing: two listings with
     the same sum have the same entries. 0 for rows of other kinds and for further chunks."""

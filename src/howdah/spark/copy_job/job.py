@@ -160,15 +160,17 @@ def distcp(
     warn: Callable[[str], None] = _log.warning,
     shows_progress: bool = False,
     check: Callable[[], None] = lambda: None,
+    replaces_kinds: bool = False,
 ) -> Outcome:
     """Copy files and trees in parallel; the executors of `spark` move the bytes.
 
     `sources` and `target` are URIs, or paths on `fs.defaultFS`; sources may be patterns.
     `tell` gets a line for each action of a dry run; `warn` gets one if the copy has to wait for
     another job that holds the target. `check` is called again and again while files are copied;
-    what it raises ends the copy. Raises `TreeLocked` if that job does not end, `CopyFailed` with
-    source, target and reason, `InvalidInput`, `DuplicateFile`, and the other errors of
-    `copy_job.outcome`.
+    what it raises ends the copy. `replaces_kinds` lets a file take the place of a directory, and
+    the other way round, which is refused otherwise. Raises `TreeLocked` if that job does not end,
+    `CopyFailed` with source, target and reason, `InvalidInput`, `DuplicateFile`, and the other
+    errors of `copy_job.outcome`.
 
     >>> distcp(spark, "hdfs://a:8020/data", "hdfs://b:8020/data")  # doctest: +SKIP
     """
@@ -187,7 +189,17 @@ def distcp(
         if not chosen.dry_run:
             lock = _locked(stack, context, chosen, warn)
             context = context.again()
-        job = _Job(spark, context, chosen, configuration, user, lock, shows_progress, check)
+        job = _Job(
+            spark,
+            context,
+            chosen,
+            configuration,
+            user,
+            lock,
+            shows_progress,
+            check,
+            replaces_kinds,
+        )
         return job.run(tell)
 
 
@@ -219,7 +231,9 @@ class _Job:
         lock: TreeLock,
         shows_progress: bool,
         check: Callable[[], None],
+        replaces_kinds: bool,
     ) -> None:
+        self._replaces_kinds = replaces_kinds
         self._spark = spark
         self._lock = lock
         self._check = check
@@ -294,6 +308,7 @@ class _Job:
             reports_progress=self._shows_progress,
             combine_mode=self._combine_mode(),
             most_attempts=most_attempts(self._spark),
+            replaces_kinds=self._replaces_kinds,
         )
         options = self._options
         listing = None
@@ -379,6 +394,8 @@ class _Job:
             self._fs.delete(path)
 
     def _do(self, listing: Listing, task: CopyTask) -> Counters:
+        if self._replaces_kinds:
+            self._delete_other_kinds(listing)
         counters = self._copy(listing, task)
         if self._options.blocks_per_chunk:
             counters += self._join(listing, task)
@@ -408,6 +425,21 @@ class _Job:
 
     def _list(self) -> Listing:
         return self._lister.make()
+
+    def _delete_other_kinds(self, listing: Listing) -> None:
+        """Delete files where the source has directories, and directories where it has files: before
+        anything is copied, since what is below a directory may be copied before it is made."""
+        self._lock.check()
+        self._context.check_roots()
+        others = listing.of(Kind.FILE, Kind.DIRECTORY).where(
+            "length(relative) > 0 and "
+            f"((kind = {Kind.FILE:d} and target = {Found.DIRECTORY:d}) or "
+            f"(kind = {Kind.DIRECTORY:d} and target = {Found.FILE:d}))"
+        )
+        task = DeleteTask(
+            self._context.target, prefix(self._path), to_trash=False, ignore_failures=False
+        )
+        sums_of(others.mapInArrow(task, SCHEMA))
 
     # --- 5. copying ---------------------------------------------------------------------
 
