@@ -331,13 +331,20 @@ class VersionedBucket(Bucket):
 
     def check_lockable(self, key: Key) -> None:
         """Raises Refused where versions are not locked."""
-        if self.state().locking is None:
+        if not self._is_lockable():
             raise locks.not_lockable()
         if key.is_directory:
             raise Refused(
                 "InvalidRequest",
                 "a key that ends in a slash is a directory, with no versions that could be locked",
             )
+
+    def _is_lockable(self) -> bool:
+        """Whether versions are locked. That is never taken back, and another gateway may have said
+        it since the bucket was looked at. Raises Refused."""
+        if self.state().locking is None:
+            self.shared.states.forget(self.path)
+        return self.state().locking is not None
 
     def check_metadata(self, key: Key, metadata: Metadata) -> None:
         """Refuse a lock that would be refused in the end, before bytes come. Raises Refused."""
@@ -435,9 +442,9 @@ class VersionedBucket(Bucket):
 
     def _check_unlocked(self, status: FileStatus, headers: Mapping[str, str]) -> None:
         """Raises Refused for a version that is locked."""
-        if self.state().locking is not None:
-            lock, may_bypass = self._lock_at(status.path), self.may_bypass(headers)
-            locks.check_deletable(lock or Lock(), self.now_ms, may_bypass=may_bypass)
+        lock = self._lock_at(status.path)
+        if lock is not None and self._is_lockable():
+            locks.check_deletable(lock, self.now_ms, may_bypass=self.may_bypass(headers))
 
     # What is written.
 
@@ -719,7 +726,10 @@ class VersionedBucket(Bucket):
             name, status = found
             conditions.check_deleting(headers, status)
             if not name.is_marker:
-                self._check_unlocked(status, headers)
+                try:
+                    self._check_unlocked(status, headers)
+                except NOT_THERE:
+                    continue  # It may have become the current one.
             if name.is_marker and there is None:
                 self._show_again(key, name)
             if not self.fs.delete(status.path):

@@ -341,6 +341,23 @@ def test_a_shorter_retention_does_not_win_between_gateways(
     assert len(locks_of(bucket)) == 1, "what does not count is removed"
 
 
+def test_a_lock_holds_at_once_in_gateways_that_saw_a_bucket_without_locks(
+    bucket_as: Callable[[str], VersionedBucket],
+) -> None:
+    """What they saw counts for seconds otherwise."""
+    bucket, asked, other = (bucket_as("ann") for _ in range(3))
+    for each in (bucket, asked):
+        assert each.state().locking is None
+    other.set_locking(Locking(Default(Mode.COMPLIANCE, "Days", 1)))
+    version = put(other)
+    with pytest.raises(Refused) as caught:
+        bucket.delete(KEY, {}, version)
+    assert caught.value.code == "AccessDenied"
+    longer = Retention(Mode.COMPLIANCE, LAST_MS)
+    asked.put_retention(KEY, version, longer, {})
+    assert asked.described(KEY, version)[1].lock == Lock(longer)
+
+
 def test_a_hold_keeps_the_retention_of_another_gateway(
     bucket_as: Callable[[str], VersionedBucket],
 ) -> None:
