@@ -83,8 +83,8 @@ def attempt_file(
 
 
 def log_name(path: str, run: str) -> str:
-    """The name of a log of one run of a job: other runs may write to the same directory, at the
-    same moment, and their attempts have the same numbers."""
+    """Return the name of a log of one run of a job: other runs may write to the same directory, at
+    the same moment, and their attempts have the same numbers."""
     return f"{path}-{run}"
 
 

@@ -300,7 +300,9 @@ def test_of_two_locks_none_is_lost(
     assert bucket.described(KEY)[1].lock == Lock(wanted, is_held=True)
 
 
-def changed_between(bucket: VersionedBucket, change: Callable[[], object]) -> None:
+def changed_between(
+    monkeypatch: pytest.MonkeyPatch, bucket: VersionedBucket, change: Callable[[], object]
+) -> None:
     """Let another gateway change a lock between the first look at it and what is written."""
     set_xattr, is_first = bucket.fs.set_xattr, iter([True])
 
@@ -309,7 +311,7 @@ def changed_between(bucket: VersionedBucket, change: Callable[[], object]) -> No
             change()
         set_xattr(path, *args, **named)
 
-    bucket.fs.set_xattr = as_ever  # type: ignore[method-assign]
+    monkeypatch.setattr(bucket.fs, "set_xattr", as_ever)
 
 
 def locks_of(bucket: VersionedBucket) -> list[str]:
@@ -320,7 +322,10 @@ def locks_of(bucket: VersionedBucket) -> list[str]:
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize("is_locked", [False, True])
 def test_a_shorter_retention_does_not_win_between_gateways(
-    bucket_as: Callable[[str], VersionedBucket], is_locked: bool, times: int
+    bucket_as: Callable[[str], VersionedBucket],
+    is_locked: bool,
+    times: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bucket, other = bucket_as("ann"), bucket_as("ann")
     bucket.set_locking(Locking(Default(Mode.COMPLIANCE, "Days", 1) if is_locked else None))
@@ -331,7 +336,7 @@ def test_a_shorter_retention_does_not_win_between_gateways(
         for left in reversed(range(times)):
             other.put_retention(KEY, version, Retention(longer.mode, LAST_MS - left), {})
 
-    changed_between(bucket, lengthen)
+    changed_between(monkeypatch, bucket, lengthen)
     with pytest.raises(Refused) as caught:
         bucket.put_retention(KEY, version, Retention(Mode.COMPLIANCE, LAST_MS - 10), {})
     assert caught.value.code == "AccessDenied"
@@ -360,13 +365,14 @@ def test_a_lock_holds_at_once_in_gateways_that_saw_a_bucket_without_locks(
 
 def test_a_hold_keeps_the_retention_of_another_gateway(
     bucket_as: Callable[[str], VersionedBucket],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bucket, other = bucket_as("ann"), bucket_as("ann")
     bucket.set_locking(Locking())
     version = put(bucket)
     bucket.put_hold(KEY, version, True)
     wanted = Retention(Mode.COMPLIANCE, LAST_MS)
-    changed_between(bucket, lambda: other.put_retention(KEY, version, wanted, {}))
+    changed_between(monkeypatch, bucket, lambda: other.put_retention(KEY, version, wanted, {}))
     bucket.put_hold(KEY, version, False)
     assert bucket.described(KEY, version)[1].lock == Lock(wanted)
     assert len(locks_of(bucket)) == 1
